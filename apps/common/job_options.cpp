@@ -85,6 +85,9 @@ void set_running(Job& job, const Options& options, const Environment& environmen
     job.replicas = choose<ReplicaCheck>(
         {options.replicas, "--replicas"},
         {{"trust", ReplicaCheck::trust}, {"sample", ReplicaCheck::sample}, {"full", ReplicaCheck::full}});
+  if (!options.verify.empty())
+    job.verify = choose<Verify>({options.verify, "--verify"},
+                                {{"none", Verify::none}, {"written", Verify::written}, {"reread", Verify::reread}});
   job.dry_run = options.dry_run;
   job.force = options.force;
   job.fsync = !options.no_fsync;

@@ -59,6 +59,9 @@ void declare_running(CommandLine& line, Options& to) {
              "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
   line.value("--replicas", to.replicas, "trust|sample|full",
              "how far the cards' copies of one tensor are compared; default: sample");
+  line.value("--verify", to.verify, "none|written|reread",
+             "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
+             "default: written");
   line.value("--wait-for", to.wait_for, "FILE", "start when FILE exists: the done-file of whoever writes SRC");
   line.value("--wait-timeout", to.wait_timeout, "S", "give up after S seconds; default: wait for ever");
 }

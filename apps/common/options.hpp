@@ -31,6 +31,7 @@ struct Options {
   std::string memory;
   std::string threads;
   std::string replicas;
+  std::string verify;
   bool dry_run = false;
   bool force = false;
   bool no_fsync = false;

@@ -92,6 +92,14 @@ Checkpoint Checkpoint::open(const std::filesystem::path& path, const std::option
   return checkpoint;
 }
 
+std::vector<Position> Checkpoint::own_cards(std::uint32_t process, std::uint32_t processes) const {
+  const Owners owner_of = is_shared() ? Owners{} : owners(processes);
+  std::vector<Position> cards;
+  for (Position card = 0; card < files_.size(); ++card)
+    if ((is_shared() ? card % processes : owner_of[card]) == process) cards.push_back(card);
+  return cards;
+}
+
 std::filesystem::path Checkpoint::file_path(Position card) const {
   return is_single_file_ ? path_ : path_ / layout_.files.path(layout_.mesh, card);
 }

@@ -32,6 +32,9 @@ class Checkpoint {
   /// Which process reads each card's file when readers send to writers: one that sees it, the loads balanced.
   Owners owners(std::uint32_t processes) const;
 
+  /// The cards whose files a process sees and that are its share of all.
+  std::vector<Position> own_cards(std::uint32_t process, std::uint32_t processes) const;
+
   std::filesystem::path file_path(Position card) const;
   std::string file_name(Position card) const;
 

@@ -1,6 +1,5 @@
 #include "engine/file_workload.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 namespace ckpt {
@@ -14,48 +13,48 @@ std::uint64_t now_ns() {
 
 }  // namespace
 
-void ChunkSequence::enter_array() {
-  grids_.clear();
-  chunk_ = 0;
-  card_ = 0;
-  is_entered_ = true;
-  const ArrayPlace& place = target_.arrays()[array_];
-  if (place.verbatim) return;
-  for (const Position card : cards_)
-    if (target_.holds(card, array_))
-      grids_.push_back({card, ChunkGrid(target_.stored_shape(array_, card), place.dtype.size, chunk_bytes_)});
+FileWorkload::FileWorkload(const Planner& planner, const Readers& readers, SourceReader& source, TargetFiles& target,
+                           ChunkSequence chunks, std::uint32_t process, Counters& counters, ContentSums* sums)
+    : planner_(planner),
+      readers_(readers),
+      source_(source),
+      target_(target),
+      chunks_(std::move(chunks)),
+      process_(process),
+      counters_(counters),
+      sums_(sums),
+      target_of_(planner.source().tensors().size()) {
+  for (ParameterId p = 0; p < planner.target().tensors().size(); ++p) target_of_[planner.source_of(p)] = p;
 }
 
-std::optional<Chunk> ChunkSequence::next() {
-  for (; array_ < target_.arrays().size(); ++array_, is_entered_ = false) {
-    if (!is_entered_) enter_array();
-    for (bool any = true; any; ++chunk_, card_ = 0) {
-      any = false;
-      for (; card_ < grids_.size(); ++card_) {
-        const OfCard& of_card = grids_[card_];
-        if (chunk_ >= of_card.grid.count()) continue;
-        ++card_;
-        const Interval elements = of_card.grid[chunk_];
-        return Chunk{of_card.card, array_, elements, elements.size() * target_.arrays()[array_].dtype.size};
-      }
-      any =
-          std::any_of(grids_.begin(), grids_.end(), [&](const OfCard& each) { return chunk_ + 1 < each.grid.count(); });
-    }
-  }
-  return std::nullopt;
-}
-
-void FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
+PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
   const std::uint64_t start = now_ns();
-  counters_.bytes_read += source_.read(transfer, target, scratch);
+  const Gathered gathered = source_.read(transfer, target, scratch, sums_ != nullptr);
+  counters_.bytes_read += gathered.bytes_read;
   read_ns_ += now_ns() - start;
+  return sums_ != nullptr ? sums_->key(target_of_[transfer.parameter]) * gathered.sum : PartialSum{};
 }
 
-void FileWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes) {
+void FileWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) {
   const std::uint64_t start = now_ns();
+  if (sums_ != nullptr) check(chunk, bytes, read);
   target_.write(chunk, bytes);
   counters_.bytes_written += bytes.size();
   write_ns_ += now_ns() - start;
+}
+
+void FileWorkload::check(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) const {
+  if (sums_->add(chunk, bytes) == read) return;
+  const Placement& target = planner_.target();
+  std::vector<std::string> parts;
+  target.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
+    parts.push_back("'" + target.tensors()[parameter].name + "' " + to_string(region.box));
+  });
+  throw Error(Kind::io,
+              target.layout().files.path(target.mesh(), chunk.card) + ": /" + target.arrays()[chunk.array].name,
+              {"the bytes to be written are not those that were read, in parameter " + join(parts),
+               "equal fingerprints on both sides",
+               "nothing is published; run it again: if it comes again the program is wrong, else the machine is"});
 }
 
 }  // namespace ckpt

@@ -17,60 +17,75 @@ constexpr std::uint64_t long_run = 32768;
 
 class Gatherer {
  public:
-  Gatherer(SourceFile& file, std::size_t dataset, std::span<std::byte> scratch, MappedWindows& windows)
-      : file_(file), dataset_(dataset), scratch_(scratch), windows_(windows), extent_(file.extent(dataset)) {}
+  Gatherer(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Extents* tensor_strides,
+           std::span<std::byte> scratch, MappedWindows& windows)
+      : file_(file),
+        dataset_(dataset),
+        transfer_(transfer),
+        tensor_strides_(tensor_strides),
+        scratch_(scratch),
+        windows_(windows),
+        extent_(file.extent(dataset)) {}
 
-  void take(const StridedCopy& copy, std::uint64_t offset, std::byte* target) {
+  Gathered gather(std::byte* target) {
+    take(transfer_.source, target);
+    return gathered_;
+  }
+
+ private:
+  /// Copies the part of the transfer that `region` is.
+  void take(const Region& region, std::byte* target) {
+    const StridedCopy copy = copy_of(region);
     if (copy.run == 0) return;
     const std::uint64_t span = copy.source_span();
     const bool is_small =
         copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(copy)));
     const bool is_mapped = extent_ && copy.run < long_run && !is_small;
-    if (is_mapped && span <= windows_.reach()) return copy_mapped(copy, offset, span, target);
-    if (copy.depth == 0) return read(offset, {target, static_cast<std::size_t>(copy.run)});
-    if (!is_mapped && span <= scratch_.size() && !is_sparse(copy)) {
+    const std::uint64_t offset = region.offset * transfer_.element;
+    if (is_mapped && span <= windows_.reach()) {
+      windows_.with(*extent_, extent_->offset + offset, span, [&](const std::byte* source) {
+        run(copy, source, target);
+        add(region, source);
+      });
+      gathered_.bytes_read += copy.bytes();
+    } else if (copy.depth == 0) {
+      read(offset, {target, static_cast<std::size_t>(copy.run)});
+      add(region, target);  // one run on both sides: it lies in the target as it does in the source
+    } else if (!is_mapped && span <= scratch_.size() && !is_sparse(copy)) {
       const auto window = scratch_.first(static_cast<std::size_t>(span));
       read(offset, window);
-      return run(copy, window.data(), target);
+      run(copy, window.data(), target);
+      add(region, window.data());
+    } else {
+      divide(region, target, is_mapped ? windows_.reach() : scratch_.size());
     }
-    divide(copy, offset, target, is_mapped ? windows_.reach() : scratch_.size());
   }
 
-  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
-
- private:
-  /// Along the loop that strides furthest through the source: as many steps at a time as lie within `reach`, or one.
-  void divide(const StridedCopy& copy, std::uint64_t offset, std::byte* target, std::uint64_t reach) {
-    const auto* begin = copy.loops.begin();
-    const auto widest = static_cast<std::size_t>(
-        std::max_element(begin, begin + copy.depth,
-                         [](const auto& a, const auto& b) { return a.source_stride < b.source_stride; }) -
-        begin);
-    const StridedCopy::Loop loop = copy.loops[widest];
-    const std::uint64_t within = copy.source_span() - (loop.count - 1) * loop.source_stride;
+  /// Along the dimension that strides furthest through the source: as many indices at a time as lie within `reach`, or
+  /// one.
+  void divide(const Region& region, std::byte* target, std::uint64_t reach) {
+    const Extents shape = region.box.shape();
+    std::size_t widest = 0;
+    for (std::size_t d = 1; d < shape.size(); ++d)
+      if (shape[d] > 1 && (shape[widest] == 1 || region.strides[d] > region.strides[widest])) widest = d;
+    const std::uint64_t lo = region.box.lo[widest];
+    const std::uint64_t hi = region.box.hi[widest];
+    const auto part = [&](std::uint64_t first, std::uint64_t count) {
+      Box box = region.box;
+      box.set(widest, {first, first + count});
+      return restricted(region, box);
+    };
+    const StridedCopy one = copy_of(part(lo, 1));
+    const std::uint64_t stride = region.strides[widest] * transfer_.element;
     std::uint64_t steps = 1;
-    if (within <= reach && loop.source_stride != 0)
-      steps = std::min(loop.count, (reach - within) / loop.source_stride + 1);
-    StridedCopy part = copy;
-    part.loops[widest].count = steps;
-    if (steps == loop.count || (reach == scratch_.size() && is_sparse(part))) steps = 1;
-    for (std::uint64_t i = 0; i < loop.count; i += steps) {
-      part = copy;
-      const std::uint64_t count = std::min(steps, loop.count - i);
-      if (count > 1) {
-        part.loops[widest].count = count;
-      } else {
-        std::copy(begin + widest + 1, begin + copy.depth, part.loops.begin() + widest);
-        --part.depth;
-      }
-      take(part, offset + i * loop.source_stride, target + i * loop.target_stride);
-    }
+    if (one.source_span() <= reach) steps = std::min(hi - lo, (reach - one.source_span()) / stride + 1);
+    if (steps == hi - lo || (reach == scratch_.size() && is_sparse(copy_of(part(lo, steps))))) steps = 1;
+    for (std::uint64_t i = lo; i < hi; i += steps)
+      take(part(i, std::min(steps, hi - i)), target + (i - lo) * transfer_.target_strides[widest] * transfer_.element);
   }
 
-  void copy_mapped(const StridedCopy& copy, std::uint64_t offset, std::uint64_t span, std::byte* target) {
-    windows_.with(*extent_, extent_->offset + offset, span,
-                  [&](const std::byte* source) { run(copy, source, target); });
-    bytes_read_ += copy.bytes();
+  StridedCopy copy_of(const Region& region) const {
+    return strided_copy(region.box.shape(), region.strides, transfer_.target_strides, transfer_.element);
   }
 
   static bool is_sparse(const StridedCopy& copy) {
@@ -79,24 +94,29 @@ class Gatherer {
 
   void read(std::uint64_t offset, std::span<std::byte> out) {
     file_.read(dataset_, offset, out);
-    bytes_read_ += out.size();
+    gathered_.bytes_read += out.size();
+  }
+
+  /// Sums a region whose elements lie at `data` as they do in the file.
+  void add(const Region& region, const std::byte* data) {
+    if (tensor_strides_ != nullptr) gathered_.sum += sum_of(region, transfer_.element, data, *tensor_strides_);
   }
 
   SourceFile& file_;
   std::size_t dataset_;
+  const Transfer& transfer_;
+  const Extents* tensor_strides_;
   std::span<std::byte> scratch_;
   MappedWindows& windows_;
   std::optional<FileExtent> extent_;
-  std::uint64_t bytes_read_ = 0;
+  Gathered gathered_;
 };
 
 }  // namespace
 
-std::uint64_t gather(SourceFile& file, std::size_t dataset, std::uint64_t offset, const StridedCopy& copy,
-                     std::byte* target, std::span<std::byte> scratch, MappedWindows& windows) {
-  Gatherer gatherer(file, dataset, scratch, windows);
-  gatherer.take(copy, offset, target);
-  return gatherer.bytes_read();
+Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Extents* tensor_strides,
+                std::byte* target, std::span<std::byte> scratch, MappedWindows& windows) {
+  return Gatherer(file, dataset, transfer, tensor_strides, scratch, windows).gather(target);
 }
 
 }  // namespace ckpt

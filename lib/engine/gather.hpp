@@ -3,17 +3,23 @@
 #include <cstddef>
 #include <span>
 
+#include "plan/planner.hpp"
 #include "store/mapped_windows.hpp"
 #include "store/store.hpp"
-#include "tensor/strided_copy.hpp"
+#include "tensor/fingerprint.hpp"
 
 namespace ckpt {
 
-/// Performs a strided copy whose source is a dataset of a file, beginning at byte `offset` of the dataset. Long runs
-/// are read straight into `target`. Short ones are copied from mapped windows where the file can be mapped, else by way
-/// of `scratch`, in stretches that hold many of them, as long as that costs less than one read for each. Gives the
-/// bytes read from the file.
-std::uint64_t gather(SourceFile& file, std::size_t dataset, std::uint64_t offset, const StridedCopy& copy,
-                     std::byte* target, std::span<std::byte> scratch, MappedWindows& windows);
+struct Gathered {
+  std::uint64_t bytes_read = 0;  ///< from the file
+  PartialSum sum;                ///< of the transfer's elements
+};
+
+/// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short ones are copied from
+/// mapped windows where the file can be mapped, else by way of `scratch`, in stretches that hold many of them, as long
+/// as that costs less than one read for each. With the row-major strides of the whole tensor, the elements are summed
+/// as they lie in the file, before (or, where one run is read to its place, after) they are copied.
+Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Extents* tensor_strides,
+                std::byte* target, std::span<std::byte> scratch, MappedWindows& windows);
 
 }  // namespace ckpt

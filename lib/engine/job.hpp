@@ -17,6 +17,7 @@ class Communicator;
 
 enum class ExchangeKind { automatic, direct, mpi };
 enum class ReplicaCheck { trust, sample, full };
+enum class Verify { none, written, reread };
 
 /// Which layout the output is to have: exactly one of these.
 struct TargetChoice {
@@ -39,12 +40,13 @@ struct Job {
   std::uint64_t memory_bytes = 512ULL << 20;
   unsigned threads = 0;  ///< 0: as many as there are cores for this process
   ReplicaCheck replicas = ReplicaCheck::sample;
+  Verify verify = Verify::written;
   bool dry_run = false;
   bool force = false;
   bool fsync = true;
 };
 
-enum class Phase : int { catalog, plan, replicas, metadata, move, publish, done };
+enum class Phase : int { catalog, plan, replicas, metadata, move, reread, publish, done };
 
 /// What a running job has done so far; written by the engine's threads, read by whoever shows progress.
 struct Counters {

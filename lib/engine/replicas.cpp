@@ -119,7 +119,7 @@ class Comparison {
       const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
       for (const Interval& run : runs(parameter, card, element))
         placement_.for_each_region_of(parameter, card, run, [&](ParameterId, const Region& region) {
-          if (!region.fill) update(state, array, card, region, element);
+          if (!region.fill) update(state, {card, array, parameter, element, region, 0, {}});
         });
     }
     const XXH128_hash_t hash = XXH3_128bits_digest(state);
@@ -128,13 +128,11 @@ class Comparison {
     return digest;
   }
 
-  void update(XXH3_state_t* state, ArrayId array, Position card, const Region& region, std::uint64_t element) {
+  void update(XXH3_state_t* state, Transfer transfer) {
     thread_local Buffer room;
-    const Extents shape = region.box.shape();
-    const std::uint64_t bytes = volume(shape) * element;
+    transfer.target_strides = row_major_strides(transfer.source.box.shape());
+    const std::uint64_t bytes = transfer.bytes();
     if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * block_bytes));
-    Transfer transfer{card, array, region.offset * element, 0,
-                      strided_copy(shape, region.strides, row_major_strides(shape), element)};
     reader_.read(transfer, room.data(), {room.data() + bytes, static_cast<std::size_t>(room.size() - bytes)});
     XXH3_128bits_update(state, room.data(), bytes);
   }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "base/log.hpp"
@@ -103,15 +101,18 @@ class Run {
     std::vector<Position> cards;
     for (Position card = 0; card < writers.size(); ++card)
       if (writers[card] == process()) cards.push_back(card);
-    TargetFiles files(checkpoint, planner, *store_, *output, cards, job_.target.single_file);
-    write(planner, readers, reader, files, *exchange, *output, cards);
-    publish(checkpoint, planner.target(), files, *output);
+    TargetFiles files(checkpoint, planner, *store_, *output, cards, job_.target.single_file, is_verified());
+    ContentSums sums(target->placement);
+    write(planner, readers, reader, files, *exchange, *output, cards, sums);
+    if (job_.verify == Verify::reread) reread(target->placement, files, exchange->chunk_bytes(), sums);
+    publish(checkpoint, planner.target(), files, *output, sums);
     return finish();
   }
 
  private:
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
+  bool is_verified() const { return job_.verify != Verify::none; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
 
   ExchangeKind choose_exchange(const Checkpoint& checkpoint) const {
@@ -138,12 +139,15 @@ class Run {
   }
 
   void write(const Planner& planner, const Readers& readers, SourceReader& reader, TargetFiles& files,
-             Exchange& exchange, Output& output, const std::vector<Position>& cards) {
+             Exchange& exchange, Output& output, const std::vector<Position>& cards, ContentSums& sums) {
     counters_.phase = Phase::metadata;
     agree(processes_, [&] {
       if (processes_.rank() == 0) output.begin();
     });
-    agree(processes_, [&] { files.create(); });
+    agree(processes_, [&] {
+      files.create();
+      if (is_verified()) files.add_the_rest(sums);
+    });
     time("metadata");
 
     counters_.phase = Phase::move;
@@ -154,7 +158,7 @@ class Run {
           total += volume(planner.target().stored_shape(array, card)) * planner.target().arrays()[array].dtype.size;
     counters_.bytes_total = total;
     FileWorkload work(planner, readers, reader, files, ChunkSequence(planner.target(), cards, exchange.chunk_bytes()),
-                      process(), counters_);
+                      process(), counters_, is_verified() ? &sums : nullptr);
     exchange.run(work);
     report_.bytes_to_write = processes_.sum(total);
     const double moving = watch_.lap();
@@ -165,45 +169,58 @@ class Run {
     report_.seconds["exchange"] = std::max(0.0, moving - report_.seconds["read"] - report_.seconds["write"]);
   }
 
-  void publish(const Checkpoint& checkpoint, const Placement& target, TargetFiles& files, Output& output) {
+  /// The output as the storage gives it back must be what was written.
+  void reread(const Placement& target, TargetFiles& files, std::uint64_t chunk_bytes, const ContentSums& written) {
+    counters_.phase = Phase::reread;
+    ContentSums again(target);
+    agree(processes_, [&] { files.sum_again(chunk_bytes, static_cast<unsigned>(report_.threads), again); });
+    const auto before = written.of_parameters(processes_);
+    const auto after = again.of_parameters(processes_);
+    agree(processes_, [&] {
+      const auto expected = files.list(&written);
+      const auto found = files.list(&again);
+      const auto [file, other] =
+          std::mismatch(found.begin(), found.end(), expected.begin(),
+                        [](const auto& a, const auto& b) { return a.fingerprint == b.fingerprint; });
+      if (file == found.end()) return;
+      std::vector<std::string> parameters;
+      for (std::size_t p = 0; p < before.size(); ++p)
+        if (before[p] != after[p]) parameters.push_back("'" + target.tensors()[p].name + "'");
+      throw Error(Kind::io, file->name,
+                  {"the storage does not give back what was written" +
+                       (parameters.empty() ? "" : ", in parameter " + join(parameters)),
+                   "fingerprint " + other->fingerprint, "nothing is published; write to another disk"});
+    });
+    time("reread");
+  }
+
+  void publish(const Checkpoint& checkpoint, const Placement& target, TargetFiles& files, Output& output,
+               const ContentSums& sums) {
     counters_.phase = Phase::publish;
+    write_manifest(target, files, output, sums);
     agree(processes_, [&] {
       if (job_.fsync) files.sync();
-      for (Position card = process(); checkpoint.is_shared() && card < checkpoint.files().size();
-           card += process_count())
-        checkpoint.check_unchanged(card);
-      if (!checkpoint.is_shared()) {
-        const Owners owners = checkpoint.owners(process_count());
-        for (Position card = 0; card < owners.size(); ++card)
-          if (owners[card] == process()) checkpoint.check_unchanged(card);
-      }
+      for (const Position card : checkpoint.own_cards(process(), process_count())) checkpoint.check_unchanged(card);
     });
-    write_manifest(target, files, output);
     agree(processes_, [&] {
       if (processes_.rank() == 0) output.publish();
     });
     time("publish");
   }
 
-  void write_manifest(const Placement& target, const TargetFiles& files, const Output& output) {
-    if (job_.target.single_file) return;
-    std::string mine;
-    for (const ManifestFile& file : files.sizes())
-      mine += std::to_string(file.card) + " " + std::to_string(file.bytes) + "\n";
-    const auto all = processes_.all_gather(mine);
+  void write_manifest(const Placement& target, TargetFiles& files, const Output& output, const ContentSums& sums) {
+    std::vector<Fingerprint> fingerprints;
+    if (is_verified()) fingerprints = sums.of_parameters(processes_);
+    if (job_.target.single_file) {
+      agree(processes_, [&] {
+        if (is_verified() && process() == 0) files.set_manifest(manifest(target, {}, fingerprints));
+      });
+      return;
+    }
+    const auto list = gather_list(files.list(is_verified() ? &sums : nullptr), processes_);
     agree(processes_, [&] {
       if (processes_.rank() != 0) return;
-      std::map<std::uint64_t, std::uint64_t> bytes_of;
-      for (const std::string& text : all) {
-        std::istringstream lines(text);
-        for (std::uint64_t card = 0, bytes = 0; lines >> card >> bytes;) bytes_of[card] = bytes;
-      }
-      std::vector<ManifestFile> list;
-      for (Position position = 0; position < target.mesh().size(); ++position) {
-        const std::uint64_t card = target.mesh().card(position);
-        list.push_back({target.layout().files.path(target.mesh(), position), card, bytes_of.at(card)});
-      }
-      const std::string text = manifest(target, list);
+      const std::string text = manifest(target, list, fingerprints);
       const PosixFile file = PosixFile::create(output.file("checkpoint.json"));
       file.write(0, std::as_bytes(std::span(text.data(), text.size())));
       if (job_.fsync) file.sync();

@@ -1,7 +1,5 @@
 #include "engine/source_reader.hpp"
 
-#include "engine/gather.hpp"
-
 namespace ckpt {
 
 namespace {
@@ -13,6 +11,7 @@ constexpr std::uint32_t absent = ~std::uint32_t{0};
 SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placement, Store& store,
                            std::uint64_t window_bytes)
     : checkpoint_(checkpoint),
+      placement_(placement),
       files_(open_file_limit(),
              [this, &store](Position card) -> std::shared_ptr<SourceFile> {
                return store.open(checkpoint_.file_path(card), checkpoint_.file(card));
@@ -34,13 +33,15 @@ std::optional<std::size_t> SourceReader::dataset(Position card, ArrayId array) c
   return found;
 }
 
-std::uint64_t SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
+Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch, bool with_sum) {
   const auto index = dataset(transfer.card, transfer.array);
   if (!index)
     throw Error(Kind::input, checkpoint_.file_name(transfer.card),
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
   const auto file = files_.get(transfer.card);
-  return gather(*file, *index, transfer.source_offset, transfer.copy, target, scratch, windows_);
+  if (!with_sum) return gather(*file, *index, transfer, nullptr, target, scratch, windows_);
+  const Extents strides = row_major_strides(placement_.tensors()[transfer.parameter].shape);
+  return gather(*file, *index, transfer, &strides, target, scratch, windows_);
 }
 
 }  // namespace ckpt

@@ -7,6 +7,7 @@
 
 #include "engine/checkpoint.hpp"
 #include "engine/file_cache.hpp"
+#include "engine/gather.hpp"
 #include "layout/placement.hpp"
 #include "plan/planner.hpp"
 #include "store/mapped_windows.hpp"
@@ -19,14 +20,15 @@ class SourceReader {
   /// `window_bytes`: how much of the files may be mapped at a time.
   SourceReader(const Checkpoint& checkpoint, const Placement& placement, Store& store, std::uint64_t window_bytes);
 
-  /// Copies a transfer's bytes to `target` (where transfer.copy's target begins); gives the bytes read from the file.
-  std::uint64_t read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch);
+  /// Performs a transfer: its first element goes to `target`. Sums the elements if asked to.
+  Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch, bool with_sum = false);
 
   /// The dataset of an array in a card's file (an index into its schema), or nothing where it is absent.
   std::optional<std::size_t> dataset(Position card, ArrayId array) const;
 
  private:
   const Checkpoint& checkpoint_;
+  const Placement& placement_;
   std::map<const Schema*, std::vector<std::uint32_t>> datasets_;  // of each array
   FileCache<SourceFile> files_;
   MappedWindows windows_;

@@ -20,7 +20,7 @@ void summarise(const Planner& planner, const Readers& readers, const std::vector
       report.bytes_to_write += bytes;
       busy[writer] += bytes;
       planner.for_each_transfer({card, array, {0, elements}, bytes}, writer, [&](const Transfer& transfer) {
-        const std::uint64_t moved = transfer.copy.bytes();
+        const std::uint64_t moved = transfer.bytes();
         report.bytes_to_read += moved;
         busy[readers.is_shared() ? writer : readers.owner(transfer.card)] += moved;
         if (source.mesh().card(transfer.card) != target.mesh().card(card)) report.bytes_changing_card += moved;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/log.hpp"
+#include "store/outside_data.hpp"
 
 namespace ckpt {
 
@@ -59,7 +60,7 @@ std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t
 }
 
 TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
-                         std::vector<Position> cards, bool is_single_file)
+                         std::vector<Position> cards, bool is_single_file, bool with_fingerprints)
     : source_(source),
       planner_(planner),
       store_(store),
@@ -67,12 +68,12 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       cards_(std::move(cards)),
       is_single_file_(is_single_file),
       layout_text_(to_json(planner.target().layout())),
-      manifest_text_(is_single_file ? manifest(planner.target(), {}) : ""),
-      files_(open_file_limit(), [this](Position card) {
-        const Placement& target = planner_.target();
-        return std::make_shared<PosixFile>(
-            PosixFile::open_for_writing(output_.file(target.layout().files.path(target.mesh(), card))));
-      }) {}
+      manifest_text_(is_single_file
+                         ? manifest(planner.target(), {},
+                                    std::vector<Fingerprint>(with_fingerprints ? planner.target().tensors().size() : 0))
+                         : ""),
+      files_(open_file_limit(),
+             [this](Position card) { return std::make_shared<PosixFile>(PosixFile::open_for_writing(path(card))); }) {}
 
 /// What the files share, found once: attributes are those of the lowest card that has them.
 void TargetFiles::find_attributes() {
@@ -146,9 +147,8 @@ void TargetFiles::create() {
   find_attributes();
   const Placement& target = planner_.target();
   for (const Position card : cards_) {
-    const auto path = output_.file(target.layout().files.path(target.mesh(), card));
-    if (!is_single_file_) std::filesystem::create_directories(path.parent_path());
-    FileRoom room = store_.create(path, spec(card));
+    if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
+    FileRoom room = store_.create(path(card), spec(card));
     // By array, so that `write` finds its place at once.
     std::vector<std::uint64_t> offsets(target.arrays().size(), 0);
     std::size_t next = 0;
@@ -159,21 +159,74 @@ void TargetFiles::create() {
   }
 }
 
+std::filesystem::path TargetFiles::path(Position card) const {
+  return output_.file(planner_.target().layout().files.path(planner_.target().mesh(), card));
+}
+
+std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
+  return rooms_.at(chunk.card)->offsets[chunk.array] +
+         chunk.elements.lo * planner_.target().arrays()[chunk.array].dtype.size;
+}
+
 void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
-  const std::uint64_t element = planner_.target().arrays()[chunk.array].dtype.size;
-  files_.get(chunk.card)->write(rooms_.at(chunk.card)->offsets[chunk.array] + chunk.elements.lo * element, bytes);
+  files_.get(chunk.card)->write(place_of(chunk), bytes);
+}
+
+void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
+  files_.get(chunk.card)->read(place_of(chunk), bytes);
 }
 
 void TargetFiles::sync() {
   for (const Position card : cards_) files_.get(card)->sync();
 }
 
-std::vector<ManifestFile> TargetFiles::sizes() const {
-  std::vector<ManifestFile> sizes;
+void TargetFiles::add_the_rest(ContentSums& sums) const {
+  for (const auto& [card, room] : rooms_) sums.add_metadata(card, room->metadata);
+  add_values(sums);
+}
+
+void TargetFiles::add_values(ContentSums& sums) const {
+  const Placement& target = planner_.target();
+  for (ArrayId array = 0; array < target.arrays().size(); ++array) {
+    const ArrayPlace& place = target.arrays()[array];
+    if (!place.verbatim || array_sources_[array].first == nullptr) continue;
+    for (const Position card : cards_)
+      if (target.holds(card, array))
+        sums.add_verbatim(place.members.front(), card, array_sources_[array].first->verbatim_value);
+  }
+}
+
+void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums) {
+  const Placement& target = planner_.target();
+  for (const auto& [card, room] : rooms_) {
+    const auto file = files_.get(card);
+    file->sync();
+    file->drop_cached();
+    std::vector<Interval> data;
+    for (ArrayId array = 0; array < target.arrays().size(); ++array)
+      if (target.holds(card, array) && !target.arrays()[array].verbatim)
+        data.push_back({room->offsets[array], room->offsets[array] + volume(target.stored_shape(array, card)) *
+                                                                         target.arrays()[array].dtype.size});
+    std::erase_if(data, [](const Interval& interval) { return interval.empty(); });
+    sums.add_metadata(card, sum_outside(*file, room->bytes, std::move(data)));
+  }
+  add_values(sums);  // these lie among the metadata
+  sum_files(
+      target, cards_, chunk_bytes, threads,
+      [this](const Chunk& chunk, std::span<std::byte> bytes) { read(chunk, bytes); }, sums);
+}
+
+std::vector<ManifestFile> TargetFiles::list(const ContentSums* sums) const {
+  std::vector<ManifestFile> list;
   const Placement& target = planner_.target();
   for (const auto& [card, room] : rooms_)
-    sizes.push_back({target.layout().files.path(target.mesh(), card), target.mesh().card(card), room->bytes});
-  return sizes;
+    list.push_back({target.layout().files.path(target.mesh(), card), target.mesh().card(card), room->bytes,
+                    sums != nullptr ? to_string(sums->of_file(card)) : ""});
+  return list;
+}
+
+void TargetFiles::set_manifest(const std::string& text) {
+  store_.set_manifest(path(cards_.front()), text);
 }
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/checkpoint.hpp"
+#include "engine/content_sums.hpp"
 #include "engine/file_cache.hpp"
 #include "engine/manifest.hpp"
 #include "engine/output.hpp"
@@ -24,18 +25,27 @@ std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t
 /// The files that this process writes: made with all their metadata, then filled chunk by chunk.
 class TargetFiles {
  public:
-  /// `cards`: the positions whose files are this process's.
+  /// `cards`: the positions whose files are this process's. The manifest of a single file gets room for fingerprints
+  /// if asked to.
   TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
-              std::vector<Position> cards, bool is_single_file);
+              std::vector<Position> cards, bool is_single_file, bool with_fingerprints);
 
   /// Makes the files and the room for their data.
   void create();
   void write(const Chunk& chunk, std::span<const std::byte> bytes);
+  void read(const Chunk& chunk, std::span<std::byte> bytes);
   /// Waits until the files are on the disk.
   void sync();
 
-  /// Their sizes, for the manifest.
-  std::vector<ManifestFile> sizes() const;
+  /// Adds what `write` has not been given: metadata, and values that have no fixed size.
+  void add_the_rest(ContentSums& sums) const;
+  /// Sums what the files hold, read from the storage.
+  void sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums);
+
+  /// They as the manifest tells of them, with fingerprints if there are sums.
+  std::vector<ManifestFile> list(const ContentSums* sums) const;
+  /// Writes the manifest of a single file.
+  void set_manifest(const std::string& text);
 
  private:
   /// Where a target array's attributes (and verbatim value) come from.
@@ -47,6 +57,9 @@ class TargetFiles {
   void find_attributes();
   ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const std::vector<Position>& by_card) const;
   FileSpec spec(Position card) const;
+  std::filesystem::path path(Position card) const;
+  void add_values(ContentSums& sums) const;
+  std::uint64_t place_of(const Chunk& chunk) const;
   FileSpec::Array array_spec(ArrayId array, Position card) const;
 
   const Checkpoint& source_;

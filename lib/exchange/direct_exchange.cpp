@@ -61,17 +61,19 @@ class DirectExchange final : public Exchange {
       }
       if (!chunk) return;
       if (chunk->bytes > buffer.size()) buffer = Buffer(chunk->bytes);  // a single element may be larger than any chunk
-      assemble(work, *chunk, buffer, scratch);
-      work.write(*chunk, buffer.first(chunk->bytes));
+      const PartialSum read = assemble(work, *chunk, buffer, scratch);
+      work.write(*chunk, buffer.first(chunk->bytes), read);
     }
   }
 
   /// Transfers are performed as they are found, some at a time: a chunk of fused parts may have a great many.
-  static void assemble(Workload& work, const Chunk& chunk, const Buffer& buffer, const Buffer& scratch) {
+  static PartialSum assemble(Workload& work, const Chunk& chunk, const Buffer& buffer, const Buffer& scratch) {
     if (work.has_padding(chunk)) std::memset(buffer.data(), 0, chunk.bytes);
+    PartialSum read;
     work.plan(chunk, [&](const Transfer& transfer) {
-      work.read(transfer, buffer.data() + transfer.target_offset, scratch.first(scratch.size()));
+      read += work.read(transfer, buffer.data() + transfer.target_offset, scratch.first(scratch.size()));
     });
+    return read;
   }
 
   Communicator& processes_;

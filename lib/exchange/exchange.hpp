@@ -8,6 +8,7 @@
 
 #include "exchange/communicator.hpp"
 #include "plan/planner.hpp"
+#include "tensor/fingerprint.hpp"
 
 namespace ckpt {
 
@@ -24,10 +25,11 @@ class Workload {
   virtual bool has_padding(const Chunk& chunk) const = 0;
   /// The process that reads a source card's file.
   virtual std::uint32_t owner(Position card) const = 0;
-  /// Performs a transfer's copy from the file of a card that this process owns: `target` is where transfer.copy's
-  /// target lies. `scratch` is room that the caller lends for the time of the call.
-  virtual void read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) = 0;
-  virtual void write(const Chunk& chunk, std::span<const std::byte> bytes) = 0;
+  /// Performs a transfer from the file of a card that this process owns: its first element goes to `target`. `scratch`
+  /// is room that the caller lends for the time of the call. Gives the sum of what was read, as it lay in the file.
+  virtual PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) = 0;
+  /// `read`: the sums of all its transfers together.
+  virtual void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) = 0;
   /// Bytes of this process that left for another one.
   virtual void count_exchanged(std::uint64_t bytes) = 0;
 };

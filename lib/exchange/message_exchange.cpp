@@ -23,13 +23,13 @@ struct ChunkInRound {
   struct Piece {
     std::uint32_t peer;
     std::uint64_t message_offset;
-    std::uint64_t target_offset;
-    StridedCopy unpack;
+    Transfer transfer;
   };
   Chunk chunk;
   std::uint64_t staging_offset = 0;
   bool has_padding = false;
   std::vector<Transfer> local;
+  PartialSum read;  // of the local ones
   std::vector<Piece> pieces;
 };
 
@@ -82,7 +82,7 @@ class MessageExchange final : public Exchange {
         Round& now = rounds[r % 2];
         Round& other = rounds[(r + 1) % 2];
         agree(processes_, [&] { now.reads.wait(); });
-        pending = start(work, now);
+        pending = start(now);
         wait_for(other.writes, *pending);
         more = begin(work, other);
         pending->wait();
@@ -134,9 +134,10 @@ class MessageExchange final : public Exchange {
           chunk.local.push_back(transfer);
           continue;
         }
-        chunk.pieces.push_back({peer, round.receive_sizes[peer], transfer.target_offset, unpacking(transfer.copy)});
-        round.receive_sizes[peer] += transfer.copy.bytes();
         requests[peer].add(transfer);
+        const std::uint64_t bytes = message_bytes(transfer);
+        chunk.pieces.push_back({peer, round.receive_sizes[peer], std::move(transfer)});
+        round.receive_sizes[peer] += bytes;
       }
     }
     grow(round.staging, used);
@@ -169,7 +170,7 @@ class MessageExchange final : public Exchange {
     std::vector<std::uint64_t> sizes = round.receive_sizes;
     for (const Transfer& transfer : chunk.local)
       if (const std::uint32_t peer = work.owner(transfer.card); peer != static_cast<std::uint32_t>(processes_.rank())) {
-        sizes[peer] += std::max(transfer.copy.bytes(), least_cost);
+        sizes[peer] += std::max(message_bytes(transfer), least_cost);
         if (sizes[peer] > peer_bytes_) return false;
       }
     return true;
@@ -183,18 +184,22 @@ class MessageExchange final : public Exchange {
     std::uint64_t sent = 0;
     for (std::uint64_t p = 0; p < peers_; ++p) {
       transfers.push_back(read_request(asked[p]));
-      for (const Transfer& transfer : transfers[p]) round.send_sizes[p] += transfer.copy.bytes();
+      for (const Transfer& transfer : transfers[p]) {
+        round.send_sizes[p] += message_bytes(transfer);
+        work.count_exchanged(transfer.bytes());
+      }
       round.send_offsets[p] = sent;
       sent += round.send_sizes[p];
     }
     grow(round.sent, sent);
     for (std::uint64_t p = 0; p < peers_; ++p)
       read_for(work, round, round.sent.data() + round.send_offsets[p], transfers[p]);
-    for (const ChunkInRound& chunk : round.chunks)
+    for (ChunkInRound& chunk : round.chunks)
       round.reads.run([this, &work, &round, &chunk] {
         std::byte* start = round.staging.data() + chunk.staging_offset;
         if (chunk.has_padding) std::memset(start, 0, chunk.chunk.bytes);
-        for (const Transfer& transfer : chunk.local) work.read(transfer, start + transfer.target_offset, scratch());
+        for (const Transfer& transfer : chunk.local)
+          chunk.read += work.read(transfer, start + transfer.target_offset, scratch());
       });
   }
 
@@ -204,29 +209,31 @@ class MessageExchange final : public Exchange {
     const auto flush = [&] {
       if (batch.empty()) return;
       round.reads.run([this, &work, message, batch = std::move(batch)] {
-        for (const Transfer& transfer : batch) work.read(transfer, message + transfer.target_offset, scratch());
+        for (const Transfer& transfer : batch) {
+          std::byte* place = message + transfer.target_offset;
+          const PartialSum sum = work.read(transfer, place, scratch());
+          std::memcpy(place + transfer.bytes(), &sum, sizeof sum);
+        }
       });
       batch = {};
       bytes = 0;
     };
     for (const Transfer& transfer : transfers) {
-      bytes += transfer.copy.bytes();
+      bytes += transfer.bytes();
       batch.push_back(transfer);
       if (bytes >= task_bytes) flush();
     }
     flush();
   }
 
-  std::unique_ptr<Communicator::Pending> start(Workload& work, Round& round) {
+  std::unique_ptr<Communicator::Pending> start(const Round& round) {
     std::vector<Communicator::Message> sends;
     std::vector<Communicator::Message> receives;
     for (std::uint64_t step = 1; step < peers_; ++step) {  // not everybody to rank 0 first
       const std::uint64_t to = (static_cast<std::uint64_t>(processes_.rank()) + step) % peers_;
       const std::uint64_t from = (static_cast<std::uint64_t>(processes_.rank()) + peers_ - step) % peers_;
-      if (round.send_sizes[to] != 0) {
+      if (round.send_sizes[to] != 0)
         sends.push_back({static_cast<int>(to), {round.sent.data() + round.send_offsets[to], round.send_sizes[to]}});
-        work.count_exchanged(round.send_sizes[to]);
-      }
       if (round.receive_sizes[from] != 0)
         receives.push_back(
             {static_cast<int>(from), {round.received.data() + round.receive_offsets[from], round.receive_sizes[from]}});
@@ -247,11 +254,23 @@ class MessageExchange final : public Exchange {
     for (const ChunkInRound& chunk : round.chunks)
       round.writes.run([&work, &round, &chunk] {
         std::byte* start = round.staging.data() + chunk.staging_offset;
+        PartialSum read = chunk.read;
         for (const auto& piece : chunk.pieces)
-          ckpt::run(piece.unpack, round.received.data() + round.receive_offsets[piece.peer] + piece.message_offset,
-                    start + piece.target_offset);
-        work.write(chunk.chunk, {start, static_cast<std::size_t>(chunk.chunk.bytes)});
+          read += unpack(piece, round.received.data() + round.receive_offsets[piece.peer] + piece.message_offset,
+                         start + piece.transfer.target_offset);
+        work.write(chunk.chunk, {start, static_cast<std::size_t>(chunk.chunk.bytes)}, read);
       });
+  }
+
+  /// A piece's part of a message to its place; gives the sum that came with it.
+  static PartialSum unpack(const ChunkInRound::Piece& piece, const std::byte* message, std::byte* target) {
+    const Transfer& transfer = piece.transfer;
+    const Extents shape = transfer.source.box.shape();
+    ckpt::run(strided_copy(shape, row_major_strides(shape), transfer.target_strides, transfer.element), message,
+              target);
+    PartialSum sum;
+    std::memcpy(&sum, message + transfer.bytes(), sizeof sum);
+    return sum;
   }
 
   std::span<std::byte> scratch() const {

@@ -11,12 +11,14 @@ void RequestWriter::put(std::uint64_t value) {
 void RequestWriter::add(const Transfer& transfer) {
   put(transfer.card);
   put(transfer.array);
-  put(transfer.source_offset);
-  put(transfer.copy.run);
-  put(transfer.copy.depth);
-  for (std::size_t i = 0; i < transfer.copy.depth; ++i) {
-    put(transfer.copy.loops[i].count);
-    put(transfer.copy.loops[i].source_stride);
+  put(transfer.parameter);
+  put(transfer.element);
+  put(transfer.source.offset);
+  put(transfer.source.box.rank());
+  for (std::size_t d = 0; d < transfer.source.box.rank(); ++d) {
+    put(transfer.source.box.lo[d]);
+    put(transfer.source.box.hi[d]);
+    put(transfer.source.strides[d]);
   }
 }
 
@@ -37,19 +39,21 @@ std::vector<Transfer> read_request(const std::string& bytes) {
     Transfer& transfer = transfers.emplace_back();
     transfer.card = get();
     transfer.array = static_cast<ArrayId>(get());
-    transfer.source_offset = get();
-    transfer.target_offset = target;
-    transfer.copy.run = get();
-    transfer.copy.depth = get();
-    if (transfer.copy.depth > max_rank)
-      throw Error(Kind::peer, "a request for data", {"it has too many dimensions", "", ""});
-    for (std::size_t i = 0; i < transfer.copy.depth; ++i) {
-      transfer.copy.loops[i].count = get();
-      transfer.copy.loops[i].source_stride = get();
-      transfer.copy.loops[i].target_stride = 0;
+    transfer.parameter = static_cast<ParameterId>(get());
+    transfer.element = get();
+    transfer.source.offset = get();
+    const std::uint64_t rank = get();
+    if (rank > max_rank) throw Error(Kind::peer, "a request for data", {"it has too many dimensions", "", ""});
+    transfer.source.box = {Extents(rank), Extents(rank)};
+    transfer.source.strides = Extents(rank);
+    for (std::size_t d = 0; d < rank; ++d) {
+      transfer.source.box.lo[d] = get();
+      transfer.source.box.hi[d] = get();
+      transfer.source.strides[d] = get();
     }
-    transfer.copy = packing(transfer.copy);
-    target += transfer.copy.bytes();
+    transfer.target_offset = target;
+    transfer.target_strides = row_major_strides(transfer.source.box.shape());
+    target += message_bytes(transfer);
   }
   return transfers;
 }

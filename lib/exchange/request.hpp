@@ -4,13 +4,19 @@
 #include <vector>
 
 #include "plan/planner.hpp"
+#include "tensor/fingerprint.hpp"
 
 namespace ckpt {
 
-/// What a writer asks of a reader: transfers whose copies pack, one after the other, into one message.
+/// What a transfer takes of a message: its box, dense and in row-major order, and the sum of what was read.
+inline std::uint64_t message_bytes(const Transfer& transfer) {
+  return transfer.bytes() + sizeof(PartialSum);
+}
+
+/// What a writer asks of a reader: transfers whose boxes lie, one after the other, in one message.
 class RequestWriter {
  public:
-  /// `copy` is the transfer's packing; its target strides follow from its counts and are not sent.
+  /// Where the transfer goes on the writer's side is not sent.
   void add(const Transfer& transfer);
   std::string take() { return std::move(bytes_); }
 
@@ -19,8 +25,7 @@ class RequestWriter {
   std::string bytes_;
 };
 
-/// The transfers of a request, target_offset counting from the message's start. Throws peer when the bytes make no
-/// sense.
+/// The transfers of a request; their targets are their places in the message. Throws peer when the bytes make no sense.
 std::vector<Transfer> read_request(const std::string& bytes);
 
 }  // namespace ckpt

@@ -92,6 +92,8 @@ class Placement {
   /// Every card that holds the same elements at the same place as `first` (a card of the first copy), itself among
   /// them.
   std::vector<Position> holders(ParameterId parameter, Position first) const;
+  /// Whether a card that holds a parameter belongs to the first copy of it.
+  bool is_of_first_copy(ParameterId parameter, Position position) const;
   /// The cards of the first copy of a parameter.
   void for_each_first(ParameterId parameter, const std::function<void(Position)>& visit) const;
 

@@ -19,10 +19,9 @@ std::uint64_t Planner::for_each_transfer(const Chunk& chunk, std::uint32_t write
     std::uint64_t found = 0;
     source_.for_each_shard(from, wanted.box, [&](Position first, const Region& held) {
       const Region into = restricted(wanted, held.box);
-      const Extents shape = held.box.shape();
-      found += volume(shape);
-      visit({readers_.choose(from, first, writer), source_.array_of(from), held.offset * element,
-             (into.offset - chunk.elements.lo) * element, strided_copy(shape, held.strides, into.strides, element)});
+      found += volume(held.box.shape());
+      visit({readers_.choose(from, first, writer), source_.array_of(from), from, element, held,
+             (into.offset - chunk.elements.lo) * element, into.strides});
     });
     if (found != elements)
       throw Error(Kind::layout, "parameter '" + target_.tensors()[parameter].name + "'",

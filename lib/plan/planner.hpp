@@ -9,13 +9,18 @@
 
 namespace ckpt {
 
-/// One strided copy from a source card's array into a chunk.
+/// A box of a parameter on its way from a source card's array into a chunk: one strided copy.
 struct Transfer {
   Position card = 0;                ///< of the source
   ArrayId array = 0;                ///< of the source
-  std::uint64_t source_offset = 0;  ///< bytes from the source array's start
-  std::uint64_t target_offset = 0;  ///< bytes from the chunk's start
-  StridedCopy copy;
+  ParameterId parameter = 0;        ///< of the source
+  std::uint64_t element = 0;        ///< bytes of one
+  Region source;                    ///< the box, and where it lies in the source array
+  std::uint64_t target_offset = 0;  ///< where its first element goes: bytes from the chunk's start
+  Extents target_strides;           ///< elements
+
+  std::uint64_t bytes() const { return volume(source.box.shape()) * element; }
+  StridedCopy copy() const { return strided_copy(source.box.shape(), source.strides, target_strides, element); }
 };
 
 /// Finds what each chunk is made of, when it is that chunk's turn: nothing as large as the job is ever held. Pure and

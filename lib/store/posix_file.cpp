@@ -146,6 +146,10 @@ void PosixFile::sync() const {
   if (result != 0) throw system_error(path_, "fsync", errno, remedy_for_writing(errno));
 }
 
+void PosixFile::drop_cached() const {
+  ::posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED);  // advice: a system that does not take it reads from memory
+}
+
 PosixFile::Status PosixFile::status() const {
   const struct stat info = stat_of(fd(), path_);
   return {static_cast<std::uint64_t>(info.st_size),

@@ -43,6 +43,8 @@ class PosixFile {
   void resize(std::uint64_t bytes) const;
   /// Waits until data and size are on the disk.
   void sync() const;
+  /// Asks the system to forget what it keeps of the file in memory, so that it is read from the storage.
+  void drop_cached() const;
   Status status() const;
 
   /// Whether it lies on a file system of this machine, where a mapped page costs no more than a read one.

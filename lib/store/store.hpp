@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/catalog.hpp"
+#include "tensor/fingerprint.hpp"
 
 namespace ckpt {
 
@@ -40,6 +41,7 @@ struct FileSpec {
 struct FileRoom {
   std::vector<std::uint64_t> offsets;  ///< parallel to FileSpec::arrays; of no meaning for empty and verbatim arrays
   std::uint64_t bytes = 0;             ///< the file's full size
+  PartialSum metadata;                 ///< of all bytes that are no array's data, by their offset in the file
 };
 
 /// Where the bytes of a dataset lie, for whoever wants to map them.
@@ -79,6 +81,9 @@ class Store {
   /// Makes a new file (truncating one that is there) with all its metadata and room for its data. The bytes are a
   /// function of `spec` alone.
   virtual FileRoom create(const std::filesystem::path& file, const FileSpec& spec) = 0;
+
+  /// Puts another manifest of the same length in the place of FileSpec::manifest.
+  virtual void set_manifest(const std::filesystem::path& file, const std::string& text) = 0;
 };
 
 /// HDF5 files.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 
 #include "base/checked.hpp"
@@ -14,15 +15,15 @@ namespace ckpt {
 /// The largest number of dimensions of a tensor (HDF5's own limit).
 inline constexpr std::size_t max_rank = 32;
 
-/// One number for each dimension of a tensor, without a heap: a shape, an index, strides.
+/// One number for each dimension of a tensor: a shape, an index, strides. Without a heap for the ranks that models have.
 class Extents {
  public:
   Extents() noexcept {}  // NOLINT(modernize-use-equals-default): leaves the unused numbers uninitialised
   explicit Extents(std::size_t rank, std::uint64_t value = 0) { resize(rank, value); }
   Extents(std::initializer_list<std::uint64_t> values) { assign(values.begin(), values.end()); }
   explicit Extents(std::span<const std::uint64_t> values) { assign(values.begin(), values.end()); }
-  Extents(const Extents& other) noexcept { copy(other); }
-  Extents& operator=(const Extents& other) noexcept {
+  Extents(const Extents& other) { copy(other); }
+  Extents& operator=(const Extents& other) {
     if (this != &other) copy(other);
     return *this;
   }
@@ -30,13 +31,13 @@ class Extents {
 
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  std::uint64_t operator[](std::size_t i) const noexcept { return values_[i]; }
-  std::uint64_t& operator[](std::size_t i) noexcept { return values_[i]; }
-  const std::uint64_t* begin() const noexcept { return values_.data(); }
-  const std::uint64_t* end() const noexcept { return values_.data() + size_; }
-  std::uint64_t* begin() noexcept { return values_.data(); }
-  std::uint64_t* end() noexcept { return values_.data() + size_; }
-  const std::uint64_t* data() const noexcept { return values_.data(); }
+  std::uint64_t operator[](std::size_t i) const noexcept { return data()[i]; }
+  std::uint64_t& operator[](std::size_t i) noexcept { return data()[i]; }
+  const std::uint64_t* begin() const noexcept { return data(); }
+  const std::uint64_t* end() const noexcept { return data() + size_; }
+  std::uint64_t* begin() noexcept { return data(); }
+  std::uint64_t* end() noexcept { return data() + size_; }
+  const std::uint64_t* data() const noexcept { return many_ ? many_.get() : few_.data(); }
 
   /// Throws input when `rank` is above max_rank.
   void resize(std::size_t rank, std::uint64_t value = 0);
@@ -50,15 +51,20 @@ class Extents {
   template <class Iterator>
   void assign(Iterator first, Iterator last) {
     resize(static_cast<std::size_t>(last - first));
-    std::copy(first, last, values_.data());
+    std::copy(first, last, data());
   }
-  void copy(const Extents& other) noexcept {
+  void copy(const Extents& other) {
+    reserve(other.size_);
     size_ = other.size_;
-    std::copy(other.begin(), other.end(), values_.data());
+    std::copy(other.begin(), other.end(), data());
   }
+  /// Makes room for `rank` numbers, keeping those that are there.
+  void reserve(std::size_t rank);
+  std::uint64_t* data() noexcept { return many_ ? many_.get() : few_.data(); }
 
-  std::uint32_t size_ = 0;
-  std::array<std::uint64_t, max_rank> values_;
+  std::size_t size_ = 0;
+  std::array<std::uint64_t, 6> few_;
+  std::unique_ptr<std::uint64_t[]> many_;  // room for max_rank, when they are more than few
 };
 
 /// The number of elements of a shape, checked; 1 for rank 0.

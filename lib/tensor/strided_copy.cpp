@@ -119,48 +119,15 @@ StridedCopy merged(StridedCopy copy) {
   return copy;
 }
 
-StridedCopy packing(const StridedCopy& copy) {
-  StridedCopy pack = copy;
-  std::uint64_t stride = copy.run;
-  for (std::size_t i = copy.depth; i-- > 0;) {
-    pack.loops[i].target_stride = stride;
-    stride *= copy.loops[i].count;
-  }
-  return merged(pack);
-}
-
-StridedCopy unpacking(const StridedCopy& copy) {
-  StridedCopy unpack = copy;
-  std::uint64_t stride = copy.run;
-  for (std::size_t i = copy.depth; i-- > 0;) {
-    unpack.loops[i].source_stride = stride;
-    stride *= copy.loops[i].count;
-  }
-  return merged(unpack);
-}
-
 void run(const StridedCopy& copy, const std::byte* source, std::byte* target) noexcept {
   if (copy.run == 0) return;
   static constexpr Loop once{1, 0, 0};
   const std::size_t planes = copy.depth > 2 ? copy.depth - 2 : 0;  // loops outside the two innermost
   const Loop& inner = copy.depth > 0 ? copy.loops[copy.depth - 1] : once;
   const Loop& outer = copy.depth > 1 ? copy.loops[copy.depth - 2] : once;
-  std::array<std::uint64_t, max_rank> index;
-  std::fill_n(index.begin(), planes, 0U);
-  for (;;) {
-    copy_plane(outer, inner, copy.run, source, target);
-    std::size_t i = planes;
-    while (i-- > 0) {
-      const Loop& loop = copy.loops[i];
-      source += loop.source_stride;
-      target += loop.target_stride;
-      if (++index[i] < loop.count) break;
-      source -= loop.count * loop.source_stride;
-      target -= loop.count * loop.target_stride;
-      index[i] = 0;
-    }
-    if (i == static_cast<std::size_t>(-1)) return;
-  }
+  for_each_step({copy.loops.data(), planes}, [&](std::uint64_t from, std::uint64_t to) {
+    copy_plane(outer, inner, copy.run, source + from, target + to);
+  });
 }
 
 }  // namespace ckpt

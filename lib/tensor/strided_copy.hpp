@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "tensor/extents.hpp"
 
@@ -34,12 +36,30 @@ StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, co
 /// The same copy with fewer loops: what is contiguous on both sides is made one.
 StridedCopy merged(StridedCopy copy);
 
-/// A copy by way of a message: `packing` takes the source's bytes into one dense run, in the order of the loops, and
-/// `unpacking` takes them from there to where `copy` puts them.
-StridedCopy packing(const StridedCopy& copy);
-StridedCopy unpacking(const StridedCopy& copy);
-
 /// Performs the copy. `source` and `target` point at the box's first element; the arrays must not overlap.
 void run(const StridedCopy& copy, const std::byte* source, std::byte* target) noexcept;
+
+/// Calls visit(source, target) for every step of the loops, with the offsets from the first one on either side.
+template <class Visit>
+void for_each_step(std::span<const StridedCopy::Loop> loops, Visit&& visit) {
+  std::array<std::uint64_t, max_rank> index;
+  std::fill_n(index.begin(), loops.size(), 0U);
+  std::uint64_t source = 0;
+  std::uint64_t target = 0;
+  for (;;) {
+    visit(source, target);
+    std::size_t i = loops.size();
+    while (i-- > 0) {
+      const auto& loop = loops[i];
+      source += loop.source_stride;
+      target += loop.target_stride;
+      if (++index[i] < loop.count) break;
+      source -= loop.count * loop.source_stride;
+      target -= loop.count * loop.target_stride;
+      index[i] = 0;
+    }
+    if (i == static_cast<std::size_t>(-1)) return;
+  }
+}
 
 }  // namespace ckpt

@@ -23,8 +23,14 @@ struct PlannedChunk {
   Chunk chunk;
   std::vector<Transfer> transfers;
   std::uint64_t filled = 0;
+  PartialSum read;  ///< of all transfers
   Bytes expected;
 };
+
+/// The sum of what a transfer takes from a card.
+inline PartialSum sum_of_read(const Transfer& transfer, const Bytes& card) {
+  return sum_of(transfer.source, transfer.element, card.data() + transfer.source.offset * transfer.element, {1000, 1});
+}
 
 /// Random source cards and chunks, the same on every process.
 struct World {
@@ -84,15 +90,17 @@ class WorldMaker {
     Transfer transfer;
     transfer.card = below(world_.cards.size());
     const std::uint64_t span = ((rows - 1) * source_row + columns) * element;
-    transfer.source_offset = below(card_bytes - span + 1);
+    const std::uint64_t first = below((card_bytes - span) / element + 1);
+    transfer.element = element;
+    transfer.source = {Box{{3, 7}, {3 + rows, 7 + columns}}, first, {source_row, 1}};
     transfer.target_offset = at;
-    transfer.copy =
-        strided_copy({rows, columns}, {source_row, 1}, is_transposed ? Extents{1, rows} : Extents{columns, 1}, element);
+    transfer.target_strides = is_transposed ? Extents{1, rows} : Extents{columns, 1};
+    planned.read += sum_of_read(transfer, world_.cards[transfer.card]);
     for (std::uint64_t r = 0; r < rows; ++r)
       for (std::uint64_t c = 0; c < columns; ++c)
         for (std::uint64_t b = 0; b < element; ++b)
           planned.expected[at + (is_transposed ? c * rows + r : r * columns + c) * element + b] =
-              world_.cards[transfer.card][transfer.source_offset + (r * source_row + c) * element + b];
+              world_.cards[transfer.card][(first + r * source_row + c) * element + b];
     planned.filled += rows * columns * element;
     planned.transfers.push_back(transfer);
     return rows * columns * element;
@@ -132,20 +140,24 @@ class MemoryWorkload final : public Workload {
   }
   bool has_padding(const Chunk& chunk) const override { return mine()[chunk.card].filled < chunk.bytes; }
   std::uint32_t owner(Position card) const override { return world_.owners[card]; }
-  void read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override {
+  PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override {
     maybe_fail("read");
     if (!everybody_reads_ && owner(transfer.card) != rank_) note("a card of another process is read");
     std::fill(scratch.begin(), scratch.end(), std::byte{0x5A});  // it is the reader's for the time of the call
-    bytes_read_ += transfer.copy.bytes();
-    ckpt::run(transfer.copy, world_.cards[transfer.card].data() + transfer.source_offset, target);
+    bytes_read_ += transfer.bytes();
+    const Bytes& card = world_.cards[transfer.card];
+    ckpt::run(transfer.copy(), card.data() + transfer.source.offset * transfer.element, target);
+    return sum_of_read(transfer, card);
   }
-  void write(const Chunk& chunk, std::span<const std::byte> bytes) override {
+  void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) override {
     maybe_fail("write");
     const std::lock_guard lock(mutex_);
     ++delivered_.at(chunk.card);
     const Bytes& expected = mine()[chunk.card].expected;
     if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end()))
       wrong_.push_back("chunk " + std::to_string(chunk.card) + " differs");
+    if (read != mine()[chunk.card].read)
+      wrong_.push_back("chunk " + std::to_string(chunk.card) + ": the sum is not that of what was read");
   }
   void count_exchanged(std::uint64_t bytes) override { exchanged_ += bytes; }
 
@@ -164,7 +176,7 @@ class MemoryWorkload final : public Workload {
     for (std::uint32_t p = 0; p < world_.of_process.size(); ++p)
       for (const PlannedChunk& planned : world_.of_process[p])
         for (const Transfer& transfer : planned.transfers)
-          if (p != rank_ && owner(transfer.card) == rank_) bytes += transfer.copy.bytes();
+          if (p != rank_ && owner(transfer.card) == rank_) bytes += transfer.bytes();
     return bytes;
   }
 

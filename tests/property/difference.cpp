@@ -176,14 +176,15 @@ class Comparison {
     const std::uint64_t told = planner.for_each_transfer(
         chunk, static_cast<std::uint32_t>(chunk.card % 3), [&](const ckpt::Transfer& transfer) {
           const Bytes& from = checkpoint_.source(transfer.card, planner.source().arrays()[transfer.array].name);
-          std::uint64_t target_span = transfer.copy.run;
-          for (std::size_t i = 0; i < transfer.copy.depth; ++i)
-            target_span += (transfer.copy.loops[i].count - 1) * transfer.copy.loops[i].target_stride;
-          expect(transfer.source_offset + transfer.copy.source_span() <= from.size(),
-                 place + ": a transfer reads beyond its source");
+          const ckpt::StridedCopy copy = transfer.copy();
+          const std::uint64_t source_offset = transfer.source.offset * transfer.element;
+          std::uint64_t target_span = copy.run;
+          for (std::size_t i = 0; i < copy.depth; ++i)
+            target_span += (copy.loops[i].count - 1) * copy.loops[i].target_stride;
+          expect(source_offset + copy.source_span() <= from.size(), place + ": a transfer reads beyond its source");
           expect(transfer.target_offset + target_span <= bytes.size(), place + ": a transfer writes beyond its chunk");
-          ckpt::run(transfer.copy, from.data() + transfer.source_offset, bytes.data() + transfer.target_offset);
-          copied += transfer.copy.bytes();
+          ckpt::run(copy, from.data() + source_offset, bytes.data() + transfer.target_offset);
+          copied += copy.bytes();
         });
     expect(told == filled && copied == filled, place + ": " + std::to_string(copied) + " bytes copied, " +
                                                    std::to_string(told) + " told, not " + std::to_string(filled));

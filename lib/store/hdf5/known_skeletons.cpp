@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "store/outside_data.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt::hdf5 {
@@ -36,6 +37,15 @@ bool is_packed(const FileSpec& spec, const NewFile& made) {
   return made.room.bytes == end;
 }
 
+/// Where the data of the arrays lies in the file.
+std::vector<Interval> data_of(const FileSpec& spec, const FileRoom& room) {
+  std::vector<Interval> data;
+  for (std::size_t i = 0; i < spec.arrays.size(); ++i)
+    if (has_room(spec.arrays[i]))
+      data.push_back({room.offsets[i], room.offsets[i] + volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size});
+  return data;
+}
+
 }  // namespace
 
 FileRoom KnownSkeletons::create(const std::filesystem::path& path, const FileSpec& spec) {
@@ -62,6 +72,7 @@ std::shared_ptr<const KnownSkeletons::Skeleton> KnownSkeletons::find(const FileS
 
 FileRoom KnownSkeletons::create_new(const std::filesystem::path& path, const FileSpec& spec) {
   NewFile made = make_file(path, spec);
+  made.room.metadata = sum_outside(PosixFile::open_for_reading(path), made.room.bytes, data_of(spec, made.room));
   if (made.metadata_bytes > max_bytes_of_one || !is_packed(spec, made)) return std::move(made.room);
   auto skeleton = std::make_shared<Skeleton>(Skeleton{spec, made.room, std::vector<std::byte>(made.metadata_bytes)});
   PosixFile::open_for_reading(path).read(0, skeleton->metadata);

@@ -189,4 +189,16 @@ NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
   }
 }
 
+void set_manifest(const std::filesystem::path& path, const std::string& text) {
+  try {
+    const Lock lock;
+    auto file = own<FileId>(H5Fopen(path.c_str(), H5F_ACC_RDWR, write_access().get()), "opening it");
+    overwrite_text(file.get(), manifest_attribute, text);
+    check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "writing its manifest");
+    check(H5Fclose(file.release()), "closing it");
+  } catch (const Error& error) {
+    throw Error(Kind::io, path.string() + ": " + error.what());
+  }
+}
+
 }  // namespace ckpt::hdf5

@@ -73,60 +73,74 @@ struct TwoFiles {
   MappableFile mappable;
 };
 
-/// Gathers from both and compares with the strided copy from memory.
-void check(TwoFiles& file, std::uint64_t offset, const StridedCopy& copy, std::uint64_t target_size,
-           std::uint64_t scratch_size, std::uint64_t windows_budget = 1 << 20) {
+/// A transfer of a whole tensor of this shape, from element `first` of the dataset on.
+Transfer transfer(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
+                  std::uint64_t element, std::uint64_t first) {
+  return {0, 0, 0, element, {whole(shape), first, source_strides}, 0, target_strides};
+}
+
+/// Gathers from both and compares with the strided copy from memory, and the sum with that of the source in memory.
+void check(TwoFiles& file, const Transfer& wanted, std::uint64_t target_size, std::uint64_t scratch_size,
+           std::uint64_t windows_budget = 1 << 20) {
+  const std::byte* source = file.memory.bytes().data() + wanted.source.offset * wanted.element;
+  const Extents strides = row_major_strides(wanted.source.box.shape());
+  const PartialSum sum = sum_of(wanted.source, wanted.element, source, strides);
   Bytes expected(target_size);
-  run(copy, file.memory.bytes().data() + offset, expected.data());
+  run(wanted.copy(), source, expected.data());
   Bytes scratch(scratch_size);
   MappedWindows windows(windows_budget);
   file.memory.reads = file.memory.bytes_read = 0;
   Bytes target(target_size);
-  const std::uint64_t told = gather(file.memory, 5, offset, copy, target.data(), scratch, windows);
+  const Gathered told = gather(file.memory, 5, wanted, &strides, target.data(), scratch, windows);
   Bytes mapped(target_size);
-  gather(*file.mappable.source, 5, offset, copy, mapped.data(), scratch, windows);
+  CHECK(gather(*file.mappable.source, 5, wanted, &strides, mapped.data(), scratch, windows).sum == sum);
   CHECK((mapped == expected));
   CHECK((target == expected));
-  CHECK(told == file.memory.bytes_read);
+  CHECK(told.bytes_read == file.memory.bytes_read);
+  CHECK(told.sum == sum);
+  CHECK(sum.bytes == wanted.bytes());
+  CHECK(gather(file.memory, 5, wanted, nullptr, target.data(), scratch, windows).sum == PartialSum{});
+  file.memory.reads /= 2;
+  file.memory.bytes_read /= 2;
 }
 
 }  // namespace
 
 TEST_CASE("a run is read at once, straight to its place") {
   TwoFiles file(1 << 20);
-  check(file, 1000, strided_copy({1 << 18}, {1}, {1}, 2), 1 << 19, 64);
+  check(file, transfer({1 << 18}, {1}, {1}, 2, 500), 1 << 19, 64);
   CHECK(file.memory.reads == 1);
   CHECK(file.memory.bytes_read == 1 << 19);
 }
 
 TEST_CASE("short runs close together are read as one window") {
   TwoFiles file(1 << 20);
-  check(file, 0, strided_copy({256, 2}, {1024, 1}, {2, 1}, 4), 2048, 1 << 20);  // two columns of 1024
+  check(file, transfer({256, 2}, {1024, 1}, {2, 1}, 4, 0), 2048, 1 << 20);  // two columns of 1024
   CHECK(file.memory.reads == 1);
 }
 
 TEST_CASE("a window that scratch cannot hold is read in parts") {
   TwoFiles file(1 << 20);
-  check(file, 0, strided_copy({256, 512}, {1024, 1}, {512, 1}, 4), 256 * 512 * 4, 100'000);  // half of each row
-  CHECK(file.memory.reads == 11);                                                            // 24 rows in each
+  check(file, transfer({256, 512}, {1024, 1}, {512, 1}, 4, 0), 256 * 512 * 4, 100'000);  // half of each row
+  CHECK(file.memory.reads == 11);                                                        // 24 rows in each
 }
 
 TEST_CASE("runs far apart are read one by one") {
   TwoFiles file(4 << 20);
-  check(file, 0, strided_copy({16, 4}, {60'000, 1}, {4, 1}, 4), 256, 4 << 20);
+  check(file, transfer({16, 4}, {60'000, 1}, {4, 1}, 4, 0), 256, 4 << 20);
   CHECK(file.memory.reads == 16);
   CHECK(file.memory.bytes_read == 256);
 }
 
 TEST_CASE("without scratch there is a read for each run") {
   TwoFiles file(1 << 16);
-  check(file, 8, strided_copy({10, 3}, {20, 1}, {3, 1}, 4), 120, 0);
+  check(file, transfer({10, 3}, {20, 1}, {3, 1}, 4, 2), 120, 0);
   CHECK(file.memory.reads == 10);
 }
 
 TEST_CASE("nothing is read for nothing") {
   TwoFiles file(16);
-  check(file, 0, strided_copy({0, 3}, {3, 1}, {3, 1}, 4), 0, 16);
+  check(file, transfer({0, 3}, {3, 1}, {3, 1}, 4, 0), 0, 16);
   CHECK(file.memory.reads == 0);
 }
 
@@ -148,10 +162,10 @@ TEST_CASE("gathering is what copying from memory is, whatever the strides and th
       size *= shape[d] + (between(0, 1) == 0 ? 0 : between(0, 12));
     }
     const StridedCopy copy = strided_copy(shape, strides, row_major_strides(shape), element);
-    const std::uint64_t offset = between(0, file.memory.bytes().size() - copy.source_span());
+    const std::uint64_t first = between(0, (file.memory.bytes().size() - copy.source_span()) / element);
     const std::uint64_t scratch = between(0, 2) == 0 ? 1 << 20 : between(0, 5000);
     CAPTURE(to_string(shape), to_string(strides), element, scratch);
-    check(file, offset, copy, volume(shape) * element, scratch);
+    check(file, transfer(shape, strides, row_major_strides(shape), element, first), volume(shape) * element, scratch);
     const std::uint64_t runs = copy.bytes() / copy.run;
     CHECK(file.memory.reads <= runs);
     CHECK(file.memory.bytes_read < copy.bytes() + runs * 8192 + 1);  // no more than a read for each run would cost
@@ -162,9 +176,9 @@ TEST_CASE("a copy that reaches further than a mapped window, or than scratch, is
   TwoFiles file(3 << 20);
   for (const std::uint64_t budget : {1ULL, 256ULL << 10, 1ULL << 20, 64ULL << 20})
     for (const std::uint64_t scratch : {0U, 1000U, 65536U, 1U << 20}) {
-      check(file, 64, strided_copy({700, 60}, {1000, 1}, {60, 1}, 4), 168'000, scratch, budget);
-      check(file, 8, strided_copy({50, 7, 60}, {9000, 1000, 1}, {60, 3000, 1}, 4), 84'000, scratch, budget);
-      check(file, 0, strided_copy({300, 2000}, {1, 300}, {2000, 1}, 1), 600'000, scratch, budget);  // transposed
+      check(file, transfer({700, 60}, {1000, 1}, {60, 1}, 4, 16), 168'000, scratch, budget);
+      check(file, transfer({50, 7, 60}, {9000, 1000, 1}, {60, 3000, 1}, 4, 2), 84'000, scratch, budget);
+      check(file, transfer({300, 2000}, {1, 300}, {2000, 1}, 1, 0), 600'000, scratch, budget);  // transposed
     }
 }
 
@@ -172,7 +186,7 @@ TEST_CASE("what the file throws comes through") {
   MemoryFile file(100);
   Bytes target(8);
   MappedWindows windows(1 << 20);
-  CHECK_THROWS_AS(gather(file, 5, 96, strided_copy({2}, {1}, {1}, 4), target.data(), {}, windows), Error);
+  CHECK_THROWS_AS(gather(file, 5, transfer({2}, {1}, {1}, 4, 24), nullptr, target.data(), {}, windows), Error);
 }
 
 TEST_CASE("a mapped file that is truncated while it is read is an error that names it") {
@@ -180,9 +194,9 @@ TEST_CASE("a mapped file that is truncated while it is read is an error that nam
   const MappableFile mappable(bytes);
   MappedWindows windows(1 << 20);
   Bytes target(1 << 10);
-  const StridedCopy copy = strided_copy({256}, {1024}, {1}, 4);
-  gather(*mappable.source, 5, 0, copy, target.data(), {}, windows);
+  const Transfer column = transfer({256}, {1024}, {1}, 4, 0);
+  gather(*mappable.source, 5, column, nullptr, target.data(), {}, windows);
   mappable.source->file().resize(1 << 18);
-  CHECK_THROWS_WITH(gather(*mappable.source, 5, 0, copy, target.data(), {}, windows),
+  CHECK_THROWS_WITH(gather(*mappable.source, 5, column, nullptr, target.data(), {}, windows),
                     Catch::Matchers::Contains("data: ended while it was read"));
 }

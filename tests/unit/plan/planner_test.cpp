@@ -33,13 +33,14 @@ TEST_CASE("a chunk's transfers are one strided copy from each card that has a pa
   for (std::uint64_t card = 0; card < 4; ++card) {
     CAPTURE(card);
     CHECK(found[card].card == card);
-    CHECK(found[card].source_offset == 3 * 4);             // columns 3 to 5 of each row
+    CHECK(found[card].source.offset == 3);                 // columns 3 to 5 of each row
     CHECK(found[card].target_offset == card * 2 * 3 * 4);  // two rows of three
-    CHECK(found[card].copy.run == 12);
-    CHECK(found[card].copy.depth == 1);
-    CHECK(found[card].copy.loops[0].count == 2);
-    CHECK(found[card].copy.loops[0].source_stride == 24);
-    CHECK(found[card].copy.loops[0].target_stride == 12);
+    const StridedCopy copy = found[card].copy();
+    CHECK(copy.run == 12);
+    CHECK(copy.depth == 1);
+    CHECK(copy.loops[0].count == 2);
+    CHECK(copy.loops[0].source_stride == 24);
+    CHECK(copy.loops[0].target_stride == 12);
   }
 }
 
@@ -48,7 +49,7 @@ TEST_CASE("a chunk asks only those that it needs") {
   const auto found = transfers(plan.planner, {0, 0, {9, 15}, 24});  // rows 3 and 4
   REQUIRE(found.size() == 2);
   CHECK(found[0].card == 1);
-  CHECK(found[0].source_offset == 6 * 4);  // its second row
+  CHECK(found[0].source.offset == 6);  // its second row
   CHECK(found[0].target_offset == 0);
   CHECK(found[1].card == 2);
   CHECK(found[1].target_offset == 3 * 4);  // counted from the chunk's start

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "layout/placement.hpp"
+#include "plan/chunk.hpp"
+
+namespace ckpt {
+
+/// The chunks of some of the files of a placement, in an order that all processes share: array by array, and within
+/// one chunk by chunk over all its cards, so that a source page is in memory when its neighbours need it.
+class ChunkSequence {
+ public:
+  ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes)
+      : target_(target), cards_(std::move(cards)), chunk_bytes_(chunk_bytes) {}
+
+  std::optional<Chunk> next();
+
+ private:
+  struct OfCard {
+    Position card;
+    ChunkGrid grid;
+  };
+  void enter_array();
+
+  const Placement& target_;
+  std::vector<Position> cards_;
+  std::uint64_t chunk_bytes_;
+  ArrayId array_ = 0;
+  bool is_entered_ = false;
+  std::vector<OfCard> grids_;
+  std::uint64_t chunk_ = 0;
+  std::size_t card_ = 0;
+};
+
+}  // namespace ckpt

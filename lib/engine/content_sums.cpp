@@ -1,0 +1,143 @@
+#include "engine/content_sums.hpp"
+
+#include <cstring>
+
+#include "base/buffer.hpp"
+#include "base/error.hpp"
+#include "base/workers.hpp"
+#include "engine/chunk_sequence.hpp"
+
+namespace ckpt {
+
+namespace {
+
+const std::byte* first_of(const Region& region, const Chunk& chunk, std::uint64_t element, const std::byte* bytes) {
+  return bytes + (region.offset - chunk.elements.lo) * element;
+}
+
+}  // namespace
+
+ContentSums::ContentSums(const Placement& placement) : placement_(placement), parameters_(placement.tensors().size()) {
+  keys_.reserve(placement.tensors().size());
+  tensor_strides_.reserve(placement.tensors().size());
+  for (const Tensor& tensor : placement.tensors()) {
+    keys_.emplace_back(tensor.name);
+    tensor_strides_.push_back(row_major_strides(tensor.shape));
+  }
+}
+
+PartialSum ContentSums::add(const Chunk& chunk, std::span<const std::byte> bytes) {
+  const std::uint64_t element = placement_.arrays()[chunk.array].dtype.size;
+  PartialSum all;
+  std::uint64_t held = 0;
+  placement_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
+    const PartialSum sum =
+        sum_of(region, element, first_of(region, chunk, element, bytes.data()), tensor_strides_[parameter]);
+    all += keys_[parameter] * sum;
+    if (region.fill) return;
+    held += sum.bytes;
+    add_to(parameter, chunk.card, sum);
+  });
+  if (held < bytes.size()) {
+    const PartialSum rest = padding(chunk, bytes);
+    const std::lock_guard lock(mutex_);
+    files_[chunk.card] += rest;
+  }
+  return all;
+}
+
+/// The sum of those elements of a stored array that are padding, by their place in it: all without the others.
+PartialSum ContentSums::padding(const Chunk& chunk, std::span<const std::byte> bytes) const {
+  const ArrayPlace& place = placement_.arrays()[chunk.array];
+  const std::uint64_t element = place.dtype.size;
+  PartialSum rest = sum_of(bytes, chunk.elements.lo * element);
+  placement_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId, const Region& region) {
+    if (region.fill) return;
+    rest = rest - sum_of(region.box.shape(), element, first_of(region, chunk, element, bytes.data()), region.strides,
+                         region.offset, region.strides);
+  });
+  return NameKey(place.name + " (padding)") * rest;
+}
+
+void ContentSums::add_to(ParameterId parameter, Position card, const PartialSum& sum) {
+  const bool is_counted = placement_.is_of_first_copy(parameter, card);
+  const std::lock_guard lock(mutex_);
+  files_[card] += keys_[parameter] * sum;
+  if (is_counted) parameters_[parameter] += sum;
+}
+
+void ContentSums::add_verbatim(ParameterId parameter, Position card, const std::string& value) {
+  add_to(parameter, card, sum_of(std::as_bytes(std::span(value)), 0));
+}
+
+void ContentSums::add_metadata(Position card, const PartialSum& sum) {
+  const std::lock_guard lock(mutex_);
+  files_[card] += NameKey("(metadata)") * sum;
+}
+
+Fingerprint ContentSums::of_file(Position card) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(card);
+  return fingerprint(found == files_.end() ? PartialSum{} : found->second, "file");
+}
+
+std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) const {
+  // Each process adds up its share of the parameters.
+  const auto size = static_cast<std::size_t>(processes.size());
+  std::vector<std::string> to_peer(size);
+  for (std::size_t p = 0; p < parameters_.size(); ++p)
+    to_peer[p % size].append(reinterpret_cast<const char*>(&parameters_[p]), sizeof(PartialSum));
+  std::vector<PartialSum> mine;
+  for (const std::string& part : processes.all_to_all(std::move(to_peer))) {
+    mine.resize(part.size() / sizeof(PartialSum));
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      PartialSum sum;
+      std::memcpy(&sum, part.data() + i * sizeof sum, sizeof sum);
+      mine[i] += sum;
+    }
+  }
+  const std::vector<std::string> all =
+      processes.all_gather(std::string(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(PartialSum)));
+  std::vector<Fingerprint> fingerprints;
+  agree(processes, [&] {
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      const Tensor& tensor = placement_.tensors()[p];
+      PartialSum sum;
+      std::memcpy(&sum, all[p % size].data() + p / size * sizeof sum, sizeof sum);
+      if (!tensor.verbatim && sum.bytes != tensor.bytes())
+        throw Error(Kind::io, "parameter '" + tensor.name + "'",
+                    {std::to_string(sum.bytes) + " bytes of it were written", std::to_string(tensor.bytes()),
+                     "this is a defect of the program"});
+      fingerprints.push_back(fingerprint(sum, describe_tensor(tensor.name, tensor.dtype.name, tensor.shape)));
+    }
+  });
+  return fingerprints;
+}
+
+void sum_files(const Placement& placement, const std::vector<Position>& cards, std::uint64_t chunk_bytes,
+               unsigned threads, const std::function<void(const Chunk&, std::span<std::byte>)>& read,
+               ContentSums& sums) {
+  ChunkSequence chunks(placement, cards, chunk_bytes);
+  std::mutex mutex;
+  Workers workers(threads);
+  TaskGroup tasks(workers);
+  for (unsigned i = 0; i < threads; ++i)
+    tasks.run([&] {
+      Buffer buffer(chunk_bytes);
+      for (;;) {
+        std::optional<Chunk> chunk;
+        {
+          const std::lock_guard lock(mutex);
+          chunk = chunks.next();
+        }
+        if (!chunk) return;
+        if (chunk->bytes > buffer.size()) buffer = Buffer(chunk->bytes);
+        const auto bytes = buffer.first(chunk->bytes);
+        read(*chunk, bytes);
+        sums.add(*chunk, bytes);
+      }
+    });
+  tasks.wait();
+}
+
+}  // namespace ckpt

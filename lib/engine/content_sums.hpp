@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "exchange/communicator.hpp"
+#include "layout/placement.hpp"
+#include "plan/chunk.hpp"
+#include "tensor/fingerprint.hpp"
+
+namespace ckpt {
+
+/// What the files of a checkpoint hold, summed chunk by chunk: for each parameter (every element once, however many
+/// cards repeat it) and for each file (every byte). Threads may share one.
+class ContentSums {
+ public:
+  explicit ContentSums(const Placement& placement);
+
+  const NameKey& key(ParameterId parameter) const noexcept { return keys_[parameter]; }
+
+  /// Sums a chunk by the placement's own regions. Gives Σ key(parameter) · sum over them, to compare with what was read
+  /// for it.
+  PartialSum add(const Chunk& chunk, std::span<const std::byte> bytes);
+  /// The value of a parameter that has no fixed-size elements, on a card that holds it.
+  void add_verbatim(ParameterId parameter, Position card, const std::string& value);
+  /// What of a card's file is no data (sum_outside).
+  void add_metadata(Position card, const PartialSum& sum);
+
+  Fingerprint of_file(Position card) const;
+  /// The fingerprints of all parameters, the same on every process. Collective. Throws io where the files of all
+  /// processes together do not hold each element once.
+  std::vector<Fingerprint> of_parameters(Communicator& processes) const;
+
+ private:
+  void add_to(ParameterId parameter, Position card, const PartialSum& sum);
+  PartialSum padding(const Chunk& chunk, std::span<const std::byte> bytes) const;
+
+  const Placement& placement_;
+  std::vector<NameKey> keys_;            // by parameter
+  std::vector<Extents> tensor_strides_;  // by parameter
+  mutable std::mutex mutex_;             // for what follows
+  std::vector<PartialSum> parameters_;
+  std::map<Position, PartialSum> files_;
+};
+
+/// Sums all data of some cards' files: `read` fills in a chunk's bytes, and is called by several threads.
+void sum_files(const Placement& placement, const std::vector<Position>& cards, std::uint64_t chunk_bytes,
+               unsigned threads, const std::function<void(const Chunk&, std::span<std::byte>)>& read,
+               ContentSums& sums);
+
+}  // namespace ckpt

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "tensor/region.hpp"
+#include "tensor/strided_copy.hpp"
+
+namespace ckpt {
+
+/// What some of a tensor's elements add to its fingerprint. Sums of any parts that together hold every element once,
+/// in whatever order and grouping, come to the same: that of the whole. Zero elements add nothing but their number.
+struct PartialSum {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  std::uint64_t bytes = 0;  ///< that were summed
+
+  PartialSum& operator+=(const PartialSum& other) noexcept {
+    low += other.low;
+    high += other.high;
+    bytes += other.bytes;
+    return *this;
+  }
+  friend PartialSum operator-(const PartialSum& a, const PartialSum& b) noexcept {
+    return {a.low - b.low, a.high - b.high, a.bytes - b.bytes};
+  }
+  friend bool operator==(const PartialSum&, const PartialSum&) = default;
+};
+
+/// Sums bytes that lie at byte `offset` of a tensor in row-major order. Algorithm and error bounds: lib/README.md.
+PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
+
+/// Sums elements of `element` bytes: a box of this shape whose first lies at `data`, with the given strides, and is
+/// element `first` of a tensor in which they have the strides `tensor_strides`.
+PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
+                  std::uint64_t first, const Extents& tensor_strides);
+
+/// Sums a region that lies at `data` with its own strides. `tensor_strides` are the row-major ones of the whole tensor.
+PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides);
+
+/// 128 bits that stand for a tensor, or for a file, for ever: no part of them depends on a layout or a version.
+struct Fingerprint {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+
+  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
+
+/// A key that makes the sums of differently named things incomparable.
+class NameKey {
+ public:
+  explicit NameKey(const std::string& text) noexcept;
+  /// The sum times the key; the number of bytes stays.
+  PartialSum operator*(const PartialSum& sum) const noexcept { return {sum.low * low_, sum.high * high_, sum.bytes}; }
+
+ private:
+  std::uint64_t low_;
+  std::uint64_t high_;
+};
+
+/// The sum of all of something's elements made into its fingerprint: `description` (for a tensor: its name, dtype and
+/// shape) is mixed in.
+Fingerprint fingerprint(const PartialSum& sum, const std::string& description) noexcept;
+
+/// What is mixed into a tensor's fingerprint: "blocks/0/wq f32 [512, 4096]".
+std::string describe_tensor(const std::string& name, const std::string& dtype, const Extents& shape);
+
+/// 32 hexadecimal digits, the high half first.
+std::string to_string(const Fingerprint& fingerprint);
+
+}  // namespace ckpt
