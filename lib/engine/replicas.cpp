@@ -1,7 +1,5 @@
 #include "engine/replicas.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -11,6 +9,7 @@
 #include "base/workers.hpp"
 #include "engine/selection.hpp"
 #include "plan/chunk.hpp"
+#include "tensor/number.hpp"
 
 namespace ckpt {
 
@@ -23,12 +22,10 @@ constexpr std::uint64_t samples = 8;
 
 /// What one card's copy of a parameter's shard came to.
 struct Digest {
-  ParameterId parameter;
-  std::uint32_t unused = 0;
+  std::uint64_t parameter;
   Position first;
   Position card;
-  XXH64_hash_t low;
-  XXH64_hash_t high;
+  PartialSum sum;
 };
 
 class Comparison {
@@ -62,32 +59,25 @@ class Comparison {
     return result;
   }
 
-  /// Throws for the first difference among digests that belong together.
-  void compare(std::vector<Digest> digests) {
+  /// The first of the digests that do not agree with one that they should, with all that belong to it.
+  static std::vector<Digest> first_difference(std::vector<Digest> digests) {
     std::sort(digests.begin(), digests.end(), [](const Digest& a, const Digest& b) {
       return std::tuple(a.parameter, a.first, a.card) < std::tuple(b.parameter, b.first, b.card);
     });
-    for (std::size_t i = 1; i < digests.size(); ++i) {
-      const Digest& a = digests[i - 1];
-      const Digest& b = digests[i];
-      if (a.parameter == b.parameter && a.first == b.first && (a.low != b.low || a.high != b.high))
-        refuse(digests, a.parameter, a.first);
-    }
-  }
-
- private:
-  void add(ParameterId parameter) {
-    parameters_.push_back(parameter);
-    const Position first = placement_.replica_bases(parameter).front();
-    if (placement_.holders(parameter, first).size() < placement_.replica_bases(parameter).size())
-      spdlog::warn(
-          "parameter '{}': some of its replicas lie elsewhere in their buckets, as members before it are cut unevenly; "
-          "these are not compared",
-          placement_.tensors()[parameter].name);
+    const auto belong = [](const Digest& a, const Digest& b) {
+      return a.parameter == b.parameter && a.first == b.first;
+    };
+    const auto found = std::adjacent_find(digests.begin(), digests.end(), [&](const Digest& a, const Digest& b) {
+      return belong(a, b) && !(a.sum == b.sum);
+    });
+    if (found == digests.end()) return {};
+    std::erase_if(digests, [digest = *found, &belong](const Digest& other) { return !belong(other, digest); });
+    return digests;
   }
 
   /// The stored runs of a card's part of a parameter that are compared: all, or spread-out samples of it.
-  std::vector<Interval> runs(ParameterId parameter, Position card, std::uint64_t element) const {
+  std::vector<Interval> runs(ParameterId parameter, Position card) const {
+    const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
     const Interval own = placement_.run_of(parameter, card);
     const Extents stored = placement_.stored_shape(placement_.array_of(parameter), card);
     const bool is_array = own.lo == 0 && own.size() == volume(stored);  // else a part of a flat buffer
@@ -103,62 +93,51 @@ class Comparison {
     return runs;
   }
 
-  Digest of_card(ParameterId parameter, Position first, Position card) {
-    Digest digest{parameter, 0, first, card, 0, 0};
-    const ArrayId array = placement_.array_of(parameter);
-    XXH3_state_t* state = XXH3_createState();
-    const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> owner(state, XXH3_freeState);
-    XXH3_128bits_reset(state);
-    if (placement_.tensors()[parameter].verbatim) {
-      const Schema& schema = *checkpoint_.file(card).schema;
-      if (const auto index = reader_.dataset(card, array)) {
-        const std::string& value = schema.datasets[*index].verbatim_value;
-        XXH3_128bits_update(state, value.data(), value.size());
-      }
-    } else {
-      const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
-      for (const Interval& run : runs(parameter, card, element))
-        placement_.for_each_region_of(parameter, card, run, [&](ParameterId, const Region& region) {
-          if (!region.fill) update(state, {card, array, parameter, element, region, 0, {}});
-        });
-    }
-    const XXH128_hash_t hash = XXH3_128bits_digest(state);
-    digest.low = hash.low64;
-    digest.high = hash.high64;
-    return digest;
+  template <class Visit>
+  void for_each_region(ParameterId parameter, Position card, Interval run, Visit&& visit) const {
+    placement_.for_each_region_of(parameter, card, run, [&](ParameterId, const Region& region) {
+      if (!region.fill) visit(region);
+    });
   }
 
-  void update(XXH3_state_t* state, Transfer transfer) {
+  struct Read {
+    PartialSum sum;
+    std::span<const std::byte> bytes;  ///< in row-major order; until this thread's next call
+  };
+  Read read(ParameterId parameter, Position card, const Region& region) {
     thread_local Buffer room;
-    transfer.target_strides = row_major_strides(transfer.source.box.shape());
+    const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
+    const Transfer transfer{card, placement_.array_of(parameter),       parameter, element, region,
+                            0,    row_major_strides(region.box.shape())};
     const std::uint64_t bytes = transfer.bytes();
     if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * block_bytes));
-    reader_.read(transfer, room.data(), {room.data() + bytes, static_cast<std::size_t>(room.size() - bytes)});
-    XXH3_128bits_update(state, room.data(), bytes);
+    const auto scratch = std::span(room.data() + bytes, static_cast<std::size_t>(room.size() - bytes));
+    const Gathered gathered = reader_.read(transfer, room.data(), scratch, true);
+    return {gathered.sum, room.first(bytes)};
   }
 
-  /// The commonest digest is taken for right, so that the one odd card is named, and not the others.
-  [[noreturn]] void refuse(const std::vector<Digest>& digests, ParameterId parameter, Position first) const {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Position>> groups;
-    for (const Digest& digest : digests)
-      if (digest.parameter == parameter && digest.first == first)
-        groups[{digest.high, digest.low}].push_back(digest.card);
-    const auto most = std::max_element(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
-      return std::tuple(a.second.size(), b.second.front()) < std::tuple(b.second.size(), a.second.front());
-    });
-    std::vector<Position> odd;
-    for (const auto& group : groups)
-      if (&group != &*most) odd.insert(odd.end(), group.second.begin(), group.second.end());
-    std::sort(odd.begin(), odd.end());
-    const Mesh& mesh = placement_.mesh();
-    throw Error(Kind::input,
-                checkpoint_.file_name(odd.front()) + ": /" + placement_.arrays()[placement_.array_of(parameter)].name,
-                {"the replicas of parameter '" + placement_.tensors()[parameter].name + "' differ: card" +
-                     (odd.size() > 1 ? "s " : " ") + list_cards(mesh, odd) + " from card" +
-                     (most->second.size() > 1 ? "s " : " ") + list_cards(mesh, most->second),
-                 "expected the same bytes on every one",
-                 "if they are meant to differ, say \"replicas\": \"first\" in the rule; to take one unchecked, "
-                 "--replicas trust"});
+ private:
+  void add(ParameterId parameter) {
+    parameters_.push_back(parameter);
+    const Position first = placement_.replica_bases(parameter).front();
+    if (placement_.holders(parameter, first).size() < placement_.replica_bases(parameter).size())
+      spdlog::warn(
+          "parameter '{}': some of its replicas lie elsewhere in their buckets, as members before it are cut unevenly; "
+          "these are not compared",
+          placement_.tensors()[parameter].name);
+  }
+
+  Digest of_card(ParameterId parameter, Position first, Position card) {
+    PartialSum sum;
+    if (placement_.tensors()[parameter].verbatim) {
+      const Schema& schema = *checkpoint_.file(card).schema;
+      if (const auto index = reader_.dataset(card, placement_.array_of(parameter)))
+        sum = sum_of(std::as_bytes(std::span(schema.datasets[*index].verbatim_value)), 0);
+    } else {
+      for (const Interval& run : runs(parameter, card))
+        for_each_region(parameter, card, run, [&](const Region& region) { sum += read(parameter, card, region).sum; });
+    }
+    return {parameter, first, card, sum};
   }
 
   const Checkpoint& checkpoint_;
@@ -168,28 +147,160 @@ class Comparison {
   std::vector<ParameterId> parameters_;
 };
 
+/// The cards of a difference: those that disagree with most of them. The commonest sum is taken for right, so that the
+/// one odd card is named, and not the others.
+struct Disagreement {
+  explicit Disagreement(const std::vector<Digest>& digests)
+      : parameter(static_cast<ParameterId>(digests.front().parameter)) {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Position>> groups;
+    for (const Digest& digest : digests) groups[{digest.sum.high, digest.sum.low}].push_back(digest.card);
+    const auto most = std::max_element(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.second.size(), b.second.front()) < std::tuple(b.second.size(), a.second.front());
+    });
+    right = most->second;
+    for (const auto& group : groups)
+      if (&group != &*most) odd.insert(odd.end(), group.second.begin(), group.second.end());
+    std::sort(odd.begin(), odd.end());
+  }
+
+  ParameterId parameter;
+  std::vector<Position> odd;
+  std::vector<Position> right;
+};
+
+/// Element by element, what two cards hold of a parameter. The process that reads the second card sends it, piece by
+/// piece, to the one that reads the first and counts.
+class ElementComparison {
+ public:
+  ElementComparison(Comparison& comparison, const Placement& placement, const Disagreement& between)
+      : comparison_(comparison), placement_(placement), between_(between) {}
+
+  /// Collective; the text on every process: "3 of 64 elements that were compared, first at [0, 5]: 0.5 on card 3, 0.25
+  /// on card 0".
+  std::string perform(const std::function<std::uint32_t(Position)>& reader_of, Communicator& processes) {
+    const Tensor& tensor = placement_.tensors()[between_.parameter];
+    if (tensor.verbatim) return "";
+    const Position odd = between_.odd.front();
+    const Position right = between_.right.front();
+    const auto here = static_cast<std::uint32_t>(processes.rank());
+    const std::uint32_t judge = reader_of(odd);
+    for (const Interval& run : comparison_.runs(between_.parameter, odd)) {
+      std::vector<std::string> to_peer(static_cast<std::size_t>(processes.size()));
+      agree(processes, [&] {
+        if (reader_of(right) == here) to_peer[judge] = bytes_of(right, run);
+      });
+      const auto received = processes.all_to_all(std::move(to_peer));
+      agree(processes, [&] {
+        if (judge == here) compare(odd, run, received[reader_of(right)]);
+      });
+    }
+    std::string text;
+    if (judge == here && differing_ != 0)
+      text = std::to_string(differing_) + " of " + std::to_string(compared_) +
+             " elements that were compared, first at " + to_string(first_) + ": " + values_;
+    return processes.broadcast(text, static_cast<int>(judge));
+  }
+
+ private:
+  std::string bytes_of(Position card, Interval run) {
+    std::string bytes;
+    comparison_.for_each_region(between_.parameter, card, run, [&](const Region& region) {
+      const auto read = comparison_.read(between_.parameter, card, region).bytes;
+      bytes.append(reinterpret_cast<const char*>(read.data()), read.size());
+    });
+    return bytes;
+  }
+
+  void compare(Position card, Interval run, const std::string& other) {
+    const Tensor& tensor = placement_.tensors()[between_.parameter];
+    const auto* theirs = reinterpret_cast<const std::byte*>(other.data());
+    comparison_.for_each_region(between_.parameter, card, run, [&](const Region& region) {
+      const auto ours = comparison_.read(between_.parameter, card, region).bytes;
+      for (std::uint64_t i = 0; i * tensor.dtype.size < ours.size(); ++i, theirs += tensor.dtype.size) {
+        const std::byte* mine = ours.data() + i * tensor.dtype.size;
+        if (std::equal(mine, mine + tensor.dtype.size, theirs)) continue;
+        ++differing_;
+        note(region.box, i,
+             element_text(tensor.dtype, mine) + " on card " + std::to_string(placement_.mesh().card(card)) + ", " +
+                 element_text(tensor.dtype, theirs) + " on card " +
+                 std::to_string(placement_.mesh().card(between_.right.front())));
+      }
+      compared_ += ours.size() / tensor.dtype.size;
+    });
+  }
+
+  /// Keeps the first in row-major order of the tensor, whatever the order in which they are stored.
+  void note(const Box& box, std::uint64_t element, const std::string& values) {
+    Extents index = box.lo;
+    for (std::size_t d = box.rank(); d-- > 0; element /= box[d].size()) index[d] += element % box[d].size();
+    if (!values_.empty() && !std::lexicographical_compare(index.begin(), index.end(), first_.begin(), first_.end()))
+      return;
+    first_ = index;
+    values_ = values;
+  }
+
+  Comparison& comparison_;
+  const Placement& placement_;
+  const Disagreement& between_;
+  std::uint64_t compared_ = 0;
+  std::uint64_t differing_ = 0;
+  Extents first_;
+  std::string values_;
+};
+
+std::string as_bytes(const std::vector<Digest>& digests) {
+  return {reinterpret_cast<const char*>(digests.data()), digests.size() * sizeof(Digest)};
+}
+
+void append(std::vector<Digest>& digests, const std::string& bytes) {
+  const std::size_t before = digests.size();
+  digests.resize(before + bytes.size() / sizeof(Digest));
+  if (!bytes.empty()) std::memcpy(digests.data() + before, bytes.data(), bytes.size());
+}
+
+[[noreturn]] void refuse(const Checkpoint& checkpoint, const Placement& placement, const Disagreement& between,
+                         const std::string& elements) {
+  const Mesh& mesh = placement.mesh();
+  const auto cards = [&](const std::vector<Position>& positions) {
+    return "card" + std::string(positions.size() > 1 ? "s " : " ") + list_cards(mesh, positions);
+  };
+  throw Error(Kind::input,
+              checkpoint.file_name(between.odd.front()) + ": /" +
+                  placement.arrays()[placement.array_of(between.parameter)].name,
+              {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ: " +
+                   cards(between.odd) + " from " + cards(between.right) + (elements.empty() ? "" : ", in " + elements),
+               "expected the same bytes on every one",
+               "if they are meant to differ, say \"replicas\": \"first\" in the rule; to take one unchecked, "
+               "--replicas trust"});
+}
+
 }  // namespace
 
 void check_replicas(const Checkpoint& checkpoint, const Placement& placement, SourceReader& reader,
                     const Owners& owners, const Job& job, unsigned threads, Communicator& processes) {
   if (job.replicas == ReplicaCheck::trust) return;
-  const auto size = static_cast<std::uint64_t>(processes.size());
-  const auto rank = static_cast<std::uint64_t>(processes.rank());
-  const auto reader_of = [&](Position card) { return owners.empty() ? card % size : owners[card]; };
+  const auto size = static_cast<std::uint32_t>(processes.size());
+  const auto rank = static_cast<std::uint32_t>(processes.rank());
+  const auto reader_of = [&](Position card) {
+    return owners.empty() ? static_cast<std::uint32_t>(card % size) : owners[card];
+  };
   Comparison comparison(checkpoint, placement, reader, job);
   std::vector<Digest> mine;
   agree(processes, [&] { mine = comparison.digests([&](Position card) { return reader_of(card) == rank; }, threads); });
   // Those that belong together meet at one process.
   std::vector<std::string> to_peer(size);
-  for (const Digest& digest : mine)
-    to_peer[digest.first % size].append(reinterpret_cast<const char*>(&digest), sizeof digest);
+  for (const Digest& digest : mine) to_peer[digest.first % size] += as_bytes({digest});
   std::vector<Digest> together;
-  for (const std::string& bytes : processes.all_to_all(std::move(to_peer))) {
-    const std::size_t before = together.size();
-    together.resize(before + bytes.size() / sizeof(Digest));
-    std::memcpy(together.data() + before, bytes.data(), bytes.size());
-  }
-  agree(processes, [&] { comparison.compare(std::move(together)); });
+  for (const std::string& bytes : processes.all_to_all(std::move(to_peer))) append(together, bytes);
+  // And the first difference of each at all.
+  std::vector<Digest> differing;
+  for (const std::string& bytes : processes.all_gather(as_bytes(Comparison::first_difference(std::move(together)))))
+    append(differing, bytes);
+  differing = Comparison::first_difference(std::move(differing));
+  if (differing.empty()) return;
+  const Disagreement between(differing);
+  const std::string elements = ElementComparison(comparison, placement, between).perform(reader_of, processes);
+  agree(processes, [&] { refuse(checkpoint, placement, between, elements); });
 }
 
 }  // namespace ckpt
