@@ -6,6 +6,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "engine/checkpoint.hpp"
 #include "engine/file_workload.hpp"
@@ -56,6 +57,17 @@ class Run {
   Report perform() {
     std::unique_ptr<Output> output;
     agree(processes_, [&] { output = std::make_unique<Output>(job_); });
+    try {
+      make(*output);
+    } catch (Error& error) {
+      output->fail(error);
+      throw;
+    }
+    return finish();
+  }
+
+ private:
+  void make(Output& output) {
     Checkpoint checkpoint = Checkpoint::open(job_.source, job_.source_layout, *store_, processes_);
     time("catalog");
 
@@ -89,8 +101,7 @@ class Run {
     SourceReader reader(checkpoint, source->placement, *store_, window_bytes);
     if (job_.dry_run) {
       agree(processes_, [&] { summarise(planner, readers, writers, process_count(), report_); });
-      time("plan");
-      return finish();
+      return time("plan");
     }
     time("plan");
 
@@ -103,13 +114,11 @@ class Run {
     std::vector<Position> cards;
     for (Position card = 0; card < writers.size(); ++card)
       if (writers[card] == process()) cards.push_back(card);
-    TargetFiles files(checkpoint, planner, *store_, *output, cards, job_.target.single_file);
-    write(planner, readers, reader, files, *exchange, *output, cards);
-    publish(checkpoint, planner.target(), files, *output);
-    return finish();
+    TargetFiles files(checkpoint, planner, *store_, output, cards, job_.target.single_file);
+    write(planner, readers, reader, files, *exchange, output, cards);
+    publish(checkpoint, planner.target(), files, output);
   }
 
- private:
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
@@ -155,6 +164,7 @@ class Run {
     counters_.bytes_total = total;
     FileWorkload work(planner, readers, reader, files, ChunkSequence(planner.target(), cards, exchange.chunk_bytes()),
                       process(), counters_);
+    output.fill();
     exchange.run(work);
     report_.bytes_to_write = processes_.sum(total);
     const double moving = watch_.lap();
@@ -180,6 +190,7 @@ class Run {
     });
     write_manifest(target, files, output);
     agree(processes_, [&] {
+      check_interrupt();  // for the last time: what is published stays
       if (processes_.rank() == 0) output.publish();
     });
     time("publish");

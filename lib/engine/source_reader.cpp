@@ -1,5 +1,6 @@
 #include "engine/source_reader.hpp"
 
+#include "base/interrupt.hpp"
 #include "engine/gather.hpp"
 
 namespace ckpt {
@@ -35,6 +36,7 @@ std::optional<std::size_t> SourceReader::dataset(Position card, ArrayId array) c
 }
 
 std::uint64_t SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
+  check_interrupt();
   const auto index = dataset(transfer.card, transfer.array);
   if (!index)
     throw Error(Kind::input, checkpoint_.file_name(transfer.card),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 
 namespace ckpt {
@@ -146,6 +147,7 @@ void TargetFiles::create() {
   find_attributes();
   const Placement& target = planner_.target();
   for (const Position card : cards_) {
+    check_interrupt();
     const auto path = output_.file(target.layout().files.path(target.mesh(), card));
     if (!is_single_file_) std::filesystem::create_directories(path.parent_path());
     FileRoom room = store_.create(path, spec(card));
@@ -160,12 +162,16 @@ void TargetFiles::create() {
 }
 
 void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
+  check_interrupt();
   const std::uint64_t element = planner_.target().arrays()[chunk.array].dtype.size;
   files_.get(chunk.card)->write(rooms_.at(chunk.card)->offsets[chunk.array] + chunk.elements.lo * element, bytes);
 }
 
 void TargetFiles::sync() {
-  for (const Position card : cards_) files_.get(card)->sync();
+  for (const Position card : cards_) {
+    check_interrupt();
+    files_.get(card)->sync();
+  }
 }
 
 std::vector<ManifestFile> TargetFiles::sizes() const {
