@@ -189,8 +189,8 @@ class Run {
       }
     });
     write_manifest(target, files, output);
+    agree(processes_, check_interrupt);  // for the last time: nobody may fail beside the one that publishes
     agree(processes_, [&] {
-      check_interrupt();  // for the last time: what is published stays
       if (processes_.rank() == 0) output.publish();
     });
     time("publish");
