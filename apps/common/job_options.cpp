@@ -90,6 +90,7 @@ void set_running(Job& job, const Options& options, const Environment& environmen
                                 {{"none", Verify::none}, {"written", Verify::written}, {"reread", Verify::reread}});
   job.dry_run = options.dry_run;
   job.force = options.force;
+  job.resume = options.resume;
   job.fsync = !options.no_fsync;
 }
 

@@ -38,6 +38,8 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
              std::string("the ") + (verb == Verb::merge ? "file" : "directory") +
                  " to write; refused if it exists, unless --force");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
+  line.flag("--resume", to.resume,
+            "go on with the .partial output that a run of the same job left; data that is there is checked first");
   line.flag("--no-fsync", to.no_fsync, "don't wait for the disk before publishing");
   line.flag(
       "--dry-run", to.dry_run,

@@ -34,6 +34,7 @@ struct Options {
   std::string verify;
   bool dry_run = false;
   bool force = false;
+  bool resume = false;
   bool no_fsync = false;
   std::string wait_for;
   std::string wait_timeout;

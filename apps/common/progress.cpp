@@ -37,6 +37,8 @@ const char* phase_words(Phase phase) {
       return "reading metadata";
     case Phase::plan:
       return "planning";
+    case Phase::resume:
+      return "checking what an earlier run left";
     case Phase::reread:
       return "reading the output again";
     case Phase::replicas:

@@ -74,6 +74,7 @@ std::string summary(const Job& job, const Report& report) {
   const double seconds = total == report.seconds.end() ? 0 : total->second;
   std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", job.output.string(),
                                  counted(report.target_files, "file"), format_bytes(report.bytes_written), seconds);
+  if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
   if (seconds > 0) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
   return text;
 }

@@ -64,6 +64,7 @@ std::string report_json(const Program& program, const Job& job, const Report& re
   json["bytes_read"] = report.bytes_read;
   json["bytes_exchanged"] = report.bytes_exchanged;
   json["bytes_written"] = report.bytes_written;
+  json["bytes_resumed"] = report.bytes_resumed;
   json["peak_resident_bytes"] = peak_bytes;
   json["seconds"] = report.seconds;
   json["source_rules"] = rules_json(report.source_rules);

@@ -17,6 +17,21 @@ void ChunkSequence::enter_array() {
 }
 
 std::optional<Chunk> ChunkSequence::next() {
+  if (finished_.empty()) return next_of_grid();
+  while (rest_.empty()) {
+    const auto chunk = next_of_grid();
+    if (!chunk) return std::nullopt;
+    const std::uint64_t element = target_.arrays()[chunk->array].dtype.size;
+    for (const Interval& piece : finished_.rest(chunk->card, chunk->array, chunk->elements))
+      rest_.push_back({chunk->card, chunk->array, piece, piece.size() * element});
+    std::reverse(rest_.begin(), rest_.end());
+  }
+  const Chunk chunk = rest_.back();
+  rest_.pop_back();
+  return chunk;
+}
+
+std::optional<Chunk> ChunkSequence::next_of_grid() {
   for (; array_ < target_.arrays().size(); ++array_, is_entered_ = false) {
     if (!is_entered_) enter_array();
     for (bool any = true; any; ++chunk_, card_ = 0) {

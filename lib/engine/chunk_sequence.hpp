@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/finished.hpp"
 #include "layout/placement.hpp"
 #include "plan/chunk.hpp"
 
@@ -15,6 +16,9 @@ class ChunkSequence {
   ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes)
       : target_(target), cards_(std::move(cards)), chunk_bytes_(chunk_bytes) {}
 
+  /// Leaves out what is finished.
+  void skip(Finished finished) { finished_ = std::move(finished); }
+
   std::optional<Chunk> next();
 
  private:
@@ -23,6 +27,7 @@ class ChunkSequence {
     ChunkGrid grid;
   };
   void enter_array();
+  std::optional<Chunk> next_of_grid();
 
   const Placement& target_;
   std::vector<Position> cards_;
@@ -32,6 +37,8 @@ class ChunkSequence {
   std::vector<OfCard> grids_;
   std::uint64_t chunk_ = 0;
   std::size_t card_ = 0;
+  Finished finished_;
+  std::vector<Chunk> rest_;  // of the last chunk of the grid, last piece first
 };
 
 }  // namespace ckpt

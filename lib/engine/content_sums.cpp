@@ -26,24 +26,26 @@ ContentSums::ContentSums(const Placement& placement) : placement_(placement), pa
   }
 }
 
-PartialSum ContentSums::add(const Chunk& chunk, std::span<const std::byte> bytes) {
+ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) const {
   const std::uint64_t element = placement_.arrays()[chunk.array].dtype.size;
-  PartialSum all;
-  std::uint64_t held = 0;
+  ChunkSums sums;
+  sums.card = chunk.card;
   placement_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
     const PartialSum sum =
         sum_of(region, element, first_of(region, chunk, element, bytes.data()), tensor_strides_[parameter]);
-    all += keys_[parameter] * sum;
+    sums.all += keys_[parameter] * sum;
     if (region.fill) return;
-    held += sum.bytes;
-    add_to(parameter, chunk.card, sum);
+    sums.file += keys_[parameter] * sum;
+    if (placement_.is_of_first_copy(parameter, chunk.card)) sums.parameters.emplace_back(parameter, sum);
   });
-  if (held < bytes.size()) {
-    const PartialSum rest = padding(chunk, bytes);
-    const std::lock_guard lock(mutex_);
-    files_[chunk.card] += rest;
-  }
-  return all;
+  if (sums.file.bytes < bytes.size()) sums.file += padding(chunk, bytes);
+  return sums;
+}
+
+void ContentSums::add(const ChunkSums& chunk) {
+  const std::lock_guard lock(mutex_);
+  files_[chunk.card] += chunk.file;
+  for (const auto& [parameter, sum] : chunk.parameters) parameters_[parameter] += sum;
 }
 
 /// The sum of those elements of a stored array that are padding, by their place in it: all without the others.
@@ -59,15 +61,11 @@ PartialSum ContentSums::padding(const Chunk& chunk, std::span<const std::byte> b
   return NameKey(place.name + " (padding)") * rest;
 }
 
-void ContentSums::add_to(ParameterId parameter, Position card, const PartialSum& sum) {
-  const bool is_counted = placement_.is_of_first_copy(parameter, card);
-  const std::lock_guard lock(mutex_);
-  files_[card] += keys_[parameter] * sum;
-  if (is_counted) parameters_[parameter] += sum;
-}
-
 void ContentSums::add_verbatim(ParameterId parameter, Position card, const std::string& value) {
-  add_to(parameter, card, sum_of(std::as_bytes(std::span(value)), 0));
+  const PartialSum sum = sum_of(std::as_bytes(std::span(value)), 0);
+  ChunkSums sums{card, {}, keys_[parameter] * sum, {}};
+  if (placement_.is_of_first_copy(parameter, card)) sums.parameters.emplace_back(parameter, sum);
+  add(sums);
 }
 
 void ContentSums::add_metadata(Position card, const PartialSum& sum) {
@@ -134,7 +132,7 @@ void sum_files(const Placement& placement, const std::vector<Position>& cards, s
         if (chunk->bytes > buffer.size()) buffer = Buffer(chunk->bytes);
         const auto bytes = buffer.first(chunk->bytes);
         read(*chunk, bytes);
-        sums.add(*chunk, bytes);
+        sums.add(sums.of(*chunk, bytes));
       }
     });
   tasks.wait();

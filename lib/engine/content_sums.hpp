@@ -14,6 +14,14 @@
 
 namespace ckpt {
 
+/// The sums of one chunk.
+struct ChunkSums {
+  Position card = 0;
+  PartialSum all;   ///< Σ key(parameter) · sum over all its regions, to compare with what was read for it
+  PartialSum file;  ///< what it adds to its file
+  std::vector<std::pair<ParameterId, PartialSum>> parameters;  ///< what it adds to parameters
+};
+
 /// What the files of a checkpoint hold, summed chunk by chunk: for each parameter (every element once, however many
 /// cards repeat it) and for each file (every byte). Threads may share one.
 class ContentSums {
@@ -22,9 +30,9 @@ class ContentSums {
 
   const NameKey& key(ParameterId parameter) const noexcept { return keys_[parameter]; }
 
-  /// Sums a chunk by the placement's own regions. Gives Σ key(parameter) · sum over them, to compare with what was read
-  /// for it.
-  PartialSum add(const Chunk& chunk, std::span<const std::byte> bytes);
+  /// Sums a chunk by the placement's own regions.
+  ChunkSums of(const Chunk& chunk, std::span<const std::byte> bytes) const;
+  void add(const ChunkSums& chunk);
   /// The value of a parameter that has no fixed-size elements, on a card that holds it.
   void add_verbatim(ParameterId parameter, Position card, const std::string& value);
   /// What of a card's file is no data (sum_outside).
@@ -36,7 +44,6 @@ class ContentSums {
   std::vector<Fingerprint> of_parameters(Communicator& processes) const;
 
  private:
-  void add_to(ParameterId parameter, Position card, const PartialSum& sum);
   PartialSum padding(const Chunk& chunk, std::span<const std::byte> bytes) const;
 
   const Placement& placement_;

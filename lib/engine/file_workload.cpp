@@ -14,7 +14,8 @@ std::uint64_t now_ns() {
 }  // namespace
 
 FileWorkload::FileWorkload(const Planner& planner, const Readers& readers, SourceReader& source, TargetFiles& target,
-                           ChunkSequence chunks, std::uint32_t process, Counters& counters, ContentSums* sums)
+                           ChunkSequence chunks, std::uint32_t process, Counters& counters, ContentSums* sums,
+                           Journal* journal)
     : planner_(planner),
       readers_(readers),
       source_(source),
@@ -23,6 +24,7 @@ FileWorkload::FileWorkload(const Planner& planner, const Readers& readers, Sourc
       process_(process),
       counters_(counters),
       sums_(sums),
+      journal_(journal),
       target_of_(planner.source().tensors().size()) {
   for (ParameterId p = 0; p < planner.target().tensors().size(); ++p) target_of_[planner.source_of(p)] = p;
 }
@@ -39,12 +41,14 @@ void FileWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes, c
   const std::uint64_t start = now_ns();
   if (sums_ != nullptr) check(chunk, bytes, read);
   target_.write(chunk, bytes);
+  if (journal_ != nullptr) journal_->note({chunk.card, chunk.array, chunk.elements, read}, bytes.size());
   counters_.bytes_written += bytes.size();
   write_ns_ += now_ns() - start;
 }
 
 void FileWorkload::check(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) const {
-  if (sums_->add(chunk, bytes) == read) return;
+  const ChunkSums found = sums_->of(chunk, bytes);
+  if (found.all == read) return sums_->add(found);
   const Placement& target = planner_.target();
   std::vector<std::string> parts;
   target.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {

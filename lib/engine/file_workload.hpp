@@ -6,6 +6,7 @@
 #include "engine/chunk_sequence.hpp"
 #include "engine/content_sums.hpp"
 #include "engine/job.hpp"
+#include "engine/journal.hpp"
 #include "engine/source_reader.hpp"
 #include "engine/target_files.hpp"
 #include "exchange/exchange.hpp"
@@ -15,9 +16,9 @@ namespace ckpt {
 /// A job's data, from files to files.
 class FileWorkload final : public Workload {
  public:
-  /// `sums` collects what is written; absent: nothing is verified.
+  /// `sums` collects what is written, `journal` what is done; absent: nothing is verified, nothing is noted.
   FileWorkload(const Planner& planner, const Readers& readers, SourceReader& source, TargetFiles& target,
-               ChunkSequence chunks, std::uint32_t process, Counters& counters, ContentSums* sums);
+               ChunkSequence chunks, std::uint32_t process, Counters& counters, ContentSums* sums, Journal* journal);
 
   std::optional<Chunk> next() override { return chunks_.next(); }
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
@@ -44,6 +45,7 @@ class FileWorkload final : public Workload {
   std::uint32_t process_;
   Counters& counters_;
   ContentSums* sums_;
+  Journal* journal_;
   std::vector<ParameterId> target_of_;     // each source parameter: which target parameter's elements it has
   std::atomic<std::uint64_t> read_ns_{0};  // summed over threads
   std::atomic<std::uint64_t> write_ns_{0};

@@ -43,10 +43,11 @@ struct Job {
   Verify verify = Verify::written;
   bool dry_run = false;
   bool force = false;
+  bool resume = false;
   bool fsync = true;
 };
 
-enum class Phase : int { catalog, plan, replicas, metadata, move, reread, publish, done };
+enum class Phase : int { catalog, plan, replicas, metadata, resume, move, reread, publish, done };
 
 /// What a running job has done so far; written by the engine's threads, read by whoever shows progress.
 struct Counters {
@@ -77,6 +78,7 @@ struct Report {
   std::uint64_t bytes_read = 0;             ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
+  std::uint64_t bytes_resumed = 0;  ///< that an earlier run had written, and that were found good
   std::map<std::string, double>
       seconds;  ///< by phase: catalog, plan, read, exchange, write, metadata, publish, total; largest over processes
   struct RuleUse {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/checked.hpp"
 #include "base/log.hpp"
 #include "store/posix_file.hpp"
 
@@ -14,6 +15,9 @@ namespace ckpt {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* journal_name = ".journal";
+constexpr const char* job_name = "job";
 
 /// "a/b/" → "a/b": the name that gets ".partial" behind it.
 fs::path without_slash(fs::path path) {
@@ -57,7 +61,8 @@ Output::Output(const Job& job)
     : target_(without_slash(job.output)),
       is_single_file_(job.target.single_file),
       force_(job.force),
-      fsync_(job.fsync) {
+      fsync_(job.fsync),
+      resume_(job.resume) {
   partial_ = target_;
   partial_ += ".partial";
   if (is_within(job.source, target_) || is_within(target_, job.source) || is_within(job.source, partial_))
@@ -67,15 +72,48 @@ Output::Output(const Job& job)
   if (is_there(target_) && !force_)
     throw Error(Kind::io, target_.string(),
                 {"it exists already", "", "choose another output, or replace it with --force"});
-  if (is_there(partial_) && !force_)
-    throw Error(Kind::io, partial_.string(), {"an earlier run left it", "", "remove it, or start anew with --force"});
+  if (is_there(partial_) && !force_ && !resume_)
+    throw Error(Kind::io, partial_.string(),
+                {"an earlier run left it", "", "go on with --resume, or start anew with --force"});
 }
 
-void Output::begin() {
+fs::path Output::journal() const {
+  if (!is_single_file_) return partial_ / journal_name;
+  fs::path beside = partial_;
+  return beside += journal_name;
+}
+
+std::optional<std::string> Output::earlier_job() const {
+  if (!resume_ || !is_there(partial_) || !is_there(journal() / job_name)) return std::nullopt;
+  const PosixFile file = PosixFile::open_for_reading(journal() / job_name);
+  std::string text(checked_narrow<std::size_t>(file.status().bytes), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+void Output::begin(const std::optional<std::string>& job, bool go_on) {
+  if (!go_on) make_new();
+  begun_ = true;
+  has_data_ = go_on;
+  if (!job || go_on) return;
+  std::error_code error;
+  if (!fs::create_directory(journal(), error))
+    throw system_error(journal().string(), "cannot be made", error ? error.value() : EEXIST);
+  // Under its name only when it is whole: there is no half a description to go on with.
+  const fs::path draft = journal() / "job.new";
+  const PosixFile file = PosixFile::create(draft);
+  file.write(0, std::as_bytes(std::span(*job)));
+  fs::rename(draft, journal() / job_name);
+}
+
+void Output::make_new() {
   fs::path parent = target_.parent_path();
   if (parent.empty()) parent = ".";
   std::error_code error;
-  if (force_) fs::remove_all(partial_, error);
+  if (force_ || resume_) {
+    fs::remove_all(partial_, error);
+    if (!error) fs::remove_all(journal(), error);
+  }
   if (error) throw system_error(partial_.string(), "cannot be removed", error.value());
   if (is_single_file_) {
     PosixFile::create_new(partial_);
@@ -83,7 +121,6 @@ void Output::begin() {
     throw system_error(partial_.string(), "cannot be made", error ? error.value() : EEXIST,
                        "does " + parent.string() + " exist, and may you write there?");
   }
-  begun_ = true;
 }
 
 fs::path Output::file(const std::string& name) const {
@@ -91,6 +128,9 @@ fs::path Output::file(const std::string& name) const {
 }
 
 void Output::publish() {
+  std::error_code error;
+  fs::remove_all(journal(), error);
+  if (error) throw system_error(journal().string(), "cannot be removed", error.value());
   if (fsync_ && !is_single_file_) {
     for (const auto& entry : fs::recursive_directory_iterator(partial_))
       if (entry.is_directory()) sync_directory(entry.path());
@@ -101,7 +141,6 @@ void Output::publish() {
   begun_ = false;
   if (fsync_) sync_name();
   if (!has_old) return;
-  std::error_code error;
   fs::remove_all(partial_, error);  // the old one, by now
   if (error) spdlog::warn("{}: the replaced output could not be removed: {}", partial_.string(), error.message());
 }
@@ -151,6 +190,7 @@ Output::~Output() {
   if (!begun_) return;
   std::error_code error;
   fs::remove_all(partial_, error);
+  fs::remove_all(journal(), error);
 }
 
 }  // namespace ckpt

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/error.hpp"
@@ -12,8 +13,8 @@ namespace ckpt {
 /// renamed at the end, so that there is a whole DST or none. Made and ended by one process for all.
 class Output {
  public:
-  /// Throws io when the output or an earlier run's .partial is in the way (unless job.force), usage when source and
-  /// output are one place. Touches nothing.
+  /// Throws io when the output (unless job.force) or an earlier run's .partial (unless job.force or job.resume) is in
+  /// the way, usage when source and output are one place. Touches nothing.
   explicit Output(const Job& job);
   ~Output();  ///< what was begun and not published is removed, unless `fail` kept it
   Output(const Output&) = delete;
@@ -21,8 +22,12 @@ class Output {
   Output(Output&&) = delete;
   Output& operator=(Output&&) = delete;
 
-  /// Makes DST.partial (an empty directory, unless the output is a single file).
-  void begin();
+  /// What an earlier run wrote down of its job when it left DST.partial; nothing where there is none to go on with.
+  std::optional<std::string> earlier_job() const;
+  /// Makes DST.partial (an empty directory, unless the output is a single file), or goes on with the one that is there.
+  /// With a description of the job, there is a journal beside what is written.
+  void begin(const std::optional<std::string>& job, bool go_on);
+  std::filesystem::path journal() const;
   /// From here on there is data in it, which a failed run can go on with.
   void fill() noexcept { has_data_ = true; }
   /// The run fails with this error: data stays where another run with the same inputs may do better, and the error says
@@ -37,6 +42,7 @@ class Output {
   const std::filesystem::path& partial() const noexcept { return partial_; }
 
  private:
+  void make_new();
   bool replace();
   void take_place();
   [[noreturn]] void refuse_rename(int errno_value) const;
@@ -47,6 +53,7 @@ class Output {
   bool is_single_file_;
   bool force_;
   bool fsync_;
+  bool resume_;
   bool begun_ = false;
   bool has_data_ = false;
 };

@@ -12,6 +12,7 @@
 #include "engine/manifest.hpp"
 #include "engine/output.hpp"
 #include "engine/replicas.hpp"
+#include "engine/resume.hpp"
 #include "engine/selection.hpp"
 #include "engine/source_reader.hpp"
 #include "engine/summary.hpp"
@@ -114,7 +115,7 @@ class Run {
       if (writers[card] == process()) cards.push_back(card);
     TargetFiles files(checkpoint, planner, *store_, output, cards, job_.target.single_file, is_verified());
     ContentSums sums(target->placement);
-    write(planner, readers, reader, files, *exchange, output, cards, sums);
+    write(checkpoint, planner, readers, reader, files, *exchange, output, cards, sums);
     if (job_.verify == Verify::reread) reread(target->placement, files, exchange->chunk_bytes(), sums);
     publish(checkpoint, planner.target(), files, output, sums);
   }
@@ -147,17 +148,52 @@ class Run {
     report_.target_rules = rule_use(target);
   }
 
-  void write(const Planner& planner, const Readers& readers, SourceReader& reader, TargetFiles& files,
-             Exchange& exchange, Output& output, const std::vector<Position>& cards, ContentSums& sums) {
-    counters_.phase = Phase::metadata;
+  /// Makes the place that is written to. True where an earlier run of this job has left one to go on with.
+  bool begin(Output& output, const Checkpoint& source, const Planner& planner) {
+    bool go_on = false;
     agree(processes_, [&] {
-      if (processes_.rank() == 0) output.begin();
+      if (processes_.rank() != 0) return;
+      std::optional<std::string> description;
+      if (is_verified()) description = describe_job(job_, source, planner);
+      const auto earlier = output.earlier_job();
+      if (earlier && description) check_same_job(*earlier, *description, output.partial().string());
+      go_on = earlier && description;
+      if (job_.resume && !go_on) spdlog::warn("there is nothing that --resume could go on with: all is written anew");
+      output.begin(description, go_on);
     });
+    return processes_.maximum(go_on ? 1 : 0) != 0;
+  }
+
+  Finished check_earlier(const Placement& target, const Output& output, TargetFiles& files, ContentSums& sums) {
+    counters_.phase = Phase::resume;
+    Finished finished;
+    std::uint64_t bytes = 0;
     agree(processes_, [&] {
-      files.create();
+      finished = check_finished(read_journal(output.journal()), target, files, static_cast<unsigned>(report_.threads),
+                                sums, bytes);
+    });
+    report_.bytes_resumed = processes_.sum(bytes);
+    resumed_ = bytes;
+    time("resume");
+    return finished;
+  }
+
+  void write(const Checkpoint& source, const Planner& planner, const Readers& readers, SourceReader& reader,
+             TargetFiles& files, Exchange& exchange, Output& output, const std::vector<Position>& cards,
+             ContentSums& sums) {
+    counters_.phase = Phase::metadata;
+    const bool is_resumed = begin(output, source, planner);
+    agree(processes_, [&] {
+      files.create(is_resumed);
       if (is_verified()) files.add_the_rest(sums);
     });
     time("metadata");
+    ChunkSequence chunks(planner.target(), cards, exchange.chunk_bytes());
+    if (is_resumed) chunks.skip(check_earlier(planner.target(), output, files, sums));
+    std::optional<Journal> journal;
+    agree(processes_, [&] {
+      if (is_verified()) journal.emplace(output.journal(), processes_.rank());
+    });
 
     counters_.phase = Phase::move;
     std::uint64_t total = 0;
@@ -165,9 +201,10 @@ class Run {
       for (const Position card : cards)
         if (planner.target().holds(card, array) && !planner.target().arrays()[array].verbatim)
           total += volume(planner.target().stored_shape(array, card)) * planner.target().arrays()[array].dtype.size;
+    total -= resumed_;
     counters_.bytes_total = total;
-    FileWorkload work(planner, readers, reader, files, ChunkSequence(planner.target(), cards, exchange.chunk_bytes()),
-                      process(), counters_, is_verified() ? &sums : nullptr);
+    FileWorkload work(planner, readers, reader, files, std::move(chunks), process(), counters_,
+                      is_verified() ? &sums : nullptr, journal ? &*journal : nullptr);
     output.fill();
     exchange.run(work);
     report_.bytes_to_write = processes_.sum(total);
@@ -258,6 +295,7 @@ class Run {
   std::unique_ptr<Store> store_;
   Report report_;
   Stopwatch watch_;
+  std::uint64_t resumed_ = 0;  // bytes of this process that need not be written
 };
 
 }  // namespace

@@ -144,13 +144,16 @@ FileSpec TargetFiles::spec(Position card) const {
   return spec;
 }
 
-void TargetFiles::create() {
+void TargetFiles::create(bool is_resumed) {
   find_attributes();
   const Placement& target = planner_.target();
   for (const Position card : cards_) {
     check_interrupt();
     if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
-    FileRoom room = store_.create(path(card), spec(card));
+    bool is_kept = false;
+    FileRoom room =
+        is_resumed ? store_.create_again(path(card), spec(card), is_kept) : store_.create(path(card), spec(card));
+    if (is_kept) kept_.insert(card);
     // By array, so that `write` finds its place at once.
     std::vector<std::uint64_t> offsets(target.arrays().size(), 0);
     std::size_t next = 0;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,10 @@ class TargetFiles {
   TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
               std::vector<Position> cards, bool is_single_file, bool with_fingerprints);
 
-  /// Makes the files and the room for their data.
-  void create();
+  /// Makes the files and the room for their data. Where an earlier run is resumed, data that is there may be kept.
+  void create(bool is_resumed);
+  /// Whether this process's file of a card had data that was kept.
+  bool is_kept(Position card) const { return kept_.contains(card); }
   void write(const Chunk& chunk, std::span<const std::byte> bytes);
   void read(const Chunk& chunk, std::span<std::byte> bytes);
   /// Waits until the files are on the disk.
@@ -74,6 +77,7 @@ class TargetFiles {
   std::string layout_text_;
   std::string manifest_text_;
   std::map<Position, std::shared_ptr<const FileRoom>> rooms_;
+  std::set<Position> kept_;
   FileCache<PosixFile> files_;
 };
 

@@ -12,6 +12,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view manifest = "checkpoint.json";
+constexpr std::string_view journal = ".journal";
 constexpr std::size_t max_width = 20;  // the digits of 2^64
 
 bool is_digit(char c) noexcept {
@@ -97,6 +98,8 @@ void FileTemplate::check_path() const {
       fail("\"" + text_ + "\"", R"(a path within the checkpoint's directory, without ".", ".." and empty components)");
     if (is_first && component == manifest)
       fail("the file name \"" + text_ + "\"", "another one: checkpoint.json is the checkpoint's own manifest");
+    if (is_first && component == journal)
+      fail("the path \"" + text_ + "\"", "another one: .journal is where an unfinished output keeps account of itself");
     rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
   }
 }

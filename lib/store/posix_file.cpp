@@ -94,6 +94,12 @@ PosixFile PosixFile::create(const std::filesystem::path& path) {
   return {path.string(), std::move(fd)};
 }
 
+PosixFile PosixFile::open_or_create(const std::filesystem::path& path) {
+  Fd fd = open_fd(path.string(), O_RDWR | O_CREAT);
+  if (!fd) throw system_error(path.string(), "create", errno, remedy_for_writing(errno));
+  return {path.string(), std::move(fd)};
+}
+
 void PosixFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   const std::uint64_t end = checked_add(offset, out.size(), "a file offset");
   file_offset(end);

@@ -46,6 +46,9 @@ class PosixFile {
   /// The same, but one that is there is truncated.
   static PosixFile create(const std::filesystem::path& path);
 
+  /// The same, but one that is there stays as it is.
+  static PosixFile open_or_create(const std::filesystem::path& path);
+
   /// Fills `out` from `offset` on. Throws input when the file ends before that.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
   void write(std::uint64_t offset, std::span<const std::byte> data) const;

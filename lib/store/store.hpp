@@ -82,6 +82,10 @@ class Store {
   /// function of `spec` alone.
   virtual FileRoom create(const std::filesystem::path& file, const FileSpec& spec) = 0;
 
+  /// The same where a file that an interrupted run has made may be there: then its data stays, if it can, as `is_kept`
+  /// tells.
+  virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) = 0;
+
   /// Puts another manifest of the same length in the place of FileSpec::manifest.
   virtual void set_manifest(const std::filesystem::path& file, const std::string& text) = 0;
 };

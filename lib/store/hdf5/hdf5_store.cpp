@@ -46,6 +46,10 @@ class Hdf5Store final : public Store {
     return skeletons_.create(file, spec);
   }
 
+  FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) override {
+    return skeletons_.create_again(file, spec, is_kept);
+  }
+
   void set_manifest(const std::filesystem::path& file, const std::string& text) override {
     hdf5::set_manifest(file, text);
   }

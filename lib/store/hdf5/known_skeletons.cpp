@@ -61,6 +61,23 @@ FileRoom KnownSkeletons::create(const std::filesystem::path& path, const FileSpe
   return skeleton->room;
 }
 
+FileRoom KnownSkeletons::create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) {
+  is_kept = false;
+  if (!std::filesystem::exists(path)) return create(path, spec);
+  auto skeleton = find(spec);
+  if (!skeleton) {
+    const std::filesystem::path trial = path.string() + ".metadata";
+    create(trial, spec);
+    std::filesystem::remove(trial);
+    skeleton = find(spec);
+  }
+  const PosixFile file = PosixFile::open_for_writing(path);
+  if (!skeleton || file.status().bytes != skeleton->room.bytes) return create(path, spec);
+  file.write(0, skeleton->metadata);
+  is_kept = true;
+  return skeleton->room;
+}
+
 std::shared_ptr<const KnownSkeletons::Skeleton> KnownSkeletons::find(const FileSpec& spec) {
   const std::lock_guard lock(mutex_);
   const auto place = std::find_if(skeletons_.begin(), skeletons_.end(),

@@ -13,6 +13,8 @@ namespace ckpt::hdf5 {
 class KnownSkeletons {
  public:
   FileRoom create(const std::filesystem::path& path, const FileSpec& spec);
+  /// Store::create_again: the data of a file of the right size is kept where its metadata can be written by itself.
+  FileRoom create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept);
 
  private:
   struct Skeleton {

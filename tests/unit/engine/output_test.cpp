@@ -51,7 +51,7 @@ TEST_CASE("what is made becomes the output when it is published, whole") {
   {
     Output output(place.job());
     CHECK_FALSE(fs::exists(output.partial()));  // nothing is touched yet
-    output.begin();
+    output.begin(std::nullopt, false);
     CHECK(output.partial() == place.path("out.partial"));
     CHECK(output.file("rank_1.h5") == place.path("out.partial") / "rank_1.h5");
     write_text(output.file("rank_1.h5"), "made");
@@ -66,7 +66,7 @@ TEST_CASE("what is begun and not published leaves nothing") {
   const Place place;
   {
     Output output(place.job());
-    output.begin();
+    output.begin(std::nullopt, false);
     write_text(output.file("rank_0.h5"), "half");
   }
   CHECK_FALSE(fs::exists(place.path("out.partial")));
@@ -78,7 +78,7 @@ TEST_CASE("a single file is made beside its place, too") {
   Job job = place.job(place.path("merged.h5"));
   job.target.single_file = true;
   Output output(job);
-  output.begin();
+  output.begin(std::nullopt, false);
   CHECK(output.file("rank_0.h5") == place.path("merged.h5.partial"));
   CHECK(fs::is_regular_file(place.path("merged.h5.partial")));
   write_text(output.file(""), "merged");
@@ -114,7 +114,7 @@ TEST_CASE("an output is replaced with --force, and so is what an earlier run lef
   job.force = true;
   {
     Output output(job);
-    output.begin();
+    output.begin(std::nullopt, false);
     CHECK(fs::is_empty(place.path("out.partial")));
     CHECK(fs::exists(place.path("out") / "old.h5"));  // as long as the new one is not whole
     write_text(output.file("new.h5"), "new");
@@ -135,7 +135,7 @@ TEST_CASE("an output stays where --force does not come to its end") {
   job.force = true;
   {
     Output output(job);
-    output.begin();
+    output.begin(std::nullopt, false);
   }
   CHECK(read_text(place.path("out") / "old.h5") == "old");
 }
@@ -164,11 +164,53 @@ TEST_CASE("an output in its source, or over it, is refused even with --force") {
 TEST_CASE("an output in a directory that is not there is an error of its own words") {
   const Place place;
   Output output(place.job(place.path("no/such/out")));
-  CHECK_THROWS_WITH(output.begin(), Contains("out.partial: cannot be made") && Contains("exist"));
+  CHECK_THROWS_WITH(output.begin(std::nullopt, false), Contains("out.partial: cannot be made") && Contains("exist"));
 }
 
 TEST_CASE("a slash at the end changes nothing") {
   const Place place;
   Output output(place.job(fs::path(place.path("out").string() + "//")));
   CHECK(output.partial() == place.path("out.partial"));
+}
+
+TEST_CASE("a run goes on only with what a run of its own kind has left") {
+  for (const bool single_file : {false, true}) {
+    const Place place;
+    Job job = place.job();
+    job.target.single_file = single_file;
+    CHECK_FALSE(Output(job).earlier_job());
+    {
+      Output output(job);
+      output.begin("the job", false);
+      output.fill();
+      Error error(Kind::io, "the disk is full");
+      output.fail(error);
+      CHECK_THAT(error.what(), Contains("go on with --resume"));
+    }
+    CHECK_THAT(refused(job)->what(), Contains("go on with --resume, or start anew with --force"));
+    job.resume = true;
+    {
+      Output output(job);
+      REQUIRE(output.earlier_job() == "the job");
+      output.begin("the job", true);
+      CHECK(fs::exists(output.journal() / "job"));
+      output.publish();
+      CHECK_FALSE(fs::exists(output.journal()));
+    }
+    CHECK(fs::exists(place.path("out")));
+    CHECK_FALSE(fs::exists(place.path("out.partial")));
+    CHECK_FALSE(fs::exists(place.path("out.partial.journal")));
+  }
+}
+
+TEST_CASE("resuming without anything to go on with begins anew") {
+  const Place place;
+  Job job = place.job();
+  fs::create_directory(place.path("out.partial"));
+  write_text(place.path("out.partial") / "rank_0.h5", "old");
+  job.resume = true;
+  Output output(job);
+  CHECK_FALSE(output.earlier_job());
+  output.begin("the job", false);
+  CHECK_FALSE(fs::exists(place.path("out.partial") / "rank_0.h5"));
 }
