@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "common/job_options.hpp"
 #include "common/layout_text.hpp"
@@ -98,6 +99,7 @@ void run_job(const Program& program, const Options& options, Communicator& proce
 }  // namespace
 
 int run_job_program(const Program& program, int argc, char** argv) {
+  watch_interrupts();
   return run_processes(program.manual.name, [&](Communicator& processes) {
     Options options;
     agree(processes, [&] {

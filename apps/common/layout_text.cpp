@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "base/text.hpp"
 
 namespace ckpt::cli {
@@ -38,6 +39,7 @@ std::string read_text(const std::string& file, const std::string& origin) {
                   {"larger than " + format_bytes(most_bytes), "expected a layout, which is JSON text",
                    "were the arguments given in another order?"});
   }
+  check_interrupt();
   if (std::ferror(stream.get()) != 0) throw unreadable(origin);
   return text;
 }

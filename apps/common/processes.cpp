@@ -52,6 +52,10 @@ int exit_status(const Error& error) {
     case Kind::io:
     case Kind::peer:
       return 1;
+    case Kind::interrupted:
+      return 128 + SIGINT;
+    case Kind::terminated:
+      return 128 + SIGTERM;
   }
   return 1;
 }

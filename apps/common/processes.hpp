@@ -8,7 +8,7 @@
 
 namespace ckpt::cli {
 
-/// 2 for the command line and layouts, 1 for the rest.
+/// 2 for the command line and layouts, 128 and its number for a signal, 1 for the rest.
 int exit_status(const Error& error);
 
 /// What every main does: starts the processes (MPI only where a launcher started several), calls `body`, prints the

@@ -1,13 +1,14 @@
 #include "common/wait.hpp"
 
 #include <spdlog/fmt/fmt.h>
+#include <time.h>  // NOLINT(modernize-deprecated-headers): nanosleep
 
 #include <algorithm>
 #include <charconv>
 #include <system_error>
-#include <thread>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 
 namespace ckpt::cli {
 
@@ -24,6 +25,13 @@ bool is_there(const std::filesystem::path& file) {
   const bool found = std::filesystem::exists(file, error);
   if (error) throw system_error(file.string(), "--wait-for", error.value());
   return found;
+}
+
+/// Unlike std::this_thread::sleep_for it is over when a signal comes.
+void sleep_for(Seconds pause) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(pause).count();
+  const timespec time{ns / 1'000'000'000, ns % 1'000'000'000};
+  ::nanosleep(&time, nullptr);
 }
 
 }  // namespace
@@ -43,6 +51,7 @@ void wait_for_file(const std::filesystem::path& file, std::optional<Seconds> tim
     bool found = false;
     Seconds left = longest_pause;
     agree(processes, [&] {
+      check_interrupt();
       if (processes.rank() != 0) return;
       found = is_there(file);
       if (timeout) left = *timeout - Seconds(Clock::now() - start);
@@ -53,7 +62,7 @@ void wait_for_file(const std::filesystem::path& file, std::optional<Seconds> tim
     });
     if (processes.maximum(found ? 1 : 0) != 0) return;
     // The other processes' `left` is unbounded, so they may sleep longer than process 0: by less than one pause.
-    std::this_thread::sleep_for(std::min(pause, left));
+    sleep_for(std::min(pause, left));
   }
 }
 

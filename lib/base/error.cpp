@@ -24,6 +24,11 @@ Error& Error::within(std::string_view context) {
   return *this;
 }
 
+Error& Error::advise(std::string_view remedy) {
+  message_.append("; ").append(remedy);
+  return *this;
+}
+
 Error system_error(std::string_view path, std::string_view action, int errno_value, std::string_view remedy) {
   return Error(Kind::io, path, {std::string(action) + ": " + std::strerror(errno_value), "", std::string(remedy)});
 }

@@ -6,13 +6,16 @@
 
 namespace ckpt {
 
-/// What went wrong decides how a program ends: usage and layout with 2, the rest with 1.
+/// What went wrong decides how a program ends: usage and layout with 2, a signal with 128 and its number, the rest
+/// with 1.
 enum class Kind {
-  usage,   ///< the command line
-  layout,  ///< a layout, by itself or for the tensors it is to hold
-  input,   ///< the source checkpoint, or its disagreement with its layout
-  io,      ///< the system refused to read or write
-  peer,    ///< another process failed or was lost
+  usage,        ///< the command line
+  layout,       ///< a layout, by itself or for the tensors it is to hold
+  input,        ///< the source checkpoint, or its disagreement with its layout
+  io,           ///< the system refused to read or write
+  peer,         ///< another process failed or was lost
+  interrupted,  ///< SIGINT
+  terminated,   ///< SIGTERM
 };
 
 /// The one exception of the project. Its message is built as "object: found, expected; remedy".
@@ -32,6 +35,8 @@ class Error : public std::exception {
 
   /// Puts the place in front, on the way up: "rank_3.h5: " + what().
   Error& within(std::string_view context);
+  /// Puts what can be done behind: what() + "; " + remedy.
+  Error& advise(std::string_view remedy);
 
  private:
   Kind kind_;

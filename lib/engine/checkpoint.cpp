@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "layout/parse_json.hpp"
@@ -112,8 +113,10 @@ void Checkpoint::find_files(Communicator& processes) {
   const Position cards = layout_.mesh.size();
   std::vector<std::uint64_t> seen(cards, not_seen);
   agree(processes, [&] {
-    for (Position card = 0; card < cards; ++card)
+    for (Position card = 0; card < cards; ++card) {
+      check_interrupt();
       if (const auto found = look_at(file_path(card))) seen[card] = static_cast<std::uint64_t>(found->st_size);
+    }
   });
   std::uint64_t digest = 14695981039346656037ULL;  // FNV-1a
   for (const std::uint64_t size : seen) digest = (digest ^ size) * 1099511628211ULL;
@@ -183,8 +186,11 @@ void Checkpoint::read_metadata(Store& store, Communicator& processes) {
   };
   std::vector<FileCatalog> mine;
   agree(processes, [&] {
-    for (Position card = 0; card < sizes_.size(); ++card)
-      if (is_mine(card)) mine.push_back(store.catalog(file_path(card)));
+    for (Position card = 0; card < sizes_.size(); ++card) {
+      if (!is_mine(card)) continue;
+      check_interrupt();
+      mine.push_back(store.catalog(file_path(card)));
+    }
   });
   if (processes.size() == 1) {
     files_ = std::move(mine);

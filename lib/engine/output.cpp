@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include "base/error.hpp"
 #include "base/log.hpp"
 #include "store/posix_file.hpp"
 
@@ -45,17 +44,12 @@ bool is_within(const fs::path& inner, const fs::path& outer) {
   return end == b.end();
 }
 
-void move_to(const fs::path& from, const fs::path& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0)
-    throw system_error(to.string(), "cannot be renamed from " + from.string(), errno);
-}
-
 }  // namespace
 
 void sync_directory(const fs::path& directory) {
-  const Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Fd fd(retried([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!fd) throw system_error(directory.string(), "cannot be opened", errno);
-  if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
+  if (retried([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL && errno != ENOTSUP)
     throw system_error(directory.string(), "cannot be flushed", errno);
 }
 
@@ -102,35 +96,55 @@ void Output::publish() {
       if (entry.is_directory()) sync_directory(entry.path());
     sync_directory(partial_);
   }
-  const fs::path parent = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
-  if (force_ && is_there(target_)) {
-    replace();
-  } else if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
-    if (errno == EEXIST)
-      throw Error(Kind::io, target_.string(), {"it appeared while the job ran", "", "choose another output"});
-    if (errno != EINVAL && errno != ENOSYS)
-      throw system_error(target_.string(), "cannot be renamed from " + partial_.string(), errno);
-    move_to(partial_, target_);  // a file system that cannot refuse
-  }
+  const bool has_old = force_ && is_there(target_) && replace();
+  if (!has_old) take_place();
   begun_ = false;
-  if (!fsync_) return;
+  if (fsync_) sync_name();
+  if (!has_old) return;
+  std::error_code error;
+  fs::remove_all(partial_, error);  // the old one, by now
+  if (error) spdlog::warn("{}: the replaced output could not be removed: {}", partial_.string(), error.message());
+}
+
+/// --force: the old output goes only when the new one stands in its place. False where the file system cannot exchange
+/// them: then the old one has had to go first.
+bool Output::replace() {
+  if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) refuse_rename(errno);
+  std::error_code error;
+  fs::remove_all(target_, error);
+  if (error) throw system_error(target_.string(), "cannot be removed", error.value());
+  return false;
+}
+
+void Output::take_place() {
+  if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EEXIST)
+    throw Error(Kind::io, target_.string(), {"it appeared while the job ran", "", "choose another output"});
+  const bool can_refuse = errno != EINVAL && errno != ENOSYS;
+  if (can_refuse || ::rename(partial_.c_str(), target_.c_str()) != 0) refuse_rename(errno);
+}
+
+void Output::refuse_rename(int errno_value) const {
+  throw system_error(target_.string(), "cannot be renamed from " + partial_.string(), errno_value);
+}
+
+void Output::sync_name() const {
   try {
-    sync_directory(parent);
+    sync_directory(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
   } catch (const Error& error) {  // the output stands: too late to fail
     spdlog::warn("{} is written, but its name may not be on the disk yet: {}", target_.string(), error.what());
   }
 }
 
-/// --force: the old output goes only when the new one stands in its place.
-void Output::replace() {
-  std::error_code error;
-  if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
-    fs::remove_all(target_, error);
-    if (error) throw system_error(target_.string(), "cannot be removed", error.value());
-    return move_to(partial_, target_);
+void Output::fail(Error& error) {
+  const bool is_signal = error.kind() == Kind::interrupted || error.kind() == Kind::terminated;
+  if (has_data_ && (is_signal || error.kind() == Kind::io || error.kind() == Kind::peer)) {
+    begun_ = false;
+    error.advise(partial_.string() + " holds what was written so far: go on with --resume, or start anew with --force");
+  } else if (is_signal) {
+    error.advise("nothing was written");
   }
-  fs::remove_all(partial_, error);  // the old one, by now
-  if (error) spdlog::warn("{}: the replaced output could not be removed: {}", partial_.string(), error.message());
 }
 
 Output::~Output() {

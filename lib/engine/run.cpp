@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "engine/checkpoint.hpp"
 #include "engine/file_workload.hpp"
@@ -54,6 +55,17 @@ class Run {
   Report perform() {
     std::unique_ptr<Output> output;
     agree(processes_, [&] { output = std::make_unique<Output>(job_); });
+    try {
+      make(*output);
+    } catch (Error& error) {
+      output->fail(error);
+      throw;
+    }
+    return finish();
+  }
+
+ private:
+  void make(Output& output) {
     Checkpoint checkpoint = Checkpoint::open(job_.source, job_.source_layout, *store_, processes_);
     time("catalog");
 
@@ -87,8 +99,7 @@ class Run {
     SourceReader reader(checkpoint, source->placement, *store_, window_bytes);
     if (job_.dry_run) {
       agree(processes_, [&] { summarise(planner, readers, writers, process_count(), report_); });
-      time("plan");
-      return finish();
+      return time("plan");
     }
     time("plan");
 
@@ -101,15 +112,13 @@ class Run {
     std::vector<Position> cards;
     for (Position card = 0; card < writers.size(); ++card)
       if (writers[card] == process()) cards.push_back(card);
-    TargetFiles files(checkpoint, planner, *store_, *output, cards, job_.target.single_file, is_verified());
+    TargetFiles files(checkpoint, planner, *store_, output, cards, job_.target.single_file, is_verified());
     ContentSums sums(target->placement);
-    write(planner, readers, reader, files, *exchange, *output, cards, sums);
+    write(planner, readers, reader, files, *exchange, output, cards, sums);
     if (job_.verify == Verify::reread) reread(target->placement, files, exchange->chunk_bytes(), sums);
-    publish(checkpoint, planner.target(), files, *output, sums);
-    return finish();
+    publish(checkpoint, planner.target(), files, output, sums);
   }
 
- private:
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
   bool is_verified() const { return job_.verify != Verify::none; }
@@ -159,6 +168,7 @@ class Run {
     counters_.bytes_total = total;
     FileWorkload work(planner, readers, reader, files, ChunkSequence(planner.target(), cards, exchange.chunk_bytes()),
                       process(), counters_, is_verified() ? &sums : nullptr);
+    output.fill();
     exchange.run(work);
     report_.bytes_to_write = processes_.sum(total);
     const double moving = watch_.lap();
@@ -203,6 +213,7 @@ class Run {
       for (const Position card : checkpoint.own_cards(process(), process_count())) checkpoint.check_unchanged(card);
     });
     agree(processes_, [&] {
+      check_interrupt();  // for the last time: what is published stays
       if (processes_.rank() == 0) output.publish();
     });
     time("publish");

@@ -1,5 +1,7 @@
 #include "engine/source_reader.hpp"
 
+#include "base/interrupt.hpp"
+
 namespace ckpt {
 
 namespace {
@@ -34,6 +36,7 @@ std::optional<std::size_t> SourceReader::dataset(Position card, ArrayId array) c
 }
 
 Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch, bool with_sum) {
+  check_interrupt();
   const auto index = dataset(transfer.card, transfer.array);
   if (!index)
     throw Error(Kind::input, checkpoint_.file_name(transfer.card),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "store/outside_data.hpp"
 
@@ -147,6 +148,7 @@ void TargetFiles::create() {
   find_attributes();
   const Placement& target = planner_.target();
   for (const Position card : cards_) {
+    check_interrupt();
     if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
     FileRoom room = store_.create(path(card), spec(card));
     // By array, so that `write` finds its place at once.
@@ -169,15 +171,20 @@ std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
 }
 
 void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
+  check_interrupt();
   files_.get(chunk.card)->write(place_of(chunk), bytes);
 }
 
 void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
+  check_interrupt();
   files_.get(chunk.card)->read(place_of(chunk), bytes);
 }
 
 void TargetFiles::sync() {
-  for (const Position card : cards_) files_.get(card)->sync();
+  for (const Position card : cards_) {
+    check_interrupt();
+    files_.get(card)->sync();
+  }
 }
 
 void TargetFiles::add_the_rest(ContentSums& sums) const {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
 
 #include "base/checked.hpp"
@@ -23,11 +22,7 @@ namespace {
 constexpr std::size_t max_transfer = 1U << 30;
 
 Fd open_fd(const std::string& path, int flags) {
-  int fd = -1;
-  do {
-    fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
-  } while (fd < 0 && errno == EINTR);
-  return Fd(fd);
+  return Fd(retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); }));
 }
 
 off_t file_offset(std::uint64_t offset) {
@@ -103,11 +98,9 @@ void PosixFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   const std::uint64_t end = checked_add(offset, out.size(), "a file offset");
   file_offset(end);
   while (!out.empty()) {
-    const ssize_t got = ::pread(fd(), out.data(), std::min(out.size(), max_transfer), static_cast<off_t>(offset));
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      throw system_error(path_, "read", errno);
-    }
+    const ssize_t got = retried(
+        [&] { return ::pread(fd(), out.data(), std::min(out.size(), max_transfer), static_cast<off_t>(offset)); });
+    if (got < 0) throw system_error(path_, "read", errno);
     if (got == 0)
       throw Error(
           Kind::input, path_,
@@ -120,8 +113,8 @@ void PosixFile::read(std::uint64_t offset, std::span<std::byte> out) const {
 void PosixFile::write(std::uint64_t offset, std::span<const std::byte> data) const {
   file_offset(checked_add(offset, data.size(), "a file offset"));
   while (!data.empty()) {
-    const ssize_t put = ::pwrite(fd(), data.data(), std::min(data.size(), max_transfer), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
+    const ssize_t put = retried(
+        [&] { return ::pwrite(fd(), data.data(), std::min(data.size(), max_transfer), static_cast<off_t>(offset)); });
     if (put < 0) throw system_error(path_, "write", errno, remedy_for_writing(errno));
     if (put == 0) throw system_error(path_, "write", EIO);  // POSIX allows it only for nothing to write
     offset += static_cast<std::uint64_t>(put);
@@ -131,19 +124,12 @@ void PosixFile::write(std::uint64_t offset, std::span<const std::byte> data) con
 
 void PosixFile::resize(std::uint64_t bytes) const {
   const off_t size = file_offset(bytes);
-  int result = 0;
-  do {
-    result = ::ftruncate(fd(), size);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) throw system_error(path_, "resize", errno, remedy_for_writing(errno));
+  if (retried([&] { return ::ftruncate(fd(), size); }) != 0)
+    throw system_error(path_, "resize", errno, remedy_for_writing(errno));
 }
 
 void PosixFile::sync() const {
-  int result = 0;
-  do {
-    result = ::fsync(fd());
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) throw system_error(path_, "fsync", errno, remedy_for_writing(errno));
+  if (retried([&] { return ::fsync(fd()); }) != 0) throw system_error(path_, "fsync", errno, remedy_for_writing(errno));
 }
 
 void PosixFile::drop_cached() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +17,14 @@ struct FdTraits {
   static void release(int fd) noexcept;
 };
 using Fd = Handle<FdTraits>;
+
+/// Makes a system call again for as long as signals interrupt it.
+template <class Call>
+auto retried(Call&& call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
 
 /// A regular file reached by offset. The const operations may be called from several threads at once. Errors name the
 /// file: kind input for a source that is missing, no regular file or too short, kind io for what the system refuses.

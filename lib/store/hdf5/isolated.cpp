@@ -17,6 +17,7 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "store/byte_stream.hpp"
 #include "store/posix_file.hpp"
 
@@ -176,6 +177,7 @@ void judge(int status, const IsolationLimits& limits) {
     case SIGINT:
     case SIGQUIT:
     case SIGHUP:
+      check_interrupt();  // from a terminal it comes to the parent, too
       throw Error(Kind::io, "",
                   {"reading its metadata was ended from outside (" + name + ")", "",
                    "was the job cancelled or out of memory?"});
@@ -194,7 +196,7 @@ std::string result_in(std::string_view said, const IsolationLimits& limits) {
     }
     case Outcome::error: {
       const std::uint64_t kind = in.number();
-      if (kind > static_cast<std::uint64_t>(Kind::peer)) in.fail();
+      if (kind > static_cast<std::uint64_t>(Kind::terminated)) in.fail();
       throw Error(static_cast<Kind>(kind), in.text());
     }
     case Outcome::memory:
