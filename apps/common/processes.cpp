@@ -61,7 +61,8 @@ int exit_status(const Error& error) {
 }
 
 int run_processes(const std::string& program, const std::function<int(Communicator&)>& body) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of write, not the end of the job
+  // A reader that goes away, a file that grows too large: an error of the write, and not the end of the job.
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   try {
     const auto processes = launched_in_parallel() ? mpi_world() : solo();
     return run_body(program, *processes, body);

@@ -212,8 +212,8 @@ class Run {
       if (job_.fsync) files.sync();
       for (const Position card : checkpoint.own_cards(process(), process_count())) checkpoint.check_unchanged(card);
     });
+    agree(processes_, check_interrupt);  // for the last time: nobody may fail beside the one that publishes
     agree(processes_, [&] {
-      check_interrupt();  // for the last time: what is published stays
       if (processes_.rank() == 0) output.publish();
     });
     time("publish");

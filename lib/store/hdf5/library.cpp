@@ -17,9 +17,21 @@ herr_t take_description(unsigned, const H5E_error2_t* entry, void* text) {
   return 1;  // the first visited is the innermost: enough
 }
 
+/// "file write failed: time = …, filename = …, errno = 28, error message = 'No space left on device', …": the one part
+/// that tells more than what stands around it.
+std::string shortened(const std::string& description) {
+  constexpr std::string_view label = "error message = '";
+  const std::size_t at = description.find(label);
+  if (at == std::string::npos) return description;
+  const std::size_t start = at + label.size();
+  return description.substr(start, description.find('\'', start) - start);
+}
+
 }  // namespace
 
 Lock::Lock() : lock_(library_mutex()) {
+  // At the end of the program the library would close what could not be closed before (a full disk), and crash.
+  [[maybe_unused]] static const herr_t once = H5dont_atexit();
   // A thread-safe build has this setting for each thread.
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
@@ -35,7 +47,7 @@ void fail(const std::string& action) {
                   &expected) == 2)
     throw Error(Kind::input, "",
                 {"ends at byte " + std::to_string(found), "expected " + std::to_string(expected), "was it truncated?"});
-  throw Error(Kind::input, action, {"HDF5: " + description, "", ""});
+  throw Error(Kind::input, action, {"HDF5: " + shortened(description), "", ""});
 }
 
 PropertyId file_access() {

@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""The system's calls fail one at a time, first and last and in between: the program ends with one message that names the
+file, or does its work all the same; it never writes anything wrong."""
+import errno
+import os
+import random
+
+from harness import Place, arguments, check, run_cases, temporary_directory
+
+AGAIN = {"EINTR", "short"}  # nothing has failed: to be done again, or gone on with
+WAYS = {
+    "pwrite": ["ENOSPC", "EIO", "short", "EDQUOT", "EINTR"],
+    "ftruncate": ["ENOSPC", "EIO", "EFBIG"],
+    "fsync": ["EIO", "EINTR", "ENOSPC", "EDQUOT"],
+    "rename": ["EIO", "ENOSPC"],
+    "renameat2": ["EIO", "ENOSPC", "EROFS", "EINVAL", "EEXIST"],
+    "mmap": ["ENOMEM", "ENODEV"],
+    "pread": ["EIO", "short", "EINTR", "ESTALE"],
+    "open": ["EMFILE", "EIO", "EACCES", "ENOSPC", "EINTR"],
+    "mkdir": ["ENOSPC", "EACCES"],
+}
+
+
+def calls(job):
+    """How often an undisturbed run makes each call."""
+    log = job.place.directory / f"{job.output.name}.log"
+    done = job.run(["--threads", "1", "--force"], {"log": log})
+    check(done.status == 0, f"undisturbed: {done}")
+    names = [line.split(" ")[0] for line in log.read_text().splitlines()]
+    log.unlink()
+    return {name: names.count(name) for name in WAYS if name in names}
+
+
+def points(count, most, dice):
+    """The first and the last of so many calls, and others between."""
+    if count <= most:
+        return range(1, count + 1)
+    return sorted({1, count, *dice.sample(range(2, count), most - 2)})
+
+
+def fail(job, function, number, way):
+    job.clear()
+    action = "short" if way == "short" else getattr(errno, way)
+    done = job.run(["--threads", "1"], {"at": f"{function} {number} {action}"})
+    job.check_left(done)
+    check(done.status == 0 or way not in AGAIN or function in ("open", "mkdir"),
+          f"{function} {number}, {way}: nothing had failed: {done}")
+    if done.status != 0:
+        job.check_message(done, 1, str(job.place.directory))
+    return done.status
+
+
+def fail_each(job, most, dice):
+    def case():
+        found = {0: 0, 1: 0}
+        job.reference()
+        for function, count in calls(job).items():
+            ways = WAYS[function]
+            for i, number in enumerate(points(count, max(most, len(ways)), dice)):
+                found[fail(job, function, number, ways[i % len(ways)])] += 1
+            if count < len(ways):
+                for way in ways[count:]:
+                    found[fail(job, function, count, way)] += 1
+        return f"{found[1]} failed with a message, {found[0]} did their work"
+    return case
+
+
+def on_one_rank(job, number):
+    """The message of the rank that failed, once; what was written stays for another run."""
+    job.reference().clear()
+    done = job.run(["--threads", "1"], {"at": f"pwrite {number} {errno.ENOSPC}", "for": ".partial", "rank": 1})
+    job.check_message(done, 1, str(job.partial), "No space left on device")
+    job.clear()
+    job.check_again()
+
+
+def main():
+    options = arguments(__doc__, ("--points", {"type": int, "default": int(os.environ.get("CKPT_TEST_POINTS", "6"))}),
+                        ("--seed", {"type": int, "default": 1}))
+    dice = random.Random(options.seed)
+    with temporary_directory() as directory:
+        place = Place(options, directory, hidden=64)
+        jobs = [place.merge(), place.split(), place.reshard()]
+        direct, exchanged = place.reshard(ranks=2), place.split(ranks=2)
+        exchanged.words += ["--exchange", "mpi"]
+        run_cases({direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
+                  {job.name: fail_each(job, options.points, dice) for job in jobs}, at_once=2)
+
+
+if __name__ == "__main__":
+    main()

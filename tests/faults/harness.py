@@ -1,0 +1,183 @@
+"""Jobs to be disturbed: a small checkpoint, the three programs on it, what they write when nobody disturbs them, and what
+may be left when somebody does."""
+import argparse
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "python"))
+import checkpoints  # noqa: E402
+from programs import MPI_ENVIRONMENT, Failure, check  # noqa: E402
+
+# Open MPI 4 takes more than a second to find that its ofi transport is of no use here.
+ENVIRONMENT = {**MPI_ENVIRONMENT, "OMPI_MCA_btl": "^tcp,ofi", "CKPT_MEMORY": "64MiB"}
+LIMIT_S = 60  # nothing here takes a tenth of this: a job that does hangs
+GOES_ON = "go on with --resume, or start anew with --force"
+
+
+def arguments(description, *more):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--bin", type=pathlib.Path, required=True, help="the folder of the programs")
+    parser.add_argument("--interpose", type=pathlib.Path, required=True, help="the library made of interpose.c")
+    for name, options in more:
+        parser.add_argument(name, **options)
+    return parser.parse_args()
+
+
+class Done:
+    def __init__(self, command, status, errors, seconds):
+        self.command, self.status, self.errors, self.seconds = command, status, errors, seconds
+        self.messages = [line for line in errors.splitlines() if ": error: " in line]
+
+    def __str__(self):
+        return f"{' '.join(self.command)}\nexit status {self.status}, standard error:\n{self.errors}"
+
+
+class Job:
+    """A program and its words; `output` is what it makes."""
+
+    def __init__(self, place, name, words, output, ranks=0):
+        self.place, self.words, self.ranks = place, [str(place.bin / name), *map(str, words)], ranks
+        self.output = place.directory / f"{ranks}_{output}"
+        self.partial = place.directory / f"{ranks}_{output}.partial"
+        self.name = f"{name}, {ranks} ranks" if ranks else name
+
+    def command(self, more=(), faults=None):
+        """`faults`: variables of interpose.c, without FAULT_."""
+        variables = {f"FAULT_{key.upper()}": value for key, value in (faults or {}).items()}
+        variables |= {"FAULT_UNDER": self.place.directory, "LD_PRELOAD": self.place.interpose}
+        wrapper = ["env", *(f"{key}={value}" for key, value in variables.items())]
+        launcher = ["mpirun", "-n", str(self.ranks)] if self.ranks else []
+        return [*launcher, *wrapper, *self.words, "-o", str(self.output), *more]
+
+    def start(self, more=(), faults=None):
+        return Running(self.command(more, faults), {**os.environ, **ENVIRONMENT})
+
+    def run(self, more=(), faults=None):
+        return self.start(more, faults).finish()
+
+    def clear(self):
+        for path in (self.output, self.partial):
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.exists():
+                path.unlink()
+
+    def reference(self):
+        """The digests of what an undisturbed run makes, and how long it takes."""
+        self.clear()
+        done = self.run()
+        check(done.status == 0, f"undisturbed: {done}")
+        self.digests = checkpoints.digests(self.output)
+        self.seconds = done.seconds
+        return self
+
+    def is_whole(self):
+        return self.output.exists() and checkpoints.digests(self.output) == self.digests
+
+    def check_left(self, done):
+        """Whole or absent, and said so."""
+        check(not self.output.exists() or self.is_whole(), f"a wrong output was left by {done}")
+        if done.status == 0:
+            check(self.output.exists(), f"no output, but success: {done}")
+            check(not self.partial.exists(), f"a .partial is left after success: {done}")
+
+    def check_message(self, done, status, *texts):
+        """Failed with this status and one message that holds the texts; what it says is left is what is left."""
+        check(done.status == status, f"expected exit status {status}: {done}")
+        check(len(done.messages) == 1, f"expected one message: {done}")
+        for text in texts:
+            check(text in done.messages[0], f"expected '{text}': {done}")
+        check(not self.output.exists(), f"an output after a failure: {done}")
+        says_so = f"{self.partial} holds what was written so far: {GOES_ON}" in done.messages[0]
+        check(says_so == self.partial.exists(), f".partial {'is' if self.partial.exists() else 'is not'} there: {done}")
+
+    def check_again(self):
+        """What was left is gone on with, to the same bytes."""
+        done = self.run([self.place.way_on, *(["--force"] if self.output.exists() else [])])
+        check(done.status == 0, f"the run after it failed: {done}")
+        check(self.is_whole(), f"the run after it made something else: {done}")
+        check(not self.partial.exists(), f"a .partial is left after success: {done}")
+
+
+class Running:
+    def __init__(self, command, environment):
+        self.command, self.start = command, time.monotonic()
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+    def processes(self):
+        """The ids of the program's own processes, those of mpirun's children where there is an mpirun."""
+        if pathlib.Path(self.command[0]).name != "mpirun":
+            return [self.process.pid]
+        found = []
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            try:
+                found += map(int, task.read_text().split())
+            except OSError:
+                pass
+        return sorted(found)
+
+    def finish(self):
+        try:
+            _, errors = self.process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            for each in [*self.processes(), self.process.pid]:
+                os.kill(each, signal.SIGKILL)
+            _, errors = self.process.communicate()
+            raise Failure(f"{' '.join(self.command)}\nhangs: it ran longer than {LIMIT_S} s\n{errors}") from None
+        return Done(self.command, self.process.returncode, errors, time.monotonic() - self.start)
+
+
+class Place:
+    """A temporary directory with a checkpoint of four cards, the same merged, and the jobs on them."""
+
+    def __init__(self, options, directory, hidden=256):
+        self.bin, self.interpose = options.bin.resolve(), options.interpose.resolve()
+        self.directory = pathlib.Path(directory).resolve()
+        sizes = ["--layers", "2", "--hidden", str(hidden)]
+        for name, mesh, more in (("job", "dp=2,tp=2", []), ("b3", "dp=1,tp=4", ["--layout-only"])):
+            subprocess.run([ROOT / "scripts" / "make_sample", "-o", self.directory / name, "--mesh", mesh, *sizes, *more],
+                           check=True, stdout=subprocess.DEVNULL)
+        said = subprocess.run([self.bin / "ckpt-merge", "--help"], check=True, capture_output=True, text=True).stdout
+        self.way_on = "--resume" if "--resume" in said else "--force"
+        self.job, self.layout, self.target = (self.directory / name for name in ("job", "job.json", "b3.json"))
+        self.whole = self.directory / "whole.h5"
+        subprocess.run([self.bin / "ckpt-merge", "-q", "--layout", self.layout, self.job, "-o", self.whole], check=True)
+
+    def merge(self, **how):
+        return Job(self, "ckpt-merge", ["--layout", self.layout, self.job], "merged.h5", **how)
+
+    def split(self, **how):
+        return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)
+
+    def reshard(self, *more, **how):
+        return Job(self, "ckpt-reshard", ["--from", self.layout, "--to", self.target, *more, self.job], "resharded", **how)
+
+
+def run_cases(cases, at_once=1):
+    """Runs functions by name, tells of each, and ends the program with 1 when one has failed."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs of a shell's background would inherit that it is ignored
+
+    def run(name):
+        start = time.monotonic()
+        try:
+            said, is_good = cases[name]() or "ok", True
+        except Failure as failure:
+            said, is_good = f"FAILED: {failure}", False
+        print(f"{name}: {said} ({time.monotonic() - start:.1f} s)", flush=True)
+        return is_good
+    with ThreadPoolExecutor(at_once) as threads:
+        good = list(threads.map(run, cases))
+    sys.exit(0 if all(good) else 1)
+
+
+def temporary_directory(**how):
+    return tempfile.TemporaryDirectory(prefix="ckpt_faults_", **how)

@@ -1,0 +1,132 @@
+// Stands between a program and the C library (LD_PRELOAD) and lets calls fail, for tests. Only calls on files whose
+// path begins with FAULT_UNDER count.
+//   FAULT_LOG=FILE               a line for each call: "pwrite /somewhere/out.partial/rank_0.h5"
+//   FAULT_AT="pwrite 17 28"      the 17th pwrite of the process fails with errno 28
+//   FAULT_AT="pwrite 17 short"   it moves half of its bytes
+//   FAULT_AT="pwrite 17 run X"   the shell command X is run before it; $PPID is the process
+//   FAULT_FOR=out.partial        FAULT_AT counts only calls on paths that hold this text
+//   FAULT_RANK=1                 FAULT_AT holds for this process of several only
+//   FAULT_DELAY_US=500           each pwrite of 64 KiB or more (of data, that is) takes so much longer
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { goes_on = 0, is_short = -1 };
+
+static const char* under;
+static const char* log_file;
+static const char* only_for = "";
+static long delay_us;
+static char function_at[16];
+static int number_at;
+static char action_at[PATH_MAX];
+static atomic_int seen;
+
+static const char* variable(const char* name, const char* otherwise) {
+  const char* value = getenv(name);
+  return value != NULL ? value : otherwise;
+}
+
+__attribute__((constructor)) static void start(void) {
+  under = getenv("FAULT_UNDER");
+  log_file = getenv("FAULT_LOG");
+  only_for = variable("FAULT_FOR", "");
+  delay_us = atol(variable("FAULT_DELAY_US", "0"));
+  const char* rank = variable("FAULT_RANK", "");
+  if (*rank != '\0' && strcmp(rank, variable("OMPI_COMM_WORLD_RANK", "")) != 0) return;
+  sscanf(variable("FAULT_AT", ""), "%15s %d %4095[^\n]", function_at, &number_at, action_at);
+}
+
+static void note(const char* function, const char* path) {
+  char line[PATH_MAX + 32];
+  const int length = snprintf(line, sizeof line, "%s %s\n", function, path);
+  const long fd = syscall(SYS_openat, -100, log_file, 02001 | 0100 | 02000000, 0666);  // O_WRONLY, O_APPEND, O_CREAT
+  if (fd < 0) return;
+  syscall(SYS_write, fd, line, length);
+  syscall(SYS_close, fd);
+}
+
+static void shell(char* command) {
+  char* const words[] = {"sh", "-c", command, NULL};
+  char* const clean[] = {"PATH=/usr/bin:/bin", NULL};
+  pid_t id = 0;
+  if (posix_spawn(&id, "/bin/sh", NULL, NULL, words, clean) == 0) waitpid(id, NULL, 0);
+}
+
+static int fault(const char* function, const char* path) {
+  const int before = errno;
+  if (under == NULL || path == NULL || strncmp(path, under, strlen(under)) != 0) return goes_on;
+  if (log_file != NULL) note(function, path);
+  errno = before;
+  if (strcmp(function, function_at) != 0 || strstr(path, only_for) == NULL) return goes_on;
+  if (atomic_fetch_add(&seen, 1) + 1 != number_at) return goes_on;
+  if (strcmp(action_at, "short") == 0) return is_short;
+  if (strncmp(action_at, "run ", 4) == 0) return shell(action_at + 4), goes_on;
+  return atoi(action_at);
+}
+
+static int fault_of(const char* function, int fd) {
+  if (under == NULL || fd < 0) return goes_on;
+  char name[32];
+  char path[PATH_MAX];
+  const int before = errno;
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  const ssize_t length = readlink(name, path, sizeof path - 1);
+  errno = before;
+  if (length < 0) return goes_on;
+  path[length] = '\0';
+  return fault(function, path);
+}
+
+static int fault_of_write(int fd, size_t count) {
+  if (delay_us > 0 && count >= 65536) usleep((useconds_t)delay_us);
+  return fault_of("pwrite", fd);
+}
+
+// The function NAME, counted as WHAT; FAULT says what happens, and COUNT is halved where it is to be short.
+#define WRAP(type, name, parameters, arguments, fault_now, shorten) \
+  type name parameters {                                            \
+    static type(*real) parameters;                                  \
+    if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, #name);     \
+    const int what = fault_now;                                     \
+    if (what > 0) {                                                 \
+      errno = what;                                                 \
+      return (type)-1;                                              \
+    }                                                               \
+    if (what == is_short) shorten;                                  \
+    return real arguments;                                          \
+  }
+#define HALVE count = (count + 1) / 2
+#define NOTHING (void)0
+
+WRAP(ssize_t, write, (int fd, const void* data, size_t count), (fd, data, count), fault_of("write", fd), HALVE)
+WRAP(ssize_t, pwrite, (int fd, const void* data, size_t count, off_t offset), (fd, data, count, offset),
+     fault_of_write(fd, count), HALVE)
+WRAP(ssize_t, pwrite64, (int fd, const void* data, size_t count, off64_t offset), (fd, data, count, offset),
+     fault_of_write(fd, count), HALVE)
+WRAP(ssize_t, pread, (int fd, void* data, size_t count, off_t offset), (fd, data, count, offset), fault_of("pread", fd),
+     HALVE)
+WRAP(ssize_t, pread64, (int fd, void* data, size_t count, off64_t offset), (fd, data, count, offset),
+     fault_of("pread", fd), HALVE)
+WRAP(int, ftruncate, (int fd, off_t size), (fd, size), fault_of("ftruncate", fd), NOTHING)
+WRAP(int, ftruncate64, (int fd, off64_t size), (fd, size), fault_of("ftruncate", fd), NOTHING)
+WRAP(int, fsync, (int fd), (fd), fault_of("fsync", fd), NOTHING)
+WRAP(int, rename, (const char* from, const char* to), (from, to), fault("rename", from), NOTHING)
+WRAP(int, renameat2, (int at, const char* from, int to_at, const char* to, unsigned flags),
+     (at, from, to_at, to, flags), fault("renameat2", from), NOTHING)
+WRAP(void*, mmap, (void* at, size_t size, int protection, int flags, int fd, off_t offset),
+     (at, size, protection, flags, fd, offset), fault_of("mmap", fd), NOTHING)
+WRAP(int, mkdir, (const char* path, mode_t mode), (path, mode), fault("mkdir", path), NOTHING)
+// Without fcntl.h, where they are variadic.
+WRAP(int, open, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
+WRAP(int, open64, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
