@@ -50,13 +50,13 @@ class Job:
         self.partial = place.directory / f"{ranks}_{output}.partial"
         self.name = f"{name}, {ranks} ranks" if ranks else name
 
-    def command(self, more=(), faults=None):
+    def command(self, more=(), faults=None, output=None):
         """`faults`: variables of interpose.c, without FAULT_."""
         variables = {f"FAULT_{key.upper()}": value for key, value in (faults or {}).items()}
         variables |= {"FAULT_UNDER": self.place.directory, "LD_PRELOAD": self.place.interpose}
         wrapper = ["env", *(f"{key}={value}" for key, value in variables.items())]
         launcher = ["mpirun", "-n", str(self.ranks)] if self.ranks else []
-        return [*launcher, *wrapper, *self.words, "-o", str(self.output), *more]
+        return [*launcher, *wrapper, *self.words, "-o", str(output or self.output), *more]
 
     def start(self, more=(), faults=None):
         return Running(self.command(more, faults), {**os.environ, **ENVIRONMENT})

@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""Sources that change while they are read, and processes that are lost, each at a chosen call: the error names the file, the
+others end, and nothing wrong is published."""
+import shutil
+
+from harness import Place, arguments, check, run_cases, temporary_directory
+
+BOUND_S = 15  # within which a lost process ends the others; mpirun takes two of them
+
+
+def changed(job, change, at, *texts):
+    """Runs the job on a source whose file is changed by a shell command before a call, and puts the file right again."""
+    file = job.place.job / "rank_3.h5"
+    kept = job.place.directory / "kept.h5"
+
+    def case():
+        job.clear()
+        shutil.copy2(file, kept)
+        try:
+            done = job.run(["--threads", "1"], {"at": f"{at} run {change.format(file=file)}", "for": "rank_3.h5"})
+        finally:
+            shutil.copy2(kept, file)
+        job.check_message(done, 1, "rank_3.h5", *texts)
+        check(not job.partial.exists(), f"a .partial that nobody can go on with is left: {done}")
+    return case
+
+
+
+
+def lost(job, at, rank):
+    """The rank is killed before a call; with the other one the job ends, and another run makes it."""
+    def case():
+        job.clear()
+        done = job.run(faults={"at": f"{at} run kill -KILL $PPID", "rank": rank})
+        check(done.status != 0, f"nobody was killed: {done}")
+        check(done.seconds < BOUND_S, f"it took {done.seconds:.1f} s to end: {done}")
+        job.check_left(done)
+        job.check_again()
+    return case
+
+
+def source_cases(place):
+    merge, exchange = place.merge(), place.reshard("--exchange", "mpi", ranks=2)
+    for job in (merge, exchange):
+        job.reference()
+    cut = "truncate -s 8192 {file}"
+    return {
+        "cut off before it is mapped": changed(merge, cut, "mmap 1", "ended while it was read"),
+        "cut off before it is read": changed(merge, cut, "pread 60", "was it truncated?"),
+        "cut off, on 2 ranks": changed(exchange, cut, "pread 60"),
+        "longer": changed(merge, "truncate -s +1 {file}", "pread 60", "it was changed while it was read"),
+        "touched": changed(merge, "touch {file}", "pread 60", "it was changed while it was read"),
+        "touched, on 2 ranks": changed(exchange, "touch {file}", "pread 60", "it was changed while it was read"),
+        "replaced": changed(merge, "cp {file} {file}.new; mv {file}.new {file}", "mmap 1", "it was changed while it was read"),
+        "removed": changed(merge, "rm {file}", "mmap 1", "it was changed while it was read"),
+    }
+
+
+def lost_cases(place):
+    direct, exchange = place.reshard(ranks=2), place.reshard("--exchange", "mpi", ranks=2)
+    for job in (direct, exchange):
+        job.reference()
+    calls = {"the catalog": ("pread 3", 1), "making files": ("ftruncate 1", 0), "reading": ("pread 80", 0),
+             "the move": ("pwrite 90", 1), "flushing": ("fsync 1", 1), "publishing": ("renameat2 1", 0)}
+    cases = {}
+    for i, (phase, (call, rank)) in enumerate(calls.items()):
+        cases[f"a rank lost in {phase}"] = lost((direct, exchange)[i % 2], call, rank)
+    return cases
+
+
+def main():
+    options = arguments(__doc__)
+    with temporary_directory() as directory:
+        place = Place(options, directory)
+        run_cases(source_cases(place) | lost_cases(place))
+
+
+if __name__ == "__main__":
+    main()
