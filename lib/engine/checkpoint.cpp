@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -15,11 +13,14 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "layout/parse_json.hpp"
+#include "store/posix_file.hpp"
 
 namespace ckpt {
 
 namespace {
 
+/// Some hundred bytes for each file and parameter; it is held a few times over while it is read.
+constexpr std::uint64_t most_manifest_bytes = 256ULL << 20;
 constexpr std::uint64_t not_seen = ~std::uint64_t{0};
 
 std::optional<struct stat> look_at(const std::filesystem::path& path) {
@@ -36,9 +37,15 @@ std::optional<std::string> carried_layout(const std::filesystem::path& path, boo
     return text.empty() ? std::nullopt : std::optional(text);
   }
   const auto manifest = path / "checkpoint.json";
-  std::ifstream stream(manifest);
-  if (!stream) return std::nullopt;
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!look_at(manifest)) return std::nullopt;
+  const PosixFile file = PosixFile::open_for_reading(manifest);
+  const std::uint64_t bytes = file.status().bytes;
+  if (bytes > most_manifest_bytes)
+    throw Error(Kind::input, manifest.string(),
+                {"larger than " + format_bytes(most_manifest_bytes), "expected a manifest that these programs wrote",
+                 "give the layout with --from or --layout"});
+  std::string text(bytes, '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
   const auto json = parsing::parse_json(text, manifest.string());  // as strictly bounded as a layout
   if (!json.is_object() || !json.contains("layout"))
     throw Error(

@@ -179,6 +179,7 @@ void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
 }
 
 void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
+  check_interrupt();
   files_.get(chunk.card)->read(place_of(chunk), bytes);
 }
 

@@ -30,6 +30,8 @@ TEST_CASE("the kind of an error decides the exit status") {
   CHECK(status_when_throwing([] { throw Error(Kind::input, "expected by this test"); }) == 1);
   CHECK(status_when_throwing([] { throw Error(Kind::io, "expected by this test"); }) == 1);
   CHECK(status_when_throwing([] { throw Error(Kind::peer, "expected by this test"); }) == 1);
+  CHECK(status_when_throwing([] { throw Error(Kind::interrupted, "expected by this test"); }) == 130);
+  CHECK(status_when_throwing([] { throw Error(Kind::terminated, "expected by this test"); }) == 143);
   CHECK(status_when_throwing([] { throw std::bad_alloc(); }) == 1);
 }
 

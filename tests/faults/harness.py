@@ -56,7 +56,7 @@ class Job:
         variables |= {"FAULT_UNDER": self.place.directory, "LD_PRELOAD": self.place.interpose}
         wrapper = ["env", *(f"{key}={value}" for key, value in variables.items())]
         launcher = ["mpirun", "-n", str(self.ranks)] if self.ranks else []
-        return [*launcher, *wrapper, *self.words, "-o", str(output or self.output), *more]
+        return [*launcher, *wrapper, *self.words, "-o", str(output or self.output), *map(str, more)]
 
     def start(self, more=(), faults=None):
         return Running(self.command(more, faults), {**os.environ, **ENVIRONMENT})

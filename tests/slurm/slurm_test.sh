@@ -54,6 +54,13 @@ if srun --mpi=list 2>&1 | grep -qw pmix; then
     timeout 60 sbatch --wait --output=job.log --dependency=afterok:$merge --kill-on-invalid-dep=yes --nodes=1 --ntasks-per-node=2 \
       --cpus-per-task=1 "$0/split.sbatch" merged.h5 b6.json b6_split' "$scripts/slurm"
   expect "what they made together" 0 "" diff -r b6 b6_split
+  # shellcheck disable=SC2016
+  expect "a step that is told to end" 143 "error: ended by SIGTERM" timeout 60 bash -c '
+    srun --mpi=pmix --job-name=told -n 2 "$@" --wait-for never --report told.json -o b6_told & step=$!
+    until [[ -e told.json ]]; do sleep 0.1; done
+    scancel --name=told --signal=TERM
+    wait $step' bash "${reshard[@]}"
+  expect "it left nothing" 0 "" test ! -e b6_told -a ! -e b6_told.partial -a ! -e told.json
 else
   echo "skipped: srun --mpi=pmix, which this Slurm was built without"
 fi

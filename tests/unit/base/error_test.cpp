@@ -28,6 +28,12 @@ TEST_CASE("context is put in front on the way up") {
   CHECK(with_context("here", [] { return 42; }) == 42);
 }
 
+TEST_CASE("what can be done is put behind on the way up") {
+  Error error(Kind::io, "a.h5: write: No space left on device");
+  CHECK(std::string(error.advise("go on with --resume").what()) ==
+        "a.h5: write: No space left on device; go on with --resume");
+}
+
 TEST_CASE("a failed system call is told with its reason") {
   const Error error = system_error("out/rank_0.h5", "cannot be written", ENOSPC, "free some space");
   CHECK(error.kind() == Kind::io);

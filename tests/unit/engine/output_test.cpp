@@ -73,6 +73,27 @@ TEST_CASE("what is begun and not published leaves nothing") {
   CHECK_FALSE(fs::exists(place.path("out")));
 }
 
+TEST_CASE("data stays where a failed run can be gone on with, and the error says so") {
+  const Place place;
+  const auto left_by = [&](Kind kind, bool has_data) {
+    Error error(kind, "failed");
+    {
+      Output output(place.job());
+      output.begin();
+      if (has_data) output.fill();
+      output.fail(error);
+    }
+    const bool is_left = fs::remove(place.path("out.partial"));
+    CHECK(is_left == (std::string(error.what()).find("out.partial holds what was written") != std::string::npos));
+    return is_left;
+  };
+  for (const Kind kind : {Kind::io, Kind::peer, Kind::interrupted, Kind::terminated}) {
+    CHECK(left_by(kind, true));
+    CHECK_FALSE(left_by(kind, false));
+  }
+  CHECK_FALSE(left_by(Kind::input, true));  // the source itself is wrong
+}
+
 TEST_CASE("a single file is made beside its place, too") {
   const Place place;
   Job job = place.job(place.path("merged.h5"));
