@@ -1,5 +1,8 @@
 #include "common/output.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 
@@ -10,6 +13,13 @@ namespace ckpt::cli {
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw system_error("standard output", "write", errno);
+}
+
+std::optional<std::size_t> output_width() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) != 1) return std::nullopt;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
 }
 
 }  // namespace ckpt::cli
