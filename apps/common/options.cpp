@@ -43,7 +43,7 @@ void declare_comparison(CommandLine& line, Options& to) {
       "--tolerance", to.tolerance, "REL[,ABS]",
       "floating-point elements agree when |a - b| <= REL * max(|a|, |b|) or |a - b| <= ABS (default 0), NaN agrees "
       "with NaN, infinity with itself, and dtypes may differ among f64, f32, f16 and bf16; without it "
-      "all bytes must be the same. For casts to bf16 4e-3, to f16 5e-4,6e-8");
+      "all bytes must be the same. For casts to bf16 4e-3, to f16 5e-4,3e-8");
   line.flag("--json", to.json, "JSON instead of a table");
 }
 

@@ -24,7 +24,7 @@ double parse_bound(std::string_view text, const std::string& whole) {
   const auto [rest, status] = std::from_chars(text.data(), end, bound);
   if (status != std::errc{} || rest != end || !std::isfinite(bound) || bound < 0)
     throw Error(Kind::usage, "--tolerance",
-                {"'" + whole + "'", "expected REL or REL,ABS", "write for example 1e-2, or 5e-4,6e-8"});
+                {"'" + whole + "'", "expected REL or REL,ABS", "write for example 1e-2, or 5e-4,3e-8"});
   return bound;
 }
 

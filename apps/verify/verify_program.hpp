@@ -7,7 +7,7 @@
 
 namespace ckpt::cli {
 
-/// "1e-2" or "5e-4,6e-8": relative, absolute. Throws usage.
+/// "1e-2" or "5e-4,3e-8": relative, absolute. Throws usage.
 Tolerance parse_tolerance(const std::string& text);
 
 /// The whole of ckpt-verify. Gives the exit status.
