@@ -86,6 +86,45 @@ Json difference_json(const Difference& difference) {
   return json;
 }
 
+const char* word(Damage::What what) {
+  switch (what) {
+    case Damage::What::missing:
+      return "missing";
+    case Damage::What::surplus:
+      return "surplus";
+    case Damage::What::size:
+      return "wrong size";
+    case Damage::What::unreadable:
+      return "unreadable";
+    case Damage::What::layout:
+      return "of another run";
+    case Damage::What::swapped:
+      return "swapped";
+    case Damage::What::content:
+    case Damage::What::parameter:
+      return "changed";
+  }
+  return "";
+}
+
+std::string detail(const Damage& damage) {
+  switch (damage.what) {
+    case Damage::What::layout:
+      return "it carries another layout";
+    case Damage::What::swapped:
+      return "it holds what " + damage.detail + " should";
+    case Damage::What::content:
+      return damage.parameters.empty() ? "in metadata or padding" : "";
+    default:
+      return damage.detail;
+  }
+}
+
+std::string dumped(const Json& json) {
+  // Names and paths may hold bytes that are no UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 std::string comparison_text(const ComparedPaths& paths, const Comparison& comparison,
@@ -108,8 +147,33 @@ std::string comparison_json(const ComparedPaths& paths, const Comparison& compar
   json["differences"] = Json::array();
   for (const Difference& difference : comparison.differences)
     json["differences"].push_back(difference_json(difference));
-  // Names and paths may hold bytes that are no UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dumped(json);
+}
+
+std::string integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width) {
+  const std::string held = counted(integrity.files, "file") + ", " + counted(integrity.parameters, "parameter");
+  if (integrity.damages.empty())
+    return path + " is as it was written: " + held + ", " + format_bytes(integrity.bytes) + " read\n";
+  using Column = Table::Column;
+  Table table(
+      {{"file", Column::Kind::flexible}, {"is"}, {"parameters", Column::Kind::flexible}, {"", Column::Kind::flexible}});
+  for (const Damage& damage : integrity.damages)
+    table.add({damage.file.empty() ? "-" : damage.file, word(damage.what), join(damage.parameters), detail(damage)});
+  return table.text(width) + "\n" + path + " is not as it was written: " + held + "\n";
+}
+
+std::string integrity_json(const std::string& path, const Integrity& integrity) {
+  Json json{{"path", path}, {"intact", integrity.damages.empty()}};
+  json["files"] = integrity.files;
+  json["parameters"] = integrity.parameters;
+  json["bytes"] = integrity.bytes;
+  json["damages"] = Json::array();
+  for (const Damage& damage : integrity.damages)
+    json["damages"].push_back({{"file", damage.file.empty() ? Json() : Json(damage.file)},
+                               {"is", word(damage.what)},
+                               {"parameters", damage.parameters},
+                               {"detail", detail(damage)}});
+  return dumped(json);
 }
 
 }  // namespace ckpt::cli

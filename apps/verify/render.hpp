@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/compare.hpp"
+#include "engine/integrity.hpp"
 
 namespace ckpt::cli {
 
@@ -19,5 +20,10 @@ std::string comparison_text(const ComparedPaths& paths, const Comparison& compar
 
 std::string comparison_json(const ComparedPaths& paths, const Comparison& comparison,
                             const std::optional<Tolerance>& tolerance);
+
+/// What is damaged as a table, and what came of it all.
+std::string integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width);
+
+std::string integrity_json(const std::string& path, const Integrity& integrity);
 
 }  // namespace ckpt::cli

@@ -9,6 +9,7 @@
 #include "common/output.hpp"
 #include "common/setup.hpp"
 #include "engine/compare.hpp"
+#include "engine/integrity.hpp"
 #include "verify/render.hpp"
 
 namespace ckpt::cli {
@@ -28,10 +29,23 @@ double parse_bound(std::string_view text, const std::string& whole) {
   return bound;
 }
 
-Comparison compare_shown(const Setup& setup, const std::optional<Tolerance>& tolerance, Communicator& processes) {
+/// `work` with its progress to be seen.
+template <class Work>
+auto shown(const Setup& setup, const Work& work) {
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return compare(setup.job, tolerance, processes, counters);
+  return work(counters);
+}
+
+int run_integrity(const Options& options, const Setup& setup, Communicator& processes) {
+  const Integrity integrity =
+      shown(setup, [&](Counters& counters) { return check_integrity(setup.job, processes, counters); });
+  agree(processes, [&] {
+    if (processes.rank() != 0) return;
+    print(options.json ? integrity_json(options.source, integrity)
+                       : integrity_text(options.source, integrity, output_width()));
+  });
+  return integrity.damages.empty() ? 0 : different;
 }
 
 int run_comparison(const Options& options, const Setup& setup, Communicator& processes) {
@@ -39,7 +53,8 @@ int run_comparison(const Options& options, const Setup& setup, Communicator& pro
   agree(processes, [&] {
     if (!options.tolerance.empty()) tolerance = parse_tolerance(options.tolerance);
   });
-  const Comparison comparison = compare_shown(setup, tolerance, processes);
+  const Comparison comparison =
+      shown(setup, [&](Counters& counters) { return compare(setup.job, tolerance, processes, counters); });
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const ComparedPaths paths{options.source, options.output};
@@ -59,7 +74,11 @@ Tolerance parse_tolerance(const std::string& text) {
 }
 
 int run_verify_program(const Program& program, int argc, char** argv) {
-  return run_program(program, argc, argv, run_comparison, trouble);
+  const auto body = [](const Options& options, const Setup& setup, Communicator& processes) {
+    return options.output.empty() ? run_integrity(options, setup, processes)
+                                  : run_comparison(options, setup, processes);
+  };
+  return run_program(program, argc, argv, body, trouble);
 }
 
 }  // namespace ckpt::cli

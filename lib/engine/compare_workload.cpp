@@ -14,9 +14,7 @@ CompareWorkload::CompareWorkload(const ComparedPair& pair, std::uint64_t chunk_b
       chunk_bytes_(chunk_bytes),
       process_(process),
       counters_(counters),
-      files_(open_file_limit(), [&pair](Position card) -> std::shared_ptr<SourceFile> {
-        return pair.store.open(pair.b.file_path(card), pair.b.file(card));
-      }) {
+      files_(pair.b, b_, pair.store) {
   std::uint64_t total = 0;
   for (const ParameterId parameter : pair.parameters)
     for (const Position card : cards_of(parameter))
@@ -83,19 +81,13 @@ PartialSum CompareWorkload::read(const Transfer& transfer, std::byte* target, st
   return {};
 }
 
-void CompareWorkload::read_b(const Chunk& chunk, std::span<std::byte> out) {
-  const ArrayPlace& array = b_.arrays()[chunk.array];
-  const std::size_t dataset = pair_.b.file(chunk.card).schema->find(array.name);
-  files_.get(chunk.card)->read(dataset, chunk.elements.lo * array.dtype.size, out);
-}
-
 /// Padding is no part of a tensor: whoever saved it may have left anything there.
 void CompareWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& /*read*/) {
   const std::uint64_t b_bytes = chunk.elements.size() * b_.arrays()[chunk.array].dtype.size;
   thread_local Buffer buffer;
   if (buffer.size() < b_bytes) buffer = Buffer(b_bytes);
   const auto own = buffer.first(b_bytes);
-  read_b(chunk, own);
+  files_.read(chunk, own);
   counters_.bytes_read += b_bytes;
   counters_.bytes_written += b_bytes;
   const bool is_equal = bytes.size() == own.size() && std::memcmp(bytes.data(), own.data(), bytes.size()) == 0;

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/file_cache.hpp"
+#include "engine/chunk_reader.hpp"
 #include "engine/job.hpp"
 #include "engine/mismatch.hpp"
 #include "engine/source_reader.hpp"
@@ -50,14 +50,13 @@ class CompareWorkload final : public Workload {
   std::vector<Position> cards_of(ParameterId parameter) const;
   ChunkGrid grid(ParameterId parameter, Position card) const;
   void find_ready();
-  void read_b(const Chunk& chunk, std::span<std::byte> out);
 
   const ComparedPair& pair_;
   const Placement& b_;
   std::uint64_t chunk_bytes_;
   std::uint32_t process_;
   Counters& counters_;
-  FileCache<SourceFile> files_;  // of B
+  ChunkReader files_;  // of B
 
   std::size_t parameter_ = 0;  // in pair_.parameters
   std::uint64_t round_ = 0;    // the chunk of each card that is ready

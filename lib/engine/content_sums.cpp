@@ -17,7 +17,8 @@ const std::byte* first_of(const Region& region, const Chunk& chunk, std::uint64_
 
 }  // namespace
 
-ContentSums::ContentSums(const Placement& placement) : placement_(placement), parameters_(placement.tensors().size()) {
+ContentSums::ContentSums(const Placement& placement, bool every_copy)
+    : placement_(placement), every_copy_(every_copy), parameters_(placement.tensors().size()) {
   keys_.reserve(placement.tensors().size());
   tensor_strides_.reserve(placement.tensors().size());
   for (const Tensor& tensor : placement.tensors()) {
@@ -61,9 +62,11 @@ PartialSum ContentSums::padding(const Chunk& chunk, std::span<const std::byte> b
 
 void ContentSums::add_to(ParameterId parameter, Position card, const PartialSum& sum) {
   const bool is_counted = placement_.is_of_first_copy(parameter, card);
+  const Copy copy{parameter, every_copy_ ? placement_.base_of(parameter, card) : 0};
   const std::lock_guard lock(mutex_);
   files_[card] += keys_[parameter] * sum;
   if (is_counted) parameters_[parameter] += sum;
+  if (every_copy_) copies_[copy] += sum;
 }
 
 void ContentSums::add_verbatim(ParameterId parameter, Position card, const std::string& value) {
