@@ -15,6 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
     import group_features
+    import group_intact
     import group_jobs
     import group_memory
     import group_random
@@ -28,6 +29,7 @@ GROUPS = {
     "node-local": group_jobs.node_local, "random": group_random.random_layouts, "sources": group_features.sources,
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
     "memory": group_memory.memory, "verify": group_verify.verification,
+    "intact": group_intact.intact,
 }
 
 
