@@ -61,7 +61,7 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
              "write the run's facts as JSON (-: to standard output, where it stands in for the table of --dry-run)");
 }
 
-void declare_running(CommandLine& line, Options& to) {
+void declare_running(CommandLine& line, Verb verb, Options& to) {
   line.group("Running");
   line.value(
       "--exchange", to.exchange, "auto|direct|mpi",
@@ -74,9 +74,11 @@ void declare_running(CommandLine& line, Options& to) {
              "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
   line.value("--replicas", to.replicas, "trust|sample|full",
              "how far the cards' copies of one tensor are compared; default: sample");
-  line.value("--verify", to.verify, "none|written|reread",
-             "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
-             "default: written");
+  if (verb != Verb::verify)
+    line.value(
+        "--verify", to.verify, "none|written|reread",
+        "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
+        "default: written");
   line.value("--wait-for", to.wait_for, "FILE", "start when FILE exists: the done-file of whoever writes SRC");
   line.value("--wait-timeout", to.wait_timeout, "S", "give up after S seconds; default: wait for ever");
 }
@@ -153,7 +155,7 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
   if (is_verify) declare_comparison(line, options);
   declare_parameters(line, options);
   if (!is_verify) declare_output(line, program.verb, options);
-  declare_running(line, options);
+  declare_running(line, program.verb, options);
   declare_messages(line, options.messages);
   line.value("--progress", options.progress, "auto|bar|lines|none",
              "a bar, a line each 10 s, or nothing; default: auto, a bar on a terminal and lines elsewhere");

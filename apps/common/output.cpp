@@ -17,8 +17,8 @@ void print(const std::string& text) {
 
 std::optional<std::size_t> output_width() {
   winsize size{};
-  if (isatty(STDOUT_FILENO) != 1) return std::nullopt;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
+  if (size.ws_col == 0) return std::nullopt;  // the terminal that mpirun puts between its own output and ours
   return size.ws_col;
 }
 

@@ -95,10 +95,10 @@ class Pairing {
     const Tensor& a = a_.placement().tensors()[in_a];
     const Tensor& b = b_.placement().tensors()[in_b];
     a_of_[in_b] = in_a;
-    ++comparison_.parameters;
-    comparison_.bytes += a.bytes();
     if (!is_comparable(a.dtype, b.dtype)) return add(Difference::What::dtype, b.name, a.dtype.name, b.dtype.name);
     if (!(a.shape == b.shape)) return add(Difference::What::shape, b.name, to_string(a.shape), to_string(b.shape));
+    ++comparison_.parameters;
+    comparison_.bytes += a.bytes();
     if (a.verbatim || b.verbatim) return compare_values(in_a, in_b);
     parameters_.push_back(in_b);
   }

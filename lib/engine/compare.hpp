@@ -36,7 +36,7 @@ struct Difference {
 };
 
 struct Comparison {
-  std::uint64_t parameters = 0;         ///< that both have
+  std::uint64_t parameters = 0;         ///< that were compared: both have them, in one shape
   std::uint64_t bytes = 0;              ///< of their logical tensors in A
   std::vector<Difference> differences;  ///< by name, as people count
 };
