@@ -103,7 +103,7 @@ void CommandLine::flag(const std::string& names, bool& to, const std::string& te
 }
 
 void CommandLine::positional(const std::string& name, std::string& to) {
-  positional_ = name;
+  positionals_.push_back(name);
   app_->add_option(name, to);
 }
 
@@ -123,7 +123,8 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   const std::string& word = extra.front();
   if (word.size() > 1 && word[0] == '-')
     throw Error(Kind::usage, word, {"unknown option", "", guess(word, *app_) + see_help()});
-  throw Error(Kind::usage, "'" + word + "'", {"one argument too many", "expected one " + positional_, see_help()});
+  throw Error(Kind::usage, "'" + word + "'",
+              {"one argument too many", "expected one " + join(positionals_), see_help()});
 }
 
 std::string CommandLine::help() const {

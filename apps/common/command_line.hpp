@@ -40,7 +40,7 @@ class CommandLine {
   void repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
                 const std::string& text);
   void flag(const std::string& names, bool& to, const std::string& text);
-  /// The one word that stands without an option.
+  /// A word that stands without an option; several in the order in which they are declared.
   void positional(const std::string& name, std::string& to);
 
   /// Parses the words after the program's name. What --help or --version asks for is given as text; the rest is then of
@@ -56,7 +56,7 @@ class CommandLine {
   const Manual& manual_;
   std::unique_ptr<CLI::App> app_;
   std::string group_;
-  std::string positional_;
+  std::vector<std::string> positionals_;
   bool asks_help_ = false;
   bool asks_version_ = false;
 };

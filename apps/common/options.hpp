@@ -8,9 +8,9 @@
 namespace ckpt::cli {
 
 /// What a program does decides which options it has.
-enum class Verb { reshard, merge, split };
+enum class Verb { reshard, merge, split, verify };
 
-/// One of the programs that move checkpoints.
+/// One of the programs that read checkpoints whole.
 struct Program {
   Verb verb = Verb::reshard;
   Manual manual;
@@ -19,7 +19,7 @@ struct Program {
 /// The command line as it was written: nothing is looked up, converted or compared yet. Empty: not given.
 struct Options {
   std::string source;
-  std::string output;
+  std::string output;         ///< for ckpt-verify: B, the checkpoint to compare with
   std::string source_layout;  ///< --from, or ckpt-merge's --layout
   std::string target_layout;  ///< --to, or ckpt-split's --layout
   std::string to_mesh;
@@ -39,10 +39,12 @@ struct Options {
   std::string wait_for;
   std::string wait_timeout;
   std::string report;
+  std::string tolerance;  ///< this and what follows: ckpt-verify's
+  bool json = false;
   MessageOptions messages;
   std::string progress;
   std::string asked_text;             ///< what --help or --version is to print; nothing else is looked at then
-  std::vector<std::string> unshared;  ///< every word but SRC: the same on all processes of a run
+  std::vector<std::string> unshared;  ///< every word but the checkpoints' paths: the same on all processes of a run
 };
 
 /// Parses the words after the program's name. Throws usage: unknown options, missing values, options that contradict

@@ -26,16 +26,17 @@ void print_error(const std::string& program, const std::exception& error) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-int status_of(const std::exception& error) {
+int status_of(const std::exception& error, int failure) {
   const auto* known = dynamic_cast<const Error*>(&error);
-  return known == nullptr ? 1 : exit_status(*known);
+  return known == nullptr ? failure : exit_status(*known, failure);
 }
 
-int run_body(const std::string& program, Communicator& processes, const std::function<int(Communicator&)>& body) {
+int run_body(const std::string& program, Communicator& processes, const std::function<int(Communicator&)>& body,
+             int failure) {
   try {
     return body(processes);
   } catch (const std::exception& error) {
-    const int status = status_of(error);
+    const int status = status_of(error, failure);
     const bool together = processes.failed_together();
     if (!together || processes.rank() == 0) print_error(program, error);
     if (!together) processes.abandon(status);
@@ -45,7 +46,7 @@ int run_body(const std::string& program, Communicator& processes, const std::fun
 
 }  // namespace
 
-int exit_status(const Error& error) {
+int exit_status(const Error& error, int failure) {
   switch (error.kind()) {
     case Kind::usage:
     case Kind::layout:
@@ -53,24 +54,24 @@ int exit_status(const Error& error) {
     case Kind::input:
     case Kind::io:
     case Kind::peer:
-      return 1;
+      return failure;
     case Kind::interrupted:
       return 128 + SIGINT;
     case Kind::terminated:
       return 128 + SIGTERM;
   }
-  return 1;
+  return failure;
 }
 
-int run_processes(const std::string& program, const std::function<int(Communicator&)>& body) {
+int run_processes(const std::string& program, const std::function<int(Communicator&)>& body, int failure) {
   // A reader that goes away, a file that grows too large: an error of the write, and not the end of the job.
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   try {
     const auto processes = launched_in_parallel() ? mpi_world() : solo();
-    return run_body(program, *processes, body);
+    return run_body(program, *processes, body, failure);
   } catch (const std::exception& error) {
     if (is_first_process()) print_error(program, error);
-    return status_of(error);
+    return status_of(error, failure);
   }
 }
 

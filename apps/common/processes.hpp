@@ -8,11 +8,12 @@
 
 namespace ckpt::cli {
 
-/// 2 for the command line and layouts, 128 and its number for a signal, 1 for the rest.
-int exit_status(const Error& error);
+/// 2 for the command line and layouts, 128 and its number for a signal, `failure` for the rest.
+int exit_status(const Error& error, int failure = 1);
 
 /// What every main does: starts the processes (MPI only where a launcher started several), calls `body`, prints the
-/// error that leaves it once, and gives the program's exit status.
-int run_processes(const std::string& program, const std::function<int(Communicator&)>& body);
+/// error that leaves it once, and gives the program's exit status: `failure` for errors that are not the command
+/// line's.
+int run_processes(const std::string& program, const std::function<int(Communicator&)>& body, int failure = 1);
 
 }  // namespace ckpt::cli

@@ -47,6 +47,8 @@ const char* phase_words(Phase phase) {
       return "making files";
     case Phase::move:
       return "moving";
+    case Phase::compare:
+      return "comparing";
     case Phase::publish:
       return "publishing";
     case Phase::done:
@@ -56,7 +58,7 @@ const char* phase_words(Phase phase) {
 }
 
 bool has_bytes(const Moment& moment) {
-  return moment.phase == Phase::move && moment.bytes_total > 0;
+  return (moment.phase == Phase::move || moment.phase == Phase::compare) && moment.bytes_total > 0;
 }
 
 double fraction(const Moment& moment) {

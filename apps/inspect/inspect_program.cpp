@@ -1,8 +1,5 @@
 #include "inspect/inspect_program.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -19,14 +16,6 @@
 namespace ckpt::cli {
 
 namespace {
-
-/// The width of the terminal that standard output is; nothing where it is none.
-std::optional<std::size_t> output_width() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) != 1) return std::nullopt;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
-}
 
 Placement resolve(const CardFiles& files) {
   std::vector<Holding> holdings;

@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "common/render.hpp"
 #include "inspect/render.hpp"
-#include "inspect/table.hpp"
+#include "common/table.hpp"
 
 namespace ckpt::cli {
 

@@ -17,7 +17,8 @@ const std::byte* first_of(const Region& region, const Chunk& chunk, std::uint64_
 
 }  // namespace
 
-ContentSums::ContentSums(const Placement& placement) : placement_(placement), parameters_(placement.tensors().size()) {
+ContentSums::ContentSums(const Placement& placement, bool every_copy)
+    : placement_(placement), every_copy_(every_copy), parameters_(placement.tensors().size()) {
   keys_.reserve(placement.tensors().size());
   tensor_strides_.reserve(placement.tensors().size());
   for (const Tensor& tensor : placement.tensors()) {
@@ -36,7 +37,7 @@ ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) 
     sums.all += keys_[parameter] * sum;
     if (region.fill) return;
     sums.file += keys_[parameter] * sum;
-    if (placement_.is_of_first_copy(parameter, chunk.card)) sums.parameters.emplace_back(parameter, sum);
+    sums.parameters.emplace_back(parameter, sum);
   });
   if (sums.file.bytes < bytes.size()) sums.file += padding(chunk, bytes);
   return sums;
@@ -45,7 +46,10 @@ ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) 
 void ContentSums::add(const ChunkSums& chunk) {
   const std::lock_guard lock(mutex_);
   files_[chunk.card] += chunk.file;
-  for (const auto& [parameter, sum] : chunk.parameters) parameters_[parameter] += sum;
+  for (const auto& [parameter, sum] : chunk.parameters) {
+    if (placement_.is_of_first_copy(parameter, chunk.card)) parameters_[parameter] += sum;
+    if (every_copy_) copies_[{parameter, placement_.base_of(parameter, chunk.card)}] += sum;
+  }
 }
 
 /// The sum of those elements of a stored array that are padding, by their place in it: all without the others.
@@ -63,9 +67,7 @@ PartialSum ContentSums::padding(const Chunk& chunk, std::span<const std::byte> b
 
 void ContentSums::add_verbatim(ParameterId parameter, Position card, const std::string& value) {
   const PartialSum sum = sum_of(std::as_bytes(std::span(value)), 0);
-  ChunkSums sums{card, {}, keys_[parameter] * sum, {}};
-  if (placement_.is_of_first_copy(parameter, card)) sums.parameters.emplace_back(parameter, sum);
-  add(sums);
+  add(ChunkSums{card, {}, keys_[parameter] * sum, {{parameter, sum}}});
 }
 
 void ContentSums::add_metadata(Position card, const PartialSum& sum) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -19,14 +20,15 @@ struct ChunkSums {
   Position card = 0;
   PartialSum all;   ///< Σ key(parameter) · sum over all its regions, to compare with what was read for it
   PartialSum file;  ///< what it adds to its file
-  std::vector<std::pair<ParameterId, PartialSum>> parameters;  ///< what it adds to parameters
+  std::vector<std::pair<ParameterId, PartialSum>> parameters;  ///< what it adds to its parameters
 };
 
 /// What the files of a checkpoint hold, summed chunk by chunk: for each parameter (every element once, however many
 /// cards repeat it) and for each file (every byte). Threads may share one.
 class ContentSums {
  public:
-  explicit ContentSums(const Placement& placement);
+  /// `every_copy`: sums each copy of a parameter for itself, too.
+  explicit ContentSums(const Placement& placement, bool every_copy = false);
 
   const NameKey& key(ParameterId parameter) const noexcept { return keys_[parameter]; }
 
@@ -39,6 +41,16 @@ class ContentSums {
   void add_metadata(Position card, const PartialSum& sum);
 
   Fingerprint of_file(Position card) const;
+
+  /// One copy of a parameter, by its name (Placement::base_of).
+  struct Copy {
+    ParameterId parameter = 0;
+    Position base = 0;
+    friend auto operator<=>(const Copy&, const Copy&) = default;
+  };
+  /// What this process's files add to each copy; none without `every_copy`.
+  const std::map<Copy, PartialSum>& of_copies() const noexcept { return copies_; }
+
   /// The fingerprints of all parameters, the same on every process. Collective. Throws io where the files of all
   /// processes together do not hold each element once.
   std::vector<Fingerprint> of_parameters(Communicator& processes) const;
@@ -47,11 +59,13 @@ class ContentSums {
   PartialSum padding(const Chunk& chunk, std::span<const std::byte> bytes) const;
 
   const Placement& placement_;
+  bool every_copy_;
   std::vector<NameKey> keys_;            // by parameter
   std::vector<Extents> tensor_strides_;  // by parameter
   mutable std::mutex mutex_;             // for what follows
   std::vector<PartialSum> parameters_;
   std::map<Position, PartialSum> files_;
+  std::map<Copy, PartialSum> copies_;
 };
 
 /// Sums all data of some cards' files: `read` fills in a chunk's bytes, and is called by several threads.

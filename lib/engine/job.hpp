@@ -47,7 +47,7 @@ struct Job {
   bool fsync = true;
 };
 
-enum class Phase : int { catalog, plan, replicas, metadata, resume, move, reread, publish, done };
+enum class Phase : int { catalog, plan, replicas, metadata, resume, move, reread, compare, publish, done };
 
 /// What a running job has done so far; written by the engine's threads, read by whoever shows progress.
 struct Counters {

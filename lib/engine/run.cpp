@@ -1,8 +1,5 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
@@ -11,6 +8,7 @@
 #include "engine/job.hpp"
 #include "engine/manifest.hpp"
 #include "engine/output.hpp"
+#include "engine/parallel.hpp"
 #include "engine/replicas.hpp"
 #include "engine/resume.hpp"
 #include "engine/selection.hpp"
@@ -23,13 +21,6 @@
 namespace ckpt {
 
 namespace {
-
-/// The cores that are this process's: those that a launcher bound it to, else its share of the node's.
-unsigned default_threads(const Communicator& processes) {
-  const int all = static_cast<int>(std::thread::hardware_concurrency());  // as far as this process may use them
-  const int node = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
-}
 
 class Stopwatch {
  public:
@@ -50,7 +41,7 @@ class Run {
   Run(const Job& job, Communicator& processes, Counters& counters)
       : job_(job), processes_(processes), counters_(counters), store_(hdf5_store()) {
     report_.processes = static_cast<std::uint64_t>(processes.size());
-    report_.threads = job.threads != 0 ? job.threads : default_threads(processes);
+    report_.threads = thread_count(job, processes);
   }
 
   Report perform() {
@@ -86,7 +77,7 @@ class Run {
       for (const std::string& warning : target->warnings) spdlog::warn(warning);
 
     ExchangeKind kind = ExchangeKind::direct;
-    agree(processes_, [&] { kind = choose_exchange(checkpoint); });
+    agree(processes_, [&] { kind = choose_exchange(job_, checkpoint.is_shared(), processes_); });
     const bool is_direct = kind == ExchangeKind::direct;
     const Readers readers(source->placement, is_direct ? Owners{} : checkpoint.owners(process_count()),
                           job_.replicas == ReplicaCheck::full);
@@ -124,15 +115,6 @@ class Run {
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
   bool is_verified() const { return job_.verify != Verify::none; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
-
-  ExchangeKind choose_exchange(const Checkpoint& checkpoint) const {
-    if (job_.exchange == ExchangeKind::direct && !checkpoint.is_shared())
-      throw Error(Kind::usage, "--exchange direct",
-                  {"not every process sees every source file", "a file system that all share", "use --exchange mpi"});
-    if (job_.exchange != ExchangeKind::automatic) return job_.exchange;
-    const bool is_one_node = processes_.local_size() == processes_.size();
-    return checkpoint.is_shared() && is_one_node ? ExchangeKind::direct : ExchangeKind::mpi;
-  }
 
   void describe(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                 const Exchange& exchange) {

@@ -10,16 +10,16 @@ bool matches_any(const std::vector<Pattern>& patterns, const std::string& name) 
   return std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& pattern) { return pattern.matches(name); });
 }
 
-std::string new_name(const Job& job, const std::string& name) {
-  for (const Rename& rename : job.rename)
-    if (const auto captures = rename.stored.match(name)) return rename.name.fill(*captures);
-  return name;
-}
-
 }  // namespace
 
 bool is_kept(const Job& job, const std::string& logical_name) {
   return (job.only.empty() || matches_any(job.only, logical_name)) && !matches_any(job.drop, logical_name);
+}
+
+std::string new_name(const Job& job, const std::string& logical_name) {
+  for (const Rename& rename : job.rename)
+    if (const auto captures = rename.stored.match(logical_name)) return rename.name.fill(*captures);
+  return logical_name;
 }
 
 Selection select(const Job& job, const Placement& source) {

@@ -11,6 +11,9 @@ namespace ckpt {
 /// Whether a job takes the parameter of this logical name (--only, --drop).
 bool is_kept(const Job& job, const std::string& logical_name);
 
+/// The name that a job gives the parameter of this logical name (--rename).
+std::string new_name(const Job& job, const std::string& logical_name);
+
 /// What is to be written: the kept tensors under their new names, and where each comes from.
 struct Selection {
   std::vector<Tensor> tensors;         ///< sorted by name

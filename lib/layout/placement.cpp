@@ -259,16 +259,18 @@ std::vector<Position> Placement::holders(ParameterId parameter, Position first) 
   return positions;
 }
 
-bool Placement::is_of_first_copy(ParameterId parameter, Position position) const {
+Position Placement::base_of(ParameterId parameter, Position position) const {
   const Spread& spread = spreads_[parameter];
   const auto is_used = [&](Axis axis) {
     return flat_axis(parameter) == axis || std::any_of(spread.axes.begin(), spread.axes.end(), [&](const auto& axes) {
              return std::find(axes.begin(), axes.end(), axis) != axes.end();
            });
   };
+  Position base = base_[parameter];
   for (Axis axis = 0; axis < mesh().axes.size(); ++axis)
-    if (mesh().coordinate(position, axis) != mesh().coordinate(base_[parameter], axis) && !is_used(axis)) return false;
-  return true;
+    if (!is_used(axis))
+      base += (mesh().coordinate(position, axis) - mesh().coordinate(base_[parameter], axis)) * mesh().stride(axis);
+  return base;
 }
 
 void Placement::for_each_first(ParameterId parameter, const std::function<void(Position)>& visit) const {

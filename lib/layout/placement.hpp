@@ -92,8 +92,12 @@ class Placement {
   /// Every card that holds the same elements at the same place as `first` (a card of the first copy), itself among
   /// them.
   std::vector<Position> holders(ParameterId parameter, Position first) const;
-  /// Whether a card that holds a parameter belongs to the first copy of it.
-  bool is_of_first_copy(ParameterId parameter, Position position) const;
+  /// The position that names the copy of a parameter to which a card that holds it belongs.
+  Position base_of(ParameterId parameter, Position position) const;
+  /// Whether that is the first copy.
+  bool is_of_first_copy(ParameterId parameter, Position position) const {
+    return base_of(parameter, position) == base_[parameter];
+  }
   /// The cards of the first copy of a parameter.
   void for_each_first(ParameterId parameter, const std::function<void(Position)>& visit) const;
 

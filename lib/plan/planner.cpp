@@ -5,7 +5,7 @@ namespace ckpt {
 std::uint64_t Planner::filled_bytes(const Chunk& chunk) const {
   std::uint64_t filled = 0;
   target_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& wanted) {
-    filled += volume(wanted.box.shape()) * target_.tensors()[parameter].dtype.size;
+    filled += volume(wanted.box.shape()) * source_.tensors()[source_of_[parameter]].dtype.size;
   });
   return filled;
 }
@@ -14,7 +14,7 @@ std::uint64_t Planner::for_each_transfer(const Chunk& chunk, std::uint32_t write
   std::uint64_t filled = 0;
   target_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& wanted) {
     const ParameterId from = source_of_[parameter];
-    const std::uint64_t element = target_.tensors()[parameter].dtype.size;
+    const std::uint64_t element = source_.tensors()[from].dtype.size;
     const std::uint64_t elements = volume(wanted.box.shape());
     std::uint64_t found = 0;
     source_.for_each_shard(from, wanted.box, [&](Position first, const Region& held) {

@@ -27,7 +27,8 @@ struct Transfer {
 /// deterministic; may be asked from several threads.
 class Planner {
  public:
-  /// source_of[p] is the source's parameter that target parameter p takes its elements from (same dtype and shape).
+  /// source_of[p] is the source's parameter that target parameter p takes its elements from (same shape); in a chunk of
+  /// the target they have the source's dtype.
   Planner(const Placement& source, const Placement& target, std::vector<ParameterId> source_of, const Readers& readers)
       : source_(source), target_(target), source_of_(std::move(source_of)), readers_(readers) {}
 

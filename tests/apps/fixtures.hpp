@@ -12,7 +12,7 @@
 namespace ckpt::cli {
 
 inline Program program(Verb verb) {
-  const char* const names[] = {"ckpt-reshard", "ckpt-merge", "ckpt-split"};
+  const char* const names[] = {"ckpt-reshard", "ckpt-merge", "ckpt-split", "ckpt-verify"};
   return {verb, {names[static_cast<int>(verb)], "SRC -o DST", "Does its work.", {{"Do it:", "do it"}}, "0 done."}};
 }
 

@@ -2,7 +2,7 @@
 #include "fixtures.hpp"
 #include "inspect/inspect_program.hpp"
 #include "inspect/logical_view.hpp"
-#include "inspect/table.hpp"
+#include "common/table.hpp"
 #include "layout/resolve.hpp"
 
 using namespace ckpt;

@@ -5,7 +5,7 @@ import subprocess
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1",
-    "OMPI_MCA_btl": "^tcp",  # one node: Open MPI 5 would complain of network interfaces that cannot reach one another
+    "OMPI_MCA_btl": "^tcp,ofi",  # one node: Open MPI 5 would complain of network interfaces that cannot reach one another
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 TIMEOUT_S = 180
 

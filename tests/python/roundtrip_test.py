@@ -15,9 +15,11 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
     import group_features
+    import group_intact
     import group_jobs
     import group_memory
     import group_random
+    import group_verify
 except ImportError as problem:
     sys.exit(f"roundtrip_test: {sys.executable}: {problem}; install Debian's python3-h5py")
 from programs import Failure, Programs  # noqa: E402
@@ -26,7 +28,8 @@ GROUPS = {
     "tutorial": group_jobs.tutorial, "sample": group_jobs.sample, "gpt": group_jobs.gpt, "carried": group_jobs.carried,
     "node-local": group_jobs.node_local, "random": group_random.random_layouts, "sources": group_features.sources,
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
-    "memory": group_memory.memory,
+    "memory": group_memory.memory, "verify": group_verify.verification,
+    "intact": group_intact.intact,
 }
 
 

@@ -79,7 +79,7 @@ TEST_CASE("data stays where a failed run can be gone on with, and the error says
     Error error(kind, "failed");
     {
       Output output(place.job());
-      output.begin();
+      output.begin(std::nullopt, false);
       if (has_data) output.fill();
       output.fail(error);
     }

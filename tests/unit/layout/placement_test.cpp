@@ -198,6 +198,8 @@ TEST_CASE("replicas: their bases, and who holds the same") {
   const Placement placement = target(of, {tensor("w", {4})});
   CHECK(placement.replica_bases(0) == std::vector<Position>{1, 5});
   CHECK(placement.holders(0, 3) == std::vector<Position>{3, 7});
+  CHECK(placement.base_of(0, 3) == 1);
+  CHECK(placement.base_of(0, 7) == 5);
   std::vector<Position> first;
   placement.for_each_first(0, [&](Position position) { first.push_back(position); });
   CHECK(first == std::vector<Position>{1, 3});

@@ -1,4 +1,4 @@
-#include "inspect/table.hpp"
+#include "common/table.hpp"
 
 #include <algorithm>
 #include <numeric>

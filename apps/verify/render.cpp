@@ -1,0 +1,179 @@
+#include "verify/render.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "common/render.hpp"
+#include "common/table.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using What = Difference::What;
+
+const char* word(What what) {
+  switch (what) {
+    case What::only_in_a:
+      return "only in A";
+    case What::only_in_b:
+      return "only in B";
+    case What::dtype:
+      return "dtype";
+    case What::shape:
+      return "shape";
+    case What::elements:
+      return "elements";
+    case What::value:
+      return "value";
+  }
+  return "";
+}
+
+std::string cards_text(const std::vector<std::uint64_t>& cards) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> words;
+  words.reserve(cards.size());
+  for (const std::uint64_t card : cards) words.push_back(std::to_string(card));
+  return join(words, most);
+}
+
+std::vector<std::string> row(const Difference& difference) {
+  std::vector<std::string> cells{
+      difference.parameter,        word(difference.what), difference.a, difference.b, "", "", "",
+      cards_text(difference.cards)};
+  if (difference.what != What::elements) return cells;
+  cells[1] += " from " + to_string(difference.first);
+  cells[4] = with_commas(difference.count) + " of " + with_commas(difference.compared);
+  if (!difference.largest) return cells;
+  cells[5] = fmt::format("{:.3g}", difference.largest->absolute);
+  cells[6] = fmt::format("{:.3g}", difference.largest->relative);
+  return cells;
+}
+
+/// Rows of differences, and how much they are set against.
+std::string table_text(const Comparison& comparison, std::optional<std::size_t> width) {
+  using Column = Table::Column;
+  Table table({{"parameter", Column::Kind::flexible},
+               {"differs"},
+               {"in A", Column::Kind::flexible},
+               {"in B", Column::Kind::flexible},
+               {"differing", Column::Kind::number},
+               {"largest abs", Column::Kind::number},
+               {"largest rel", Column::Kind::number},
+               {"cards of B", Column::Kind::flexible}});
+  for (const Difference& difference : comparison.differences) table.add(row(difference));
+  return table.text(width);
+}
+
+Json difference_json(const Difference& difference) {
+  Json json{{"parameter", difference.parameter}, {"differs", word(difference.what)}};
+  const auto add = [&](const char* key, const std::string& text) { json[key] = text.empty() ? Json() : Json(text); };
+  add("a", difference.a);
+  add("b", difference.b);
+  json["cards"] = difference.cards;
+  if (difference.what != What::elements) return json;
+  json["first"] = std::vector<std::uint64_t>(difference.first.begin(), difference.first.end());
+  json["differing"] = difference.count;
+  json["compared"] = difference.compared;
+  json["copies"] = difference.copies;
+  const auto& largest = difference.largest;
+  json["largest_absolute"] = largest ? Json(largest->absolute) : Json();  // JSON has no infinity: null, too
+  json["largest_relative"] = largest ? Json(largest->relative) : Json();
+  return json;
+}
+
+const char* word(Damage::What what) {
+  switch (what) {
+    case Damage::What::missing:
+      return "missing";
+    case Damage::What::surplus:
+      return "surplus";
+    case Damage::What::size:
+      return "wrong size";
+    case Damage::What::unreadable:
+      return "unreadable";
+    case Damage::What::layout:
+      return "of another run";
+    case Damage::What::swapped:
+      return "swapped";
+    case Damage::What::content:
+    case Damage::What::parameter:
+      return "changed";
+  }
+  return "";
+}
+
+std::string detail(const Damage& damage) {
+  switch (damage.what) {
+    case Damage::What::layout:
+      return "it carries another layout";
+    case Damage::What::swapped:
+      return "it holds what " + damage.detail + " should";
+    case Damage::What::content:
+      return damage.parameters.empty() ? "in metadata or padding" : "";
+    default:
+      return damage.detail;
+  }
+}
+
+std::string dumped(const Json& json) {
+  // Names and paths may hold bytes that are no UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string comparison_text(const ComparedPaths& paths, const Comparison& comparison,
+                            std::optional<std::size_t> width) {
+  const std::string pair = paths.a + " (A) and " + paths.b + " (B)";
+  const std::string compared =
+      counted(comparison.parameters, "parameter") + " of " + format_bytes(comparison.bytes) + " compared";
+  if (comparison.differences.empty()) return pair + " hold the same tensors: " + compared + "\n";
+  return table_text(comparison, width) + "\n" + pair + " differ in " +
+         counted(comparison.differences.size(), "parameter") + "; " + compared + "\n";
+}
+
+std::string comparison_json(const ComparedPaths& paths, const Comparison& comparison,
+                            const std::optional<Tolerance>& tolerance) {
+  Json json{{"a", paths.a}, {"b", paths.b}, {"same", comparison.differences.empty()}};
+  json["tolerance"] =
+      tolerance ? Json{{"relative", tolerance->relative}, {"absolute", tolerance->absolute}} : Json(nullptr);
+  json["parameters"] = comparison.parameters;
+  json["bytes"] = comparison.bytes;
+  json["differences"] = Json::array();
+  for (const Difference& difference : comparison.differences)
+    json["differences"].push_back(difference_json(difference));
+  return dumped(json);
+}
+
+std::string integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width) {
+  const std::string held = counted(integrity.files, "file") + ", " + counted(integrity.parameters, "parameter");
+  if (integrity.damages.empty())
+    return path + " is as it was written: " + held + ", " + format_bytes(integrity.bytes) + " read\n";
+  using Column = Table::Column;
+  Table table(
+      {{"file", Column::Kind::flexible}, {"is"}, {"parameters", Column::Kind::flexible}, {"", Column::Kind::flexible}});
+  for (const Damage& damage : integrity.damages)
+    table.add({damage.file.empty() ? "-" : damage.file, word(damage.what), join(damage.parameters), detail(damage)});
+  return table.text(width) + "\n" + path + " is not as it was written: " + held + "\n";
+}
+
+std::string integrity_json(const std::string& path, const Integrity& integrity) {
+  Json json{{"path", path}, {"intact", integrity.damages.empty()}};
+  json["files"] = integrity.files;
+  json["parameters"] = integrity.parameters;
+  json["bytes"] = integrity.bytes;
+  json["damages"] = Json::array();
+  for (const Damage& damage : integrity.damages)
+    json["damages"].push_back({{"file", damage.file.empty() ? Json() : Json(damage.file)},
+                               {"is", word(damage.what)},
+                               {"parameters", damage.parameters},
+                               {"detail", detail(damage)}});
+  return dumped(json);
+}
+
+}  // namespace ckpt::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "engine/compare.hpp"
+#include "engine/integrity.hpp"
+
+namespace ckpt::cli {
+
+/// Two checkpoints as the user named them.
+struct ComparedPaths {
+  std::string a;
+  std::string b;
+};
+
+/// What differs as a table, with lines of at most `width` characters where there is a width; and what came of it all.
+std::string comparison_text(const ComparedPaths& paths, const Comparison& comparison, std::optional<std::size_t> width);
+
+std::string comparison_json(const ComparedPaths& paths, const Comparison& comparison,
+                            const std::optional<Tolerance>& tolerance);
+
+/// What is damaged as a table, and what came of it all.
+std::string integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width);
+
+std::string integrity_json(const std::string& path, const Integrity& integrity);
+
+}  // namespace ckpt::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "engine/checkpoint.hpp"
+#include "engine/file_cache.hpp"
+#include "layout/placement.hpp"
+#include "plan/chunk.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// Reads the chunks of a checkpoint's own arrays, as they are stored. Threads may share one.
+class ChunkReader {
+ public:
+  ChunkReader(const Checkpoint& checkpoint, const Placement& placement, Store& store)
+      : checkpoint_(checkpoint), placement_(placement), files_(open_file_limit(), [this, &store](Position card) {
+          return std::shared_ptr<SourceFile>(store.open(checkpoint_.file_path(card), checkpoint_.file(card)));
+        }) {}
+
+  void read(const Chunk& chunk, std::span<std::byte> out) { read(chunk, chunk.card, out); }
+  /// The same bytes of another card's file, which declares the same.
+  void read(const Chunk& chunk, Position card, std::span<std::byte> out) {
+    const ArrayPlace& array = placement_.arrays()[chunk.array];
+    files_.get(card)->read(checkpoint_.file(card).schema->find(array.name), chunk.elements.lo * array.dtype.size, out);
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+  const Placement& placement_;
+  FileCache<SourceFile> files_;
+};
+
+}  // namespace ckpt

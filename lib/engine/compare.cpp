@@ -1,0 +1,254 @@
+#include "engine/compare.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "base/log.hpp"
+#include "engine/checkpoint.hpp"
+#include "engine/compare_workload.hpp"
+#include "engine/parallel.hpp"
+#include "engine/replicas.hpp"
+#include "engine/selection.hpp"
+#include "exchange/exchange.hpp"
+#include "layout/resolve.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// One side: a checkpoint's files and what its layout makes of them.
+struct Side {
+  Checkpoint files;
+  Resolved resolved;
+
+  const Placement& placement() const noexcept { return resolved.placement; }
+};
+
+/// The parameters of B that count: what A has under the same name decides with its own name there.
+class Choice {
+ public:
+  explicit Choice(const Job& job) : job_(job) {}
+
+  bool keeps_a(const std::string& name) {
+    const bool is_chosen = is_kept(job_, name);
+    of_a_[new_name(job_, name)] |= is_chosen;
+    return is_chosen;
+  }
+  bool keeps_b(const std::string& name) const {
+    const auto found = of_a_.find(name);
+    return found == of_a_.end() ? is_kept(job_, name) : found->second;
+  }
+
+ private:
+  const Job& job_;
+  std::map<std::string, bool> of_a_;  // by the name that B is to have
+};
+
+/// What each card holds of a parameter without elements of fixed size, by card id; it lies in the metadata. Where
+/// copies may differ the first alone counts.
+std::vector<std::pair<std::uint64_t, const Dataset*>> values(const Side& side, ParameterId parameter) {
+  const Placement& placement = side.placement();
+  const ArrayId array = placement.array_of(parameter);
+  std::vector<std::pair<std::uint64_t, const Dataset*>> values;
+  for (const Position card : placement.mesh().by_card()) {
+    if (!placement.holds(card, array)) continue;
+    const Schema& schema = *side.files.file(card).schema;
+    values.emplace_back(placement.mesh().card(card), &schema.datasets.at(schema.find(placement.arrays()[array].name)));
+    if (placement.spreads()[parameter].replicas == Replicas::first) break;
+  }
+  return values;
+}
+
+/// What the metadata tells, and what is left to compare.
+class Pairing {
+ public:
+  Pairing(const Job& job, bool is_tolerant, const Side& a, const Side& b, const Choice& choice)
+      : is_tolerant_(is_tolerant), a_(a), b_(b), a_of_(b.placement().tensors().size(), 0) {
+    const Selection selection = select(job, a.placement());
+    std::vector<bool> is_paired(a_of_.size(), false);
+    for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
+      const Tensor& tensor = selection.tensors[i];
+      if (const auto same = b.placement().find(tensor.name)) {
+        is_paired[*same] = true;
+        pair(selection.source_of[i], *same);
+      } else {
+        add(Difference::What::only_in_a, tensor.name, tensor.dtype.name + " " + to_string(tensor.shape), "");
+      }
+    }
+    for (ParameterId parameter = 0; parameter < a_of_.size(); ++parameter) {
+      const Tensor& tensor = b.placement().tensors()[parameter];
+      if (!is_paired[parameter] && choice.keeps_b(tensor.name))
+        add(Difference::What::only_in_b, tensor.name, "", tensor.dtype.name + " " + to_string(tensor.shape));
+    }
+  }
+
+  const std::vector<ParameterId>& a_of() const noexcept { return a_of_; }
+  /// Those whose elements are to be compared.
+  const std::vector<ParameterId>& parameters() const noexcept { return parameters_; }
+  /// The comparison as far as the metadata tells it.
+  const Comparison& comparison() const noexcept { return comparison_; }
+
+ private:
+  void pair(ParameterId in_a, ParameterId in_b) {
+    const Tensor& a = a_.placement().tensors()[in_a];
+    const Tensor& b = b_.placement().tensors()[in_b];
+    a_of_[in_b] = in_a;
+    if (!is_comparable(a.dtype, b.dtype)) return add(Difference::What::dtype, b.name, a.dtype.name, b.dtype.name);
+    if (!(a.shape == b.shape)) return add(Difference::What::shape, b.name, to_string(a.shape), to_string(b.shape));
+    ++comparison_.parameters;
+    comparison_.bytes += a.bytes();
+    if (a.verbatim || b.verbatim) return compare_values(in_a, in_b);
+    parameters_.push_back(in_b);
+  }
+
+  bool is_comparable(const DType& a, const DType& b) const {
+    if (a == b) return true;
+    const auto one = number_format(a);
+    const auto other = number_format(b);
+    return is_tolerant_ && one && other && one->is_float() && other->is_float();
+  }
+
+  void add(Difference::What what, const std::string& name, const std::string& a, const std::string& b) {
+    comparison_.differences.push_back({what, name, a, b, {}, {}, 0, 0, 1, {}});
+  }
+
+  void compare_values(ParameterId in_a, ParameterId in_b) {
+    const Dataset* const expected = values(a_, in_a).front().second;
+    Difference difference{Difference::What::value, b_.placement().tensors()[in_b].name, "", "", {}, {}, 0, 0, 1, {}};
+    for (const auto& [card, found] : values(b_, in_b))
+      if (found->verbatim_value != expected->verbatim_value || found->verbatim_space != expected->verbatim_space)
+        difference.cards.push_back(card);
+    if (!difference.cards.empty()) comparison_.differences.push_back(std::move(difference));
+  }
+
+  bool is_tolerant_;
+  const Side& a_;
+  const Side& b_;
+  std::vector<ParameterId> a_of_;  // by B's parameter; of no meaning for those that B alone has
+  std::vector<ParameterId> parameters_;
+  Comparison comparison_;
+};
+
+/// The comparison of A's bytes with B's, on all processes.
+class Elements {
+ public:
+  Elements(const Job& job, const Side& a, const Side& b, Communicator& processes, Counters& counters)
+      : job_(job), a_(a), b_(b), processes_(processes), counters_(counters), threads_(thread_count(job, processes)) {}
+
+  std::map<ParameterId, Mismatch> compare(const Pairing& pairing, const std::optional<Tolerance>& tolerance,
+                                          Store& store) {
+    ExchangeKind kind = ExchangeKind::direct;
+    agree(processes_, [&] { kind = choose_exchange(job_, a_.files.is_shared(), processes_); });
+    const bool is_direct = kind == ExchangeKind::direct;
+    const auto process = static_cast<std::uint32_t>(processes_.rank());
+    const auto process_count = static_cast<std::uint32_t>(processes_.size());
+    const Owners owners = a_.files.owners(process_count);
+    const Readers readers(a_.placement(), is_direct ? Owners{} : owners, job_.replicas == ReplicaCheck::full);
+    const Planner planner(a_.placement(), b_.placement(), pairing.a_of(), readers);
+    // A third each for mapped parts of A, for staging, and for what is read of B.
+    const std::uint64_t part = job_.memory_bytes / 3;
+    SourceReader reader(a_.files, a_.placement(), store, part);
+
+    counters_.phase = Phase::replicas;
+    check_replicas(a_.files, a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, job_, threads_,
+                   processes_);
+    counters_.phase = Phase::compare;
+    const Staging staging{part, threads_};
+    const auto exchange = is_direct ? direct_exchange(processes_, staging) : message_exchange(processes_, staging);
+    ComparedPair pair{planner, readers, reader, b_.files, store, pairing.parameters(), {}, tolerance};
+    const Owners b_owners = b_.files.owners(process_count);
+    for (Position card = 0; card < b_owners.size(); ++card)
+      if (b_owners[card] == process) pair.cards.push_back(card);
+    CompareWorkload work(pair, exchange->chunk_bytes(), process, counters_);
+    exchange->run(work);
+    agree(processes_, [&] {
+      for (const Position card : a_.files.own_cards(process, process_count)) a_.files.check_unchanged(card);
+      for (const Position card : pair.cards) b_.files.check_unchanged(card);
+    });
+    return of_all(work.found());
+  }
+
+ private:
+  std::map<ParameterId, Mismatch> of_all(const std::map<ParameterId, Mismatch>& mine) {
+    nlohmann::json json = nlohmann::json::array();
+    for (const auto& [parameter, mismatch] : mine) json.push_back({parameter, encode(mismatch)});
+    std::map<ParameterId, Mismatch> all;
+    for (const std::string& text : processes_.all_gather(json.dump()))
+      for (const auto& entry : nlohmann::json::parse(text))
+        all[entry[0].get<ParameterId>()].add(decode_mismatch(entry[1].get<std::string>()));
+    return all;
+  }
+
+  const Job& job_;
+  const Side& a_;
+  const Side& b_;
+  Communicator& processes_;
+  Counters& counters_;
+  unsigned threads_;
+};
+
+/// The index of an element by its number in row-major order.
+Extents index_of(std::uint64_t number, const Extents& shape) {
+  Extents index = row_major_strides(shape);
+  for (std::uint64_t& each : index) {
+    const std::uint64_t stride = each;
+    each = number / stride;
+    number %= stride;
+  }
+  return index;
+}
+
+Difference difference(const Placement& b, ParameterId parameter, const Mismatch& found) {
+  const Tensor& tensor = b.tensors()[parameter];
+  const bool is_one_copy = b.spreads()[parameter].replicas == Replicas::first;
+  const std::uint64_t copies = is_one_copy ? 1 : b.replica_bases(parameter).size();
+  Difference difference{Difference::What::elements,
+                        tensor.name,
+                        found.first_a,
+                        found.first_b,
+                        {},
+                        index_of(found.first, tensor.shape),
+                        found.count,
+                        volume(tensor.shape) * copies,
+                        copies,
+                        std::nullopt};
+  for (Position card = 0; card < found.cards.size(); ++card)
+    if (found.cards[card]) difference.cards.push_back(b.mesh().card(card));
+  std::sort(difference.cards.begin(), difference.cards.end());
+  if (number_format(tensor.dtype)) difference.largest = found.largest;
+  return difference;
+}
+
+}  // namespace
+
+Comparison compare(const Job& job, const std::optional<Tolerance>& tolerance, Communicator& processes,
+                   Counters& counters) {
+  const auto store = hdf5_store();
+  Side a{Checkpoint::open(job.source, job.source_layout, *store, processes), {}};
+  Side b{Checkpoint::open(job.output, job.target.layout, *store, processes), {}};
+  counters.phase = Phase::plan;
+  std::optional<Pairing> pairing;
+  agree(processes, [&] {
+    Choice choice(job);
+    a.resolved = resolve_source(a.files.layout(), a.files.holdings(),
+                                [&](const std::string& name) { return choice.keeps_a(name); });
+    for (const Tensor& tensor : a.placement().tensors()) choice.keeps_a(tensor.name);  // members of buckets, too
+    b.resolved = resolve_source(b.files.layout(), b.files.holdings(),
+                                [&](const std::string& name) { return choice.keeps_b(name); });
+    pairing.emplace(job, tolerance.has_value(), a, b, choice);
+  });
+  for (const Side* side : {&a, &b})
+    for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
+  Comparison result = pairing->comparison();
+  for (const auto& [parameter, found] : Elements(job, a, b, processes, counters).compare(*pairing, tolerance, *store))
+    result.differences.push_back(difference(b.placement(), parameter, found));
+  std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {
+    return natural_less(one.parameter, other.parameter);
+  });
+  counters.phase = Phase::done;
+  return result;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,108 @@
+#include "engine/mismatch.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
+namespace ckpt {
+
+void Mismatch::add(const Mismatch& other) {
+  count += other.count;
+  if (std::tie(other.first, other.first_card) < std::tie(first, first_card)) {
+    first = other.first;
+    first_card = other.first_card;
+    first_a = other.first_a;
+    first_b = other.first_b;
+  }
+  largest.absolute = std::max(largest.absolute, other.largest.absolute);
+  largest.relative = std::max(largest.relative, other.largest.relative);
+  cards.resize(std::max(cards.size(), other.cards.size()));
+  for (std::size_t card = 0; card < other.cards.size(); ++card)
+    if (other.cards[card]) cards[card] = true;
+}
+
+std::string encode(const Mismatch& mismatch) {
+  // As bits: JSON has no infinity.
+  const nlohmann::json json{mismatch.count,
+                            mismatch.first,
+                            mismatch.first_card,
+                            mismatch.first_a,
+                            mismatch.first_b,
+                            std::bit_cast<std::uint64_t>(mismatch.largest.absolute),
+                            std::bit_cast<std::uint64_t>(mismatch.largest.relative),
+                            mismatch.cards};
+  return json.dump();
+}
+
+Mismatch decode_mismatch(const std::string& bytes) {
+  const auto json = nlohmann::json::parse(bytes);
+  Mismatch mismatch;
+  mismatch.count = json[0];
+  mismatch.first = json[1];
+  mismatch.first_card = json[2];
+  mismatch.first_a = json[3];
+  mismatch.first_b = json[4];
+  mismatch.largest = {std::bit_cast<double>(json[5].get<std::uint64_t>()),
+                      std::bit_cast<double>(json[6].get<std::uint64_t>())};
+  mismatch.cards = json[7].get<std::vector<bool>>();
+  return mismatch;
+}
+
+/// One region's comparison under way.
+struct ElementComparison::Walk {
+  const Region& region;
+  Position card;
+  const std::byte* a;
+  const std::byte* b;
+  Mismatch& found;
+};
+
+ElementComparison::ElementComparison(const Tensor& a, const Tensor& b, const std::optional<Tolerance>& tolerance)
+    : a_(a.dtype),
+      b_(b.dtype),
+      a_format_(number_format(a.dtype)),
+      b_format_(number_format(b.dtype)),
+      tolerance_(a_format_ && a_format_->is_float() ? tolerance : std::nullopt),
+      strides_(row_major_strides(a.shape)) {}
+
+void ElementComparison::compare(const Region& region, Position card, const std::byte* a, const std::byte* b,
+                                Mismatch& found) const {
+  Walk walk{region, card, a, b, found};
+  descend(walk, 0, region.offset, 0);
+}
+
+void ElementComparison::descend(Walk& walk, std::size_t dim, std::uint64_t offset, std::uint64_t index) const {
+  const Region& region = walk.region;
+  if (dim == region.box.rank()) return compare_element(walk, offset, index);
+  const Interval along = region.box[dim];
+  const bool is_row = dim + 1 == region.box.rank() && region.strides[dim] == 1 && a_ == b_;
+  if (is_row && std::memcmp(walk.a + offset * a_.size, walk.b + offset * a_.size, along.size() * a_.size) == 0) return;
+  for (std::uint64_t i = along.lo; i < along.hi; ++i)
+    descend(walk, dim + 1, offset + (i - along.lo) * region.strides[dim], index + i * strides_[dim]);
+}
+
+void ElementComparison::compare_element(Walk& walk, std::uint64_t offset, std::uint64_t index) const {
+  const std::byte* a = walk.a + offset * a_.size;
+  const std::byte* b = walk.b + offset * b_.size;
+  if (a_ == b_ && std::memcmp(a, b, a_.size) == 0) return;
+  Distance apart;
+  if (a_format_) apart = distance(*a_format_, a, *b_format_, b);
+  if (tolerance_ && (apart.absolute <= tolerance_->absolute || apart.relative <= tolerance_->relative)) return;
+  Mismatch& found = walk.found;
+  ++found.count;
+  found.largest.absolute = std::max(found.largest.absolute, apart.absolute);
+  found.largest.relative = std::max(found.largest.relative, apart.relative);
+  found.cards.resize(std::max<std::size_t>(found.cards.size(), walk.card + 1));
+  found.cards[walk.card] = true;
+  if (std::tie(index, walk.card) < std::tie(found.first, found.first_card)) {
+    found.first = index;
+    found.first_card = walk.card;
+    found.first_a = element_text(a_, a);
+    found.first_b = element_text(b_, b);
+  }
+}
+
+}  // namespace ckpt
