@@ -39,6 +39,7 @@ ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) 
     sums.file += keys_[parameter] * sum;
     sums.parameters.emplace_back(parameter, sum);
   });
+  sums.all.high = 0;
   if (sums.file.bytes < bytes.size()) sums.file += padding(chunk, bytes);
   return sums;
 }

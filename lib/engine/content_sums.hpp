@@ -18,8 +18,8 @@ namespace ckpt {
 /// The sums of one chunk.
 struct ChunkSums {
   Position card = 0;
-  PartialSum all;   ///< Σ key(parameter) · sum over all its regions, to compare with what was read for it
-  PartialSum file;  ///< what it adds to its file
+  PartialSum all;  ///< Σ key(parameter) · sum (KeySets::low) over all its regions, to compare with what was read for it
+  PartialSum file;                                             ///< what it adds to its file
   std::vector<std::pair<ParameterId, PartialSum>> parameters;  ///< what it adds to its parameters
 };
 

@@ -31,7 +31,8 @@ FileWorkload::FileWorkload(const Planner& planner, const Readers& readers, Sourc
 
 PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
   const std::uint64_t start = now_ns();
-  const Gathered gathered = source_.read(transfer, target, scratch, sums_ != nullptr);
+  const Gathered gathered =
+      source_.read(transfer, target, scratch, sums_ != nullptr ? std::optional(KeySets::low) : std::nullopt);
   counters_.bytes_read += gathered.bytes_read;
   read_ns_ += now_ns() - start;
   return sums_ != nullptr ? sums_->key(target_of_[transfer.parameter]) * gathered.sum : PartialSum{};

@@ -17,12 +17,12 @@ constexpr std::uint64_t long_run = 32768;
 
 class Gatherer {
  public:
-  Gatherer(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Extents* tensor_strides,
+  Gatherer(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
            std::span<std::byte> scratch, MappedWindows& windows)
       : file_(file),
         dataset_(dataset),
         transfer_(transfer),
-        tensor_strides_(tensor_strides),
+        summing_(summing),
         scratch_(scratch),
         windows_(windows),
         extent_(file.extent(dataset)) {}
@@ -99,13 +99,14 @@ class Gatherer {
 
   /// Sums a region whose elements lie at `data` as they do in the file.
   void add(const Region& region, const std::byte* data) {
-    if (tensor_strides_ != nullptr) gathered_.sum += sum_of(region, transfer_.element, data, *tensor_strides_);
+    if (summing_ != nullptr)
+      gathered_.sum += sum_of(region, transfer_.element, data, summing_->tensor_strides, summing_->sets);
   }
 
   SourceFile& file_;
   std::size_t dataset_;
   const Transfer& transfer_;
-  const Extents* tensor_strides_;
+  const Summing* summing_;
   std::span<std::byte> scratch_;
   MappedWindows& windows_;
   std::optional<FileExtent> extent_;
@@ -114,9 +115,9 @@ class Gatherer {
 
 }  // namespace
 
-Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Extents* tensor_strides,
+Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                 std::byte* target, std::span<std::byte> scratch, MappedWindows& windows) {
-  return Gatherer(file, dataset, transfer, tensor_strides, scratch, windows).gather(target);
+  return Gatherer(file, dataset, transfer, summing, scratch, windows).gather(target);
 }
 
 }  // namespace ckpt

@@ -15,11 +15,16 @@ struct Gathered {
   PartialSum sum;                ///< of the transfer's elements
 };
 
+/// How a transfer's elements are summed: with the row-major strides of the whole tensor.
+struct Summing {
+  Extents tensor_strides;
+  KeySets sets = KeySets::both;
+};
+
 /// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short ones are copied from
 /// mapped windows where the file can be mapped, else by way of `scratch`, in stretches that hold many of them, as long
-/// as that costs less than one read for each. With the row-major strides of the whole tensor, the elements are summed
-/// as they lie in the file, before (or, where one run is read to its place, after) they are copied.
-Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Extents* tensor_strides,
+/// as that costs less than one read for each. If asked to, the elements are summed as they lie in the file.
+Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                 std::byte* target, std::span<std::byte> scratch, MappedWindows& windows);
 
 }  // namespace ckpt

@@ -112,7 +112,7 @@ class Comparison {
     const std::uint64_t bytes = transfer.bytes();
     if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * block_bytes));
     const auto scratch = std::span(room.data() + bytes, static_cast<std::size_t>(room.size() - bytes));
-    const Gathered gathered = reader_.read(transfer, room.data(), scratch, true);
+    const Gathered gathered = reader_.read(transfer, room.data(), scratch, KeySets::both);
     return {gathered.sum, room.first(bytes)};
   }
 

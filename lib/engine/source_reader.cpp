@@ -35,16 +35,17 @@ std::optional<std::size_t> SourceReader::dataset(Position card, ArrayId array) c
   return found;
 }
 
-Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch, bool with_sum) {
+Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
+                            std::optional<KeySets> sums) {
   check_interrupt();
   const auto index = dataset(transfer.card, transfer.array);
   if (!index)
     throw Error(Kind::input, checkpoint_.file_name(transfer.card),
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
   const auto file = files_.get(transfer.card);
-  if (!with_sum) return gather(*file, *index, transfer, nullptr, target, scratch, windows_);
-  const Extents strides = row_major_strides(placement_.tensors()[transfer.parameter].shape);
-  return gather(*file, *index, transfer, &strides, target, scratch, windows_);
+  if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, windows_);
+  const Summing summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
+  return gather(*file, *index, transfer, &summing, target, scratch, windows_);
 }
 
 }  // namespace ckpt

@@ -21,7 +21,8 @@ class SourceReader {
   SourceReader(const Checkpoint& checkpoint, const Placement& placement, Store& store, std::uint64_t window_bytes);
 
   /// Performs a transfer: its first element goes to `target`. Sums the elements if asked to.
-  Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch, bool with_sum = false);
+  Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
+                std::optional<KeySets> sums = std::nullopt);
 
   /// The dataset of an array in a card's file (an index into its schema), or nothing where it is absent.
   std::optional<std::size_t> dataset(Position card, ArrayId array) const;

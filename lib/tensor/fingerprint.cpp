@@ -58,7 +58,8 @@ struct Sums {
   std::uint64_t high = 0;
 };
 
-/// Σ word · key over whole words from word `first` of a block on, for both sets of keys.
+/// Σ word · key over whole words from word `first` of a block on, for one or both sets of keys.
+template <KeySets Sets>
 [[gnu::always_inline]] inline Sums add_words(const std::byte* data, std::uint64_t first, std::uint64_t count) {
   Sums sums;
   const std::uint32_t* low = keys.low.data() + first;
@@ -67,24 +68,26 @@ struct Sums {
     std::uint32_t word = 0;
     std::memcpy(&word, data + 4 * i, 4);
     sums.low += std::uint64_t{word} * low[i];
-    sums.high += std::uint64_t{word} * high[i];
+    if constexpr (Sets == KeySets::both) sums.high += std::uint64_t{word} * high[i];
   }
   return sums;
 }
 
 using AddWords = Sums (*)(const std::byte*, std::uint64_t, std::uint64_t);
 
+template <KeySets Sets>
 Sums add_words_plain(const std::byte* data, std::uint64_t first, std::uint64_t count) {
-  return add_words(data, first, count);
+  return add_words<Sets>(data, first, count);
 }
 
 #if defined(__x86_64__)
 
+template <KeySets Sets>
 [[gnu::target("avx2")]] Sums add_words_avx2(const std::byte* data, std::uint64_t first, std::uint64_t count) {
-  return add_words(data, first, count);
+  return add_words<Sets>(data, first, count);
 }
 
-/// Sums of words with even and with odd numbers, eight of each.
+/// Words with even and with odd numbers, or sums of them, eight of each.
 struct Lanes {
   __m512i even;
   __m512i odd;
@@ -100,36 +103,50 @@ struct Lanes {
 }
 
 /// Twice as fast as what the compiler makes of the loop: one multiplication gives eight products.
+template <KeySets Sets>
 [[gnu::target("avx512f")]] Sums add_words_avx512(const std::byte* data, std::uint64_t first, std::uint64_t count) {
   const __m512i zero = _mm512_setzero_si512();
   Lanes low{zero, zero};
   Lanes high{zero, zero};
-  for (std::uint64_t i = 0; i < count; i += 16) {
-    const auto mask = static_cast<__mmask16>(count - i < 16 ? (1U << (count - i)) - 1 : 0xffff);
-    const __m512i words = _mm512_maskz_loadu_epi32(mask, data + 4 * i);
+  const std::uint32_t* low_keys = keys.low.data() + first;
+  const std::uint32_t* high_keys = keys.high.data() + first;
+  std::uint64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m512i words = _mm512_loadu_si512(data + 4 * i);
     const Lanes both{words, _mm512_srli_epi64(words, 32)};
-    add_products(low, both, _mm512_maskz_loadu_epi32(mask, keys.low.data() + first + i));
-    add_products(high, both, _mm512_maskz_loadu_epi32(mask, keys.high.data() + first + i));
+    add_products(low, both, _mm512_loadu_si512(low_keys + i));
+    if constexpr (Sets == KeySets::both) add_products(high, both, _mm512_loadu_si512(high_keys + i));
   }
-  return {total(low), total(high)};
+  if (i < count) {
+    const auto rest = static_cast<__mmask16>((1U << (count - i)) - 1);
+    const __m512i words = _mm512_maskz_loadu_epi32(rest, data + 4 * i);
+    const Lanes both{words, _mm512_srli_epi64(words, 32)};
+    add_products(low, both, _mm512_maskz_loadu_epi32(rest, low_keys + i));
+    if constexpr (Sets == KeySets::both) add_products(high, both, _mm512_maskz_loadu_epi32(rest, high_keys + i));
+  }
+  return {total(low), Sets == KeySets::both ? total(high) : 0};
 }
 
+template <KeySets Sets>
 AddWords best() {
-  if (__builtin_cpu_supports("avx512f")) return add_words_avx512;
-  return __builtin_cpu_supports("avx2") ? add_words_avx2 : add_words_plain;
+  if (__builtin_cpu_supports("avx512f")) return add_words_avx512<Sets>;
+  return __builtin_cpu_supports("avx2") ? add_words_avx2<Sets> : add_words_plain<Sets>;
 }
 
 #else
 
+template <KeySets Sets>
 AddWords best() {
-  return add_words_plain;
+  return add_words_plain<Sets>;
 }
 
 #endif
 
-const AddWords add_many_words = best();
+template <KeySets Sets>
+const AddWords add_many_words = best<Sets>();
 
 /// Sums up runs of bytes; those of one block are multiplied by its key together.
+template <KeySets Sets>
 class Summer {
  public:
   void add(const std::byte* data, std::uint64_t offset, std::uint64_t bytes) {
@@ -159,7 +176,7 @@ class Summer {
 
   void flush() {
     low_ += in_block_.low * block_key(block_, 0);
-    high_ += in_block_.high * block_key(block_, 1);
+    if constexpr (Sets == KeySets::both) high_ += in_block_.high * block_key(block_, 1);
     in_block_ = {};
   }
 
@@ -169,7 +186,7 @@ class Summer {
     std::memcpy(&word, data, bytes);
     word <<= 8 * (at % 4);
     in_block_.low += std::uint64_t{word} * keys.low[at / 4];
-    in_block_.high += std::uint64_t{word} * keys.high[at / 4];
+    if constexpr (Sets == KeySets::both) in_block_.high += std::uint64_t{word} * keys.high[at / 4];
   }
 
   void add_in_block(const std::byte* data, std::uint64_t at, std::uint64_t bytes) {
@@ -180,7 +197,7 @@ class Summer {
       bytes -= head;
     }
     if (const std::uint64_t words = bytes / 4; words != 0) {
-      const Sums sums = words < 8 ? add_words(data, at / 4, words) : add_many_words(data, at / 4, words);
+      const Sums sums = words < 8 ? add_words<Sets>(data, at / 4, words) : add_many_words<Sets>(data, at / 4, words);
       in_block_.low += sums.low;
       in_block_.high += sums.high;
     }
@@ -194,6 +211,16 @@ class Summer {
   std::uint64_t bytes_ = 0;
 };
 
+/// As if copied to its place in the whole tensor: what is contiguous on both sides is summed at once.
+template <KeySets Sets>
+PartialSum sum_of_copy(const StridedCopy& copy, const std::byte* data, std::uint64_t offset) {
+  Summer<Sets> summer;
+  if (copy.run != 0)
+    for_each_step({copy.loops.data(), copy.depth},
+                  [&](std::uint64_t from, std::uint64_t to) { summer.add(data + from, offset + to, copy.run); });
+  return summer.finish();
+}
+
 /// FNV-1a (Fowler, Noll and Vo) of a text, 64 bits.
 std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -204,27 +231,23 @@ std::uint64_t hash_of(const std::string& text) {
 }  // namespace
 
 PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
-  Summer summer;
+  Summer<KeySets::both> summer;
   summer.add(bytes.data(), offset, bytes.size());
   return summer.finish();
 }
 
 PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
-                  std::uint64_t first, const Extents& tensor_strides) {
-  // As if copied to its place in the whole tensor: what is contiguous on both sides is summed at once.
-  Summer summer;
+                  std::uint64_t first, const Extents& tensor_strides, KeySets sets) {
   const StridedCopy copy = strided_copy(shape, strides, tensor_strides, element);
-  if (copy.run != 0)
-    for_each_step({copy.loops.data(), copy.depth}, [&](std::uint64_t from, std::uint64_t to) {
-      summer.add(data + from, first * element + to, copy.run);
-    });
-  return summer.finish();
+  return sets == KeySets::both ? sum_of_copy<KeySets::both>(copy, data, first * element)
+                               : sum_of_copy<KeySets::low>(copy, data, first * element);
 }
 
-PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides) {
+PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides,
+                  KeySets sets) {
   std::uint64_t first = 0;
   for (std::size_t d = 0; d < region.box.rank(); ++d) first += region.box.lo[d] * tensor_strides[d];
-  return sum_of(region.box.shape(), element, data, region.strides, first, tensor_strides);
+  return sum_of(region.box.shape(), element, data, region.strides, first, tensor_strides, sets);
 }
 
 NameKey::NameKey(const std::string& text) noexcept

@@ -29,16 +29,21 @@ struct PartialSum {
   friend bool operator==(const PartialSum&, const PartialSum&) = default;
 };
 
+/// Which of the two sets of keys to sum with. A check of data on its way, which is compared once and at once, does with
+/// one (`high` stays 0): a fingerprint that stands for a tensor for ever has both.
+enum class KeySets { both, low };
+
 /// Sums bytes that lie at byte `offset` of a tensor in row-major order. Algorithm and error bounds: lib/README.md.
 PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
 
 /// Sums elements of `element` bytes: a box of this shape whose first lies at `data`, with the given strides, and is
 /// element `first` of a tensor in which they have the strides `tensor_strides`.
 PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
-                  std::uint64_t first, const Extents& tensor_strides);
+                  std::uint64_t first, const Extents& tensor_strides, KeySets sets = KeySets::both);
 
 /// Sums a region that lies at `data` with its own strides. `tensor_strides` are the row-major ones of the whole tensor.
-PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides);
+PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides,
+                  KeySets sets = KeySets::both);
 
 /// 128 bits that stand for a tensor, or for a file, for ever: no part of them depends on a layout or a version.
 struct Fingerprint {

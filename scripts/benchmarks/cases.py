@@ -60,6 +60,9 @@ class Job:
         words = [self.model, self.source, self.target, space.checkpoint(self.model, self.source), output]
         return NUMPY, Side(space.script("numpy_reshard.py", *words), output)
 
+    def unverified(self, space):
+        return "--verify none", self.side(space, space.path("rival"), extra=("--verify", "none"))
+
     def bytes(self, space):
         return space.bytes_of(self.model, self.source)
 
@@ -222,6 +225,23 @@ def plan_405b(case, space, options):
     return rows
 
 
+def fingerprint(case, space, options):
+    program = space.program("fingerprint_bench")
+    if not program.exists():
+        print(f"{case}: not run: there is no {program}")
+        return []
+    runs = [json.loads(measure.run_and_read([program])[1]) for _ in range(1 if space.quick else 3)]
+    rows = []
+    for length in runs[0]:
+        speed = max(run[length] for run in runs)
+        what = "in one piece" if length == "whole" else f"in runs of {length} bytes"
+        rows.append(Row(case, variant=what, goal="≤ 1" if length == "whole" else "–",
+                        met=speed >= 5 or length != "whole", seconds=1 / speed, rival="bound: 5 GB/s", ratio=5 / speed,
+                        bytes=10**9, peak_bytes=0, definition="the fingerprint's sum of data in the cache (1 MiB), one "
+                        f"core, {what}: seconds for 1e9 bytes / those at 5 GB/s"))
+    return rows
+
+
 def reads(*checkpoints):
     return lambda quick: list(checkpoints)
 
@@ -231,6 +251,8 @@ CASES = {
     "reshard-64-56": reshard(MAIN, 0.8, f"8×8 → 7×8, wall of ckpt-reshard alone, its default threads / {COPY}"),
     "reshard-64-56-mpirun": reshard(
         MAIN, 0.9, f"8×8 → 7×8, wall of mpirun -n 2 ckpt-reshard, MPI's start included / {COPY}", launcher=MPIRUN),
+    "verify": reshard(MAIN, 1.15, "8×8 → 7×8, wall of ckpt-reshard --verify written (the default) / --verify none",
+                      rival=Job.unverified),
     "merge-64-1": Case(merge, reads(("gpt", GPT64)), f"64 cards to one file, wall of ckpt-merge / {COPY}"),
     "exchange-mpi": Case(exchange_mpi, reads(("gpt", GPT64)), f"64 → 56, 2 ranks that see half of it each / {COPY}"),
     "memory": Case(memory, reads(("gpt", GPT64)), "largest resident memory of a process / (--memory + 64 MiB)"),
@@ -246,5 +268,6 @@ CASES = {
         FEW_CARDS, 1 / 3, f"all cut over dimension 0, wall of ckpt-reshard / {BY_HAND}", rival=Job.by_hand),
     "metadata": Case(metadata, lambda quick: [("metadata", many_cards("metadata", quick).source)],
                      f"512 → 448, 1,000 parameters on each card, small data, wall of ckpt-reshard / {COPY}"),
+    "fingerprint": Case(fingerprint, reads(), "the fingerprint's sum of data in the cache, one core / 5 GB/s"),
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
 }

@@ -47,7 +47,8 @@ struct Job {
         const std::byte* from = stored[transfer.array].data() + transfer.source.offset * transfer.element;
         run(transfer.copy(), from, bytes.data() + transfer.target_offset);
         read += sums.key(transfer.parameter) * sum_of(transfer.source, transfer.element, from,
-                                                      row_major_strides(source.tensors()[transfer.parameter].shape));
+                                                      row_major_strides(source.tensors()[transfer.parameter].shape),
+                                                      KeySets::low);
       });
       visit(*chunk, bytes, read);
     }

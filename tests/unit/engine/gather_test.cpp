@@ -83,17 +83,17 @@ Transfer transfer(const Extents& shape, const Extents& source_strides, const Ext
 void check(TwoFiles& file, const Transfer& wanted, std::uint64_t target_size, std::uint64_t scratch_size,
            std::uint64_t windows_budget = 1 << 20) {
   const std::byte* source = file.memory.bytes().data() + wanted.source.offset * wanted.element;
-  const Extents strides = row_major_strides(wanted.source.box.shape());
-  const PartialSum sum = sum_of(wanted.source, wanted.element, source, strides);
+  const Summing summing{row_major_strides(wanted.source.box.shape())};
+  const PartialSum sum = sum_of(wanted.source, wanted.element, source, summing.tensor_strides);
   Bytes expected(target_size);
   run(wanted.copy(), source, expected.data());
   Bytes scratch(scratch_size);
   MappedWindows windows(windows_budget);
   file.memory.reads = file.memory.bytes_read = 0;
   Bytes target(target_size);
-  const Gathered told = gather(file.memory, 5, wanted, &strides, target.data(), scratch, windows);
+  const Gathered told = gather(file.memory, 5, wanted, &summing, target.data(), scratch, windows);
   Bytes mapped(target_size);
-  CHECK(gather(*file.mappable.source, 5, wanted, &strides, mapped.data(), scratch, windows).sum == sum);
+  CHECK(gather(*file.mappable.source, 5, wanted, &summing, mapped.data(), scratch, windows).sum == sum);
   CHECK((mapped == expected));
   CHECK((target == expected));
   CHECK(told.bytes_read == file.memory.bytes_read);

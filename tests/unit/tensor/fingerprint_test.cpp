@@ -73,7 +73,10 @@ TEST_CASE("any cover by boxes, stored in any way, sums to the same") {
       for (std::size_t d = 0; d < shape.size(); ++d) first += box.lo[d] * strides[d];
       Bytes piece(size * element);
       run(strided_copy(box.shape(), strides, stored, element), bytes.data() + first * element, piece.data());
-      sum += sum_of(Region{box, 0, stored}, element, piece.data(), strides);
+      const PartialSum part = sum_of(Region{box, 0, stored}, element, piece.data(), strides);
+      const PartialSum low = sum_of(Region{box, 0, stored}, element, piece.data(), strides, KeySets::low);
+      CHECK(low == PartialSum{part.low, 0, part.bytes});
+      sum += part;
     }
     CAPTURE(to_string(shape), element);
     CHECK(sum == expected);
