@@ -55,7 +55,7 @@ std::vector<std::string> row(const Difference& difference) {
 }
 
 /// Rows of differences, and how much they are set against.
-std::string table_text(const Comparison& comparison, std::optional<std::size_t> width) {
+std::string table_text(const CompareReport& comparison, std::optional<std::size_t> width) {
   using Column = Table::Column;
   Table table({{"parameter", Column::Kind::flexible},
                {"differs"},
@@ -127,7 +127,7 @@ std::string dumped(const Json& json) {
 
 }  // namespace
 
-std::string comparison_text(const ComparedPaths& paths, const Comparison& comparison,
+std::string comparison_text(const ComparedPaths& paths, const CompareReport& comparison,
                             std::optional<std::size_t> width) {
   const std::string pair = paths.a + " (A) and " + paths.b + " (B)";
   const std::string compared =
@@ -137,7 +137,7 @@ std::string comparison_text(const ComparedPaths& paths, const Comparison& compar
          counted(comparison.differences.size(), "parameter") + "; " + compared + "\n";
 }
 
-std::string comparison_json(const ComparedPaths& paths, const Comparison& comparison,
+std::string comparison_json(const ComparedPaths& paths, const CompareReport& comparison,
                             const std::optional<Tolerance>& tolerance) {
   Json json{{"a", paths.a}, {"b", paths.b}, {"same", comparison.differences.empty()}};
   json["tolerance"] =

@@ -16,9 +16,10 @@ struct ComparedPaths {
 };
 
 /// What differs as a table, with lines of at most `width` characters where there is a width; and what came of it all.
-std::string comparison_text(const ComparedPaths& paths, const Comparison& comparison, std::optional<std::size_t> width);
+std::string comparison_text(const ComparedPaths& paths, const CompareReport& comparison,
+                            std::optional<std::size_t> width);
 
-std::string comparison_json(const ComparedPaths& paths, const Comparison& comparison,
+std::string comparison_json(const ComparedPaths& paths, const CompareReport& comparison,
                             const std::optional<Tolerance>& tolerance);
 
 /// What is damaged as a table, and what came of it all.

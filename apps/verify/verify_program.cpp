@@ -53,7 +53,7 @@ int run_comparison(const Options& options, const Setup& setup, Communicator& pro
   agree(processes, [&] {
     if (!options.tolerance.empty()) tolerance = parse_tolerance(options.tolerance);
   });
-  const Comparison comparison =
+  const CompareReport comparison =
       shown(setup, [&](Counters& counters) { return compare(setup.job, tolerance, processes, counters); });
   agree(processes, [&] {
     if (processes.rank() != 0) return;

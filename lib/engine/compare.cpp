@@ -88,7 +88,7 @@ class Pairing {
   /// Those whose elements are to be compared.
   const std::vector<ParameterId>& parameters() const noexcept { return parameters_; }
   /// The comparison as far as the metadata tells it.
-  const Comparison& comparison() const noexcept { return comparison_; }
+  const CompareReport& comparison() const noexcept { return comparison_; }
 
  private:
   void pair(ParameterId in_a, ParameterId in_b) {
@@ -128,7 +128,7 @@ class Pairing {
   const Side& b_;
   std::vector<ParameterId> a_of_;  // by B's parameter; of no meaning for those that B alone has
   std::vector<ParameterId> parameters_;
-  Comparison comparison_;
+  CompareReport comparison_;
 };
 
 /// The comparison of A's bytes with B's, on all processes.
@@ -223,8 +223,8 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
 
 }  // namespace
 
-Comparison compare(const Job& job, const std::optional<Tolerance>& tolerance, Communicator& processes,
-                   Counters& counters) {
+CompareReport compare(const Job& job, const std::optional<Tolerance>& tolerance, Communicator& processes,
+                      Counters& counters) {
   const auto store = hdf5_store();
   Side a{Checkpoint::open(job.source, job.source_layout, *store, processes), {}};
   Side b{Checkpoint::open(job.output, job.target.layout, *store, processes), {}};
@@ -241,7 +241,7 @@ Comparison compare(const Job& job, const std::optional<Tolerance>& tolerance, Co
   });
   for (const Side* side : {&a, &b})
     for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
-  Comparison result = pairing->comparison();
+  CompareReport result = pairing->comparison();
   for (const auto& [parameter, found] : Elements(job, a, b, processes, counters).compare(*pairing, tolerance, *store))
     result.differences.push_back(difference(b.placement(), parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {

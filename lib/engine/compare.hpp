@@ -35,7 +35,7 @@ struct Difference {
   std::optional<Distance> largest;  ///< where they are numbers
 };
 
-struct Comparison {
+struct CompareReport {
   std::uint64_t parameters = 0;         ///< that were compared: both have them, in one shape
   std::uint64_t bytes = 0;              ///< of their logical tensors in A
   std::vector<Difference> differences;  ///< by name, as people count
@@ -46,7 +46,7 @@ struct Comparison {
 /// A one copy is read, after job.replicas has been seen to. job.only and job.drop choose by A's names, and what B alone
 /// has by B's; job.rename speaks of A's. With a tolerance floating-point dtypes may differ. Collective; the result is
 /// the same on every process, and for any number of them. Throws as `run` does.
-Comparison compare(const Job& job, const std::optional<Tolerance>& tolerance, Communicator& processes,
-                   Counters& counters);
+CompareReport compare(const Job& job, const std::optional<Tolerance>& tolerance, Communicator& processes,
+                      Counters& counters);
 
 }  // namespace ckpt

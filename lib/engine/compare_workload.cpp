@@ -91,7 +91,7 @@ void CompareWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes
   counters_.bytes_read += b_bytes;
   counters_.bytes_written += b_bytes;
   const bool is_equal = bytes.size() == own.size() && std::memcmp(bytes.data(), own.data(), bytes.size()) == 0;
-  std::optional<ElementComparison> elements;
+  std::optional<TensorComparison> elements;
   Mismatch found;
   ParameterId of = 0;
   b_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <compare>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "exchange/communicator.hpp"
@@ -46,7 +46,9 @@ class ContentSums {
   struct Copy {
     ParameterId parameter = 0;
     Position base = 0;
-    friend auto operator<=>(const Copy&, const Copy&) = default;
+    friend bool operator<(const Copy& a, const Copy& b) noexcept {
+      return std::tie(a.parameter, a.base) < std::tie(b.parameter, b.base);
+    }
   };
   /// What this process's files add to each copy; none without `every_copy`.
   const std::map<Copy, PartialSum>& of_copies() const noexcept { return copies_; }

@@ -171,6 +171,7 @@ class ContentSearch {
     for (const auto& [copy, sum] : sums.of_copies())
       to_peer[copy.parameter % size].push_back({copy.parameter, copy.base, sum.low, sum.high, sum.bytes});
     std::vector<std::string> texts;
+    texts.reserve(size);
     for (const auto& json : to_peer) texts.push_back(json.dump());
     std::map<ContentSums::Copy, PartialSum> whole;
     for (const std::string& text : processes_.all_to_all(std::move(texts)))

@@ -52,7 +52,7 @@ Mismatch decode_mismatch(const std::string& bytes) {
 }
 
 /// One region's comparison under way.
-struct ElementComparison::Walk {
+struct TensorComparison::Walk {
   const Region& region;
   Position card;
   const std::byte* a;
@@ -60,7 +60,7 @@ struct ElementComparison::Walk {
   Mismatch& found;
 };
 
-ElementComparison::ElementComparison(const Tensor& a, const Tensor& b, const std::optional<Tolerance>& tolerance)
+TensorComparison::TensorComparison(const Tensor& a, const Tensor& b, const std::optional<Tolerance>& tolerance)
     : a_(a.dtype),
       b_(b.dtype),
       a_format_(number_format(a.dtype)),
@@ -68,13 +68,13 @@ ElementComparison::ElementComparison(const Tensor& a, const Tensor& b, const std
       tolerance_(a_format_ && a_format_->is_float() ? tolerance : std::nullopt),
       strides_(row_major_strides(a.shape)) {}
 
-void ElementComparison::compare(const Region& region, Position card, const std::byte* a, const std::byte* b,
-                                Mismatch& found) const {
+void TensorComparison::compare(const Region& region, Position card, const std::byte* a, const std::byte* b,
+                               Mismatch& found) const {
   Walk walk{region, card, a, b, found};
   descend(walk, 0, region.offset, 0);
 }
 
-void ElementComparison::descend(Walk& walk, std::size_t dim, std::uint64_t offset, std::uint64_t index) const {
+void TensorComparison::descend(Walk& walk, std::size_t dim, std::uint64_t offset, std::uint64_t index) const {
   const Region& region = walk.region;
   if (dim == region.box.rank()) return compare_element(walk, offset, index);
   const Interval along = region.box[dim];
@@ -84,7 +84,7 @@ void ElementComparison::descend(Walk& walk, std::size_t dim, std::uint64_t offse
     descend(walk, dim + 1, offset + (i - along.lo) * region.strides[dim], index + i * strides_[dim]);
 }
 
-void ElementComparison::compare_element(Walk& walk, std::uint64_t offset, std::uint64_t index) const {
+void TensorComparison::compare_element(Walk& walk, std::uint64_t offset, std::uint64_t index) const {
   const std::byte* a = walk.a + offset * a_.size;
   const std::byte* b = walk.b + offset * b_.size;
   if (a_ == b_ && std::memcmp(a, b, a_.size) == 0) return;

@@ -39,9 +39,9 @@ Mismatch decode_mismatch(const std::string& bytes);
 
 /// Compares the elements of one parameter. A's and B's may have different dtypes where both are floating-point and
 /// there is a tolerance.
-class ElementComparison {
+class TensorComparison {
  public:
-  ElementComparison(const Tensor& a, const Tensor& b, const std::optional<Tolerance>& tolerance);
+  TensorComparison(const Tensor& a, const Tensor& b, const std::optional<Tolerance>& tolerance);
 
   /// Adds the elements of `region` (of a card of B) that differ. `a` and `b` hold the same run of stored elements, of
   /// which region.offset counts from the first.

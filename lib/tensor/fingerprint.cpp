@@ -99,7 +99,9 @@ struct Lanes {
 }
 
 [[gnu::target("avx512f"), gnu::always_inline]] inline std::uint64_t total(Lanes sums) {
-  return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(_mm512_add_epi64(sums.even, sums.odd)));
+  std::uint64_t lanes[8];
+  _mm512_storeu_si512(lanes, _mm512_add_epi64(sums.even, sums.odd));
+  return lanes[0] + lanes[1] + lanes[2] + lanes[3] + lanes[4] + lanes[5] + lanes[6] + lanes[7];
 }
 
 /// Twice as fast as what the compiler makes of the loop: one multiplication gives eight products.

@@ -15,7 +15,7 @@ CASES, DAMAGES = 8, 15
 
 
 def verify(context, path, expect=0, ranks=0):
-    return json.loads(context.programs.run("ckpt-verify", "--json", path, expect=expect, ranks=ranks).stdout)
+    return json.loads(context.programs.run("ckpt-verify", "-q", "--json", path, expect=expect, ranks=ranks).stdout)
 
 
 def damages(context, path, ranks=0):

@@ -16,7 +16,7 @@ DAMAGES = 3  # in each case on either side
 
 
 def verify(context, *arguments, expect=0, ranks=0):
-    return context.programs.run("ckpt-verify", *arguments, expect=expect, ranks=ranks)
+    return context.programs.run("ckpt-verify", "-q", *arguments, expect=expect, ranks=ranks)
 
 
 def differences(context, *arguments, ranks=0, expect=1):
