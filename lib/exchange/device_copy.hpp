@@ -42,7 +42,7 @@ struct CopyTableView {
 };
 
 inline constexpr std::uint32_t tile_threads = 256;
-inline constexpr std::uint32_t tile_steps = 8;  // words of each thread, all loaded before the first is stored
+inline constexpr std::uint32_t tile_steps = 4;  // words of each thread, all loaded before the first is stored
 inline constexpr std::uint32_t tile_words = tile_threads * tile_steps;
 
 struct alignas(16) Word16 {
@@ -70,7 +70,8 @@ CKPT_HOST_DEVICE inline Ends ends_of(const DeviceCopy& copy, std::uint32_t word)
   std::uint32_t rest = word / copy.run;
   const std::uint64_t within = std::uint64_t{word - rest * copy.run} * copy.width;
   Ends ends{copy.source + within, copy.target + within};
-  for (std::uint32_t i = 0; i < copy.depth; ++i) {
+  for (std::uint32_t i = 0; i < DeviceCopy::max_depth; ++i) {  // unrolled, so that a copy can lie in registers
+    if (i == copy.depth) break;
     const auto& loop = copy.loops[i];
     const std::uint32_t next = rest / loop.count;
     const std::uint64_t index = rest - next * loop.count;
@@ -83,7 +84,7 @@ CKPT_HOST_DEVICE inline Ends ends_of(const DeviceCopy& copy, std::uint32_t word)
 
 /// A thread's words of a tile that lies in one copy: `word` and every tile_threads-th after it, below `end`.
 template <class Word, class Transform>
-CKPT_HOST_DEVICE void copy_words(const DeviceCopy& copy, std::byte* base, std::uint32_t word, std::uint32_t end,
+CKPT_HOST_DEVICE void copy_words(DeviceCopy copy, std::byte* base, std::uint32_t word, std::uint32_t end,
                                  Transform transform) {
   Word words[tile_steps];
   std::uint64_t targets[tile_steps];
