@@ -8,10 +8,13 @@
 
 namespace ckpt {
 
-/// What a transfer takes of a message: its box, dense and in row-major order, and the sum of what was read.
-inline std::uint64_t message_bytes(const Transfer& transfer) {
-  return transfer.bytes() + sizeof(PartialSum);
-}
+// What a transfer takes of a message: its box, dense and in row-major order, and the sum of what was read. Each begins
+// on a boundary of 16 bytes, so that a GPU can move it in wide words.
+std::uint64_t message_bytes(const Transfer& transfer);
+void put_sum(const Transfer& transfer, std::byte* place, const PartialSum& sum);
+PartialSum sum_at(const Transfer& transfer, const std::byte* place);
+/// The copy from a message to where the transfer's target lies.
+StridedCopy unpacking(const Transfer& transfer);
 
 /// What a writer asks of a reader: transfers whose boxes lie, one after the other, in one message.
 class RequestWriter {
