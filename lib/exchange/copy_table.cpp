@@ -29,11 +29,6 @@ StridedCopy without_loop(StridedCopy copy, std::size_t loop) {
 
 }  // namespace
 
-void CopyTable::clear() {
-  copies_.clear();
-  words_ = 0;
-}
-
 void CopyTable::add(const StridedCopy& copy, std::uint64_t source, std::uint64_t target) {
   if (copy.run == 0) return;
   const auto begin = copy.loops.begin();
@@ -78,6 +73,14 @@ void CopyTable::add_words(const StridedCopy& copy, std::uint64_t source, std::ui
     made.loops[i] = {loop.source_stride, loop.target_stride, narrow(loop.count)};
   }
   words_ += made.words;
+}
+
+void CopyTable::append(const CopyTable& other) {
+  for (DeviceCopy copy : other.copies_) {
+    copy.first += words_;
+    copies_.push_back(copy);
+  }
+  words_ += other.words_;
 }
 
 std::uint64_t CopyTable::tiles() const noexcept {

@@ -12,9 +12,9 @@ namespace ckpt {
 /// Copies between places of one block of memory, to be performed together by a GPU.
 class CopyTable {
  public:
-  void clear();
   /// `source` and `target`: where the copy begins, in bytes from the block's start (which is on a 16-byte boundary).
   void add(const StridedCopy& copy, std::uint64_t source, std::uint64_t target);
+  void append(const CopyTable& other);
 
   /// The table's own size in memory.
   std::uint64_t bytes() const noexcept;

@@ -33,7 +33,6 @@ class Device {
   };
 
   virtual ~Device() = default;
-  virtual const char* name() const noexcept = 0;
 
   /// Memory of the host that the device reads and writes by itself.
   virtual std::unique_ptr<Memory> host_memory(std::uint64_t bytes) = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,8 @@ class Exchange {
 struct Staging {
   std::uint64_t memory_bytes = 512ULL << 20;
   unsigned threads = 1;
+  std::uint64_t device_memory_bytes = 2ULL << 30;  ///< of each process on its GPU
+  std::chrono::seconds stall_limit{120};           ///< how long GPUs may make no progress
 };
 
 /// Every process reads what it writes: all see all source files.

@@ -31,8 +31,8 @@ void grow(Buffer& buffer, std::uint64_t bytes) {
 }
 
 /// Staging memory, divided.
-struct Shares {
-  explicit Shares(const Staging& staging)
+struct MessageShares {
+  explicit MessageShares(const Staging& staging)
       : threads(std::max(staging.threads, 1U)),
         scratch_bytes(
             std::clamp<std::uint64_t>(staging.memory_bytes / (8ULL * threads), 64ULL << 10, best_message_scratch)),
@@ -143,11 +143,11 @@ class MessageExchange final : public Exchange {
   /// A piece's part of a message to its place; gives the sum that came with it.
   static PartialSum unpack(const Transfer& transfer, const std::byte* message, std::byte* target) {
     ckpt::run(unpacking(transfer), message, target);
-    return sum_at(transfer, message);
+    return load_sum(message + transfer.bytes());
   }
 
   Communicator& processes_;
-  Shares shares_;
+  MessageShares shares_;
   Rounds rounds_;
 };
 

@@ -8,19 +8,19 @@ std::uint64_t message_bytes(const Transfer& transfer) {
   return round_up(checked_add(transfer.bytes(), sizeof(PartialSum)), 16);
 }
 
-void put_sum(const Transfer& transfer, std::byte* place, const PartialSum& sum) {
-  std::memcpy(place + transfer.bytes(), &sum, sizeof sum);
-}
-
-PartialSum sum_at(const Transfer& transfer, const std::byte* place) {
-  PartialSum sum;
-  std::memcpy(&sum, place + transfer.bytes(), sizeof sum);
-  return sum;
-}
-
 StridedCopy unpacking(const Transfer& transfer) {
   const Extents shape = transfer.source.box.shape();
   return strided_copy(shape, row_major_strides(shape), transfer.target_strides, transfer.element);
+}
+
+void store_sum(const PartialSum& sum, std::byte* at) {
+  std::memcpy(at, &sum, sizeof sum);
+}
+
+PartialSum load_sum(const std::byte* at) {
+  PartialSum sum;
+  std::memcpy(&sum, at, sizeof sum);
+  return sum;
 }
 
 void RequestWriter::put(std::uint64_t value) {

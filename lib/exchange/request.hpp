@@ -8,13 +8,13 @@
 
 namespace ckpt {
 
-// What a transfer takes of a message: its box, dense and in row-major order, and the sum of what was read. Each begins
-// on a boundary of 16 bytes, so that a GPU can move it in wide words.
+/// What a transfer takes of a message: its box, dense and in row-major order, and right after it the sum of what was
+/// read. The next begins on a boundary of 16 bytes, so that GPUs can move it in wide words.
 std::uint64_t message_bytes(const Transfer& transfer);
-void put_sum(const Transfer& transfer, std::byte* place, const PartialSum& sum);
-PartialSum sum_at(const Transfer& transfer, const std::byte* place);
-/// The copy from a message to where the transfer's target lies.
+/// The copy from a message to the transfer's target.
 StridedCopy unpacking(const Transfer& transfer);
+void store_sum(const PartialSum& sum, std::byte* at);
+PartialSum load_sum(const std::byte* at);
 
 /// What a writer asks of a reader: transfers whose boxes lie, one after the other, in one message.
 class RequestWriter {

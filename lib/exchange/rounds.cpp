@@ -43,7 +43,7 @@ void Rounds::take_chunks(Workload& work, RoundPlan& plan) {
     ChunkInRound& chunk = plan.chunks.emplace_back(std::move(*next_));
     next_.reset();
     chunk.offset = plan.chunk_bytes;
-    plan.chunk_bytes += chunk.chunk.bytes;
+    plan.chunk_bytes = round_up(checked_add(plan.chunk_bytes, chunk.chunk.bytes), 16);  // for GPUs' wide words
     sort_transfers(work, chunk, plan, requests);
   }
   plan.received.place();
@@ -137,7 +137,7 @@ void read_messages(Workload& work, const RoundPlan& plan, std::byte* buffer, std
       tasks.run([&work, message, scratch_bytes, batch = all.subspan(begin, end - begin)] {
         for (const Transfer& transfer : batch) {
           std::byte* place = message + transfer.target_offset;
-          put_sum(transfer, place, work.read(transfer, place, thread_scratch(scratch_bytes)));
+          store_sum(work.read(transfer, place, thread_scratch(scratch_bytes)), place + transfer.bytes());
         }
       });
     }
