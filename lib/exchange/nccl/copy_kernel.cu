@@ -13,27 +13,27 @@ __global__ void __launch_bounds__(tile_threads) copy_kernel(CopyTableView table,
 
 }  // namespace
 
-cudaError_t start_copies(const CopyTableView& table, std::byte* base, unsigned blocks, cudaStream_t stream) noexcept {
+/// By a call rather than <<< >>>, whose errors can only be asked for afterwards, together with earlier ones.
+cudaError_t start_copies(CopyTableView table, std::byte* base, unsigned blocks, cudaStream_t stream) noexcept {
   if (table.tiles == 0) return cudaSuccess;
-  const auto grid = static_cast<unsigned>(std::min<std::uint64_t>(table.tiles, blocks));
-  copy_kernel<<<grid, tile_threads, 0, stream>>>(table, base);
-  return cudaPeekAtLastError();
+  const dim3 grid(static_cast<unsigned>(std::min<std::uint64_t>(table.tiles, blocks)));
+  void* arguments[] = {&table, &base};
+  return cudaLaunchKernel(reinterpret_cast<const void*>(copy_kernel), grid, dim3(tile_threads), arguments, 0, stream);
 }
 
 cudaError_t load_copy_kernel() noexcept {
   cudaFuncAttributes attributes{};
-  return cudaFuncGetAttributes(&attributes, copy_kernel);
+  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(copy_kernel));
 }
 
 cudaError_t resident_blocks(int device, unsigned& blocks) noexcept {
   int processors = 0;
   int each = 0;
-  if (const cudaError_t status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device))
-    return status;
-  if (const cudaError_t status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, copy_kernel, tile_threads, 0))
-    return status;
+  cudaError_t status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  if (status == cudaSuccess)
+    status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, copy_kernel, static_cast<int>(tile_threads), 0);
   blocks = static_cast<unsigned>(std::max(1, processors * each));
-  return cudaSuccess;
+  return status;
 }
 
 }  // namespace ckpt

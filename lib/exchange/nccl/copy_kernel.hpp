@@ -7,7 +7,7 @@
 namespace ckpt {
 
 /// Starts a table's copies in a stream.
-cudaError_t start_copies(const CopyTableView& table, std::byte* base, unsigned blocks, cudaStream_t stream) noexcept;
+cudaError_t start_copies(CopyTableView table, std::byte* base, unsigned blocks, cudaStream_t stream) noexcept;
 
 /// Loads the kernel, which would else be done, waiting for whatever runs, when it is first started. Fails where it was
 /// not built for the device.
