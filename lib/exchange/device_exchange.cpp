@@ -153,7 +153,7 @@ class DeviceRun {
       try {
         work();
       } catch (const Alarmed&) {
-        watch_over("another process failed in the exchange over GPUs");
+        watch_over("exchange over GPUs: another process failed", false);
         device_->abort();
       } catch (const std::exception& error) {
         watch_over(error.what());
@@ -179,10 +179,12 @@ class DeviceRun {
     }
   }
 
-  /// From here on this process must come to its end. The first gets to say why before all others say the same.
-  void watch_over(const std::string& message) {
-    if (!watchdog_)
-      watchdog_.emplace(processes_, message, std::chrono::milliseconds(processes_.rank() == 0 ? 4000 : 4500));
+  /// From here on this process must come to its end in time. Of several, the one that knows most says why: the first
+  /// of those that failed.
+  void watch_over(const std::string& message, bool is_own = true) {
+    if (watchdog_) return;
+    const int limit_ms = is_own ? (processes_.rank() == 0 ? 4000 : 4250) : 4500;
+    watchdog_.emplace(processes_, message, std::chrono::milliseconds(limit_ms));
   }
 
   Communicator& processes_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -24,8 +25,9 @@ class SimulatedDevice final : public Device {
  public:
   SimulatedDevice(Communicator& processes, std::uint64_t seed) : processes_(processes), engine_(seed) {}
 
-  /// Throws, or never gets further, at the nth call of what is named: "memory", "upload", "exchange" or "mark".
-  enum class Fault : std::uint8_t { none, error, hang };
+  /// What happens at the nth call of what is named ("memory", "upload", "exchange" or "mark"): it throws; it throws,
+  /// and giving up never comes to an end; it never gets further.
+  enum class Fault : std::uint8_t { none, error, stuck, hang };
   void fail_at(std::string what, int nth, Fault fault) {
     fails_ = std::move(what);
     countdown_ = nth;
@@ -80,10 +82,13 @@ class SimulatedDevice final : public Device {
   void disconnect() override { linking_ = 2; }
   bool is_linked() override { return linking_ == 0 || --linking_ == 0; }
 
-  /// Every process has put the same messages into its queue: all come to their end, but where one hangs.
+  /// Where every process has put the same messages into its queue, all come to their end.
   void abort() noexcept override {
-    while (!hangs_ && std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return !queue.empty(); }))
-      step();
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    const auto is_idle = [&] {
+      return std::all_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue.empty(); });
+    };
+    while (is_stuck_ || (!is_idle() && std::chrono::steady_clock::now() < limit)) step();
   }
 
  private:
@@ -121,9 +126,9 @@ class SimulatedDevice final : public Device {
   }
   void maybe_fail(const char* what) {
     if (fails_ != what || countdown_-- != 0) return;
-    if (fault_ == Fault::error)
-      throw Error(Kind::io, "process " + std::to_string(processes_.rank()) + ": " + what + " failed");
-    hangs_ = true;
+    hangs_ = fault_ == Fault::hang;
+    is_stuck_ = fault_ == Fault::stuck;
+    if (!hangs_) throw Error(Kind::io, "process " + std::to_string(processes_.rank()) + ": " + what + " failed");
   }
 
   Communicator& processes_;
@@ -134,6 +139,7 @@ class SimulatedDevice final : public Device {
   int countdown_ = 0;
   Fault fault_ = Fault::none;
   bool hangs_ = false;
+  bool is_stuck_ = false;
 };
 
 }  // namespace ckpt
