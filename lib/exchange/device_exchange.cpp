@@ -98,7 +98,7 @@ class DeviceRun {
       const bool more = begin(slot(r));
       if (r > 0) send(slot(r - 1), r > 1 ? &slot(r - 2) : nullptr);
       if (more) continue;
-      if (r > 0) agree_on_devices([&] { wait_until([&] { return slot(r - 1).arrived->is_reached(); }); });
+      if (r > 0) agree_on_devices([&] { settle(); });
       if (r > 0) slot(r - 1).write(work_);
       break;
     }
@@ -116,10 +116,21 @@ class DeviceRun {
     if (!rounds_.ask(slot.plan)) return false;
     agree(processes_, [&] {
       rounds_.accept(work_, slot.plan);
-      slot.lay_out(*device_);
-      slot.read(work_, shares_.scratch_bytes);
+      slot.lay_out();
     });
+    if (processes_.maximum(slot.has_room() ? 0 : 1) != 0)
+      agree_on_devices([&] {
+        settle();
+        slot.make_room(*device_);
+      });
+    agree(processes_, [&] { slot.read(work_, shares_.scratch_bytes); });
     return true;
+  }
+
+  /// Waits for all that the device has been given, on all processes alike.
+  void settle() {
+    for (const DeviceRound& each : slots_)
+      if (each.arrived) wait_until([&] { return each.arrived->is_reached(); });
   }
 
   /// Puts all that a round has to do into the device's queues, waits for the one before it, and has that one written.

@@ -54,7 +54,7 @@ void DeviceRound::grow(Device& device, std::uint64_t host_bytes, std::uint64_t d
   enlarge(device_, device_bytes, [&](std::uint64_t bytes) { return device.device_memory(bytes); });
 }
 
-void DeviceRound::lay_out(Device& device) {
+void DeviceRound::lay_out() {
   const std::uint64_t pieces =
       std::accumulate(plan.chunks.begin(), plan.chunks.end(), std::uint64_t{0},
                       [](std::uint64_t sum, const ChunkInRound& chunk) { return sum + chunk.pieces.size(); });
@@ -64,20 +64,17 @@ void DeviceRound::lay_out(Device& device) {
   up_ = sums_ + aligned(pieces * sizeof(PartialSum));
   next_image_ = up_ + plan.sent.bytes;
   next_sum_ = sums_;
-  CopyTable packing;
-  CopyTable assembly;
-  for (std::uint64_t peer = 0; peer < plan.asked.size(); ++peer) add_packing(peer, packing);
-  for (ChunkInRound& chunk : plan.chunks) add_assembly(chunk, assembly);
-  const std::uint64_t packing_at = aligned(next_image_);
-  const std::uint64_t assembly_at = packing_at + aligned(packing.bytes());
-  end_ = assembly_at + assembly.bytes();
-  grow(device, end_ - down_, end_);
-  packing_ = packing.store(on_host(packing_at), device_.data() + packing_at);
-  assembly_ = assembly.store(on_host(assembly_at), device_.data() + assembly_at);
+  packing_ = {};
+  assembly_ = {};
+  for (std::uint64_t peer = 0; peer < plan.asked.size(); ++peer) add_packing(peer);
+  for (ChunkInRound& chunk : plan.chunks) add_assembly(chunk);
+  packing_at_ = aligned(next_image_);
+  assembly_at_ = packing_at_ + aligned(packing_.bytes());
+  end_ = assembly_at_ + assembly_.bytes();
 }
 
 /// A peer's message is copied as it is where all its images are in its order already.
-void DeviceRound::add_packing(std::uint64_t peer, CopyTable& table) {
+void DeviceRound::add_packing(std::uint64_t peer) {
   const std::uint64_t image = up_ + plan.sent.offsets[peer];
   const std::uint64_t message = sent_ + plan.sent.offsets[peer];
   bool is_in_order = true;
@@ -93,23 +90,23 @@ void DeviceRound::add_packing(std::uint64_t peer, CopyTable& table) {
     transfer.target_strides = strides;
   }
   if (is_in_order)
-    table.add(plain(plan.sent.sizes[peer]), image, message);
+    packing_.add(plain(plan.sent.sizes[peer]), image, message);
   else
-    table.append(pieces);
+    packing_.append(pieces);
 }
 
-void DeviceRound::add_assembly(ChunkInRound& chunk, CopyTable& table) {
+void DeviceRound::add_assembly(ChunkInRound& chunk) {
   const std::uint64_t place = down_ + chunk.offset;
   for (const auto& piece : chunk.pieces) {
     const std::uint64_t message = plan.received.offsets[piece.peer] + piece.message_offset;
-    table.add(unpacking(piece.transfer), message, place + piece.transfer.target_offset);
-    table.add(plain(sizeof(PartialSum)), message + piece.transfer.bytes(), next_sum_);
+    assembly_.add(unpacking(piece.transfer), message, place + piece.transfer.target_offset);
+    assembly_.add(plain(sizeof(PartialSum)), message + piece.transfer.bytes(), next_sum_);
     next_sum_ += sizeof(PartialSum);
   }
   for (Transfer& transfer : chunk.local) {
     const Extents strides = image_strides(transfer.source);
-    table.add(strided_copy(transfer.source.box.shape(), strides, transfer.target_strides, transfer.element),
-              next_image_, place + transfer.target_offset);
+    assembly_.add(strided_copy(transfer.source.box.shape(), strides, transfer.target_strides, transfer.element),
+                  next_image_, place + transfer.target_offset);
     transfer.target_strides = strides;
     transfer.target_offset = next_image_;
     next_image_ = round_up(next_image_ + transfer.bytes(), 16);
@@ -117,6 +114,8 @@ void DeviceRound::add_assembly(ChunkInRound& chunk, CopyTable& table) {
 }
 
 void DeviceRound::read(Workload& work, std::uint64_t scratch_bytes) {
+  packing_view_ = packing_.store(on_host(packing_at_), device_.data() + packing_at_);
+  assembly_view_ = assembly_.store(on_host(assembly_at_), device_.data() + assembly_at_);
   read_messages(work, plan, on_host(up_), scratch_bytes, reads);
   for (ChunkInRound& chunk : plan.chunks)
     reads.run([this, &work, &chunk, scratch_bytes] {
@@ -127,13 +126,13 @@ void DeviceRound::read(Workload& work, std::uint64_t scratch_bytes) {
 
 void DeviceRound::upload_and_pack(Device& device) const {
   device.upload(device_.data() + up_, on_host(up_), end_ - up_);
-  device.copy(Device::Queue::up, device_.data(), packing_);
+  device.copy(Device::Queue::up, device_.data(), packing_view_);
 }
 
 void DeviceRound::assemble_and_download(Device& device) {
   for (const ChunkInRound& chunk : plan.chunks)
     if (chunk.has_padding) device.clear(Device::Queue::down, device_.data() + down_ + chunk.offset, chunk.chunk.bytes);
-  device.copy(Device::Queue::down, device_.data(), assembly_);
+  device.copy(Device::Queue::down, device_.data(), assembly_view_);
   device.download(on_host(down_), device_.data() + down_, next_sum_ - down_);
   arrived = device.mark(Device::Queue::down);
 }

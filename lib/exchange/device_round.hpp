@@ -29,7 +29,10 @@ class DeviceRound {
   /// Room for such a round, so that none is sought later unless a chunk is larger than chunks ought to be.
   void reserve(Device& device, std::uint64_t part);
   /// Finds a place for everything that is in the plan. From then on the plan's transfers lead to their images.
-  void lay_out(Device& device);
+  void lay_out();
+  bool has_room() const noexcept { return end_ - down_ <= host_.bytes && end_ <= device_.bytes; }
+  /// Takes more memory where there is too little. A driver may wait for whatever the device is doing meanwhile.
+  void make_room(Device& device) { grow(device, end_ - down_, end_); }
   /// Sets the reading of all images off.
   void read(Workload& work, std::uint64_t scratch_bytes);
   void upload_and_pack(Device& device) const;
@@ -50,8 +53,8 @@ class DeviceRound {
     std::byte* data() const noexcept { return memory->data(); }
   };
 
-  void add_packing(std::uint64_t peer, CopyTable& table);
-  void add_assembly(ChunkInRound& chunk, CopyTable& table);
+  void add_packing(std::uint64_t peer);
+  void add_assembly(ChunkInRound& chunk);
   void grow(Device& device, std::uint64_t host_bytes, std::uint64_t device_bytes);
   std::byte* on_host(std::uint64_t place) const noexcept { return host_.data() + (place - down_); }
 
@@ -64,8 +67,12 @@ class DeviceRound {
   std::uint64_t end_ = 0;
   std::uint64_t next_image_ = 0;  ///< while it is laid out
   std::uint64_t next_sum_ = 0;
-  CopyTableView packing_;
-  CopyTableView assembly_;
+  std::uint64_t packing_at_ = 0;
+  std::uint64_t assembly_at_ = 0;
+  CopyTable packing_;
+  CopyTable assembly_;
+  CopyTableView packing_view_;
+  CopyTableView assembly_view_;
 
  public:
   // Destroyed first: tasks use all of the above.

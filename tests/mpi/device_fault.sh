@@ -4,7 +4,7 @@
 set -uo pipefail
 way=$1
 shift 2
-limit_s=8
+limit_s=12  # with the start of all processes, on a busy machine
 
 fail() { printf 'FAILED: %s\n%s\n' "$1" "$output"; exit 1; }
 count() { grep -o -- "$1" <<<"$output" | wc -l; }  # not lines: the launcher may join those of two processes
