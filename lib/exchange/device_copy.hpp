@@ -143,7 +143,7 @@ CKPT_HOST_DEVICE void copy_tile(const CopyTableView& table, std::byte* base, std
     return;
   }
   for (std::uint32_t step = 0; step < tile_steps; ++step) {
-    const std::uint64_t at = start + step * tile_threads;
+    const std::uint64_t at = start + std::uint64_t{step} * tile_threads;
     if (at >= table.words) return;
     const DeviceCopy& found = table.copies[find_copy(table.copies, low, high, at)];
     const Ends ends = ends_of(found, static_cast<std::uint32_t>(at - found.first));

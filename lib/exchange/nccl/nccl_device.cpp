@@ -102,7 +102,7 @@ void NcclDevice::copy(Queue queue, std::byte* base, const CopyTableView& table) 
 /// The wait is for the event as it is recorded here; recording it again does not change that, so one for each queue
 /// serves for ever.
 void NcclDevice::follow(Queue later, Queue earlier) {
-  const cudaEvent_t end = ends_[static_cast<std::size_t>(earlier)].get();
+  cudaEvent_t end = ends_[static_cast<std::size_t>(earlier)].get();
   check(cudaEventRecord(end, stream(earlier)), "cudaEventRecord");
   check(cudaStreamWaitEvent(stream(later), end, 0), "cudaStreamWaitEvent");
 }
