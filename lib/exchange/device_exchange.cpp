@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "exchange/device_round.hpp"
 #include "exchange/watchdog.hpp"
 
@@ -103,14 +104,14 @@ class DeviceRun {
       break;
     }
     agree(processes_, [&] {
-      for (DeviceRound& slot : slots_) slot.writes.wait();
+      for (DeviceRound& slot : slots_) slot.wait_for_writes();
     });
   }
 
   /// False when no process has a chunk left.
   bool begin(DeviceRound& slot) {
     agree(processes_, [&] {
-      slot.writes.wait();  // its memory is free again
+      slot.wait_for_writes();  // its memory is free again
       rounds_.take_chunks(work_, slot.plan);
     });
     if (!rounds_.ask(slot.plan)) return false;
@@ -136,7 +137,7 @@ class DeviceRun {
   /// Puts all that a round has to do into the device's queues, waits for the one before it, and has that one written.
   void send(DeviceRound& now, DeviceRound* before) {
     agree(processes_, [&] {
-      now.reads.wait();
+      now.wait_for_reads();
       now.upload_and_pack(*device_);
       device_->follow(Queue::link, Queue::up);
     });
@@ -180,6 +181,7 @@ class DeviceRun {
   void wait_until(IsDone&& is_done) {
     const auto limit = Clock::now() + stall_limit_;
     while (!is_done()) {
+      check_interrupt();
       if (processes_.is_alarmed()) throw Alarmed{};
       if (Clock::now() > limit)
         throw Error(Kind::peer, "exchange over GPUs",

@@ -116,9 +116,9 @@ void DeviceRound::add_assembly(ChunkInRound& chunk) {
 void DeviceRound::read(Workload& work, std::uint64_t scratch_bytes) {
   packing_view_ = packing_.store(on_host(packing_at_), device_.data() + packing_at_);
   assembly_view_ = assembly_.store(on_host(assembly_at_), device_.data() + assembly_at_);
-  read_messages(work, plan, on_host(up_), scratch_bytes, reads);
+  read_messages(work, plan, on_host(up_), scratch_bytes, reads_);
   for (ChunkInRound& chunk : plan.chunks)
-    reads.run([this, &work, &chunk, scratch_bytes] {
+    reads_.run([this, &work, &chunk, scratch_bytes] {
       for (const Transfer& transfer : chunk.local)
         chunk.read += work.read(transfer, on_host(transfer.target_offset), thread_scratch(scratch_bytes));
     });
@@ -140,7 +140,7 @@ void DeviceRound::assemble_and_download(Device& device) {
 void DeviceRound::write(Workload& work) {
   std::uint64_t sums = sums_;
   for (const ChunkInRound& chunk : plan.chunks) {
-    writes.run([this, &work, &chunk, sums] {
+    writes_.run([this, &work, &chunk, sums] {
       PartialSum read = chunk.read;
       const std::byte* sum = on_host(sums);
       for (std::size_t i = 0; i < chunk.pieces.size(); ++i, sum += sizeof(PartialSum)) read += load_sum(sum);

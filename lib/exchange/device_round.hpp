@@ -19,7 +19,7 @@ namespace ckpt {
 /// in its file, so that the host goes through file and image in order and the device does the rest.
 class DeviceRound {
  public:
-  explicit DeviceRound(Workers& workers) : reads(workers), writes(workers) {}
+  explicit DeviceRound(Workers& workers) : reads_(workers), writes_(workers) {}
 
   /// What the blocks take of a round whose chunks, and messages either way, are `part` bytes each: with images of what
   /// is read for peers and for itself, and half a part for tables.
@@ -42,6 +42,8 @@ class DeviceRound {
   void assemble_and_download(Device& device);
   /// Sets the writing of all chunks off.
   void write(Workload& work);
+  void wait_for_reads() { reads_.wait(); }
+  void wait_for_writes() { writes_.wait(); }
 
   RoundPlan plan;
   std::unique_ptr<Device::Mark> arrived;
@@ -73,11 +75,8 @@ class DeviceRound {
   CopyTable assembly_;
   CopyTableView packing_view_;
   CopyTableView assembly_view_;
-
- public:
-  // Destroyed first: tasks use all of the above.
-  TaskGroup reads;
-  TaskGroup writes;
+  TaskGroup reads_;  // destroyed first: tasks use all of the above
+  TaskGroup writes_;
 };
 
 }  // namespace ckpt

@@ -52,8 +52,8 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm handle() const noexcept { return comm_.get(); }
 
  private:
-  /// Stands in every collective call: leaving it by an exception marks the communicator, whose destructor then frees the
-  /// others. Entering one also means that an error agreed on before has been dealt with.
+  /// Stands in every collective call: leaving it by an exception marks the communicator, whose destructor then frees
+  /// the others. Entering one also means that an error agreed on before has been dealt with.
   class Collective {
    public:
     explicit Collective(MpiCommunicator& processes) noexcept : processes_(processes) {
@@ -86,7 +86,7 @@ class MpiCommunicator final : public Communicator {
   int local_rank_ = 0;
   int local_size_ = 1;
   MpiComm comm_;
-  std::uint64_t alarms_raised_ = 0;              ///< by this process, ever
+  std::uint64_t alarms_raised_ = 0;             ///< by this process, ever
   std::vector<std::uint64_t> alarms_received_;  ///< from each process, ever
   bool is_alarmed_ = false;
 };
