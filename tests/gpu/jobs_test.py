@@ -92,9 +92,10 @@ class Jobs:
     def faults_end_all(self):
         output = self.folder / "none"
         program = self.programs.path("gpu_probe")
-        with subprocess.Popen([program, "hold", "1200"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        with subprocess.Popen([program, "hold", "3000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             holder.stdout.readline()
-            self.ends("no device memory", self.over_nccl("64-56", output, "--memory", "4GiB"), output, "cudaMalloc of")
+            hungry = self.over_nccl("64-56", output, "--memory", "8GiB", "--device-memory", "8GiB")
+            self.ends("no device memory", hungry, output, "out of memory")
             holder.stdin.close()
         hidden = self.folder / "c64" / "rank_3.h5"
         hidden.rename(hidden.with_suffix(".away"))
