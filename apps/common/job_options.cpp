@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t least_memory = 1ULL << 20;
 constexpr std::uint64_t most_threads = 4096;
+constexpr std::uint64_t most_stall_seconds = 86'400;
 
 /// A value and where it was given, for messages: "--memory", "environment variable CKPT_MEMORY".
 struct Setting {
@@ -60,10 +61,10 @@ std::uint64_t parse_memory(const Setting& setting) {
 }
 
 ExchangeKind parse_exchange(const Setting& setting) {
-  if (setting.text == "nccl")
-    throw Error(Kind::io, setting.origin + ": nccl", {"this build has no CUDA", "", "use auto, direct or mpi"});
-  return choose<ExchangeKind>(
-      setting, {{"auto", ExchangeKind::automatic}, {"direct", ExchangeKind::direct}, {"mpi", ExchangeKind::mpi}});
+  return choose<ExchangeKind>(setting, {{"auto", ExchangeKind::automatic},
+                                        {"direct", ExchangeKind::direct},
+                                        {"mpi", ExchangeKind::mpi},
+                                        {"nccl", ExchangeKind::nccl}});
 }
 
 std::vector<Pattern> parse_globs(const std::string& option, const std::vector<std::string>& texts) {
@@ -77,6 +78,12 @@ std::vector<Pattern> parse_globs(const std::string& option, const std::vector<st
 void set_running(Job& job, const Options& options, const Environment& environment) {
   if (const auto it = setting("--memory", options.memory, "CKPT_MEMORY", environment); !it.text.empty())
     job.memory_bytes = parse_memory(it);
+  if (const auto it = setting("--device-memory", options.device_memory, "CKPT_DEVICE_MEMORY", environment);
+      !it.text.empty())
+    job.device_memory_bytes = parse_memory(it);
+  if (const auto it = setting("--stall-timeout", options.stall_timeout, "CKPT_STALL_TIMEOUT", environment);
+      !it.text.empty())
+    job.stall_limit = std::chrono::seconds(parse_count(it, most_stall_seconds));
   if (const auto it = setting("--threads", options.threads, "CKPT_THREADS", environment); !it.text.empty())
     job.threads = static_cast<unsigned>(parse_count(it, most_threads));
   if (const auto it = setting("--exchange", options.exchange, "CKPT_EXCHANGE", environment); !it.text.empty())
@@ -98,7 +105,8 @@ void set_running(Job& job, const Options& options, const Environment& environmen
 
 Environment read_environment() {
   Environment environment;
-  for (const char* name : {"CKPT_EXCHANGE", "CKPT_MEMORY", "CKPT_THREADS"}) {
+  for (const char* name :
+       {"CKPT_DEVICE_MEMORY", "CKPT_EXCHANGE", "CKPT_MEMORY", "CKPT_STALL_TIMEOUT", "CKPT_THREADS"}) {
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0') environment[name] = value;
   }
   return environment;

@@ -13,8 +13,7 @@ namespace ckpt::cli {
 using Environment = std::map<std::string, std::string>;
 Environment read_environment();
 
-/// The job that the options say, but for the layouts. Throws usage (io for an exchange that this build has not), naming
-/// the option or the variable.
+/// The job that the options say, but for the layouts. Throws usage, naming the option or the variable.
 Job job_from(const Program& program, const Options& options, const Environment& environment);
 
 /// "dp=7,tp=8". Throws usage.

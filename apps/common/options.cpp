@@ -66,12 +66,18 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
 void declare_running(CommandLine& line, Verb verb, Options& to) {
   line.group("Running");
   line.value(
-      "--exchange", to.exchange, "auto|direct|mpi",
+      "--exchange", to.exchange, "auto|direct|mpi|nccl",
       "how bytes get from reader to writer: direct, where every process sees every source file; mpi, where a file is "
-      "seen by some; default: auto; environment variable: CKPT_EXCHANGE");
+      "seen by some; nccl, the same by way of GPUs; default: auto; environment variable: CKPT_EXCHANGE");
   line.value(
       "--memory", to.memory, "SIZE",
       "staging memory of each process, for example 512MiB (the default) or 2GB; environment variable: CKPT_MEMORY");
+  line.value("--device-memory", to.device_memory, "SIZE",
+             "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
+             "CKPT_DEVICE_MEMORY");
+  line.value("--stall-timeout", to.stall_timeout, "S",
+             "with nccl: give up when the GPUs make no progress for S seconds; default: 120; environment variable: "
+             "CKPT_STALL_TIMEOUT");
   line.value("--threads", to.threads, "N",
              "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
   line.value("--replicas", to.replicas, "trust|sample|full",

@@ -29,6 +29,8 @@ struct Options {
   std::vector<std::string> rename;
   std::string exchange;
   std::string memory;
+  std::string device_memory;
+  std::string stall_timeout;
   std::string threads;
   std::string replicas;
   std::string verify;

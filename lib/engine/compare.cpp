@@ -139,8 +139,7 @@ class Elements {
 
   std::map<ParameterId, Mismatch> compare(const Pairing& pairing, const std::optional<Tolerance>& tolerance,
                                           Store& store) {
-    ExchangeKind kind = ExchangeKind::direct;
-    agree(processes_, [&] { kind = choose_exchange(job_, a_.files.is_shared(), processes_); });
+    const ExchangeKind kind = choose_exchange(job_, a_.files.is_shared(), processes_);
     const bool is_direct = kind == ExchangeKind::direct;
     const auto process = static_cast<std::uint32_t>(processes_.rank());
     const auto process_count = static_cast<std::uint32_t>(processes_.size());
@@ -155,8 +154,7 @@ class Elements {
     check_replicas(a_.files, a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, job_, threads_,
                    processes_);
     counters_.phase = Phase::compare;
-    const Staging staging{part, threads_};
-    const auto exchange = is_direct ? direct_exchange(processes_, staging) : message_exchange(processes_, staging);
+    const auto exchange = make_exchange(kind, job_, part, threads_, processes_);
     ComparedPair pair{planner, readers, reader, b_.files, store, pairing.parameters(), {}, tolerance};
     const Owners b_owners = b_.files.owners(process_count);
     for (Position card = 0; card < b_owners.size(); ++card)

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -15,7 +16,7 @@ namespace ckpt {
 
 class Communicator;
 
-enum class ExchangeKind { automatic, direct, mpi };
+enum class ExchangeKind { automatic, direct, mpi, nccl };
 enum class ReplicaCheck { trust, sample, full };
 enum class Verify { none, written, reread };
 
@@ -38,7 +39,9 @@ struct Job {
   std::vector<Rename> rename;  ///< `stored` is the logical name as read, `name` the new one
   ExchangeKind exchange = ExchangeKind::automatic;
   std::uint64_t memory_bytes = 512ULL << 20;
-  unsigned threads = 0;  ///< 0: as many as there are cores for this process
+  std::uint64_t device_memory_bytes = 2ULL << 30;  ///< staging of each process on its GPU
+  std::chrono::seconds stall_limit{120};           ///< how long GPUs may make no progress
+  unsigned threads = 0;                            ///< 0: as many as there are cores for this process
   ReplicaCheck replicas = ReplicaCheck::sample;
   Verify verify = Verify::written;
   bool dry_run = false;
@@ -60,7 +63,7 @@ struct Counters {
 
 /// The facts of a run, the same on every process (sums and maxima over all).
 struct Report {
-  std::string exchange;  ///< "direct" or "mpi"
+  std::string exchange;  ///< "direct", "mpi" or "nccl"
   std::uint64_t processes = 1;
   std::uint64_t threads = 1;  ///< of each process
   std::uint64_t source_cards = 0;

@@ -17,13 +17,29 @@ unsigned thread_count(const Job& job, const Communicator& processes) {
   return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
 }
 
-ExchangeKind choose_exchange(const Job& job, bool is_shared, const Communicator& processes) {
-  if (job.exchange == ExchangeKind::direct && !is_shared)
-    throw Error(Kind::usage, "--exchange direct",
-                {"not every process sees every source file", "a file system that all share", "use --exchange mpi"});
-  if (job.exchange != ExchangeKind::automatic) return job.exchange;
-  const bool is_one_node = processes.local_size() == processes.size();
-  return is_shared && is_one_node ? ExchangeKind::direct : ExchangeKind::mpi;
+ExchangeKind choose_exchange(const Job& job, bool is_shared, Communicator& processes) {
+  const bool is_automatic = job.exchange == ExchangeKind::automatic;
+  // On one node whose processes all see the sources, to read them is always less than to send them.
+  if (is_automatic && is_shared && processes.local_size() == processes.size()) return ExchangeKind::direct;
+  const bool may_be_nccl = is_automatic || job.exchange == ExchangeKind::nccl;
+  const std::string no_nccl = may_be_nccl ? why_no_nccl(processes) : "";
+  agree(processes, [&] {
+    if (job.exchange == ExchangeKind::direct && !is_shared)
+      throw Error(Kind::usage, "--exchange direct",
+                  {"not every process sees every source file", "a file system that all share", "use --exchange mpi"});
+    if (job.exchange == ExchangeKind::nccl && !no_nccl.empty())
+      throw Error(Kind::io, "--exchange nccl", {no_nccl, "", "use auto, direct or mpi"});
+  });
+  if (!is_automatic) return job.exchange;
+  return no_nccl.empty() ? ExchangeKind::nccl : ExchangeKind::mpi;
+}
+
+std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, const Job& job, std::uint64_t memory_bytes, unsigned threads,
+                                        Communicator& processes) {
+  const Staging staging{memory_bytes, threads, job.device_memory_bytes, job.stall_limit};
+  if (kind == ExchangeKind::direct) return direct_exchange(processes, staging);
+  if (kind == ExchangeKind::nccl) return nccl_exchange(processes, staging);
+  return message_exchange(processes, staging);
 }
 
 }  // namespace ckpt

@@ -76,8 +76,7 @@ class Run {
     if (job_.target.layout && job_.only.empty() && job_.drop.empty())
       for (const std::string& warning : target->warnings) spdlog::warn(warning);
 
-    ExchangeKind kind = ExchangeKind::direct;
-    agree(processes_, [&] { kind = choose_exchange(job_, checkpoint.is_shared(), processes_); });
+    const ExchangeKind kind = choose_exchange(job_, checkpoint.is_shared(), processes_);
     const bool is_direct = kind == ExchangeKind::direct;
     const Readers readers(source->placement, is_direct ? Owners{} : checkpoint.owners(process_count()),
                           job_.replicas == ReplicaCheck::full);
@@ -85,8 +84,8 @@ class Run {
     const auto writers = assign_writers(target->placement, process_count());
     // Half of the memory holds mapped parts of the source, half is staging.
     const std::uint64_t window_bytes = job_.memory_bytes / 2;
-    const Staging staging{job_.memory_bytes - window_bytes, static_cast<unsigned>(report_.threads)};
-    const auto exchange = is_direct ? direct_exchange(processes_, staging) : message_exchange(processes_, staging);
+    const auto exchange =
+        make_exchange(kind, job_, job_.memory_bytes - window_bytes, static_cast<unsigned>(report_.threads), processes_);
     describe(checkpoint, source->placement, target->placement, *exchange);
     SourceReader reader(checkpoint, source->placement, *store_, window_bytes);
     if (job_.dry_run) {

@@ -64,6 +64,9 @@ class Solo final : public Communicator {
       throw Error(Kind::peer, "start", {"messages to another process", "there is one only", ""});
     return std::make_unique<NothingPending>();
   }
+  void raise_alarm() override {}
+  bool is_alarmed() override { return false; }
+  void clear_alarms() override {}
   void abandon(int /*status*/) noexcept override {}
 
  private:

@@ -47,6 +47,14 @@ class Communicator {
   /// sides name the same sizes. Other calls may be made meanwhile.
   virtual std::unique_ptr<Pending> start(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
 
+  /// Tells every other process, wherever it is, that this one cannot go on with what they do together by other means
+  /// than these calls. Never waits.
+  virtual void raise_alarm() = 0;
+  /// Whether another has. Never waits.
+  virtual bool is_alarmed() = 0;
+  /// Forgets all alarms, those still on their way too. Collective.
+  virtual void clear_alarms() = 0;
+
   /// Ends the other processes too, at once and with this status, where this one failed alone and they would wait for it
   /// for ever. Returns only where there are no others.
   virtual void abandon(int status) noexcept = 0;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "exchange/communicator.hpp"
 #include "plan/planner.hpp"
@@ -53,6 +55,8 @@ class Exchange {
 struct Staging {
   std::uint64_t memory_bytes = 512ULL << 20;
   unsigned threads = 1;
+  std::uint64_t device_memory_bytes = 2ULL << 30;  ///< of each process on its GPU
+  std::chrono::seconds stall_limit{120};           ///< how long GPUs may make no progress
 };
 
 /// Every process reads what it writes: all see all source files.
@@ -60,5 +64,12 @@ std::unique_ptr<Exchange> direct_exchange(Communicator& processes, const Staging
 
 /// Readers send to writers in rounds of bounded size. Round r + 1 is read while r is exchanged and r − 1 is written.
 std::unique_ptr<Exchange> message_exchange(Communicator& processes, const Staging& staging);
+
+/// The same by way of one GPU of each process, and NCCL between them. Throws io where a process has none.
+std::unique_ptr<Exchange> nccl_exchange(Communicator& processes, const Staging& staging);
+
+/// Why these processes cannot do that ("this build has no CUDA"): empty where each has a GPU of its own. Collective,
+/// the same on every process.
+std::string why_no_nccl(Communicator& processes);
 
 }  // namespace ckpt

@@ -4,6 +4,25 @@
 
 namespace ckpt {
 
+std::uint64_t message_bytes(const Transfer& transfer) {
+  return round_up(checked_add(transfer.bytes(), sizeof(PartialSum)), 16);
+}
+
+StridedCopy unpacking(const Transfer& transfer) {
+  const Extents shape = transfer.source.box.shape();
+  return strided_copy(shape, row_major_strides(shape), transfer.target_strides, transfer.element);
+}
+
+void store_sum(const PartialSum& sum, std::byte* at) {
+  std::memcpy(at, &sum, sizeof sum);
+}
+
+PartialSum load_sum(const std::byte* at) {
+  PartialSum sum;
+  std::memcpy(&sum, at, sizeof sum);
+  return sum;
+}
+
 void RequestWriter::put(std::uint64_t value) {
   bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
 }

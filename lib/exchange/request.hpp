@@ -8,10 +8,13 @@
 
 namespace ckpt {
 
-/// What a transfer takes of a message: its box, dense and in row-major order, and the sum of what was read.
-inline std::uint64_t message_bytes(const Transfer& transfer) {
-  return transfer.bytes() + sizeof(PartialSum);
-}
+/// What a transfer takes of a message: its box, dense and in row-major order, and right after it the sum of what was
+/// read. The next begins on a boundary of 16 bytes, so that GPUs can move it in wide words.
+std::uint64_t message_bytes(const Transfer& transfer);
+/// The copy from a message to the transfer's target.
+StridedCopy unpacking(const Transfer& transfer);
+void store_sum(const PartialSum& sum, std::byte* at);
+PartialSum load_sum(const std::byte* at);
 
 /// What a writer asks of a reader: transfers whose boxes lie, one after the other, in one message.
 class RequestWriter {

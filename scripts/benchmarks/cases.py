@@ -1,6 +1,7 @@
 """The cases: each makes its rows of the table. A ratio below 1 means that we are faster, or below the bound."""
 import json
 import os
+import subprocess
 from dataclasses import dataclass, field
 
 import measure
@@ -242,6 +243,35 @@ def fingerprint(case, space, options):
     return rows
 
 
+GPU_TEXTS = {
+    "gpu-copy": "1 GiB from device to device by cudaMemcpyAsync",
+    "gpu-pack": "1 GiB in runs that lie a run apart, made dense by the copy kernel",
+    "gpu-assemble": "1 GiB put into runs that lie a run apart by the copy kernel",
+    "gpu-upload": "1 GiB of pinned memory to the device, as the exchange does it",
+    "gpu-download": "1 GiB from the device to pinned memory, as the exchange does it",
+    "gpu-pipeline": "a file through the device into another, --work to --work, which ought to be memory"}
+
+
+def gpu(case, space, options):
+    program = space.program("gpu_bench")
+    if not program.exists():
+        print(f"{case}: not run: there is no {program}: a build without CUDA")
+        return []
+    probe = subprocess.run([space.program("gpu_probe")], capture_output=True, text=True, check=False)
+    if probe.returncode:
+        print(f"{case}: not run: {probe.stdout.strip().removeprefix('skipped: ')}")
+        return []
+    done, text = measure.run_and_read([program, space.root, 256 if space.quick else 8192])
+    rows = []
+    for found in map(json.loads, text.splitlines()):
+        ratio = found["seconds"] / found["rival_seconds"]
+        rows.append(Row(found["case"], variant=found["variant"], goal=f"≤ {found['goal']:.2f}", met=ratio <= found["goal"],
+                        seconds=found["seconds"], rival=found["rival"], rival_seconds=found["rival_seconds"], ratio=ratio,
+                        bytes=found["bytes"], peak_bytes=done.peak_bytes,
+                        definition=f"{GPU_TEXTS[found['case']]}, seconds / those of {found['rival']}"))
+    return rows
+
+
 def reads(*checkpoints):
     return lambda quick: list(checkpoints)
 
@@ -269,5 +299,6 @@ CASES = {
     "metadata": Case(metadata, lambda quick: [("metadata", many_cards("metadata", quick).source)],
                      f"512 → 448, 1,000 parameters on each card, small data, wall of ckpt-reshard / {COPY}"),
     "fingerprint": Case(fingerprint, reads(), "the fingerprint's sum of data in the cache, one core / 5 GB/s"),
+    "gpu": Case(gpu, reads(), "copies, transfers and the whole pipeline on a GPU / the same by plain copies or alone"),
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
 }

@@ -3,7 +3,9 @@ add_library(ckpt_flags INTERFACE)
 target_compile_options(ckpt_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor>
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>  # false alarms of g++ 12 on "text" + std::string
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${CKPT_WERROR}>>:-Werror>)
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${CKPT_WERROR}>>:-Werror>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
+  $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${CKPT_WERROR}>>:-Werror=all-warnings>)
 if(CKPT_SANITIZE)
   target_compile_options(ckpt_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined>)
   target_link_options(ckpt_flags INTERFACE -fsanitize=address,undefined)

@@ -90,7 +90,7 @@ TEST_CASE("a bad value names the option or the variable that holds it") {
   CHECK_THAT(refusal({}, {{"CKPT_EXCHANGE", "ucx"}}), Contains("environment variable CKPT_EXCHANGE: 'ucx'"));
   options = {};
   options.exchange = "ucx";
-  CHECK_THAT(refusal(options), Contains("--exchange: 'ucx', expected one of auto, direct, mpi"));
+  CHECK_THAT(refusal(options), Contains("--exchange: 'ucx', expected one of auto, direct, mpi, nccl"));
   options = {};
   options.replicas = "some";
   CHECK_THAT(refusal(options), Contains("--replicas: 'some', expected one of trust, sample, full"));
@@ -101,12 +101,22 @@ TEST_CASE("a bad value names the option or the variable that holds it") {
   }
 }
 
-TEST_CASE("nccl is known, and said to be missing from this build") {
+TEST_CASE("nccl has a share of the GPU's memory, and patience") {
+  const Job usual = job_of({});
+  CHECK(usual.device_memory_bytes == 2ULL << 30);
+  CHECK(usual.stall_limit.count() == 120);
   Options options;
   options.exchange = "nccl";
-  const auto error = caught([&] { job_of(options); });
-  CHECK(error.kind == Kind::io);
-  CHECK_THAT(error.message, Contains("--exchange: nccl: this build has no CUDA"));
+  options.device_memory = "3GiB";
+  options.stall_timeout = "7";
+  const Job job = job_of(options);
+  CHECK(job.exchange == ExchangeKind::nccl);
+  CHECK(job.device_memory_bytes == 3ULL << 30);
+  CHECK(job.stall_limit.count() == 7);
+  CHECK(job_of({}, {{"CKPT_DEVICE_MEMORY", "1GiB"}}).device_memory_bytes == 1ULL << 30);
+  CHECK(job_of({}, {{"CKPT_STALL_TIMEOUT", "5"}}).stall_limit.count() == 5);
+  options.stall_timeout = "0";
+  CHECK_THAT(refusal(options), Contains("--stall-timeout: '0', expected a whole number"));
 }
 
 TEST_CASE("option --cards and --to-mesh refuse what is no mesh") {

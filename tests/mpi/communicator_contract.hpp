@@ -162,6 +162,24 @@ inline void agrees_on_other_exceptions(Communicator& processes) {
     CHECK_THAT(memory->text, Catch::Matchers::Contains("process " + std::to_string(last) + " of"));
 }
 
+/// Every process but the last waits until it is alarmed; alarms that nobody asked about are forgotten all the same.
+inline void alarms(Communicator& processes) {
+  const bool is_last = processes.rank() == processes.size() - 1;
+  int wrong = 0;
+  for (int round = 0; round < 3; ++round) {
+    processes.clear_alarms();
+    wrong += processes.is_alarmed() ? 1 : 0;
+    processes.barrier();
+    if (is_last) processes.raise_alarm();
+    while (round > 0 && !is_last && !processes.is_alarmed()) {
+    }
+    processes.barrier();
+  }
+  processes.clear_alarms();
+  wrong += processes.is_alarmed() ? 1 : 0;
+  CHECK(wrong == 0);
+}
+
 /// All of it. `unit` bytes: the largest message of each case is three times that.
 inline void all(Communicator& processes, std::size_t unit) {
   identity(processes);
@@ -172,6 +190,7 @@ inline void all(Communicator& processes, std::size_t unit) {
   agrees_on_success(processes);
   agrees_on_failure(processes);
   agrees_on_other_exceptions(processes);
+  alarms(processes);
 }
 
 }  // namespace ckpt::contract

@@ -85,14 +85,15 @@ class WorldMaker {
     const bool is_run = below(4) == 0;
     const std::uint64_t columns = std::min(left / element, 1 + below(is_run ? 20'000 : 40));
     const std::uint64_t rows = is_run ? 1 : std::min(left / element / columns, 1 + below(40));
-    const std::uint64_t source_row = columns + below(30);
     const bool is_transposed = below(3) == 0;
+    const bool is_by_column = !is_run && below(3) == 0;
+    const Extents source_strides = is_by_column ? Extents{1, rows + below(30)} : Extents{columns + below(30), 1};
     Transfer transfer;
     transfer.card = below(world_.cards.size());
-    const std::uint64_t span = ((rows - 1) * source_row + columns) * element;
+    const std::uint64_t span = ((rows - 1) * source_strides[0] + (columns - 1) * source_strides[1] + 1) * element;
     const std::uint64_t first = below((card_bytes - span) / element + 1);
     transfer.element = element;
-    transfer.source = {Box{{3, 7}, {3 + rows, 7 + columns}}, first, {source_row, 1}};
+    transfer.source = {Box{{3, 7}, {3 + rows, 7 + columns}}, first, source_strides};
     transfer.target_offset = at;
     transfer.target_strides = is_transposed ? Extents{1, rows} : Extents{columns, 1};
     planned.read += sum_of_read(transfer, world_.cards[transfer.card]);
@@ -100,7 +101,7 @@ class WorldMaker {
       for (std::uint64_t c = 0; c < columns; ++c)
         for (std::uint64_t b = 0; b < element; ++b)
           planned.expected[at + (is_transposed ? c * rows + r : r * columns + c) * element + b] =
-              world_.cards[transfer.card][(first + r * source_row + c) * element + b];
+              world_.cards[transfer.card][(first + r * source_strides[0] + c * source_strides[1]) * element + b];
     planned.filled += rows * columns * element;
     planned.transfers.push_back(transfer);
     return rows * columns * element;

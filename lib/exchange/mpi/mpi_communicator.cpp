@@ -54,24 +54,6 @@ void check_all(std::vector<MPI_Request>& requests) {
 
 }  // namespace
 
-/// Stands in every collective call: leaving it by an exception marks the communicator, whose destructor then frees the
-/// others. Entering one also means that an error agreed on before has been dealt with.
-class MpiCommunicator::Collective {
- public:
-  explicit Collective(MpiCommunicator& processes) noexcept : processes_(processes) {
-    processes_.set_failed_together(false);
-  }
-  Collective(const Collective&) = delete;
-  Collective& operator=(const Collective&) = delete;
-  ~Collective() {
-    if (std::uncaught_exceptions() > exceptions_) processes_.interrupted_ = true;
-  }
-
- private:
-  MpiCommunicator& processes_;
-  int exceptions_ = std::uncaught_exceptions();
-};
-
 MpiCommunicator::MpiCommunicator(std::uint64_t largest_message)
     : largest_message_(std::clamp<std::uint64_t>(largest_message, 1, std::numeric_limits<int>::max())),
       started_mpi_(start_mpi()),
@@ -92,6 +74,7 @@ void MpiCommunicator::connect() {
   comm_ = MpiComm(comm);
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
+  alarms_received_.resize(static_cast<std::size_t>(size_));
   MPI_Comm node = MPI_COMM_NULL;
   check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
   const MpiComm owner(node);

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,18 +44,38 @@ class MpiCommunicator final : public Communicator {
   std::uint64_t maximum(std::uint64_t value) override { return reduce(value, MPI_MAX); }
   std::vector<std::string> all_to_all(std::vector<std::string> to_peer) override;
   std::unique_ptr<Pending> start(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
+  void raise_alarm() override;
+  bool is_alarmed() override;
+  void clear_alarms() override;
   void abandon(int status) noexcept override;
 
   MPI_Comm handle() const noexcept { return comm_.get(); }
 
  private:
-  class Collective;
+  /// Stands in every collective call: leaving it by an exception marks the communicator, whose destructor then frees
+  /// the others. Entering one also means that an error agreed on before has been dealt with.
+  class Collective {
+   public:
+    explicit Collective(MpiCommunicator& processes) noexcept : processes_(processes) {
+      processes_.set_failed_together(false);
+    }
+    Collective(const Collective&) = delete;
+    Collective& operator=(const Collective&) = delete;
+    ~Collective() {
+      if (std::uncaught_exceptions() > exceptions_) processes_.interrupted_ = true;
+    }
+
+   private:
+    MpiCommunicator& processes_;
+    int exceptions_ = std::uncaught_exceptions();
+  };
 
   void connect();
   std::uint64_t reduce(std::uint64_t value, MPI_Op operation);
   void broadcast_into(std::string& bytes, int root);
   void gather_small(const std::string& mine, const std::vector<std::uint64_t>& sizes, std::vector<std::string>& all);
   int piece(std::uint64_t left) const noexcept;
+  void receive_alarm(int peer);
 
   std::uint64_t largest_message_;
   bool started_mpi_ = false;
@@ -65,6 +86,9 @@ class MpiCommunicator final : public Communicator {
   int local_rank_ = 0;
   int local_size_ = 1;
   MpiComm comm_;
+  std::uint64_t alarms_raised_ = 0;             ///< by this process, ever
+  std::vector<std::uint64_t> alarms_received_;  ///< from each process, ever
+  bool is_alarmed_ = false;
 };
 
 }  // namespace ckpt

@@ -1,0 +1,245 @@
+#include "exchange/device_exchange.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/interrupt.hpp"
+#include "exchange/device_round.hpp"
+#include "exchange/watchdog.hpp"
+
+namespace ckpt {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Queue = Device::Queue;
+
+constexpr std::size_t rounds_under_way = 4;  // read, going up, exchanged and coming down, written
+constexpr std::uint64_t best_device_scratch = 1ULL << 20;
+
+/// How staging memory is divided: scratch of each thread, and four rounds.
+struct DeviceShares {
+  explicit DeviceShares(const Staging& staging) : threads(std::max(staging.threads, 1U)) {
+    scratch_bytes =
+        std::clamp<std::uint64_t>(staging.memory_bytes / (8ULL * threads), 64ULL << 10, best_device_scratch);
+    const std::uint64_t host = staging.memory_bytes - std::min(staging.memory_bytes / 2, scratch_bytes * threads);
+    part_bytes = std::min(host / rounds_under_way * 2 / 7, staging.device_memory_bytes / rounds_under_way * 2 / 11);
+  }
+  std::uint64_t staging_bytes() const {
+    return rounds_under_way * DeviceRound::host_bytes(part_bytes) + threads * scratch_bytes;
+  }
+
+  unsigned threads;
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t part_bytes = 0;
+};
+
+/// Leaves work on the devices that another process has given up. Its error is what all of them then throw.
+struct Alarmed {};
+
+/// One run of the exchange: everything that it holds on the device lives as long as this.
+class DeviceRun {
+ public:
+  DeviceRun(Communicator& processes, const DeviceShares& shares, std::chrono::seconds stall_limit, Workload& work)
+      : processes_(processes),
+        shares_(shares),
+        stall_limit_(stall_limit),
+        work_(work),
+        rounds_(processes, shares.part_bytes),
+        workers_(shares.threads),
+        slots_{DeviceRound(workers_), DeviceRound(workers_), DeviceRound(workers_), DeviceRound(workers_)} {}
+
+  void run(const MakeDevice& make) {
+    try {
+      open(make);
+      move();
+      close();
+    } catch (const std::exception& error) {
+      watch_over(error.what());
+      if (device_) device_->abort();
+      throw;
+    }
+  }
+
+ private:
+  DeviceRound& slot(std::size_t round) { return slots_[round % slots_.size()]; }
+  bool is_alone() const { return processes_.size() == 1; }
+
+  void open(const MakeDevice& make) {
+    processes_.clear_alarms();  // of an exchange that failed
+    std::string invitation;
+    agree(processes_, [&] {
+      device_ = make();
+      if (processes_.rank() == 0 && !is_alone()) invitation = device_->invitation();
+      for (DeviceRound& slot : slots_) slot.reserve(*device_, shares_.part_bytes);
+    });
+    if (is_alone()) return;
+    invitation = processes_.broadcast(invitation, 0);
+    agree_on_devices([&] {
+      device_->connect(invitation);
+      wait_until([&] { return device_->is_linked(); });
+    });
+  }
+
+  void close() {
+    if (is_alone()) return;
+    agree_on_devices([&] {
+      device_->disconnect();
+      wait_until([&] { return device_->is_linked(); });
+    });
+  }
+
+  /// One round after the other begins; then the one before it is sent, and the one before that written.
+  void move() {
+    for (std::size_t r = 0;; ++r) {
+      const bool more = begin(slot(r));
+      if (r > 0) send(slot(r - 1), r > 1 ? &slot(r - 2) : nullptr);
+      if (more) continue;
+      if (r > 0) agree_on_devices([&] { settle(); });
+      if (r > 0) slot(r - 1).write(work_);
+      break;
+    }
+    agree(processes_, [&] {
+      for (DeviceRound& slot : slots_) slot.wait_for_writes();
+    });
+  }
+
+  /// False when no process has a chunk left.
+  bool begin(DeviceRound& slot) {
+    agree(processes_, [&] {
+      slot.wait_for_writes();  // its memory is free again
+      rounds_.take_chunks(work_, slot.plan);
+    });
+    if (!rounds_.ask(slot.plan)) return false;
+    agree(processes_, [&] {
+      rounds_.accept(work_, slot.plan);
+      slot.lay_out();
+    });
+    if (processes_.maximum(slot.has_room() ? 0 : 1) != 0)
+      agree_on_devices([&] {
+        settle();
+        slot.make_room(*device_);
+      });
+    agree(processes_, [&] { slot.read(work_, shares_.scratch_bytes); });
+    return true;
+  }
+
+  /// Waits for all that the device has been given, on all processes alike.
+  void settle() {
+    for (const DeviceRound& each : slots_)
+      if (each.arrived) wait_until([&] { return each.arrived->is_reached(); });
+  }
+
+  /// Puts all that a round has to do into the device's queues, waits for the one before it, and has that one written.
+  void send(DeviceRound& now, DeviceRound* before) {
+    agree(processes_, [&] {
+      now.wait_for_reads();
+      now.upload_and_pack(*device_);
+      device_->follow(Queue::link, Queue::up);
+    });
+    agree_on_devices([&] {
+      exchange(now);
+      device_->follow(Queue::down, Queue::link);
+      now.assemble_and_download(*device_);
+      if (before != nullptr) wait_until([&] { return before->arrived->is_reached(); });
+    });
+    if (before != nullptr) before->write(work_);
+  }
+
+  void exchange(const DeviceRound& round) {
+    const auto sends = rounds_.outgoing(round.plan.sent, round.sent());
+    const auto receives = rounds_.incoming(round.plan.received, round.received());
+    if (sends.empty() && receives.empty()) return;
+    device_->exchange(sends, receives);
+    wait_until([&] { return device_->is_linked(); });
+  }
+
+  /// An agreement about work in which devices wait for one another: a process that fails in it frees the others.
+  template <class Work>
+  void agree_on_devices(Work&& work) {
+    agree(processes_, [&] {
+      try {
+        work();
+      } catch (const Alarmed&) {
+        watch_over("exchange over GPUs: another process failed", false);
+        device_->abort();
+      } catch (const std::exception& error) {
+        watch_over(error.what());
+        processes_.raise_alarm();
+        device_->abort();
+        throw;
+      }
+    });
+  }
+
+  /// Waits for the device as long as it gets on and no other process has given up.
+  template <class IsDone>
+  void wait_until(IsDone&& is_done) {
+    const auto limit = Clock::now() + stall_limit_;
+    while (!is_done()) {
+      check_interrupt();
+      if (processes_.is_alarmed()) throw Alarmed{};
+      if (Clock::now() > limit)
+        throw Error(Kind::peer, "exchange over GPUs",
+                    {"no progress for " + std::to_string(stall_limit_.count()) + " s on process " +
+                         std::to_string(processes_.rank()) + " of " + std::to_string(processes_.size()),
+                     "", "was a process or a link lost? NCCL_DEBUG=WARN tells more, --stall-timeout sets the limit"});
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+
+  /// From here on this process must come to its end in time. Of several, the one that knows most says why: the first
+  /// of those that failed.
+  void watch_over(const std::string& message, bool is_own = true) {
+    if (watchdog_) return;
+    const int limit_ms = is_own ? (processes_.rank() == 0 ? 4000 : 4250) : 4500;
+    watchdog_.emplace(processes_, message, std::chrono::milliseconds(limit_ms));
+  }
+
+  Communicator& processes_;
+  const DeviceShares& shares_;
+  std::chrono::seconds stall_limit_;
+  Workload& work_;
+  std::optional<Watchdog> watchdog_;  // outlives the device, which may not let go
+  std::unique_ptr<Device> device_;
+  Rounds rounds_;
+  Workers workers_;
+  std::array<DeviceRound, rounds_under_way> slots_;
+};
+
+class DeviceExchange final : public Exchange {
+ public:
+  DeviceExchange(Communicator& processes, const Staging& staging, const char* name, MakeDevice make)
+      : processes_(processes),
+        shares_(staging),
+        stall_limit_(staging.stall_limit),
+        name_(name),
+        make_(std::move(make)),
+        chunk_bytes_(Rounds(processes, shares_.part_bytes).chunk_bytes()) {}
+
+  const char* name() const noexcept override { return name_; }
+  std::uint64_t chunk_bytes() const noexcept override { return chunk_bytes_; }
+  std::uint64_t staging_bytes() const noexcept override { return shares_.staging_bytes(); }
+  void run(Workload& work) override { DeviceRun(processes_, shares_, stall_limit_, work).run(make_); }
+
+ private:
+  Communicator& processes_;
+  DeviceShares shares_;
+  std::chrono::seconds stall_limit_;
+  const char* name_;
+  MakeDevice make_;
+  std::uint64_t chunk_bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> device_exchange(Communicator& processes, const Staging& staging, const char* name,
+                                          MakeDevice make) {
+  return std::make_unique<DeviceExchange>(processes, staging, name, std::move(make));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,19 @@
+#include "base/error.hpp"
+#include "exchange/nccl/handles.hpp"
+
+namespace ckpt {
+
+void check(cudaError_t status, const char* call, const std::string& remedy) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // else a later call that merely asks for the last error would find this one
+  throw Error(Kind::io, call, {cudaGetErrorString(status), "", remedy});
+}
+
+void check(ncclResult_t status, const char* call) {
+  if (status == ncclSuccess || status == ncclInProgress) return;
+  std::string found = ncclGetErrorString(status);
+  if (const std::string last = ncclGetLastError(nullptr); !last.empty()) found += " (" + last + ")";
+  throw Error(Kind::peer, call, {found, "", "NCCL_DEBUG=WARN tells more"});
+}
+
+}  // namespace ckpt

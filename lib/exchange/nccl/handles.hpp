@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstddef>
+#include <string>
+
+#include "base/handle.hpp"
+
+namespace ckpt {
+
+struct StreamTraits {
+  using type = cudaStream_t;
+  static type none() noexcept { return nullptr; }
+  static void release(type stream) noexcept { cudaStreamDestroy(stream); }
+};
+using Stream = Handle<StreamTraits>;
+
+struct EventTraits {
+  using type = cudaEvent_t;
+  static type none() noexcept { return nullptr; }
+  static void release(type event) noexcept { cudaEventDestroy(event); }
+};
+using Event = Handle<EventTraits>;
+
+struct DeviceMemoryTraits {
+  using type = std::byte*;
+  static type none() noexcept { return nullptr; }
+  static void release(type memory) noexcept { cudaFree(memory); }
+};
+
+struct PinnedMemoryTraits {
+  using type = std::byte*;
+  static type none() noexcept { return nullptr; }
+  static void release(type memory) noexcept { cudaFreeHost(memory); }
+};
+
+/// Ends what is still under way. One that was finalized is better destroyed.
+struct NcclCommTraits {
+  using type = ncclComm_t;
+  static type none() noexcept { return nullptr; }
+  static void release(type comm) noexcept { ncclCommAbort(comm); }
+};
+using NcclComm = Handle<NcclCommTraits>;
+
+/// Throws io with CUDA's own text when a call did not succeed: check(cudaSetDevice(0), "cudaSetDevice").
+void check(cudaError_t status, const char* call, const std::string& remedy = {});
+
+/// Throws peer with NCCL's own text. A call of a non-blocking communicator may still be in progress.
+void check(ncclResult_t status, const char* call);
+
+}  // namespace ckpt

@@ -1,0 +1,175 @@
+#include "exchange/nccl/nccl_device.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "exchange/device_exchange.hpp"
+#include "exchange/nccl/copy_kernel.hpp"
+#include "exchange/nccl/gpus.hpp"
+
+namespace ckpt {
+
+namespace {
+
+Event make_event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+  return Event(event);
+}
+
+template <class Traits>
+class OwnedMemory final : public Device::Memory {
+ public:
+  explicit OwnedMemory(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
+  std::byte* data() const noexcept override { return memory_.get(); }
+
+ private:
+  Handle<Traits> memory_;
+};
+
+/// What `call` found the memory short of.
+void check_memory(cudaError_t status, const char* call, std::uint64_t bytes, const char* option) {
+  check(status, (std::string(call) + " of " + format_bytes(bytes)).c_str(), std::string("lower ") + option);
+}
+
+}  // namespace
+
+/// A CUDA event. While it is not reached, the links are looked after: they may be why.
+class NcclDevice::EventMark final : public Mark {
+ public:
+  EventMark(NcclDevice& device, Event event) : device_(device), event_(std::move(event)) {}
+  bool is_reached() override {
+    const cudaError_t status = cudaEventQuery(event_.get());
+    if (status == cudaErrorNotReady) {
+      cudaGetLastError();  // it counts as an error, which is not to be found by whoever asks for the last one
+      if (device_.comm_) device_.is_linked();
+      return false;
+    }
+    check(status, "cudaEventQuery");
+    return true;
+  }
+
+ private:
+  NcclDevice& device_;
+  Event event_;
+};
+
+NcclDevice::NcclDevice(int gpu, int rank, int size) : gpu_(gpu), rank_(rank), size_(size) {
+  check(cudaSetDevice(gpu_), "cudaSetDevice");
+  check(load_copy_kernel(), "loading kernels", "is the program built for this GPU (CMAKE_CUDA_ARCHITECTURES)?");
+  check(resident_blocks(gpu_, blocks_), "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  for (Stream& each : streams_) {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    each = Stream(stream);
+  }
+  for (Event& each : ends_) each = make_event();
+}
+
+NcclDevice::~NcclDevice() {
+  if (is_finalized_ && comm_) ncclCommDestroy(comm_.release());
+}
+
+std::unique_ptr<Device::Memory> NcclDevice::host_memory(std::uint64_t bytes) {
+  void* memory = nullptr;
+  check_memory(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault), "cudaHostAlloc", bytes, "--memory");
+  return std::make_unique<OwnedMemory<PinnedMemoryTraits>>(memory);
+}
+
+std::unique_ptr<Device::Memory> NcclDevice::device_memory(std::uint64_t bytes) {
+  void* memory = nullptr;
+  check_memory(cudaMalloc(&memory, bytes), "cudaMalloc", bytes, "--device-memory");
+  return std::make_unique<OwnedMemory<DeviceMemoryTraits>>(memory);
+}
+
+void NcclDevice::upload(std::byte* device, const std::byte* host, std::uint64_t bytes) {
+  check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream(Queue::up)), "cudaMemcpyAsync");
+}
+
+void NcclDevice::download(std::byte* host, const std::byte* device, std::uint64_t bytes) {
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream(Queue::down)), "cudaMemcpyAsync");
+}
+
+void NcclDevice::clear(Queue queue, std::byte* device, std::uint64_t bytes) {
+  check(cudaMemsetAsync(device, 0, bytes, stream(queue)), "cudaMemsetAsync");
+}
+
+void NcclDevice::copy(Queue queue, std::byte* base, const CopyTableView& table) {
+  check(start_copies(table, base, blocks_, stream(queue)), "starting copies");
+}
+
+/// The wait is for the event as it is recorded here; recording it again does not change that, so one for each queue
+/// serves for ever.
+void NcclDevice::follow(Queue later, Queue earlier) {
+  cudaEvent_t end = ends_[static_cast<std::size_t>(earlier)].get();
+  check(cudaEventRecord(end, stream(earlier)), "cudaEventRecord");
+  check(cudaStreamWaitEvent(stream(later), end, 0), "cudaStreamWaitEvent");
+}
+
+std::unique_ptr<Device::Mark> NcclDevice::mark(Queue queue) {
+  Event event = make_event();
+  check(cudaEventRecord(event.get(), stream(queue)), "cudaEventRecord");
+  return std::make_unique<EventMark>(*this, std::move(event));
+}
+
+std::string NcclDevice::invitation() {
+  ncclUniqueId id{};
+  check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  return {id.internal, sizeof id.internal};
+}
+
+void NcclDevice::connect(const std::string& invitation) {
+  ncclUniqueId id{};
+  if (invitation.size() != sizeof id.internal)
+    throw Error(
+        Kind::peer, "an NCCL identifier",
+        {format_bytes(invitation.size()), format_bytes(sizeof id.internal), "do all processes run the same version?"});
+  std::memcpy(id.internal, invitation.data(), sizeof id.internal);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclComm_t comm = nullptr;
+  const ncclResult_t status = ncclCommInitRankConfig(&comm, size_, id, rank_, &config);
+  comm_ = NcclComm(comm);
+  check(status, "ncclCommInitRankConfig");
+}
+
+/// One group, so that all messages move at once. A call that fails must not leave it open.
+void NcclDevice::exchange(const Messages& sends, const Messages& receives) {
+  check(ncclGroupStart(), "ncclGroupStart");
+  ncclResult_t status = ncclSuccess;
+  const auto is_well = [&] { return status == ncclSuccess || status == ncclInProgress; };
+  for (const auto& [peer, bytes] : sends)
+    if (is_well()) status = ncclSend(bytes.data(), bytes.size(), ncclInt8, peer, comm_.get(), stream(Queue::link));
+  for (const auto& [peer, bytes] : receives)
+    if (is_well()) status = ncclRecv(bytes.data(), bytes.size(), ncclInt8, peer, comm_.get(), stream(Queue::link));
+  const ncclResult_t ended = ncclGroupEnd();
+  check(status, "ncclSend or ncclRecv");
+  check(ended, "ncclGroupEnd");
+}
+
+void NcclDevice::disconnect() {
+  check(ncclCommFinalize(comm_.get()), "ncclCommFinalize");
+  is_finalized_ = true;
+}
+
+bool NcclDevice::is_linked() {
+  ncclResult_t state = ncclSuccess;
+  check(ncclCommGetAsyncError(comm_.get(), &state), "ncclCommGetAsyncError");
+  check(state, "NCCL");
+  return state == ncclSuccess;
+}
+
+void NcclDevice::abort() noexcept {
+  is_finalized_ = false;
+  comm_.reset();
+  cudaDeviceSynchronize();  // copies and kernels still use memory that is about to go
+}
+
+std::unique_ptr<Exchange> nccl_exchange(Communicator& processes, const Staging& staging) {
+  return device_exchange(processes, staging, "nccl", [&processes] {
+    return std::make_unique<NcclDevice>(own_gpu(processes), processes.rank(), processes.size());
+  });
+}
+
+}  // namespace ckpt
