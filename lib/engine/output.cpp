@@ -110,10 +110,8 @@ void Output::make_new() {
   fs::path parent = target_.parent_path();
   if (parent.empty()) parent = ".";
   std::error_code error;
-  if (force_ || resume_) {
-    fs::remove_all(partial_, error);
-    if (!error) fs::remove_all(journal(), error);
-  }
+  if (force_ || resume_) fs::remove_all(partial_, error);
+  if (!error) fs::remove_all(journal(), error);  // of a single file that somebody has removed
   if (error) throw system_error(partial_.string(), "cannot be removed", error.value());
   if (is_single_file_) {
     PosixFile::create_new(partial_);
