@@ -60,6 +60,18 @@ void check_fingerprints(const Manifest& manifest) {
 
 }  // namespace
 
+Manifest parse_manifest(const std::string& text, const std::string& origin, bool is_directory) {
+  Manifest manifest;
+  try {
+    manifest = parsed(text, origin);
+  } catch (const nlohmann::json::exception& problem) {
+    throw Error(Kind::input, origin, {"it is no manifest of these programs", problem.what(), "is it damaged?"});
+  }
+  if (is_directory) check_files(manifest);
+  check_fingerprints(manifest);
+  return manifest;
+}
+
 Manifest read_manifest(const std::filesystem::path& checkpoint, Store& store, Communicator& processes) {
   std::string mine;
   agree(processes, [&] { mine = manifest_text(checkpoint, store); });
@@ -75,13 +87,7 @@ Manifest read_manifest(const std::filesystem::path& checkpoint, Store& store, Co
     const bool is_directory = !std::filesystem::is_regular_file(checkpoint, error);
     const std::string origin =
         is_directory ? (checkpoint / "checkpoint.json").string() : checkpoint.string() + ": attribute ckpt_manifest";
-    try {
-      manifest = parsed(*found, origin);
-    } catch (const nlohmann::json::exception& problem) {
-      throw Error(Kind::input, origin, {"it is no manifest of these programs", problem.what(), "is it damaged?"});
-    }
-    if (is_directory) check_files(manifest);
-    check_fingerprints(manifest);
+    manifest = parse_manifest(*found, origin, is_directory);
   });
   return manifest;
 }
