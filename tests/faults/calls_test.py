@@ -75,7 +75,7 @@ def on_one_rank(job, number):
 
 
 def main():
-    options = arguments(__doc__, ("--points", {"type": int, "default": int(os.environ.get("CKPT_TEST_POINTS", "24"))}),
+    options = arguments(__doc__, ("--points", {"type": int, "default": int(os.environ.get("CKPT_TEST_POINTS", "12"))}),
                         ("--seed", {"type": int, "default": 1}))
     dice = random.Random(options.seed)
     with temporary_directory() as directory:

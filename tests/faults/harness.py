@@ -56,7 +56,7 @@ class Job:
         variables |= {"FAULT_UNDER": self.place.directory, "LD_PRELOAD": self.place.interpose}
         wrapper = ["env", *(f"{key}={value}" for key, value in variables.items())]
         launcher = ["mpirun", "-n", str(self.ranks)] if self.ranks else []
-        return [*launcher, *wrapper, *self.words, "-o", str(output or self.output), *more]
+        return [*launcher, *wrapper, *self.words, "-o", str(output or self.output), *map(str, more)]
 
     def start(self, more=(), faults=None):
         return Running(self.command(more, faults), {**os.environ, **ENVIRONMENT})
@@ -152,8 +152,8 @@ class Place:
         self.whole = self.directory / "whole.h5"
         subprocess.run([self.bin / "ckpt-merge", "-q", "--layout", self.layout, self.job, "-o", self.whole], check=True)
 
-    def merge(self, **how):
-        return Job(self, "ckpt-merge", ["--layout", self.layout, self.job], "merged.h5", **how)
+    def merge(self, output="merged.h5", **how):
+        return Job(self, "ckpt-merge", ["--layout", self.layout, self.job], output, **how)
 
     def split(self, **how):
         return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)

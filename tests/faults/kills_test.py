@@ -12,7 +12,7 @@ from harness import GOES_ON, Place, arguments, check, run_cases, temporary_direc
 
 def slowly(job):
     """Most of the run in the data; on several ranks more than the second that mpirun waits before it hands a signal on."""
-    return {"delay_us": 20000 if job.ranks else 4000}
+    return {"delay_us": 12000 if job.ranks else 4000}
 
 
 
@@ -63,6 +63,21 @@ def kill(job, ways, times, dice):
     return case
 
 
+def waiting(job):
+    """A job that waits for its marker ends as soon as it is told to, and leaves nothing."""
+    def case():
+        report = job.place.directory / f"{job.output.name}.json"
+        running = job.start(["--wait-for", "never", "--report", report])
+        while not report.exists():  # made before the wait begins, taken away at the end
+            check(running.process.poll() is None, "it does not wait")
+            time.sleep(0.01)
+        kill_rank(running, signal.SIGTERM)
+        done = running.finish()
+        job.check_message(done, 143, "ended by SIGTERM")
+        check(not job.partial.exists() and not report.exists(), f"something is left by {done}")
+    return case
+
+
 def main():
     options = arguments(__doc__, ("--kills", {"type": int, "default": int(os.environ.get("CKPT_TEST_KILLS", "60"))}),
                         ("--seed", {"type": int, "default": 1}))
@@ -72,8 +87,10 @@ def main():
         alone = [place.merge(), place.split(), place.reshard()]
         together = [place.merge(ranks=2), place.split(ranks=2), place.reshard("--exchange", "mpi", ranks=2)]
         each = -(-options.kills // 6)  # as many alone as on two ranks
+        waits = [place.merge("waited.h5", ranks=2), place.merge("waited.h5")]
         run_cases({job.name: kill(job, ways, each, dice)
-                   for jobs, ways in ((together, RANKS), (alone, ALONE)) for job in jobs},
+                   for jobs, ways in ((together, RANKS), (alone, ALONE)) for job in jobs} |
+                  {f"{job.name}, waiting": waiting(job) for job in waits},
                   at_once=3)  # mpirun spends most of its time waiting for its children to obey
 
 
