@@ -87,7 +87,7 @@ def main():
         alone = [place.merge(), place.split(), place.reshard()]
         together = [place.merge(ranks=2), place.split(ranks=2), place.reshard("--exchange", "mpi", ranks=2)]
         each = -(-options.kills // 6)  # as many alone as on two ranks
-        waits = [place.merge(ranks=2), place.merge()]
+        waits = [place.merge("waited.h5", ranks=2), place.merge("waited.h5")]
         run_cases({job.name: kill(job, ways, each, dice)
                    for jobs, ways in ((together, RANKS), (alone, ALONE)) for job in jobs} |
                   {f"{job.name}, waiting": waiting(job) for job in waits},
