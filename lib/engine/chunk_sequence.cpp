@@ -2,24 +2,22 @@
 
 #include <algorithm>
 
+#include "base/checked.hpp"
+
 namespace ckpt {
 
-void ChunkSequence::enter_array() {
-  grids_.clear();
-  chunk_ = 0;
-  card_ = 0;
-  is_entered_ = true;
-  const ArrayPlace& place = target_.arrays()[array_];
-  if (place.verbatim) return;
-  for (const Position card : cards_)
-    if (target_.holds(card, array_))
-      grids_.push_back({card, ChunkGrid(target_.stored_shape(array_, card), place.dtype.size, chunk_bytes_)});
-}
+namespace {
+
+constexpr std::uint64_t most_group_bytes = 1ULL << 20;  // of one file
+constexpr std::uint64_t most_group_entries = 1ULL << 20;
+constexpr std::uint64_t least_room = 4096;  // of an array in a file
+
+}  // namespace
 
 std::optional<Chunk> ChunkSequence::next() {
-  if (finished_.empty()) return next_of_grid();
+  if (finished_.empty()) return next_of_all();
   while (rest_.empty()) {
-    const auto chunk = next_of_grid();
+    const auto chunk = next_of_all();
     if (!chunk) return std::nullopt;
     const std::uint64_t element = target_.arrays()[chunk->array].dtype.size;
     for (const Interval& piece : finished_.rest(chunk->card, chunk->array, chunk->elements))
@@ -31,21 +29,72 @@ std::optional<Chunk> ChunkSequence::next() {
   return chunk;
 }
 
-std::optional<Chunk> ChunkSequence::next_of_grid() {
-  for (; array_ < target_.arrays().size(); ++array_, is_entered_ = false) {
-    if (!is_entered_) enter_array();
-    for (bool any = true; any; ++chunk_, card_ = 0) {
-      any = false;
-      for (; card_ < grids_.size(); ++card_) {
-        const OfCard& of_card = grids_[card_];
-        if (chunk_ >= of_card.grid.count()) continue;
-        ++card_;
-        const Interval elements = of_card.grid[chunk_];
-        return Chunk{of_card.card, array_, elements, elements.size() * target_.arrays()[array_].dtype.size};
-      }
-      any =
-          std::any_of(grids_.begin(), grids_.end(), [&](const OfCard& each) { return chunk_ + 1 < each.grid.count(); });
+std::optional<Chunk> ChunkSequence::next_of_all() {
+  do {
+    if (const auto chunk = group_.size() > 1 ? next_of_group() : next_of_one()) return chunk;
+  } while (enter_group());
+  return std::nullopt;
+}
+
+ChunkSequence::Array ChunkSequence::look_at(ArrayId array) const {
+  Array found{array, std::vector<std::uint64_t>(cards_.size(), 0), 0};
+  const ArrayPlace& place = target_.arrays()[array];
+  if (place.verbatim) return found;
+  for (std::size_t i = 0; i < cards_.size(); ++i)
+    if (target_.holds(cards_[i], array)) {
+      found.bytes[i] = volume(target_.stored_shape(array, cards_[i])) * place.dtype.size;
+      found.most = std::max(found.most, found.bytes[i]);
     }
+  return found;
+}
+
+/// The next arrays: as many small ones as make up one write, or one of any size. False where there are none left.
+bool ChunkSequence::enter_group() {
+  group_.clear();
+  grids_.clear();
+  chunk_ = card_ = member_ = 0;
+  std::uint64_t room = 0;
+  const std::uint64_t most = std::min(most_group_bytes, chunk_bytes_);
+  while (ahead_ || array_ < target_.arrays().size()) {
+    if (!ahead_) ahead_ = look_at(array_++);
+    room = checked_add(room, round_up(std::max<std::uint64_t>(ahead_->most, 1), least_room, "an array"));
+    if (!group_.empty() && (room > most || (group_.size() + 1) * cards_.size() > most_group_entries)) break;
+    group_.push_back(std::move(*ahead_));
+    ahead_.reset();
+    if (room > most) break;
+  }
+  if (group_.size() == 1) {
+    const ArrayPlace& place = target_.arrays()[group_.front().id];
+    for (std::size_t i = 0; i < cards_.size(); ++i)
+      if (group_.front().bytes[i] != 0)
+        grids_.push_back(
+            {cards_[i], ChunkGrid(target_.stored_shape(group_.front().id, cards_[i]), place.dtype.size, chunk_bytes_)});
+  }
+  return !group_.empty();
+}
+
+std::optional<Chunk> ChunkSequence::next_of_group() {
+  for (; card_ < cards_.size(); ++card_, member_ = 0)
+    while (member_ < group_.size()) {
+      const Array& array = group_[member_++];
+      const std::uint64_t bytes = array.bytes[card_];
+      if (bytes != 0) return Chunk{cards_[card_], array.id, {0, bytes / target_.arrays()[array.id].dtype.size}, bytes};
+    }
+  return std::nullopt;
+}
+
+std::optional<Chunk> ChunkSequence::next_of_one() {
+  for (bool any = true; any; ++chunk_, card_ = 0) {
+    any = false;
+    for (; card_ < grids_.size(); ++card_) {
+      const OfCard& of_card = grids_[card_];
+      if (chunk_ >= of_card.grid.count()) continue;
+      ++card_;
+      const Interval elements = of_card.grid[chunk_];
+      const ArrayId array = group_.front().id;
+      return Chunk{of_card.card, array, elements, elements.size() * target_.arrays()[array].dtype.size};
+    }
+    any = std::any_of(grids_.begin(), grids_.end(), [&](const OfCard& each) { return chunk_ + 1 < each.grid.count(); });
   }
   return std::nullopt;
 }

@@ -10,7 +10,8 @@
 namespace ckpt {
 
 /// The chunks of some of the files of a placement, in an order that all processes share: array by array, and within
-/// one chunk by chunk over all its cards, so that a source page is in memory when its neighbours need it.
+/// one chunk by chunk over all its cards, so that a source page is in memory when its neighbours need it. Small arrays
+/// that follow one another are taken together, card by card: what lies side by side in a file can be written at once.
 class ChunkSequence {
  public:
   ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes)
@@ -26,17 +27,27 @@ class ChunkSequence {
     Position card;
     ChunkGrid grid;
   };
-  void enter_array();
-  std::optional<Chunk> next_of_grid();
+  struct Array {
+    ArrayId id = 0;
+    std::vector<std::uint64_t> bytes;  // on each of the cards
+    std::uint64_t most = 0;            // on any of them
+  };
+  Array look_at(ArrayId array) const;
+  bool enter_group();
+  std::optional<Chunk> next_of_all();
+  std::optional<Chunk> next_of_one();
+  std::optional<Chunk> next_of_group();
 
   const Placement& target_;
   std::vector<Position> cards_;
   std::uint64_t chunk_bytes_;
-  ArrayId array_ = 0;
-  bool is_entered_ = false;
-  std::vector<OfCard> grids_;
+  ArrayId array_ = 0;           // the first that has not been looked at
+  std::optional<Array> ahead_;  // has been, but did not fit into the group
+  std::vector<Array> group_;    // one array of any size, or small ones
+  std::vector<OfCard> grids_;   // of the one array
   std::uint64_t chunk_ = 0;
   std::size_t card_ = 0;
+  std::size_t member_ = 0;
   Finished finished_;
   std::vector<Chunk> rest_;  // of the last chunk of the grid, last piece first
 };

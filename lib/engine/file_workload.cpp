@@ -1,10 +1,14 @@
 #include "engine/file_workload.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace ckpt {
 
 namespace {
+
+/// Between chunks that are written together: less than a page, which is written whole anyway.
+constexpr std::uint64_t widest_gap = 4096;
 
 std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(
@@ -38,12 +42,42 @@ PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::
   return sums_ != nullptr ? sums_->key(target_of_[transfer.parameter]) * gathered.sum : PartialSum{};
 }
 
+std::optional<Chunk> FileWorkload::next() {
+  return ahead_ ? std::exchange(ahead_, std::nullopt) : chunks_.next();
+}
+
+Stretch FileWorkload::next_stretch(std::uint64_t bytes) {
+  const auto first = next();
+  if (!first) return {};
+  Stretch stretch{{*first}, {0}, first->bytes};
+  const std::uint64_t start = target_.place_of(*first);
+  while ((ahead_ = chunks_.next()) && ahead_->card == first->card) {
+    const std::uint64_t place = target_.place_of(*ahead_);
+    const std::uint64_t end = start + stretch.bytes;
+    if (place < end || place - end >= widest_gap || place + ahead_->bytes - start > bytes) break;
+    stretch.chunks.push_back(*ahead_);
+    stretch.offsets.push_back(place - start);
+    stretch.bytes = place + ahead_->bytes - start;
+  }
+  return stretch;
+}
+
 void FileWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) {
+  write_stretch({{chunk}, {0}, chunk.bytes}, bytes, {&read, 1});
+}
+
+void FileWorkload::write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
+                                 std::span<const PartialSum> read) {
   const std::uint64_t start = now_ns();
-  if (sums_ != nullptr) check(chunk, bytes, read);
-  target_.write(chunk, bytes);
-  if (journal_ != nullptr) journal_->note({chunk.card, chunk.array, chunk.elements, read}, bytes.size());
-  counters_.bytes_written += bytes.size();
+  const auto of = [&](std::size_t i) { return bytes.subspan(stretch.offsets[i], stretch.chunks[i].bytes); };
+  if (sums_ != nullptr)
+    for (std::size_t i = 0; i < stretch.chunks.size(); ++i) check(stretch.chunks[i], of(i), read[i]);
+  target_.write(stretch.chunks.front(), bytes);
+  for (std::size_t i = 0; i < stretch.chunks.size(); ++i) {
+    const Chunk& chunk = stretch.chunks[i];
+    if (journal_ != nullptr) journal_->note({chunk.card, chunk.array, chunk.elements, read[i]}, chunk.bytes);
+    counters_.bytes_written += chunk.bytes;
+  }
   write_ns_ += now_ns() - start;
 }
 

@@ -20,7 +20,8 @@ class FileWorkload final : public Workload {
   FileWorkload(const Planner& planner, const Readers& readers, SourceReader& source, TargetFiles& target,
                ChunkSequence chunks, std::uint32_t process, Counters& counters, ContentSums* sums, Journal* journal);
 
-  std::optional<Chunk> next() override { return chunks_.next(); }
+  std::optional<Chunk> next() override;
+  Stretch next_stretch(std::uint64_t bytes) override;
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
     return planner_.for_each_transfer(chunk, process_, visit);
   }
@@ -29,6 +30,8 @@ class FileWorkload final : public Workload {
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
   /// Throws io when the bytes are not those that were read.
   void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) override;
+  void write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
+                     std::span<const PartialSum> read) override;
   void count_exchanged(std::uint64_t bytes) override { counters_.bytes_exchanged += bytes; }
 
   double read_seconds() const noexcept { return double(read_ns_.load()) * 1e-9; }
@@ -42,6 +45,7 @@ class FileWorkload final : public Workload {
   SourceReader& source_;
   TargetFiles& target_;
   ChunkSequence chunks_;
+  std::optional<Chunk> ahead_;  // the next one, if it has been looked at
   std::uint32_t process_;
   Counters& counters_;
   ContentSums* sums_;

@@ -35,7 +35,10 @@ class TargetFiles {
   void create(bool is_resumed);
   /// Whether this process's file of a card had data that was kept.
   bool is_kept(Position card) const { return kept_.contains(card); }
+  /// Writes `bytes` from where the chunk begins; they may go on behind it.
   void write(const Chunk& chunk, std::span<const std::byte> bytes);
+  /// Where a chunk begins in its file.
+  std::uint64_t place_of(const Chunk& chunk) const;
   void read(const Chunk& chunk, std::span<std::byte> bytes);
   /// Waits until the files are on the disk.
   void sync();
@@ -62,7 +65,6 @@ class TargetFiles {
   FileSpec spec(Position card) const;
   std::filesystem::path path(Position card) const;
   void add_values(ContentSums& sums) const;
-  std::uint64_t place_of(const Chunk& chunk) const;
   FileSpec::Array array_spec(ArrayId array, Position card) const;
 
   const Checkpoint& source_;

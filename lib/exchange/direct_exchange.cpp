@@ -49,29 +49,36 @@ class DirectExchange final : public Exchange {
   }
 
  private:
-  /// One thread's part: chunk after chunk, each put together in memory and written at once.
+  /// One thread's part: stretch after stretch, each put together in memory and written at once.
   void move(Workload& work, std::mutex& mutex, const std::atomic<bool>& stop) const {
     const Buffer scratch(scratch_bytes_);
     Buffer buffer(chunk_bytes_);
     while (!stop) {
-      std::optional<Chunk> chunk;
+      Stretch stretch;
       {
         const std::lock_guard lock(mutex);
-        chunk = work.next();
+        stretch = work.next_stretch(chunk_bytes_);
       }
-      if (!chunk) return;
-      if (chunk->bytes > buffer.size()) buffer = Buffer(chunk->bytes);  // a single element may be larger than any chunk
-      const PartialSum read = assemble(work, *chunk, buffer, scratch);
-      work.write(*chunk, buffer.first(chunk->bytes), read);
+      if (stretch.chunks.empty()) return;
+      if (stretch.bytes > buffer.size()) buffer = Buffer(stretch.bytes);  // a single element may be larger than a chunk
+      std::vector<PartialSum> read;
+      std::uint64_t end = 0;
+      for (std::size_t i = 0; i < stretch.chunks.size(); ++i) {
+        std::byte* place = buffer.data() + stretch.offsets[i];
+        std::memset(buffer.data() + end, 0, stretch.offsets[i] - end);
+        read.push_back(assemble(work, stretch.chunks[i], place, scratch));
+        end = stretch.offsets[i] + stretch.chunks[i].bytes;
+      }
+      work.write_stretch(stretch, buffer.first(stretch.bytes), read);
     }
   }
 
   /// Transfers are performed as they are found, some at a time: a chunk of fused parts may have a great many.
-  static PartialSum assemble(Workload& work, const Chunk& chunk, const Buffer& buffer, const Buffer& scratch) {
-    if (work.has_padding(chunk)) std::memset(buffer.data(), 0, chunk.bytes);
+  static PartialSum assemble(Workload& work, const Chunk& chunk, std::byte* place, const Buffer& scratch) {
+    if (work.has_padding(chunk)) std::memset(place, 0, chunk.bytes);
     PartialSum read;
     work.plan(chunk, [&](const Transfer& transfer) {
-      read += work.read(transfer, buffer.data() + transfer.target_offset, scratch.first(scratch.size()));
+      read += work.read(transfer, place + transfer.target_offset, scratch.first(scratch.size()));
     });
     return read;
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "exchange/communicator.hpp"
 #include "plan/planner.hpp"
@@ -14,13 +15,23 @@
 
 namespace ckpt {
 
-/// What an exchange moves, as one process sees it. Everything but `next` may be called from several threads at once.
+/// Chunks that lie close behind one another in one file.
+struct Stretch {
+  std::vector<Chunk> chunks;
+  std::vector<std::uint64_t> offsets;  ///< of each chunk's bytes from the first one's
+  std::uint64_t bytes = 0;             ///< from the first chunk's first byte to the last one's last
+};
+
+/// What an exchange moves, as one process sees it. Everything but `next` and `next_stretch` may be called from several
+/// threads at once.
 class Workload {
  public:
   virtual ~Workload() = default;
 
   /// The chunks that this process writes, one after the other; nothing when there are no more.
   virtual std::optional<Chunk> next() = 0;
+  /// The same, several at a time as far as they fit into `bytes`; at least one, unless there are no more.
+  virtual Stretch next_stretch(std::uint64_t bytes);
   /// The transfers that make up a chunk, and the bytes that they fill.
   virtual std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const = 0;
   /// Whether the transfers of a chunk leave some of its bytes out: padding, which is zeros.
@@ -32,6 +43,9 @@ class Workload {
   virtual PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) = 0;
   /// `read`: the sums of all its transfers together.
   virtual void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) = 0;
+  /// The same for a stretch, whose gaps are zeros. `read`: of each chunk.
+  virtual void write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
+                             std::span<const PartialSum> read);
   /// Bytes of this process that left for another one.
   virtual void count_exchanged(std::uint64_t bytes) = 0;
 };
