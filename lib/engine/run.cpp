@@ -134,13 +134,12 @@ class Run {
     bool go_on = false;
     agree(processes_, [&] {
       if (processes_.rank() != 0) return;
-      std::optional<std::string> description;
-      if (is_verified()) description = describe_job(job_, source, planner);
+      const std::string description = describe_job(job_, source, planner);
       const auto earlier = output.earlier_job();
-      if (earlier && description) check_same_job(*earlier, *description, output.partial().string());
-      go_on = earlier && description;
+      if (earlier) check_same_job(*earlier, description, output.partial().string());
+      go_on = earlier.has_value();
       if (job_.resume && !go_on) spdlog::warn("there is nothing that --resume could go on with: all is written anew");
-      output.begin(description, go_on);
+      output.begin(is_verified() ? std::optional(description) : std::nullopt, go_on);
     });
     return processes_.maximum(go_on ? 1 : 0) != 0;
   }

@@ -49,6 +49,8 @@ class Job:
         self.output = place.directory / f"{ranks}_{output}"
         self.partial = place.directory / f"{ranks}_{output}.partial"
         self.name = f"{name}, {ranks} ranks" if ranks else name
+        is_file = self.output.suffix == ".h5"
+        self.journal = pathlib.Path(f"{self.partial}.journal") if is_file else self.partial / ".journal"
 
     def command(self, more=(), faults=None, output=None):
         """`faults`: variables of interpose.c, without FAULT_."""
@@ -65,7 +67,7 @@ class Job:
         return self.start(more, faults).finish()
 
     def clear(self):
-        for path in (self.output, self.partial):
+        for path in (self.output, self.partial, self.journal):
             if path.is_dir():
                 shutil.rmtree(path)
             elif path.exists():
@@ -88,7 +90,7 @@ class Job:
         check(not self.output.exists() or self.is_whole(), f"a wrong output was left by {done}")
         if done.status == 0:
             check(self.output.exists(), f"no output, but success: {done}")
-            check(not self.partial.exists(), f"a .partial is left after success: {done}")
+            check(not self.partial.exists() and not self.journal.exists(), f"a .partial is left after success: {done}")
 
     def check_message(self, done, status, *texts):
         """Failed with this status and one message that holds the texts; what it says is left is what is left."""

@@ -3,6 +3,7 @@
 //   FAULT_LOG=FILE               a line for each call: "pwrite /somewhere/out.partial/rank_0.h5"
 //   FAULT_AT="pwrite 17 28"      the 17th pwrite of the process fails with errno 28
 //   FAULT_AT="pwrite 17 short"   it moves half of its bytes
+//   FAULT_AT="pwrite 17 flip"    a bit in the middle of what it writes is another one, and nobody is told
 //   FAULT_AT="pwrite 17 run X"   the shell command X is run before it; $PPID is the process
 //   FAULT_FOR=out.partial        FAULT_AT counts only calls on paths that hold this text
 //   FAULT_RANK=1                 FAULT_AT holds for this process of several only
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { goes_on = 0, is_short = -1 };
+enum { goes_on = 0, is_short = -1, is_flipped = -2 };
 
 static const char* under;
 static const char* log_file;
@@ -71,6 +72,7 @@ static int fault(const char* function, const char* path) {
   if (strcmp(function, function_at) != 0 || strstr(path, only_for) == NULL) return goes_on;
   if (atomic_fetch_add(&seen, 1) + 1 != number_at) return goes_on;
   if (strcmp(action_at, "short") == 0) return is_short;
+  if (strcmp(action_at, "flip") == 0) return is_flipped;
   if (strncmp(action_at, "run ", 4) == 0) return shell(action_at + 4), goes_on;
   return atoi(action_at);
 }
@@ -93,8 +95,16 @@ static int fault_of_write(int fd, size_t count) {
   return fault_of("pwrite", fd);
 }
 
-// The function NAME, counted as WHAT; FAULT says what happens, and COUNT is halved where it is to be short.
-#define WRAP(type, name, parameters, arguments, fault_now, shorten) \
+static const void* flipped(const void* data, size_t count) {
+  char* copy = malloc(count);  // never freed: it happens once
+  if (copy == NULL) abort();
+  memcpy(copy, data, count);
+  copy[count / 2] ^= 1;
+  return copy;
+}
+
+// The function NAME, counted as WHAT; FAULT says what happens, and SPOIL changes the arguments where it is not an error.
+#define WRAP(type, name, parameters, arguments, fault_now, spoil)   \
   type name parameters {                                            \
     static type(*real) parameters;                                  \
     if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, #name);     \
@@ -103,17 +113,18 @@ static int fault_of_write(int fd, size_t count) {
       errno = what;                                                 \
       return (type)-1;                                              \
     }                                                               \
-    if (what == is_short) shorten;                                  \
+    if (what < 0) spoil;                                            \
     return real arguments;                                          \
   }
 #define HALVE count = (count + 1) / 2
+#define SPOIL (what == is_short ? (void)(HALVE) : (void)(data = flipped(data, count)))
 #define NOTHING (void)0
 
 WRAP(ssize_t, write, (int fd, const void* data, size_t count), (fd, data, count), fault_of("write", fd), HALVE)
 WRAP(ssize_t, pwrite, (int fd, const void* data, size_t count, off_t offset), (fd, data, count, offset),
-     fault_of_write(fd, count), HALVE)
+     fault_of_write(fd, count), SPOIL)
 WRAP(ssize_t, pwrite64, (int fd, const void* data, size_t count, off64_t offset), (fd, data, count, offset),
-     fault_of_write(fd, count), HALVE)
+     fault_of_write(fd, count), SPOIL)
 WRAP(ssize_t, pread, (int fd, void* data, size_t count, off_t offset), (fd, data, count, offset), fault_of("pread", fd),
      HALVE)
 WRAP(ssize_t, pread64, (int fd, void* data, size_t count, off64_t offset), (fd, data, count, offset),

@@ -74,6 +74,9 @@ FileRoom KnownSkeletons::create_again(const std::filesystem::path& path, const F
   const PosixFile file = PosixFile::open_for_writing(path);
   if (!skeleton || file.status().bytes != skeleton->room.bytes) return create(path, spec);
   file.write(0, skeleton->metadata);
+  // What lies between the arrays is zeros, unless somebody has been at it.
+  if (!(sum_outside(file, skeleton->room.bytes, data_of(spec, skeleton->room)) == skeleton->room.metadata))
+    return create(path, spec);
   is_kept = true;
   return skeleton->room;
 }
