@@ -5,6 +5,7 @@
 //   FAULT_AT="pwrite 17 short"   it moves half of its bytes
 //   FAULT_AT="pwrite 17 flip"    a bit in the middle of what it writes is another one, and nobody is told
 //   FAULT_AT="pwrite 17 run X"   the shell command X is run before it; $PPID is the process
+//   FAULT_AT="memcpy 17 512"     the 17th copy of 512 bytes in memory has a bit that is another one
 //   FAULT_FOR=out.partial        FAULT_AT counts only calls on paths that hold this text
 //   FAULT_RANK=1                 FAULT_AT holds for this process of several only
 //   FAULT_DELAY_US=500           each pwrite of 64 KiB or more (of data, that is) takes so much longer
@@ -31,6 +32,7 @@ static long delay_us;
 static char function_at[16];
 static int number_at;
 static char action_at[PATH_MAX];
+static size_t copy_size;
 static atomic_int seen;
 
 static const char* variable(const char* name, const char* otherwise) {
@@ -46,6 +48,7 @@ __attribute__((constructor)) static void start(void) {
   const char* rank = variable("FAULT_RANK", "");
   if (*rank != '\0' && strcmp(rank, variable("OMPI_COMM_WORLD_RANK", "")) != 0) return;
   sscanf(variable("FAULT_AT", ""), "%15s %d %4095[^\n]", function_at, &number_at, action_at);
+  if (strcmp(function_at, "memcpy") == 0) copy_size = (size_t)atol(action_at);
 }
 
 static void note(const char* function, const char* path) {
@@ -93,6 +96,13 @@ static int fault_of(const char* function, int fd) {
 static int fault_of_write(int fd, size_t count) {
   if (delay_us > 0 && count >= 65536) usleep((useconds_t)delay_us);
   return fault_of("pwrite", fd);
+}
+
+// Done by memmove, which is nobody's but the C library's: what dlsym does to find the real one copies memory itself.
+void* memcpy(void* restrict to, const void* restrict from, size_t count) {
+  memmove(to, from, count);
+  if (copy_size != 0 && count == copy_size && atomic_fetch_add(&seen, 1) + 1 == number_at) ((char*)to)[count / 2] ^= 1;
+  return to;
 }
 
 static const void* flipped(const void* data, size_t count) {

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """--resume trusts nothing that it has not checked: what is left of a killed run is damaged, and the output is the same none
-the less; what it cannot go on with is refused. And a storage that changes what it is given is found by --verify reread."""
+the less; what it cannot go on with is refused. Memory that changes what was read is found by --verify
+written, and a storage that changes what it is given by --verify reread."""
 import json
 import os
 import random
@@ -149,6 +150,23 @@ def storage_lies(place, number):
     return case
 
 
+def memory_lies(job, number):
+    """One bit changes between reading and writing, in one of the copies of 512 bytes that a row of a piece is."""
+    def case():
+        job.clear()
+        fault = {"at": f"memcpy {number} 512"}
+        done = job.run(["--threads", "1"], fault)
+        job.check_message(done, 1, "are not those that were read", "in parameter")
+        job.clear()
+        done = job.run(["--threads", "1", "--verify", "none"], fault)
+        check(done.status == 0, f"{done}")
+        check(not job.is_whole(), "nothing was changed: this test tests nothing")
+        job.clear()
+        return "found before it was written"
+    job.reference()
+    return case
+
+
 def main():
     options = arguments(__doc__, ("--seed", {"type": int, "default": 1}))
     dice = random.Random(options.seed)
@@ -166,6 +184,8 @@ def main():
         cases["two ranks"] = goes_on(place.split(), "nothing", two, dice)
         cases["a source that has changed"] = refuses(place.merge(), touch_source, "before rank_1.h5 changed", dice)
         cases["other parameters"] = refuses(place.merge(), lambda job: ["--drop", "moments.*"], "other parameters", dice)
+        for job, number in ((place.merge(), 40), (place.reshard(), 400)):
+            cases[f"{job.name}, memory that lies"] = memory_lies(job, number)
         for number in (2, 3):
             cases[f"a storage that lies at piece {number}"] = storage_lies(place, number)
         run_cases(cases)
