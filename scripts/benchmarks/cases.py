@@ -103,7 +103,7 @@ def versus(case, space, options, ours, rival, check, goal, **row):
     name, other = rival
     result = measure.compare(ours, other, options.pairs, check)
     phases = phases_of(ours, space) if options.phases and name != NUMPY else {}
-    return Row(case, goal=f"≤ {goal:.2g}", met=result.ratio <= goal, seconds=result.seconds, rival=name,
+    return Row(case, goal=f"≤ {goal:.3g}", met=result.ratio <= goal, seconds=result.seconds, rival=name,
                rival_seconds=result.rival_seconds, ratio=result.ratio, median_ratio=result.median_ratio,
                peak_bytes=result.peak_bytes, phases=phases, **row)
 
