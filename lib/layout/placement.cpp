@@ -153,7 +153,7 @@ void Placement::regions_of_local_box(ParameterId parameter, Position position, c
   descend(descend, 0, origin, false);
 }
 
-void Placement::for_each_shard(ParameterId parameter, const Box& box, Position base, const ShardVisit& visit) const {
+void Placement::for_each_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const {
   const Spread& spread = spreads_[parameter];
   std::vector<Span> spans(box.rank());
   const auto descend = [&](const auto& self, std::size_t dim, Position first) -> void {
@@ -163,7 +163,7 @@ void Placement::for_each_shard(ParameterId parameter, const Box& box, Position b
       self(self, dim + 1, first + position_of_piece(parameter, dim, span.piece));
     });
   };
-  descend(descend, 0, base);
+  descend(descend, 0, base_[parameter]);
 }
 
 /// One combination of spans: a box of one local array, cut again where that is laid flat over cards.

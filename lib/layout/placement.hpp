@@ -79,12 +79,9 @@ class Placement {
   void for_each_region_of(ParameterId parameter, Position position, Interval elements, const RegionVisit& visit) const;
 
   using ShardVisit = std::function<void(Position, const Region&)>;
-  /// The regions that together hold a (non-empty) box of a parameter, each cut to it, within the replica that `base`
-  /// names (one of replica_bases). Cost is in what is found, not in the number of cards.
-  void for_each_shard(ParameterId parameter, const Box& box, Position base, const ShardVisit& visit) const;
-  void for_each_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const {
-    for_each_shard(parameter, box, base_[parameter], visit);
-  }
+  /// The regions that together hold a (non-empty) box of a parameter, each cut to it, within the first copy of it. Cost
+  /// is in what is found, not in the number of cards.
+  void for_each_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const;
 
   /// One position for each whole copy of a parameter that the cards hold, ascending; the first names the copy that
   /// for_each_shard takes by itself.
