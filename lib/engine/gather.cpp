@@ -40,7 +40,7 @@ class Gatherer {
     const std::uint64_t span = copy.source_span();
     const bool is_small =
         copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(copy)));
-    const bool is_mapped = extent_ && copy.run < long_run && !is_small;
+    const bool is_mapped = extent_ && copy.run < long_run && !is_small && !is_dense(copy);
     const std::uint64_t offset = region.offset * transfer_.element;
     if (is_mapped && span <= windows_.reach()) {
       windows_.with(*extent_, extent_->offset + offset, span, [&](const std::byte* source) {
@@ -91,6 +91,10 @@ class Gatherer {
   static bool is_sparse(const StridedCopy& copy) {
     return copy.source_span() >= copy.bytes() + copy.bytes() / copy.run * read_cost_bytes;
   }
+
+  /// Whether nearly all bytes between the first and the last are wanted: then a read into the cache is cheaper than
+  /// page faults, and the unmapping that all threads' processors have to hear of.
+  static bool is_dense(const StridedCopy& copy) { return copy.source_span() <= copy.bytes() + copy.bytes() / 8; }
 
   void read(std::uint64_t offset, std::span<std::byte> out) {
     file_.read(dataset_, offset, out);

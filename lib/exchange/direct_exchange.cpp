@@ -11,8 +11,10 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t best_chunk = 4ULL << 20;  // a few MiB: long enough for the disk, short enough for the cache
-constexpr std::uint64_t best_scratch = 1ULL << 20;
+// Together they stay in a core's own cache (2 MiB on today's servers), where each byte is copied and summed twice; and
+// they are long enough for a call each to cost nothing.
+constexpr std::uint64_t best_chunk = 1ULL << 20;
+constexpr std::uint64_t best_scratch = 256ULL << 10;
 
 class DirectExchange final : public Exchange {
  public:

@@ -40,19 +40,19 @@ def lost(job, at, rank):
 
 
 def source_cases(place):
-    merge, exchange = place.merge(), place.reshard("--exchange", "mpi", ranks=2)
-    for job in (merge, exchange):
+    merge, reshard, exchange = place.merge(), place.reshard(), place.reshard("--exchange", "mpi", ranks=2)
+    for job in (merge, reshard, exchange):
         job.reference()
     cut = "truncate -s 8192 {file}"
     return {
-        "cut off before it is mapped": changed(merge, cut, "mmap 1", "ended while it was read"),
+        "cut off before it is mapped": changed(reshard, cut, "mmap 1", "ended while it was read"),
         "cut off before it is read": changed(merge, cut, "pread 60", "was it truncated?"),
         "cut off, on 2 ranks": changed(exchange, cut, "pread 60"),
         "longer": changed(merge, "truncate -s +1 {file}", "pread 60", "it was changed while it was read"),
         "touched": changed(merge, "touch {file}", "pread 60", "it was changed while it was read"),
         "touched, on 2 ranks": changed(exchange, "touch {file}", "pread 60", "it was changed while it was read"),
-        "replaced": changed(merge, "cp {file} {file}.new; mv {file}.new {file}", "mmap 1", "it was changed while it was read"),
-        "removed": changed(merge, "rm {file}", "mmap 1", "it was changed while it was read"),
+        "replaced": changed(merge, "cp {file} {file}.new; mv {file}.new {file}", "pread 60", "it was changed while it was read"),
+        "removed": changed(merge, "rm {file}", "pread 60", "it was changed while it was read"),
     }
 
 
