@@ -43,19 +43,18 @@ class Gatherer {
     const bool is_mapped = extent_ && copy.run < long_run && !is_small && !is_dense(copy);
     const std::uint64_t offset = region.offset * transfer_.element;
     if (is_mapped && span <= windows_.reach()) {
-      windows_.with(*extent_, extent_->offset + offset, span, [&](const std::byte* source) {
-        run(copy, source, target);
-        add(region, source);
-      });
+      windows_.with(*extent_, extent_->offset + offset, span,
+                    [&](const std::byte* source) { move(region, copy, source, target); });
       gathered_.bytes_read += copy.bytes();
     } else if (copy.depth == 0) {
       read(offset, {target, static_cast<std::size_t>(copy.run)});
-      add(region, target);  // one run on both sides: it lies in the target as it does in the source
+      // One run on both sides: it lies in the target as it does in the source.
+      if (summing_ != nullptr)
+        gathered_.sum += sum_of(region, transfer_.element, target, summing_->tensor_strides, summing_->sets);
     } else if (!is_mapped && span <= scratch_.size() && !is_sparse(copy)) {
       const auto window = scratch_.first(static_cast<std::size_t>(span));
       read(offset, window);
-      run(copy, window.data(), target);
-      add(region, window.data());
+      move(region, copy, window.data(), target);
     } else {
       divide(region, target, is_mapped ? windows_.reach() : scratch_.size());
     }
@@ -101,10 +100,11 @@ class Gatherer {
     gathered_.bytes_read += out.size();
   }
 
-  /// Sums a region whose elements lie at `data` as they do in the file.
-  void add(const Region& region, const std::byte* data) {
-    if (summing_ != nullptr)
-      gathered_.sum += sum_of(region, transfer_.element, data, summing_->tensor_strides, summing_->sets);
+  /// Copies a region whose elements lie at `source` as they do in the file, and sums it if asked to.
+  void move(const Region& region, const StridedCopy& copy, const std::byte* source, std::byte* target) {
+    if (summing_ == nullptr) return run(copy, source, target);
+    gathered_.sum += copy_and_sum(region, transfer_.element, source, target, transfer_.target_strides,
+                                  summing_->tensor_strides, summing_->sets);
   }
 
   SourceFile& file_;

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "tensor/box.hpp"
 
 namespace ckpt {
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr std::uint64_t best_step = 8ULL << 20;
 constexpr std::uint64_t least_step = 64ULL << 10;
+constexpr std::uint64_t block_bytes = 2ULL << 20;  // as much as the kernel may map when one page is touched
+constexpr std::size_t most_windows = 4096;         // a system allows 65,530 mappings
 
 /// What the signal handler must know of the copy that this thread is in.
 struct Watched {
@@ -60,11 +63,10 @@ void watch_bus_errors() {
 
 }  // namespace
 
-MappedWindows::MappedWindows(std::uint64_t budget_bytes) {
+MappedWindows::MappedWindows(std::uint64_t budget_bytes) : budget_(budget_bytes) {
   // At least four windows in the budget, of two steps each.
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   step_ = std::clamp(budget_bytes / 8 / page * page, least_step, best_step);
-  most_ = std::max<std::size_t>(static_cast<std::size_t>(budget_bytes / (2 * step_)), 2);
   watch_bus_errors();
 }
 
@@ -72,28 +74,41 @@ MappedWindows::Window::~Window() {
   if (address != nullptr) munmap(address, bytes);
 }
 
-std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const FileExtent& file, std::uint64_t offset) {
-  const Key key{file.device, file.inode, offset / step_};
-  std::shared_ptr<const Window> dropped;  // unmapped after the lock is let go
+std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const FileExtent& file, std::uint64_t offset,
+                                                                 std::uint64_t bytes) {
+  Windows dropped;  // unmapped after the lock is let go
   const std::lock_guard lock(mutex_);
-  if (const auto found = where_.find(key); found != where_.end()) {
-    order_.splice(order_.begin(), order_, found->second);
-    return order_.front().second;
+  const auto entry = find_or_map(file, {file.device, file.inode, offset / step_});
+  order_.splice(order_.begin(), order_, entry);
+  const Interval window{entry->window->start, entry->window->start + entry->window->bytes};
+  for (std::uint64_t block = offset / block_bytes; block * block_bytes < offset + bytes; ++block) {
+    const std::uint64_t bit = 1ULL << (block - window.lo / block_bytes);
+    if ((entry->blocks & bit) != 0) continue;
+    entry->blocks |= bit;
+    const std::uint64_t touched = intersect(window, {block * block_bytes, (block + 1) * block_bytes}).size();
+    entry->touched += touched;
+    touched_ += touched;
   }
+  while ((touched_ > budget_ || order_.size() > most_windows) && order_.size() > 1) {
+    const auto oldest = std::prev(order_.end());
+    touched_ -= oldest->touched;
+    where_.erase(oldest->key);
+    dropped.splice(dropped.begin(), order_, oldest);
+  }
+  return entry->window;
+}
+
+MappedWindows::Windows::iterator MappedWindows::find_or_map(const FileExtent& file, const Key& key) {
+  if (const auto found = where_.find(key); found != where_.end()) return found->second;
   auto window = std::make_shared<Window>();
   window->start = key.index * step_;
   window->bytes = std::min(2 * step_, file.file_bytes - window->start);
   void* address = mmap(nullptr, window->bytes, PROT_READ, MAP_SHARED, file.fd, static_cast<off_t>(window->start));
   if (address == MAP_FAILED) throw system_error(*file.path, "cannot be mapped", errno);
   window->address = static_cast<std::byte*>(address);
-  if (order_.size() >= most_) {
-    dropped = std::move(order_.back().second);
-    where_.erase(order_.back().first);
-    order_.pop_back();
-  }
-  order_.emplace_front(key, std::move(window));
+  order_.push_front({key, std::move(window)});
   where_[key] = order_.begin();
-  return order_.front().second;
+  return order_.begin();
 }
 
 MappedWindows::Guard::Guard(const Window& window) noexcept {

@@ -13,8 +13,8 @@
 namespace ckpt {
 
 /// Parts of source files mapped into memory, the least recently used let go, so that the pages in memory stay within a
-/// budget. For short runs of bytes: a read costs a call for each, a mapped page nothing more once it is there. Threads
-/// may share one.
+/// budget: what counts is what has been touched of a window, not its length. For short runs of bytes: a read costs a
+/// call for each, a mapped page nothing more once it is there. Threads may share one.
 class MappedWindows {
  public:
   explicit MappedWindows(std::uint64_t budget_bytes);
@@ -27,7 +27,7 @@ class MappedWindows {
   /// opened).
   template <class Copy>
   void with(const FileExtent& file, std::uint64_t offset, std::uint64_t bytes, Copy&& copy) {
-    const auto window = find(file, offset);
+    const auto window = find(file, offset, bytes);
     const Guard guard(*window);
     copy(window->address + (offset - window->start));
     guard.check(file, offset + bytes);
@@ -68,16 +68,24 @@ class MappedWindows {
     void check(const FileExtent& file, std::uint64_t end) const;
   };
 
-  using Entry = std::pair<Key, std::shared_ptr<const Window>>;
+  struct Entry {
+    Key key;
+    std::shared_ptr<const Window> window;
+    std::uint64_t blocks = 0;   // a bit for each block that has been touched
+    std::uint64_t touched = 0;  // bytes in these
+  };
+  using Windows = std::list<Entry>;
 
-  std::shared_ptr<const Window> find(const FileExtent& file, std::uint64_t offset);
+  std::shared_ptr<const Window> find(const FileExtent& file, std::uint64_t offset, std::uint64_t bytes);
+  Windows::iterator find_or_map(const FileExtent& file, const Key& key);
 
+  std::uint64_t budget_;
   std::uint64_t
       step_;  // windows begin at its multiples and are two steps long, so that any stretch of one step lies in one
-  std::size_t most_;
   std::mutex mutex_;
-  std::list<Entry> order_;  // most recently used first
-  std::unordered_map<Key, std::list<Entry>::iterator, Hash> where_;
+  std::uint64_t touched_ = 0;  // of all windows
+  Windows order_;              // most recently used first
+  std::unordered_map<Key, Windows::iterator, Hash> where_;
 };
 
 }  // namespace ckpt

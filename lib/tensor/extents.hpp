@@ -15,7 +15,8 @@ namespace ckpt {
 /// The largest number of dimensions of a tensor (HDF5's own limit).
 inline constexpr std::size_t max_rank = 32;
 
-/// One number for each dimension of a tensor: a shape, an index, strides. Without a heap for the ranks that models have.
+/// One number for each dimension of a tensor: a shape, an index, strides. Without a heap for the ranks that models
+/// have.
 class Extents {
  public:
   Extents() noexcept {}  // NOLINT(modernize-use-equals-default): leaves the unused numbers uninitialised

@@ -45,6 +45,11 @@ PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* 
 PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides,
                   KeySets sets = KeySets::both);
 
+/// Copies a region that lies at `source` with its own strides to `target`, where its elements have `target_strides`,
+/// and sums it on the way, as sum_of does: what is in a register to be stored is what is summed.
+PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::byte* source, std::byte* target,
+                        const Extents& target_strides, const Extents& tensor_strides, KeySets sets);
+
 /// 128 bits that stand for a tensor, or for a file, for ever: no part of them depends on a layout or a version.
 struct Fingerprint {
   std::uint64_t low = 0;

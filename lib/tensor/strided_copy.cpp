@@ -33,8 +33,8 @@ void copy_tiled(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, c
   constexpr std::uint64_t tile = 64;
   for (std::uint64_t i = 0; i < outer.count; i += tile)
     for (std::uint64_t j = 0; j < inner.count; j += tile)
-      copy_plane<Run>({std::min(tile, outer.count - i), outer.source_stride, outer.target_stride},
-                      {std::min(tile, inner.count - j), inner.source_stride, inner.target_stride}, run_bytes,
+      copy_plane<Run>({std::min(tile, outer.count - i), outer.source_stride, outer.target_stride, 0},
+                      {std::min(tile, inner.count - j), inner.source_stride, inner.target_stride, 0}, run_bytes,
                       source + i * outer.source_stride + j * inner.source_stride,
                       target + i * outer.target_stride + j * inner.target_stride);
 }
@@ -70,6 +70,32 @@ void copy_plane(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, c
   }
 }
 
+/// The same copy with fewer loops: what is contiguous on all sides is made one.
+StridedCopy merged(StridedCopy copy) {
+  const auto begin = copy.loops.begin();
+  const auto continues = [](const Loop& loop, std::uint64_t source, std::uint64_t target, std::uint64_t tensor) {
+    return loop.source_stride == source && loop.target_stride == target && loop.tensor_stride == tensor;
+  };
+  // From the inside out: a loop that only continues what is within it, on all sides, is merged into it.
+  std::size_t kept = copy.depth;
+  for (std::size_t i = copy.depth; i-- > 0;) {
+    const Loop loop = copy.loops[i];
+    Loop* within = kept < copy.depth ? &copy.loops[kept] : nullptr;
+    if (within == nullptr && continues(loop, copy.run, copy.run, copy.run)) {
+      copy.run *= loop.count;
+    } else if (within != nullptr &&
+               continues(loop, within->source_stride * within->count, within->target_stride * within->count,
+                         within->tensor_stride * within->count)) {
+      within->count *= loop.count;
+    } else {
+      copy.loops[--kept] = loop;
+    }
+  }
+  std::copy(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(copy.depth), begin);
+  copy.depth -= kept;
+  return copy;
+}
+
 }  // namespace
 
 std::uint64_t StridedCopy::bytes() const noexcept {
@@ -86,11 +112,17 @@ std::uint64_t StridedCopy::source_span() const noexcept {
 
 StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
                          std::uint64_t element_size) {
+  return strided_copy(shape, source_strides, target_strides, target_strides, element_size);
+}
+
+StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
+                         const Extents& tensor_strides, std::uint64_t element_size) {
   StridedCopy copy;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) return StridedCopy{};
     if (shape[i] > 1)
-      copy.loops[copy.depth++] = {shape[i], source_strides[i] * element_size, target_strides[i] * element_size};
+      copy.loops[copy.depth++] = {shape[i], source_strides[i] * element_size, target_strides[i] * element_size,
+                                  tensor_strides[i] * element_size};
   }
   const auto begin = copy.loops.begin();
   std::stable_sort(begin, begin + static_cast<std::ptrdiff_t>(copy.depth),
@@ -99,34 +131,14 @@ StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, co
   return merged(copy);
 }
 
-StridedCopy merged(StridedCopy copy) {
-  const auto begin = copy.loops.begin();
-  // From the inside out: a loop that only continues what is within it, on both sides, is merged into it.
-  std::size_t kept = copy.depth;
-  for (std::size_t i = copy.depth; i-- > 0;) {
-    const Loop loop = copy.loops[i];
-    if (kept == copy.depth && loop.source_stride == copy.run && loop.target_stride == copy.run) {
-      copy.run *= loop.count;
-    } else if (kept < copy.depth && loop.source_stride == copy.loops[kept].source_stride * copy.loops[kept].count &&
-               loop.target_stride == copy.loops[kept].target_stride * copy.loops[kept].count) {
-      copy.loops[kept].count *= loop.count;
-    } else {
-      copy.loops[--kept] = loop;
-    }
-  }
-  std::copy(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(copy.depth), begin);
-  copy.depth -= kept;
-  return copy;
-}
-
 void run(const StridedCopy& copy, const std::byte* source, std::byte* target) noexcept {
   if (copy.run == 0) return;
-  static constexpr Loop once{1, 0, 0};
+  static constexpr Loop once{1, 0, 0, 0};
   const std::size_t planes = copy.depth > 2 ? copy.depth - 2 : 0;  // loops outside the two innermost
   const Loop& inner = copy.depth > 0 ? copy.loops[copy.depth - 1] : once;
   const Loop& outer = copy.depth > 1 ? copy.loops[copy.depth - 2] : once;
-  for_each_step({copy.loops.data(), planes}, [&](std::uint64_t from, std::uint64_t to) {
-    copy_plane(outer, inner, copy.run, source + from, target + to);
+  for_each_step({copy.loops.data(), planes}, [&](const CopyStep& step) {
+    copy_plane(outer, inner, copy.run, source + step.source, target + step.target);
   });
 }
 

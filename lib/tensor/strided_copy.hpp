@@ -17,6 +17,7 @@ struct StridedCopy {
     std::uint64_t count;
     std::uint64_t source_stride;
     std::uint64_t target_stride;
+    std::uint64_t tensor_stride;  ///< in the whole tensor, if the copy was made with its strides; else the target's
   };
 
   std::uint64_t run = 0;  ///< bytes of one run; 0: nothing to copy
@@ -33,29 +34,38 @@ struct StridedCopy {
 StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
                          std::uint64_t element_size);
 
-/// The same copy with fewer loops: what is contiguous on both sides is made one.
-StridedCopy merged(StridedCopy copy);
+/// The same with runs that are contiguous in the whole tensor as well, whose strides are given.
+StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
+                         const Extents& tensor_strides, std::uint64_t element_size);
 
 /// Performs the copy. `source` and `target` point at the box's first element; the arrays must not overlap.
 void run(const StridedCopy& copy, const std::byte* source, std::byte* target) noexcept;
 
-/// Calls visit(source, target) for every step of the loops, with the offsets from the first one on either side.
+/// Offsets from the first step of a copy, in bytes.
+struct CopyStep {
+  std::uint64_t source = 0;
+  std::uint64_t target = 0;
+  std::uint64_t tensor = 0;
+};
+
+/// Calls visit(CopyStep) for every step of the loops.
 template <class Visit>
 void for_each_step(std::span<const StridedCopy::Loop> loops, Visit&& visit) {
   std::array<std::uint64_t, max_rank> index;
   std::fill_n(index.begin(), loops.size(), 0U);
-  std::uint64_t source = 0;
-  std::uint64_t target = 0;
+  CopyStep step;
   for (;;) {
-    visit(source, target);
+    visit(step);
     std::size_t i = loops.size();
     while (i-- > 0) {
       const auto& loop = loops[i];
-      source += loop.source_stride;
-      target += loop.target_stride;
+      step.source += loop.source_stride;
+      step.target += loop.target_stride;
+      step.tensor += loop.tensor_stride;
       if (++index[i] < loop.count) break;
-      source -= loop.count * loop.source_stride;
-      target -= loop.count * loop.target_stride;
+      step.source -= loop.count * loop.source_stride;
+      step.target -= loop.count * loop.target_stride;
+      step.tensor -= loop.count * loop.tensor_stride;
       index[i] = 0;
     }
     if (i == static_cast<std::size_t>(-1)) return;

@@ -154,8 +154,8 @@ class Place:
         self.whole = self.directory / "whole.h5"
         subprocess.run([self.bin / "ckpt-merge", "-q", "--layout", self.layout, self.job, "-o", self.whole], check=True)
 
-    def merge(self, output="merged.h5", **how):
-        return Job(self, "ckpt-merge", ["--layout", self.layout, self.job], output, **how)
+    def merge(self, output="merged.h5", *more, **how):
+        return Job(self, "ckpt-merge", ["--layout", self.layout, *more, self.job], output, **how)
 
     def split(self, **how):
         return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)

@@ -151,7 +151,8 @@ def storage_lies(place, number):
 
 
 def memory_lies(job, number):
-    """One bit changes between reading and writing, in one of the copies of 512 bytes that a row of a piece is."""
+    """One bit changes between reading and writing, in one of the copies of 512 bytes that a row of a piece is when it is
+    put into its chunk."""
     def case():
         job.clear()
         fault = {"at": f"memcpy {number} 512"}
@@ -184,7 +185,8 @@ def main():
         cases["two ranks"] = goes_on(place.split(), "nothing", two, dice)
         cases["a source that has changed"] = refuses(place.merge(), touch_source, "before rank_1.h5 changed", dice)
         cases["other parameters"] = refuses(place.merge(), lambda job: ["--drop", "moments.*"], "other parameters", dice)
-        for job, number in ((place.merge(), 40), (place.reshard(), 400)):
+        for job, number in ((place.merge("merged.h5", "--exchange", "mpi", ranks=2), 40),
+                            (place.reshard("--exchange", "mpi", ranks=2), 400)):
             cases[f"{job.name}, memory that lies"] = memory_lies(job, number)
         for number in (2, 3):
             cases[f"a storage that lies at piece {number}"] = storage_lies(place, number)

@@ -1,0 +1,51 @@
+#include "store/mapped_windows.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "catch.hpp"
+#include "store/posix_file.hpp"
+#include "unit/engine/temporary_directory.hpp"
+
+using namespace ckpt;
+
+namespace {
+
+constexpr std::uint64_t mebibyte = 1ULL << 20;
+
+/// Bytes of mapped files that this process has in memory.
+std::uint64_t mapped_in_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("RssFile:")) return std::stoull(line.substr(8)) << 10;
+  return 0;
+}
+
+/// A file of 64 MiB, and 4 KiB touched of each of its `step`s, all over it, twice.
+std::uint64_t peak_after_touching(std::uint64_t budget, std::uint64_t step) {
+  const fixture::TemporaryDirectory directory;
+  const PosixFile file = PosixFile::create(directory / "data");
+  const std::vector<std::byte> piece(mebibyte, std::byte{1});
+  for (std::uint64_t i = 0; i < 64; ++i) file.write(i * mebibyte, piece);
+  const auto status = file.status();
+  const FileExtent extent{file.fd(), &file.path(), status.device, status.inode, status.bytes, 0};
+  MappedWindows windows(budget);
+  const std::uint64_t before = mapped_in_memory();
+  std::uint64_t peak = before;
+  for (int turn = 0; turn < 2; ++turn)
+    for (std::uint64_t at = 0; at + 4096 <= status.bytes; at += step) {
+      windows.with(extent, at, 4096, [](const std::byte* address) { REQUIRE(*address == std::byte{1}); });
+      peak = std::max(peak, mapped_in_memory());
+    }
+  return peak - before;
+}
+
+}  // namespace
+
+TEST_CASE("mapped windows keep within their budget, whatever is touched of them") {
+  for (const std::uint64_t step : {4096ULL, 100'000ULL, 1ULL << 20, 5ULL << 20}) {
+    CAPTURE(step);
+    CHECK(peak_after_touching(16 * mebibyte, step) <= 17 * mebibyte);
+  }
+}

@@ -1,0 +1,134 @@
+#include "tensor/sum_rows.hpp"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace ckpt;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t below(std::uint64_t n) { return engine_() % n; }
+  Bytes bytes(std::size_t size) {
+    Bytes bytes(size);
+    for (auto& byte : bytes) byte = static_cast<std::byte>(engine_());
+    return bytes;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Rows at random distances, the first at a random byte of memory and of its tensor.
+struct Case {
+  explicit Case(Random& random) {
+    const std::uint64_t lengths[] = {1, 3, 4, 7, 16, 33, 64, 65, 130, 1000, 5000, 9001};
+    rows.bytes = lengths[random.below(std::size(lengths))] + random.below(3);
+    rows.loop = {1 + random.below(6), rows.bytes + random.below(70), rows.bytes + random.below(70),
+                 rows.bytes + random.below(9000)};
+    source_at = random.below(9);
+    target_at = random.below(9);
+    offset = random.below(3) == 0 ? 4096 * random.below(4) + 4090 + random.below(10) : random.below(1ULL << 40);
+    source = random.bytes(source_at + rows.loop.count * rows.loop.source_stride);
+  }
+
+  Rows rows;
+  std::uint64_t source_at = 0;
+  std::uint64_t target_at = 0;
+  std::uint64_t offset = 0;
+  Bytes source;
+};
+
+/// Byte by byte, through the one-piece sum that the model's vectors are checked with.
+PartialSum expected_sum(const Case& of) {
+  PartialSum sum;
+  for (std::uint64_t row = 0; row < of.rows.loop.count; ++row)
+    for (std::uint64_t i = 0; i < of.rows.bytes; ++i)
+      sum += sum_of(std::span(of.source).subspan(of.source_at + row * of.rows.loop.source_stride + i, 1),
+                    of.offset + row * of.rows.loop.tensor_stride + i);
+  return sum;
+}
+
+Bytes expected_copy(const Case& of, Bytes target) {
+  for (std::uint64_t row = 0; row < of.rows.loop.count; ++row)
+    std::copy_n(of.source.data() + of.source_at + row * of.rows.loop.source_stride, of.rows.bytes,
+                target.data() + of.target_at + row * of.rows.loop.target_stride);
+  return target;
+}
+
+}  // namespace
+
+TEST_CASE("every way to sum rows that this processor has gives the same, and copies nothing but the rows") {
+  Random random(11);
+  for (int i = 0; i < 400; ++i) {
+    const Case of(random);
+    const PartialSum sum = expected_sum(of);
+    const Bytes before = random.bytes(of.target_at + of.rows.loop.count * of.rows.loop.target_stride);
+    const Bytes copied = expected_copy(of, before);
+    CAPTURE(of.rows.bytes, of.rows.loop.count, of.source_at, of.target_at, of.offset);
+    for (const RowSummer summer : row_summers())
+      for (const KeySets sets : {KeySets::both, KeySets::low}) {
+        const PartialSum wanted{sum.low, sets == KeySets::both ? sum.high : 0, sum.bytes};
+        PartialSum found;
+        summer(sets, of.rows, of.source.data() + of.source_at, nullptr, of.offset, found);
+        CHECK(found == wanted);
+        Bytes target = before;
+        PartialSum fused;
+        summer(sets, of.rows, of.source.data() + of.source_at, target.data() + of.target_at, of.offset, fused);
+        CHECK(fused == wanted);
+        CHECK((target == copied));
+      }
+  }
+}
+
+TEST_CASE("copying and summing at once is copying and summing") {
+  Random random(12);
+  for (int i = 0; i < 300; ++i) {
+    Extents shape;
+    for (std::uint64_t rank = random.below(5); rank > 0; --rank) shape.push_back(1 + random.below(rank > 2 ? 5 : 40));
+    const std::uint64_t element = std::vector<std::uint64_t>{1, 2, 4, 8, 12, 64}[random.below(6)];
+    Extents tensor;  // the box lies somewhere in it
+    Box box = whole(shape);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::uint64_t lo = random.below(4);
+      box.set(d, {lo, lo + shape[d]});
+      tensor.push_back(lo + shape[d] + random.below(3));
+    }
+    const auto permuted = [&] {
+      std::vector<std::size_t> order(shape.size());
+      for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+      for (std::size_t d = order.size(); d > 1; --d)
+        if (random.below(3) == 0) std::swap(order[d - 1], order[random.below(d)]);
+      Extents strides(shape.size());
+      std::uint64_t next = 1;
+      for (std::size_t d = order.size(); d-- > 0;) {
+        strides[order[d]] = next;
+        next *= shape[order[d]];
+      }
+      return strides;
+    };
+    const Region region{box, 0, permuted()};
+    const Extents target_strides = permuted();
+    const Extents tensor_strides = row_major_strides(tensor);
+    const Bytes source = random.bytes(volume(shape) * element);
+    Bytes expected(source.size());
+    run(strided_copy(shape, region.strides, target_strides, element), source.data(), expected.data());
+    Bytes target(source.size());
+    CAPTURE(to_string(shape), to_string(region.strides), to_string(target_strides), element);
+    CHECK(copy_and_sum(region, element, source.data(), target.data(), target_strides, tensor_strides, KeySets::both) ==
+          sum_of(region, element, source.data(), tensor_strides));
+    CHECK((target == expected));
+  }
+}
+
+TEST_CASE("there is nothing to copy in an empty region") {
+  const Region empty{Box{{0, 3}, {4, 3}}, 0, {1, 1}};
+  CHECK(copy_and_sum(empty, 4, nullptr, nullptr, {1, 1}, {7, 1}, KeySets::both) == PartialSum{});
+}
