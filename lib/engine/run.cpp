@@ -164,7 +164,7 @@ class Run {
     counters_.phase = Phase::metadata;
     const bool is_resumed = begin(output, source, planner);
     agree(processes_, [&] {
-      files.create(is_resumed);
+      files.create(is_resumed, static_cast<unsigned>(report_.threads));
       if (is_verified()) files.add_the_rest(sums);
     });
     time("metadata");

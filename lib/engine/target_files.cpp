@@ -1,10 +1,13 @@
 #include "engine/target_files.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <set>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "base/workers.hpp"
 #include "store/outside_data.hpp"
 
 namespace ckpt {
@@ -113,13 +116,13 @@ TargetFiles::ArraySource TargetFiles::array_source(ParameterId parameter, const 
   return source;
 }
 
-FileSpec::Array TargetFiles::array_spec(ArrayId array, Position card) const {
+FileSpec::Array TargetFiles::array_spec(ArrayId array, const Extents& shape) const {
   const Placement& target = planner_.target();
   const ArrayPlace& place = target.arrays()[array];
   FileSpec::Array spec;
   spec.name = place.name;
   spec.dtype = place.dtype;
-  spec.shape = target.stored_shape(array, card);
+  spec.shape = shape;
   spec.verbatim = place.verbatim;
   if (const auto bucket = target.spreads()[place.members.front()].bucket)
     spec.global_shape = Extents{spec.shape[0] * target.mesh().shape[target.layout().buckets[*bucket].axis]};
@@ -133,10 +136,32 @@ FileSpec::Array TargetFiles::array_spec(ArrayId array, Position card) const {
   return spec;
 }
 
-FileSpec TargetFiles::spec(Position card) const {
+/// What is to be written into the files of cards, one after the other. Cards that hold the same shapes, as neighbours
+/// mostly do, have the same.
+class TargetFiles::Specs {
+ public:
+  explicit Specs(const TargetFiles& files) : files_(files) {}
+
+  const FileSpec& of(Position card) {
+    const Placement& target = files_.planner_.target();
+    std::vector<std::optional<Extents>> shapes(target.arrays().size());
+    for (ArrayId array = 0; array < shapes.size(); ++array)
+      if (target.holds(card, array)) shapes[array] = target.stored_shape(array, card);
+    if (!spec_ || shapes != shapes_) spec_ = files_.spec(shapes);
+    shapes_ = std::move(shapes);
+    return *spec_;
+  }
+
+ private:
+  const TargetFiles& files_;
+  std::vector<std::optional<Extents>> shapes_;  // by array, of the last card
+  std::optional<FileSpec> spec_;
+};
+
+FileSpec TargetFiles::spec(const std::vector<std::optional<Extents>>& shapes) const {
   FileSpec spec;
-  for (ArrayId array = 0; array < planner_.target().arrays().size(); ++array)
-    if (planner_.target().holds(card, array)) spec.arrays.push_back(array_spec(array, card));
+  for (ArrayId array = 0; array < shapes.size(); ++array)
+    if (shapes[array]) spec.arrays.push_back(array_spec(array, *shapes[array]));
   spec.attributes = root_attributes_;
   spec.groups = groups_;
   spec.layout = layout_text_;
@@ -144,24 +169,36 @@ FileSpec TargetFiles::spec(Position card) const {
   return spec;
 }
 
-void TargetFiles::create(bool is_resumed) {
+void TargetFiles::create(bool is_resumed, unsigned threads) {
   find_attributes();
+  std::atomic<std::size_t> next{0};
+  Workers workers(threads);
+  TaskGroup tasks(workers);
+  for (unsigned i = 0; i < threads; ++i)
+    tasks.run([&] {
+      Specs specs(*this);
+      for (std::size_t at = next++; at < cards_.size(); at = next++)
+        create(cards_[at], specs.of(cards_[at]), is_resumed);
+    });
+  tasks.wait();
+}
+
+void TargetFiles::create(Position card, const FileSpec& spec, bool is_resumed) {
+  check_interrupt();
+  if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
+  bool is_kept = false;
+  FileRoom room = is_resumed ? store_.create_again(path(card), spec, is_kept) : store_.create(path(card), spec);
+  // By array, so that `write` finds its place at once.
   const Placement& target = planner_.target();
-  for (const Position card : cards_) {
-    check_interrupt();
-    if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
-    bool is_kept = false;
-    FileRoom room =
-        is_resumed ? store_.create_again(path(card), spec(card), is_kept) : store_.create(path(card), spec(card));
-    if (is_kept) kept_.insert(card);
-    // By array, so that `write` finds its place at once.
-    std::vector<std::uint64_t> offsets(target.arrays().size(), 0);
-    std::size_t next = 0;
-    for (ArrayId array = 0; array < offsets.size(); ++array)
-      if (target.holds(card, array)) offsets[array] = room.offsets.at(next++);
-    room.offsets = std::move(offsets);
-    rooms_[card] = std::make_shared<const FileRoom>(std::move(room));
-  }
+  std::vector<std::uint64_t> offsets(target.arrays().size(), 0);
+  std::size_t next = 0;
+  for (ArrayId array = 0; array < offsets.size(); ++array)
+    if (target.holds(card, array)) offsets[array] = room.offsets.at(next++);
+  room.offsets = std::move(offsets);
+  auto made = std::make_shared<const FileRoom>(std::move(room));
+  const std::lock_guard lock(making_);
+  if (is_kept) kept_.insert(card);
+  rooms_[card] = std::move(made);
 }
 
 std::filesystem::path TargetFiles::path(Position card) const {

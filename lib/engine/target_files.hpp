@@ -2,6 +2,8 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -31,8 +33,9 @@ class TargetFiles {
   TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
               std::vector<Position> cards, bool is_single_file, bool with_fingerprints);
 
-  /// Makes the files and the room for their data. Where an earlier run is resumed, data that is there may be kept.
-  void create(bool is_resumed);
+  /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
+  /// there may be kept.
+  void create(bool is_resumed, unsigned threads);
   /// Whether this process's file of a card had data that was kept.
   bool is_kept(Position card) const { return kept_.contains(card); }
   /// Writes `bytes` from where the chunk begins; they may go on behind it.
@@ -54,6 +57,8 @@ class TargetFiles {
   void set_manifest(const std::string& text);
 
  private:
+  class Specs;
+
   /// Where a target array's attributes (and verbatim value) come from.
   struct ArraySource {
     std::vector<Attribute> attributes;
@@ -62,10 +67,11 @@ class TargetFiles {
 
   void find_attributes();
   ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const std::vector<Position>& by_card) const;
-  FileSpec spec(Position card) const;
+  FileSpec spec(const std::vector<std::optional<Extents>>& shapes) const;
+  void create(Position card, const FileSpec& spec, bool is_resumed);
   std::filesystem::path path(Position card) const;
   void add_values(ContentSums& sums) const;
-  FileSpec::Array array_spec(ArrayId array, Position card) const;
+  FileSpec::Array array_spec(ArrayId array, const Extents& shape) const;
 
   const Checkpoint& source_;
   const Planner& planner_;
@@ -78,6 +84,7 @@ class TargetFiles {
   std::vector<ArraySource> array_sources_;  // by target array
   std::string layout_text_;
   std::string manifest_text_;
+  std::mutex making_;  // for what follows, while files are made
   std::map<Position, std::shared_ptr<const FileRoom>> rooms_;
   std::set<Position> kept_;
   FileCache<PosixFile> files_;
