@@ -140,10 +140,10 @@ def storage_lies(place, number):
         job = place.split()
         job.clear()
         fault = {"at": f"pwrite {number} flip", "for": "rank_1"}
-        done = job.run(["--verify", "reread"], fault)
+        done = job.run(["--threads", "1", "--verify", "reread"], fault)
         check(done.status == 1 and "rank_1.h5" in done.errors and "does not give back" in done.errors, f"{done}")
         check(not job.output.exists(), f"published: {done}")
-        done = job.run(["--force"], fault)
+        done = job.run(["--threads", "1", "--force"], fault)
         check(done.status == 0, f"{done}")
         verify = subprocess.run([place.bin / "ckpt-verify", job.output], capture_output=True, text=True, check=False)
         check(verify.returncode == 1 and "rank_1.h5" in verify.stdout, f"ckpt-verify: {verify}")
