@@ -40,7 +40,7 @@ ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) 
     sums.parameters.emplace_back(parameter, sum);
   });
   sums.all.high = 0;
-  if (sums.file.bytes < bytes.size()) sums.file += padding(chunk, bytes);
+  if (sums.file.bytes < bytes.size()) add_padding(chunk, bytes, sums);
   return sums;
 }
 
@@ -53,22 +53,28 @@ void ContentSums::add(const ChunkSums& chunk) {
   }
 }
 
-/// The sum of those elements of a stored array that are padding, by their place in it: all without the others.
-PartialSum ContentSums::padding(const Chunk& chunk, std::span<const std::byte> bytes) const {
+/// The sum of those elements of a stored array that are padding, by their place in it: all without the others. Those
+/// that repeat no others must be zeros.
+void ContentSums::add_padding(const Chunk& chunk, std::span<const std::byte> bytes, ChunkSums& sums) const {
   const ArrayPlace& place = placement_.arrays()[chunk.array];
   const std::uint64_t element = place.dtype.size;
   PartialSum rest = sum_of(bytes, chunk.elements.lo * element);
+  PartialSum repeated;
   placement_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId, const Region& region) {
-    if (region.fill) return;
-    rest = rest - sum_of(region.box.shape(), element, first_of(region, chunk, element, bytes.data()), region.strides,
-                         region.offset, region.strides);
+    const PartialSum sum = sum_of(region.box.shape(), element, first_of(region, chunk, element, bytes.data()),
+                                  region.strides, region.offset, region.strides);
+    if (region.fill)
+      repeated += sum;
+    else
+      rest = rest - sum;
   });
-  return NameKey(place.name + " (padding)") * rest;
+  sums.file += NameKey(place.name + " (padding)") * rest;
+  sums.has_clean_padding = rest.low == repeated.low && rest.high == repeated.high;
 }
 
 void ContentSums::add_verbatim(ParameterId parameter, Position card, const std::string& value) {
   const PartialSum sum = sum_of(std::as_bytes(std::span(value)), 0);
-  add(ChunkSums{card, {}, keys_[parameter] * sum, {{parameter, sum}}});
+  add(ChunkSums{card, {}, keys_[parameter] * sum, {{parameter, sum}}, true});
 }
 
 void ContentSums::add_metadata(Position card, const PartialSum& sum) {

@@ -21,6 +21,7 @@ struct ChunkSums {
   PartialSum all;  ///< Σ key(parameter) · sum (KeySets::low) over all its regions, to compare with what was read for it
   PartialSum file;                                             ///< what it adds to its file
   std::vector<std::pair<ParameterId, PartialSum>> parameters;  ///< what it adds to its parameters
+  bool has_clean_padding = true;                               ///< zeros, or what the layout says is repeated there
 };
 
 /// What the files of a checkpoint hold, summed chunk by chunk: for each parameter (every element once, however many
@@ -58,7 +59,7 @@ class ContentSums {
   std::vector<Fingerprint> of_parameters(Communicator& processes) const;
 
  private:
-  PartialSum padding(const Chunk& chunk, std::span<const std::byte> bytes) const;
+  void add_padding(const Chunk& chunk, std::span<const std::byte> bytes, ChunkSums& sums) const;
 
   const Placement& placement_;
   bool every_copy_;

@@ -40,7 +40,7 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
     const auto data = buffer.first(chunk.bytes);
     files.read(chunk, data);
     const ChunkSums found = sums.of(chunk, data);
-    if (!(found.all == record.read)) return;
+    if (!(found.all == record.read) || !found.has_clean_padding) return;
     const std::lock_guard lock(mutex);
     if (!finished.add(chunk.card, chunk.array, chunk.elements)) return;
     sums.add(found);

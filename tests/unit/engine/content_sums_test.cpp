@@ -64,6 +64,7 @@ TEST_CASE(
   job.for_each_chunk(sums, [&](const Chunk& chunk, const Bytes& bytes, const PartialSum& read) {
     const ChunkSums found = sums.of(chunk, bytes);
     CHECK(found.all == read);
+    CHECK(found.has_clean_padding);
     sums.add(found);
   });
   const auto fingerprints = sums.of_parameters(*job.alone);
@@ -82,10 +83,12 @@ TEST_CASE("a chunk that is put together wrongly is found: shifted, a piece dropp
     std::rotate(shifted.begin(), shifted.begin() + 4, shifted.end());
     CHECK_FALSE(sums.of(chunk, shifted).all == read);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      if (bytes[i] == std::byte{0}) continue;  // padding, which is not read
       Bytes changed = bytes;
       changed[i] ^= std::byte{1};
-      CHECK_FALSE(sums.of(chunk, changed).all == read);
+      const ChunkSums found = sums.of(chunk, changed);
+      const bool is_padding = bytes[i] == std::byte{0};  // which is not read
+      CHECK((found.all == read) == is_padding);
+      CHECK(found.has_clean_padding == !is_padding);
     }
     CHECK_FALSE(sums.of(chunk, Bytes(bytes.size())).all == read);
     CHECK_FALSE(sums.of(chunk, bytes).all == PartialSum{});
