@@ -136,26 +136,30 @@ FileSpec::Array TargetFiles::array_spec(ArrayId array, const Extents& shape) con
   return spec;
 }
 
-/// What is to be written into the files of cards, one after the other. Cards that hold the same shapes, as neighbours
-/// mostly do, have the same.
+/// What is to be written into cards' files. Cards that hold the same shapes, as neighbours mostly do, share it. Threads
+/// may share one of these.
 class TargetFiles::Specs {
  public:
   explicit Specs(const TargetFiles& files) : files_(files) {}
 
-  const FileSpec& of(Position card) {
+  std::shared_ptr<const FileSpec> of(Position card) {
     const Placement& target = files_.planner_.target();
     std::vector<std::optional<Extents>> shapes(target.arrays().size());
     for (ArrayId array = 0; array < shapes.size(); ++array)
       if (target.holds(card, array)) shapes[array] = target.stored_shape(array, card);
-    if (!spec_ || shapes != shapes_) spec_ = files_.spec(shapes);
-    shapes_ = std::move(shapes);
-    return *spec_;
+    const std::lock_guard lock(mutex_);
+    if (!spec_ || shapes != shapes_) {
+      spec_ = std::make_shared<const FileSpec>(files_.spec(shapes));
+      shapes_ = std::move(shapes);
+    }
+    return spec_;
   }
 
  private:
   const TargetFiles& files_;
+  std::mutex mutex_;
   std::vector<std::optional<Extents>> shapes_;  // by array, of the last card
-  std::optional<FileSpec> spec_;
+  std::shared_ptr<const FileSpec> spec_;
 };
 
 FileSpec TargetFiles::spec(const std::vector<std::optional<Extents>>& shapes) const {
@@ -171,19 +175,24 @@ FileSpec TargetFiles::spec(const std::vector<std::optional<Extents>>& shapes) co
 
 void TargetFiles::create(bool is_resumed, unsigned threads) {
   find_attributes();
+  Specs specs(*this);
   std::atomic<std::size_t> next{0};
-  Workers workers(threads);
+  Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, cards_.size())));
   TaskGroup tasks(workers);
-  for (unsigned i = 0; i < threads; ++i)
+  for (unsigned i = 0; i < workers.count(); ++i)
     tasks.run([&] {
-      Specs specs(*this);
-      for (std::size_t at = next++; at < cards_.size(); at = next++)
-        create(cards_[at], specs.of(cards_[at]), is_resumed);
+      try {
+        for (std::size_t at = next++; at < cards_.size(); at = next++)
+          create_file(cards_[at], *specs.of(cards_[at]), is_resumed);
+      } catch (...) {
+        next = cards_.size();  // the others end, too
+        throw;
+      }
     });
   tasks.wait();
 }
 
-void TargetFiles::create(Position card, const FileSpec& spec, bool is_resumed) {
+void TargetFiles::create_file(Position card, const FileSpec& spec, bool is_resumed) {
   check_interrupt();
   if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
   bool is_kept = false;

@@ -68,7 +68,7 @@ class TargetFiles {
   void find_attributes();
   ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const std::vector<Position>& by_card) const;
   FileSpec spec(const std::vector<std::optional<Extents>>& shapes) const;
-  void create(Position card, const FileSpec& spec, bool is_resumed);
+  void create_file(Position card, const FileSpec& spec, bool is_resumed);
   std::filesystem::path path(Position card) const;
   void add_values(ContentSums& sums) const;
   FileSpec::Array array_spec(ArrayId array, const Extents& shape) const;
@@ -84,7 +84,7 @@ class TargetFiles {
   std::vector<ArraySource> array_sources_;  // by target array
   std::string layout_text_;
   std::string manifest_text_;
-  std::mutex making_;  // for what follows, while files are made
+  std::mutex making_;  // for rooms_ and kept_, while files are made
   std::map<Position, std::shared_ptr<const FileRoom>> rooms_;
   std::set<Position> kept_;
   FileCache<PosixFile> files_;

@@ -11,8 +11,8 @@ namespace ckpt {
 
 namespace {
 
-// Together they stay in a core's own cache (2 MiB on today's servers), where each byte is copied and summed twice; and
-// they are long enough for a call each to cost nothing.
+// Together about what a core's own cache holds (1 to 2 MiB on today's servers), where each byte is copied and summed
+// twice; and long enough for a call each to cost little.
 constexpr std::uint64_t best_chunk = 1ULL << 20;
 constexpr std::uint64_t best_scratch = 256ULL << 10;
 

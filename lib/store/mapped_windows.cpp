@@ -106,8 +106,10 @@ MappedWindows::Windows::iterator MappedWindows::find_or_map(const FileExtent& fi
   void* address = mmap(nullptr, window->bytes, PROT_READ, MAP_SHARED, file.fd, static_cast<off_t>(window->start));
   if (address == MAP_FAILED) throw system_error(*file.path, "cannot be mapped", errno);
   window->address = static_cast<std::byte*>(address);
-  order_.push_front({key, std::move(window)});
-  where_[key] = order_.begin();
+  Windows made;
+  made.push_front({key, std::move(window)});
+  where_[key] = made.begin();
+  order_.splice(order_.begin(), made);
   return order_.begin();
 }
 

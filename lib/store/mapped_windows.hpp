@@ -13,8 +13,8 @@
 namespace ckpt {
 
 /// Parts of source files mapped into memory, the least recently used let go, so that the pages in memory stay within a
-/// budget: what counts is what has been touched of a window, not its length. For short runs of bytes: a read costs a
-/// call for each, a mapped page nothing more once it is there. Threads may share one.
+/// budget, but for those that a copy is in: what counts is what has been touched of a window, not its length. For short
+/// runs of bytes: a read costs a call for each, a mapped page nothing more once it is there. Threads may share one.
 class MappedWindows {
  public:
   explicit MappedWindows(std::uint64_t budget_bytes);

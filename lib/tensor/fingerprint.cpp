@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "tensor/mix.hpp"
 #include "tensor/sum_rows.hpp"
 
 namespace ckpt {
@@ -17,7 +18,7 @@ constexpr std::array<std::uint64_t, 2> text_seeds{0xa4093822299f31d0, 0x62e7160f
 constexpr std::uint64_t least_fused_run = 32;
 
 /// Sums what a copy reads, by where it lies in its tensor: its first byte at `offset`. `target` absent: copies nothing.
-PartialSum sum_rows(const StridedCopy& copy, const std::byte* source, std::byte* target, std::uint64_t offset,
+PartialSum sum_copy(const StridedCopy& copy, const std::byte* source, std::byte* target, std::uint64_t offset,
                     KeySets sets) {
   static const RowSummer summer = row_summers().front();
   if (copy.run == 0) return {};
@@ -49,12 +50,12 @@ std::uint64_t hash_of(const std::string& text) {
 PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
   StridedCopy whole;
   whole.run = bytes.size();
-  return sum_rows(whole, bytes.data(), nullptr, offset, KeySets::both);
+  return sum_copy(whole, bytes.data(), nullptr, offset, KeySets::both);
 }
 
 PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
                   std::uint64_t first, const Extents& tensor_strides, KeySets sets) {
-  return sum_rows(strided_copy(shape, strides, tensor_strides, element), data, nullptr, first * element, sets);
+  return sum_copy(strided_copy(shape, strides, tensor_strides, element), data, nullptr, first * element, sets);
 }
 
 PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides,
@@ -68,17 +69,17 @@ PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::
   const Extents shape = region.box.shape();
   const StridedCopy fused = strided_copy(shape, region.strides, target_strides, tensor_strides, element);
   if (fused.run >= least_fused_run)
-    return sum_rows(fused, source, target, first_of(region, tensor_strides) * element, sets);
+    return sum_copy(fused, source, target, first_of(region, tensor_strides) * element, sets);
   run(strided_copy(shape, region.strides, target_strides, element), source, target);
   return sum_of(region, element, source, tensor_strides, sets);
 }
 
 NameKey::NameKey(const std::string& text) noexcept
-    : low_(mixed(text_seeds[0] + hash_of(text)) | 1U), high_(mixed(text_seeds[1] + hash_of(text)) | 1U) {}
+    : low_(mix(text_seeds[0] + hash_of(text)) | 1U), high_(mix(text_seeds[1] + hash_of(text)) | 1U) {}
 
 Fingerprint fingerprint(const PartialSum& sum, const std::string& description) noexcept {
   const std::uint64_t text = hash_of(description);
-  return {mixed(sum.low + mixed(text_seeds[0] ^ text)), mixed(sum.high + mixed(text_seeds[1] ^ text))};
+  return {mix(sum.low + mix(text_seeds[0] ^ text)), mix(sum.high + mix(text_seeds[1] ^ text))};
 }
 
 std::string describe_tensor(const std::string& name, const std::string& dtype, const Extents& shape) {

@@ -46,7 +46,7 @@ PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* 
                   KeySets sets = KeySets::both);
 
 /// Copies a region that lies at `source` with its own strides to `target`, where its elements have `target_strides`,
-/// and sums it on the way, as sum_of does: what is in a register to be stored is what is summed.
+/// and sums it, as sum_of does: in one pass over runs that are long enough, where the processor has AVX-512.
 PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::byte* source, std::byte* target,
                         const Extents& target_strides, const Extents& tensor_strides, KeySets sets);
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "tensor/mix.hpp"
+
 #if defined(__x86_64__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"  // false alarms of g++ 12 in its own header
@@ -33,7 +35,7 @@ using WordKeys = std::array<std::uint32_t, block_words + vector_bytes / 4>;
 
 constexpr WordKeys word_keys(std::uint64_t seed) {
   WordKeys keys{};
-  for (std::uint64_t i = 0; i < block_words; ++i) keys[i] = static_cast<std::uint32_t>(mixed(seed + i) >> 32) | 1U;
+  for (std::uint64_t i = 0; i < block_words; ++i) keys[i] = static_cast<std::uint32_t>(mix(seed + i) >> 32) | 1U;
   return keys;
 }
 
@@ -41,7 +43,7 @@ alignas(vector_bytes) constexpr WordKeys low_keys = word_keys(word_seeds[0]);
 alignas(vector_bytes) constexpr WordKeys high_keys = word_keys(word_seeds[1]);
 
 std::uint64_t block_key(std::uint64_t block, std::size_t set) {
-  return mixed(block_seeds[set] + block) | 1U;
+  return mix(block_seeds[set] + block) | 1U;
 }
 
 /// Calls visit(row's distance from the first in memory, in the target, block, byte within it, bytes) for the parts of
@@ -106,13 +108,15 @@ template <KeySets Sets>
 template <KeySets Sets>
 [[gnu::always_inline]] inline void sum_rows(const Rows& rows, const std::byte* source, std::byte* target,
                                             std::uint64_t offset, PartialSum& sum) {
-  for_each_part(rows, offset,
-                [&](std::uint64_t from, std::uint64_t to, std::uint64_t block, std::uint64_t at, std::uint64_t bytes) {
-                  if (target != nullptr) std::memcpy(target + to, source + from, bytes);
-                  const Sums sums = sum_in_block<Sets>(source + from, at, bytes);
-                  sum.low += sums.low * block_key(block, 0);
-                  if constexpr (Sets == KeySets::both) sum.high += sums.high * block_key(block, 1);
-                });
+  for_each_part(
+      rows, offset,
+      [&](std::uint64_t from, std::uint64_t to, std::uint64_t block, std::uint64_t at, std::uint64_t bytes)
+          __attribute__((always_inline)) {
+            if (target != nullptr) std::memcpy(target + to, source + from, bytes);
+            const Sums sums = sum_in_block<Sets>(source + from, at, bytes);
+            sum.low += sums.low * block_key(block, 0);
+            if constexpr (Sets == KeySets::both) sum.high += sums.high * block_key(block, 1);
+          });
   sum.bytes += rows.loop.count * rows.bytes;
 }
 
@@ -151,53 +155,66 @@ struct Lanes {
       total, _mm512_mullo_epi64(_mm512_add_epi64(sums.even, sums.odd), _mm512_set1_epi64(static_cast<long long>(key))));
 }
 
-/// One multiplication gives eight products: twice as fast as what the compiler makes of the plain loop. Bytes of words
-/// that are not whole are masked, in memory too: nothing outside the rows is touched.
+/// The part of a row that lies in one block. One multiplication gives eight products: twice as fast as what the
+/// compiler makes of the plain loop. Bytes that are not the row's are masked, in memory too: nothing outside it is
+/// touched.
 template <KeySets Sets, bool Copies>
-[[CKPT_AVX512]] void sum_rows_avx512(const Rows& rows, const std::byte* source, std::byte* target, std::uint64_t offset,
-                                     PartialSum& sum) {
+struct Part {
+  // Of the first word, which may begin before the row does: numbers, as no pointer may go there.
+  std::uintptr_t source = 0;
+  std::uintptr_t target = 0;
+  const std::uint32_t* low_key = nullptr;
+  const std::uint32_t* high_key = nullptr;
+  Lanes low;
+  Lanes high;
+
+  [[CKPT_AVX512, gnu::always_inline]] inline void add(__m512i words, std::uint64_t i) {
+    const Lanes both{words, _mm512_srli_epi64(words, 32)};
+    add_products(low, both, low_key + i / 4);
+    if constexpr (Sets == KeySets::both) add_products(high, both, high_key + i / 4);
+  }
+  [[CKPT_AVX512, gnu::always_inline]] inline void take(std::uint64_t i) {
+    const __m512i words = _mm512_loadu_si512(reinterpret_cast<const void*>(source + i));
+    if constexpr (Copies) _mm512_storeu_si512(reinterpret_cast<void*>(target + i), words);
+    add(words, i);
+  }
+  [[CKPT_AVX512, gnu::always_inline]] inline void take(std::uint64_t i, __mmask64 mask) {
+    const __m512i words = _mm512_maskz_loadu_epi8(mask, reinterpret_cast<const void*>(source + i));
+    if constexpr (Copies) _mm512_mask_storeu_epi8(reinterpret_cast<void*>(target + i), mask, words);
+    add(words, i);
+  }
+  /// Bytes [begin, end) from the first word's start, begin below 4.
+  [[CKPT_AVX512, gnu::always_inline]] inline void take_all(std::uint64_t begin, std::uint64_t end) {
+    const auto below = [end](std::uint64_t i) { return end - i < 64 ? (1ULL << (end - i)) - 1 : ~0ULL; };
+    std::uint64_t i = 0;
+    if (begin != 0) {
+      take(0, below(0) & (~0ULL << begin));
+      i = vector_bytes;
+    }
+    for (; i + vector_bytes <= end; i += vector_bytes) take(i);
+    if (i < end) take(i, below(i));
+  }
+};
+
+template <KeySets Sets, bool Copies>
+[[CKPT_AVX512]] void take_rows(const Rows& rows, const std::byte* source, std::byte* target, std::uint64_t offset,
+                               PartialSum& sum) {
   const __m512i zero = _mm512_setzero_si512();
   __m512i low = zero;
   __m512i high = zero;
   for (std::uint64_t row = 0; row < rows.loop.count; ++row) {
-    // In numbers, not pointers: a vector may begin before the row does, where its first bytes are masked.
     std::uintptr_t from = reinterpret_cast<std::uintptr_t>(source) + row * rows.loop.source_stride;
     std::uintptr_t to = reinterpret_cast<std::uintptr_t>(target) + row * rows.loop.target_stride;
     std::uint64_t at = offset + row * rows.loop.tensor_stride;
     for (std::uint64_t left = rows.bytes; left != 0;) {
+      const std::uint64_t word = at % block_bytes / 4;
+      const std::uint64_t begin = at % 4;
       const std::uint64_t here = std::min(left, block_bytes - at % block_bytes);
-      const std::uint64_t head = at % 4;
-      const std::uint64_t end = head + here;  // from the first word's start
-      const std::uint32_t* low_key = low_keys.data() + at % block_bytes / 4;
-      const std::uint32_t* high_key = high_keys.data() + at % block_bytes / 4;
-      Lanes of_low{zero, zero};
-      Lanes of_high{zero, zero};
-      const auto add = [&](__m512i words, std::uint64_t i)
-          __attribute__((always_inline, target("avx512f,avx512bw,avx512dq"))) {
-        const Lanes both{words, _mm512_srli_epi64(words, 32)};
-        add_products(of_low, both, low_key + i / 4);
-        if constexpr (Sets == KeySets::both) add_products(of_high, both, high_key + i / 4);
-      };
-      const auto add_masked = [&](std::uint64_t i, __mmask64 mask)
-          __attribute__((always_inline, target("avx512f,avx512bw,avx512dq"))) {
-        const __m512i words = _mm512_maskz_loadu_epi8(mask, reinterpret_cast<const void*>(from - head + i));
-        if constexpr (Copies) _mm512_mask_storeu_epi8(reinterpret_cast<void*>(to - head + i), mask, words);
-        add(words, i);
-      };
-      const auto before = [end](std::uint64_t i) { return end - i < 64 ? (1ULL << (end - i)) - 1 : ~0ULL; };
-      std::uint64_t i = 0;
-      if (head != 0) {
-        add_masked(0, before(0) & (~0ULL << head));
-        i = vector_bytes;
-      }
-      for (; i + vector_bytes <= end; i += vector_bytes) {
-        const __m512i words = _mm512_loadu_si512(reinterpret_cast<const void*>(from - head + i));
-        if constexpr (Copies) _mm512_storeu_si512(reinterpret_cast<void*>(to - head + i), words);
-        add(words, i);
-      }
-      if (i < end) add_masked(i, before(i));
-      low = add_block(low, of_low, block_key(at / block_bytes, 0));
-      if constexpr (Sets == KeySets::both) high = add_block(high, of_high, block_key(at / block_bytes, 1));
+      Part<Sets, Copies> part{from - begin, to - begin,  low_keys.data() + word, high_keys.data() + word,
+                              {zero, zero}, {zero, zero}};
+      part.take_all(begin, begin + here);
+      low = add_block(low, part.low, block_key(at / block_bytes, 0));
+      if constexpr (Sets == KeySets::both) high = add_block(high, part.high, block_key(at / block_bytes, 1));
       from += here;
       to += here;
       at += here;
@@ -209,14 +226,16 @@ template <KeySets Sets, bool Copies>
   sum.bytes += rows.loop.count * rows.bytes;
 }
 
-void sum_rows_best(KeySets sets, const Rows& rows, const std::byte* source, std::byte* target, std::uint64_t offset,
-                   PartialSum& sum) {
+void sum_rows_avx512(KeySets sets, const Rows& rows, const std::byte* source, std::byte* target, std::uint64_t offset,
+                     PartialSum& sum) {
   if (target != nullptr)
-    return sets == KeySets::both ? sum_rows_avx512<KeySets::both, true>(rows, source, target, offset, sum)
-                                 : sum_rows_avx512<KeySets::low, true>(rows, source, target, offset, sum);
-  return sets == KeySets::both ? sum_rows_avx512<KeySets::both, false>(rows, source, target, offset, sum)
-                               : sum_rows_avx512<KeySets::low, false>(rows, source, target, offset, sum);
+    return sets == KeySets::both ? take_rows<KeySets::both, true>(rows, source, target, offset, sum)
+                                 : take_rows<KeySets::low, true>(rows, source, target, offset, sum);
+  return sets == KeySets::both ? take_rows<KeySets::both, false>(rows, source, target, offset, sum)
+                               : take_rows<KeySets::low, false>(rows, source, target, offset, sum);
 }
+
+#undef CKPT_AVX512
 
 #endif
 
@@ -226,7 +245,7 @@ std::span<const RowSummer> row_summers() {
   static const std::vector<RowSummer> summers = [] {
     std::vector<RowSummer> found;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) found.push_back(sum_rows_best);
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) found.push_back(sum_rows_avx512);
     if (__builtin_cpu_supports("avx2")) found.push_back(sum_rows_avx2);
 #endif
     found.push_back(sum_rows_plain);

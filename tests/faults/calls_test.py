@@ -50,11 +50,16 @@ def fail(job, function, number, way):
     return done.status
 
 
-def fail_each(job, most, dice):
+def all_are_made(counts):
+    """So that no way to fail is left out unnoticed."""
+    never = set(WAYS).difference(*counts.values())
+    check(not never, f"calls that no job makes: {', '.join(sorted(never))}")
+
+
+def fail_each(job, counts, most, dice):
     def case():
         found = {0: 0, 1: 0}
-        job.reference()
-        for function, count in calls(job).items():
+        for function, count in counts.items():
             ways = WAYS[function]
             for i, number in enumerate(points(count, max(most, len(ways)), dice)):
                 found[fail(job, function, number, ways[i % len(ways)])] += 1
@@ -79,12 +84,14 @@ def main():
                         ("--seed", {"type": int, "default": 1}))
     dice = random.Random(options.seed)
     with temporary_directory() as directory:
-        place = Place(options, directory, hidden=64)
+        place = Place(options, directory)
         jobs = [place.merge(), place.split(), place.reshard()]
         direct, exchanged = place.reshard(ranks=2), place.split(ranks=2)
         exchanged.words += ["--exchange", "mpi"]
-        run_cases({direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
-                  {job.name: fail_each(job, options.points, dice) for job in jobs}, at_once=2)
+        counts = {job.name: calls(job.reference()) for job in jobs}
+        run_cases({"every call is made": lambda: all_are_made(counts),
+                   direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
+                  {job.name: fail_each(job, counts[job.name], options.points, dice) for job in jobs}, at_once=2)
 
 
 if __name__ == "__main__":

@@ -49,16 +49,20 @@ std::vector<Interval> data_of(const FileSpec& spec, const FileRoom& room) {
 }  // namespace
 
 FileRoom KnownSkeletons::create(const std::filesystem::path& path, const FileSpec& spec) {
+  return make(path, spec).room;
+}
+
+KnownSkeletons::Made KnownSkeletons::make(const std::filesystem::path& path, const FileSpec& spec) {
   auto skeleton = find(spec);
   if (!skeleton) {
     const std::lock_guard making(making_);
     skeleton = find(spec);
-    if (!skeleton) return create_new(path, spec);
+    if (!skeleton) return make_new(path, spec);
   }
   const PosixFile file = PosixFile::create(path);
   file.write(0, skeleton->metadata);
   file.resize(skeleton->room.bytes);
-  return skeleton->room;
+  return {skeleton->room, skeleton};
 }
 
 FileRoom KnownSkeletons::create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) {
@@ -67,9 +71,8 @@ FileRoom KnownSkeletons::create_again(const std::filesystem::path& path, const F
   auto skeleton = find(spec);
   if (!skeleton) {
     const std::filesystem::path trial = path.string() + ".metadata";
-    create(trial, spec);
+    skeleton = make(trial, spec).skeleton;
     std::filesystem::remove(trial);
-    skeleton = find(spec);
   }
   const PosixFile file = PosixFile::open_for_writing(path);
   if (!skeleton || file.status().bytes != skeleton->room.bytes) return create(path, spec);
@@ -90,21 +93,21 @@ std::shared_ptr<const KnownSkeletons::Skeleton> KnownSkeletons::find(const FileS
   return skeletons_.front();
 }
 
-FileRoom KnownSkeletons::create_new(const std::filesystem::path& path, const FileSpec& spec) {
+KnownSkeletons::Made KnownSkeletons::make_new(const std::filesystem::path& path, const FileSpec& spec) {
   NewFile made = make_file(path, spec);
   made.room.metadata = sum_outside(PosixFile::open_for_reading(path), made.room.bytes, data_of(spec, made.room));
-  if (made.metadata_bytes > max_bytes_of_one || !is_packed(spec, made)) return std::move(made.room);
+  if (made.metadata_bytes > max_bytes_of_one || !is_packed(spec, made)) return {std::move(made.room), nullptr};
   auto skeleton = std::make_shared<Skeleton>(Skeleton{spec, made.room, std::vector<std::byte>(made.metadata_bytes)});
   PosixFile::open_for_reading(path).read(0, skeleton->metadata);
 
   const std::lock_guard lock(mutex_);
-  skeletons_.push_front(std::move(skeleton));
+  skeletons_.push_front(skeleton);
   bytes_ += made.metadata_bytes;
   while (skeletons_.size() > max_skeletons || (skeletons_.size() > 1 && bytes_ > max_skeleton_bytes)) {
     bytes_ -= skeletons_.back()->metadata.size();
     skeletons_.pop_back();
   }
-  return std::move(made.room);
+  return {std::move(made.room), std::move(skeleton)};
 }
 
 }  // namespace ckpt::hdf5

@@ -23,8 +23,15 @@ class KnownSkeletons {
     std::vector<std::byte> metadata;  ///< the file's first bytes: the rest is room
   };
 
+  struct Made {
+    FileRoom room;
+    std::shared_ptr<const Skeleton> skeleton;
+  };
+
   std::shared_ptr<const Skeleton> find(const FileSpec& spec);
-  FileRoom create_new(const std::filesystem::path& path, const FileSpec& spec);
+  /// Makes the file; gives its skeleton, too, if it can be kept.
+  Made make(const std::filesystem::path& path, const FileSpec& spec);
+  Made make_new(const std::filesystem::path& path, const FileSpec& spec);
 
   std::mutex mutex_;                                      ///< for what follows
   std::list<std::shared_ptr<const Skeleton>> skeletons_;  ///< the last used first

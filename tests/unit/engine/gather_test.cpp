@@ -43,11 +43,14 @@ class MappedSource final : public SourceFile {
   MappedSource(PosixFile file, std::uint64_t start) : file_(std::move(file)), start_(start), status_(file_.status()) {}
   void read(std::size_t /*dataset*/, std::uint64_t offset, std::span<std::byte> out) override {
     file_.read(start_ + offset, out);
+    ++reads;
   }
   std::optional<FileExtent> extent(std::size_t /*dataset*/) const override {
     return FileExtent{file_.fd(), &file_.path(), status_.device, status_.inode, status_.bytes, start_};
   }
   const PosixFile& file() const noexcept { return file_; }
+
+  std::uint64_t reads = 0;
 
  private:
   PosixFile file_;
@@ -180,6 +183,21 @@ TEST_CASE("a copy that reaches further than a mapped window, or than scratch, is
       check(file, transfer({50, 7, 60}, {9000, 1000, 1}, {60, 3000, 1}, 4, 2), 84'000, scratch, budget);
       check(file, transfer({300, 2000}, {1, 300}, {2000, 1}, 1, 0), 600'000, scratch, budget);  // transposed
     }
+}
+
+TEST_CASE("of a file that can be mapped, long and dense runs are read, scattered ones are not") {
+  TwoFiles file(3 << 20);
+  const auto reads_for = [&](const Extents& shape, const Extents& strides, const Extents& target_strides) {
+    file.mappable.source->reads = 0;
+    check(file, transfer(shape, strides, target_strides, 4, 0), 4 * shape[0] * target_strides[0], 256 << 10, 64 << 20);
+    return file.mappable.source->reads;
+  };
+  CHECK(reads_for({100'000}, {1}, {1}) == 1);              // one run
+  CHECK(reads_for({200, 100}, {100, 1}, {130, 1}) == 1);   // whole rows of the source: 80 KB in one stretch
+  CHECK(reads_for({2000, 100}, {100, 1}, {130, 1}) == 4);  // more than the scratch holds
+  CHECK(reads_for({200, 100}, {110, 1}, {100, 1}) == 1);   // nearly whole rows
+  CHECK(reads_for({200, 100}, {300, 1}, {100, 1}) == 0);   // a third of each row
+  CHECK(reads_for({20, 10}, {300, 1}, {10, 1}) == 1);      // little in all
 }
 
 TEST_CASE("what the file throws comes through") {

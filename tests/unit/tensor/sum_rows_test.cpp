@@ -1,5 +1,8 @@
 #include "tensor/sum_rows.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -46,6 +49,26 @@ struct Case {
   Bytes source;
 };
 
+/// A page of memory between two that nobody may touch.
+class GuardedPage {
+ public:
+  GuardedPage()
+      : memory_(static_cast<std::byte*>(mmap(nullptr, 3 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    REQUIRE(mprotect(begin(), bytes, PROT_READ | PROT_WRITE) == 0);
+  }
+  ~GuardedPage() { munmap(memory_, 3 * bytes); }
+  GuardedPage(const GuardedPage&) = delete;
+  GuardedPage& operator=(const GuardedPage&) = delete;
+  GuardedPage(GuardedPage&&) = delete;
+  GuardedPage& operator=(GuardedPage&&) = delete;
+  std::byte* begin() const { return memory_ + bytes; }
+  std::byte* end() const { return memory_ + 2 * bytes; }
+  static inline const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+
+ private:
+  std::byte* memory_;
+};
+
 /// Byte by byte, through the one-piece sum that the model's vectors are checked with.
 PartialSum expected_sum(const Case& of) {
   PartialSum sum;
@@ -86,6 +109,22 @@ TEST_CASE("every way to sum rows that this processor has gives the same, and cop
         CHECK((target == copied));
       }
   }
+}
+
+TEST_CASE("not a byte beside the rows is touched") {
+  const GuardedPage source;
+  const GuardedPage target;
+  for (const RowSummer summer : row_summers())
+    for (std::uint64_t bytes = 0; bytes <= 200; ++bytes)
+      for (std::uint64_t offset = 4090; offset < 4098; ++offset) {
+        const Rows rows{{1, 0, 0, 0}, bytes};
+        PartialSum sum;
+        summer(KeySets::both, rows, source.begin(), target.begin(), offset, sum);
+        summer(KeySets::both, rows, source.end() - bytes, target.end() - bytes, offset, sum);
+        summer(KeySets::low, rows, source.begin(), nullptr, offset, sum);
+        summer(KeySets::low, rows, source.end() - bytes, nullptr, offset, sum);
+        CHECK(sum.bytes == 4 * bytes);
+      }
 }
 
 TEST_CASE("copying and summing at once is copying and summing") {
