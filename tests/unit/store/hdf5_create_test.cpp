@@ -123,6 +123,19 @@ TEST_CASE("A file's bytes follow from its specification, through HDF5 or from a 
   }
 }
 
+TEST_CASE("What a run that was killed while it resumed has left of a trial goes when the file is made again") {
+  const Folder folder;
+  FileSpec spec;
+  spec.arrays.push_back(array("w", H5T_IEEE_F32LE, {1024, 3}));
+  const auto store = hdf5_store();
+  store->create(folder / "a.h5", spec);
+  PosixFile::create(folder / "a.h5.metadata");
+  bool is_kept = false;
+  store->create_again(folder / "a.h5", spec, is_kept);
+  CHECK(is_kept);
+  CHECK_FALSE(std::filesystem::exists(folder / "a.h5.metadata"));
+}
+
 TEST_CASE("Specifications that differ in anything make files that differ") {
   const Folder folder;
   FileSpec spec;
