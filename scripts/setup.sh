@@ -4,7 +4,7 @@
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libspdlog-dev libhdf5-dev libopenmpi-dev openmpi-bin)
 sample_packages=(python3-h5py)
-test_packages=(catch2 librapidcheck-dev python3-jsonschema)
+test_packages=(catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client)
 
 # has_header HEADER [HEADER…]: the compiler finds one of them.
 has_header() {
@@ -39,6 +39,9 @@ has_package() {
     openmpi-bin) has_command mpirun ;;
     catch2) has_header catch2/catch.hpp catch2/catch_test_macros.hpp ;;
     librapidcheck-dev) has_header rapidcheck.h ;;
+    slurmctld) has_command slurmctld || [ -x /usr/sbin/slurmctld ] ;;
+    slurmd) has_command slurmd || [ -x /usr/sbin/slurmd ] ;;
+    slurm-client) has_command srun ;;
     python3-h5py) has_module h5py ;;
     python3-jsonschema) has_module jsonschema ;;
     *) return 1 ;;
@@ -76,7 +79,7 @@ explain_missing() {
     echo "With administrator rights on Debian 12, 13 or a relative: apt-get install $*"
     echo "Elsewhere, ask for the same libraries: CMake 3.25, Ninja, a C++20 compiler (g++ 12 or newer), CLI11, nlohmann/json,"
     echo "spdlog, HDF5 1.10 or newer (serial, C), an MPI with mpirun, and for samples and tests h5py for /usr/bin/python3,"
-    echo "Catch2, RapidCheck and jsonschema."
+    echo "Catch2, RapidCheck, jsonschema and Slurm (slurmctld, slurmd, srun)."
   } >&2
 }
 

@@ -5,10 +5,13 @@ cmd      a bash script, run with -eu in an empty directory; the programs and tes
          a program that is to run alone (then it is empty) and as several processes (then it is mpirun)
 exit     the expected exit status; without it 0
 stdout   the expected lines; one that begins with ~ is a regular expression for the whole line; without it nothing is expected
-stderr   the same, without what mpirun adds when a process ends with a status that is not 0
+stderr   the same, of the lines that our programs write (PROGRAM: …): mpirun and hwloc have words of their own
 left     what a failed command may leave of dst* and merged.h5*, a name a line; without it nothing may be left
 
 In any case no *.partial may be left but what `left` names.
+
+With --rewrite the folder's exit, stdout and stderr become what is found; regular expressions stay where they still match. Read the
+difference before you commit it.
 """
 import argparse
 import os
@@ -34,15 +37,8 @@ def environment(programs, runner):
     return {**kept, **MPI_ENVIRONMENT, "PATH": path, "RUN": runner, "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def without_launcher(lines):
-    """The lines that mpirun did not write: it frames its own with dashes, but for PMIx's of a process that it has lost."""
-    kept, framed = [], False
-    for line in lines:
-        if re.fullmatch("-{60,}", line):
-            framed = not framed
-        elif not framed and not re.fullmatch(r"\[[^]]*\] PMIX ERROR: .*", line):
-            kept.append(line)
-    return kept
+def own(lines):
+    return [line for line in lines if re.match(r"ckpt-[a-z]+: ", line)]
 
 
 def lines_of(path):
@@ -65,30 +61,53 @@ def leftovers(directory, failed, allowed):
     return [f"left behind: {name}" for name in sorted(names - set(allowed))]
 
 
-def run(case, programs, runner):
-    with tempfile.TemporaryDirectory(prefix="ckpt_cli_") as name:
-        directory = pathlib.Path(name)
-        done = subprocess.run(["bash", "-eu", str(case / "cmd")], cwd=directory, env=environment(programs, runner),
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+class Found:
+    """What a case did: its status, its lines and what it left behind."""
+
+    def __init__(self, case, programs, runner):
+        with tempfile.TemporaryDirectory(prefix="ckpt_cli_") as name:
+            directory = pathlib.Path(name)
+            done = subprocess.run(["bash", "-eu", str(case / "cmd")], cwd=directory, env=environment(programs, runner),
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                                  timeout=TIMEOUT_S)
+            self.status = done.returncode
+            self.lines = {"stdout": done.stdout.splitlines(), "stderr": own(done.stderr.splitlines())}
+            self.left = leftovers(directory, self.status != 0, lines_of(case / "left"))
+
+    def problems(self, case):
         status = int((lines_of(case / "exit") or ["0"])[0])
-        problems = [] if done.returncode == status else [f"exit status: expected {status}, found {done.returncode}"]
-        problems += differences("stdout", lines_of(case / "stdout"), done.stdout.splitlines())
-        problems += differences("stderr", lines_of(case / "stderr"), without_launcher(done.stderr.splitlines()))
-        problems += leftovers(directory, status != 0, lines_of(case / "left"))
-        return problems
+        problems = [] if self.status == status else [f"exit status: expected {status}, found {self.status}"]
+        for what, lines in self.lines.items():
+            problems += differences(what, lines_of(case / what), lines)
+        return problems + self.left
+
+    def rewrite(self, case):
+        files = {"exit": [str(self.status)] if self.status else []}
+        for what, lines in self.lines.items():
+            patterns = [line for line in lines_of(case / what) if line.startswith("~")]
+            files[what] = [next((p for p in patterns if matches(p, line)), line) for line in lines]
+        for name, lines in files.items():
+            if lines:
+                (case / name).write_text("\n".join(lines) + "\n")
+            else:
+                (case / name).unlink(missing_ok=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="the folder of the programs")
     parser.add_argument("--runner", default="", help="what $RUN is, for example 'mpirun -n 2'")
+    parser.add_argument("--rewrite", action="store_true", help="make what is found what is expected")
     parser.add_argument("cases", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     failed = 0
-    for case in arguments.cases:
-        problems = run(case.resolve(), arguments.programs.resolve(), arguments.runner)
+    for case in map(pathlib.Path.resolve, arguments.cases):
+        found = Found(case, arguments.programs.resolve(), arguments.runner)
+        if arguments.rewrite:
+            found.rewrite(case)
+        problems = found.problems(case)
         failed += bool(problems)
-        print(f"{case.name}: {'FAILED' if problems else 'ok'}", *problems, sep="\n")
+        print(f"{case.parent.name}/{case.name}: {'FAILED' if problems else 'ok'}", *problems, sep="\n")
     sys.exit(1 if failed else 0)
 
 
