@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "store/catalog.hpp"
+#include "store/value.hpp"
 
 namespace ckpt::cli {
 
@@ -10,6 +10,6 @@ using Json = nlohmann::ordered_json;
 
 /// An attribute's value as JSON: numbers, truth values and strings, alone or in a list; what is neither, or long, as
 /// its dtype and shape.
-Json attribute_value(const Attribute& attribute);
+Json attribute_value(const Value& value);
 
 }  // namespace ckpt::cli

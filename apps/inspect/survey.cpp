@@ -31,7 +31,7 @@ std::vector<Alike> group(const CardFiles& files) {
 
 void add_attributes(std::vector<AttributeForm>& forms, const std::vector<Attribute>& attributes, std::uint64_t cards) {
   for (const auto& attribute : attributes) {
-    const AttributeForm form{attribute.name, attribute_value(attribute), cards};
+    const AttributeForm form{attribute.name, attribute_value(attribute.value), cards};
     const auto found = std::find_if(forms.begin(), forms.end(), [&](const AttributeForm& other) {
       return other.name == form.name && other.value == form.value;
     });

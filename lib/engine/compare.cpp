@@ -107,7 +107,7 @@ class Pairing {
     if (a == b) return true;
     const auto one = number_format(a);
     const auto other = number_format(b);
-    return is_tolerant_ && one && other && one->is_float() && other->is_float();
+    return is_tolerant_ && one && other && one->is_float && other->is_float;
   }
 
   void add(Difference::What what, const std::string& name, const std::string& a, const std::string& b) {
@@ -118,8 +118,7 @@ class Pairing {
     const Dataset* const expected = values(a_, in_a).front().second;
     Difference difference{Difference::What::value, b_.placement().tensors()[in_b].name, "", "", {}, {}, 0, 0, 1, {}};
     for (const auto& [card, found] : values(b_, in_b))
-      if (found->verbatim_value != expected->verbatim_value || found->verbatim_space != expected->verbatim_space)
-        difference.cards.push_back(card);
+      if (found->verbatim != expected->verbatim) difference.cards.push_back(card);
     if (!difference.cards.empty()) comparison_.differences.push_back(std::move(difference));
   }
 

@@ -148,7 +148,7 @@ class ContentSearch {
       const ArrayPlace& place = placement_.arrays()[array];
       if (place.verbatim && placement_.holds(as, array))
         sums.add_verbatim(place.members.front(), as,
-                          file.schema->datasets.at(file.schema->find(place.name)).verbatim_value);
+                          file.schema->datasets.at(file.schema->find(place.name)).verbatim->bytes);
     }
   }
 

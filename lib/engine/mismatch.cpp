@@ -65,7 +65,7 @@ TensorComparison::TensorComparison(const Tensor& a, const Tensor& b, const std::
       b_(b.dtype),
       a_format_(number_format(a.dtype)),
       b_format_(number_format(b.dtype)),
-      tolerance_(a_format_ && a_format_->is_float() ? tolerance : std::nullopt),
+      tolerance_(a_format_ && a_format_->is_float ? tolerance : std::nullopt),
       strides_(row_major_strides(a.shape)) {}
 
 void TensorComparison::compare(const Region& region, Position card, const std::byte* a, const std::byte* b,

@@ -132,7 +132,7 @@ class Comparison {
     if (placement_.tensors()[parameter].verbatim) {
       const Schema& schema = *checkpoint_.file(card).schema;
       if (const auto index = reader_.dataset(card, placement_.array_of(parameter)))
-        sum = sum_of(std::as_bytes(std::span(schema.datasets[*index].verbatim_value)), 0);
+        sum = sum_of(std::as_bytes(std::span(schema.datasets[*index].verbatim->bytes)), 0);
     } else {
       for (const Interval& run : runs(parameter, card))
         for_each_region(parameter, card, run, [&](const Region& region) { sum += read(parameter, card, region).sum; });

@@ -123,16 +123,12 @@ FileSpec::Array TargetFiles::array_spec(ArrayId array, const Extents& shape) con
   spec.name = place.name;
   spec.dtype = place.dtype;
   spec.shape = shape;
-  spec.verbatim = place.verbatim;
   if (const auto bucket = target.spreads()[place.members.front()].bucket)
     spec.global_shape = Extents{spec.shape[0] * target.mesh().shape[target.layout().buckets[*bucket].axis]};
   else
     spec.global_shape = target.tensors()[place.members.front()].shape;
   spec.attributes = array_sources_[array].attributes;
-  if (const Dataset* first = array_sources_[array].first) {
-    spec.verbatim_space = first->verbatim_space;
-    spec.verbatim_value = first->verbatim_value;
-  }
+  if (const Dataset* first = array_sources_[array].first) spec.verbatim = first->verbatim;
   return spec;
 }
 
@@ -248,7 +244,7 @@ void TargetFiles::add_values(ContentSums& sums) const {
     if (!place.verbatim || array_sources_[array].first == nullptr) continue;
     for (const Position card : cards_)
       if (target.holds(card, array))
-        sums.add_verbatim(place.members.front(), card, array_sources_[array].first->verbatim_value);
+        sums.add_verbatim(place.members.front(), card, array_sources_[array].first->verbatim->bytes);
   }
 }
 

@@ -48,6 +48,13 @@ class ByteReader {
     return value;
   }
   std::string text() { return std::string(raw(number())); }
+  /// One of an enumeration's values, which go from 0 to `last`.
+  template <class Choice>
+  Choice choice(Choice last) {
+    const std::uint64_t value = number();
+    if (value > static_cast<std::uint64_t>(last)) fail();
+    return static_cast<Choice>(value);
+  }
   /// The number of items that follow, each of at least `item_size` bytes.
   std::uint64_t count(std::uint64_t item_size) {
     const std::uint64_t value = number();

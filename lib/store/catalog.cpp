@@ -23,46 +23,79 @@ Extents take_extents(ByteReader& in) {
   return extents;
 }
 
+void put(ByteWriter& out, const DType& dtype) {
+  out.number(static_cast<std::uint64_t>(dtype.kind));
+  out.number(static_cast<std::uint64_t>(dtype.order));
+  out.number(dtype.size);
+  out.text(dtype.name);
+  out.text(dtype.native);
+}
+
+DType take_dtype(ByteReader& in) {
+  DType dtype;
+  dtype.kind = in.choice(ElementKind::space_padded_text);
+  dtype.order = in.choice(ByteOrder::big);
+  dtype.size = in.number();
+  dtype.name = in.text();
+  dtype.native = in.text();
+  return dtype;
+}
+
+void put(ByteWriter& out, const std::optional<Extents>& extents) {
+  out.flag(extents.has_value());
+  if (extents) put(out, *extents);
+}
+
+std::optional<Extents> take_optional_extents(ByteReader& in) {
+  if (!in.flag()) return std::nullopt;
+  return take_extents(in);
+}
+
+void put(ByteWriter& out, const Value& value) {
+  put(out, value.dtype);
+  put(out, value.shape);
+  out.text(value.bytes);
+}
+
+Value take_value(ByteReader& in) {
+  Value value;
+  value.dtype = take_dtype(in);
+  value.shape = take_optional_extents(in);
+  value.bytes = in.text();
+  return value;
+}
+
 void put(ByteWriter& out, const std::vector<Attribute>& attributes) {
   out.number(attributes.size());
   for (const auto& attribute : attributes) {
     out.text(attribute.name);
-    out.text(attribute.type);
-    out.text(attribute.space);
-    out.text(attribute.value);
+    put(out, attribute.value);
   }
 }
 
 std::vector<Attribute> take_attributes(ByteReader& in) {
-  std::vector<Attribute> attributes(in.count(4 * sizeof(std::uint64_t)));
+  std::vector<Attribute> attributes(in.count(7 * sizeof(std::uint64_t)));
   for (auto& attribute : attributes) {
     attribute.name = in.text();
-    attribute.type = in.text();
-    attribute.space = in.text();
-    attribute.value = in.text();
+    attribute.value = take_value(in);
   }
   return attributes;
 }
 
 void put(ByteWriter& out, const StoredArray& array) {
   out.text(array.name);
-  out.text(array.dtype.name);
-  out.number(array.dtype.size);
-  out.text(array.dtype.encoded);
+  put(out, array.dtype);
   put(out, array.shape);
-  out.flag(array.global_shape.has_value());
-  if (array.global_shape) put(out, *array.global_shape);
+  put(out, array.global_shape);
   out.flag(array.verbatim);
 }
 
 StoredArray take_array(ByteReader& in) {
   StoredArray array;
   array.name = in.text();
-  array.dtype.name = in.text();
-  array.dtype.size = in.number();
-  array.dtype.encoded = in.text();
+  array.dtype = take_dtype(in);
   array.shape = take_extents(in);
-  if (in.flag()) array.global_shape = take_extents(in);
+  array.global_shape = take_optional_extents(in);
   array.verbatim = in.flag();
   return array;
 }
@@ -71,19 +104,16 @@ void put(ByteWriter& out, const Dataset& dataset) {
   out.number(static_cast<std::uint64_t>(dataset.storage));
   out.number(dataset.offset);
   put(out, dataset.attributes);
-  out.text(dataset.verbatim_space);
-  out.text(dataset.verbatim_value);
+  out.flag(dataset.verbatim.has_value());
+  if (dataset.verbatim) put(out, *dataset.verbatim);
 }
 
 Dataset take_dataset(ByteReader& in) {
   Dataset dataset;
-  const std::uint64_t storage = in.number();
-  if (storage > static_cast<std::uint64_t>(Storage::verbatim)) in.fail();
-  dataset.storage = static_cast<Storage>(storage);
+  dataset.storage = in.choice(Storage::verbatim);
   dataset.offset = in.number();
   dataset.attributes = take_attributes(in);
-  dataset.verbatim_space = in.text();
-  dataset.verbatim_value = in.text();
+  if (in.flag()) dataset.verbatim = take_value(in);
   return dataset;
 }
 

@@ -2,22 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "layout/stored_array.hpp"
+#include "store/value.hpp"
 
 namespace ckpt {
-
-/// An attribute with its value, free of any file: it can be sent to another process and written again.
-struct Attribute {
-  std::string name;
-  std::string type;   ///< as H5Tencode gives it
-  std::string space;  ///< as H5Sencode gives it
-  std::string value;  ///< the elements' bytes; variable-length parts as a 64-bit length and their bytes, in place
-
-  friend bool operator==(const Attribute&, const Attribute&) = default;
-};
 
 /// How the bytes of a dataset are reached.
 enum class Storage : std::uint8_t {
@@ -32,8 +24,7 @@ struct Dataset {
   Storage storage = Storage::empty;
   std::uint64_t offset = 0;           ///< of the first byte in the file, for contiguous
   std::vector<Attribute> attributes;  ///< sorted by name, without the project's own
-  std::string verbatim_space;         ///< H5Sencode of the dataspace, for verbatim
-  std::string verbatim_value;         ///< as Attribute::value, for verbatim
+  std::optional<Value> verbatim;      ///< the whole value, for verbatim
 };
 
 /// A group below the root that carries attributes.

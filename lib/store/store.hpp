@@ -22,9 +22,7 @@ struct FileSpec {
     Extents shape;
     std::vector<Attribute> attributes;
     std::optional<Extents> global_shape;  ///< written as `ckpt_global_shape`
-    bool verbatim = false;
-    std::string verbatim_space;
-    std::string verbatim_value;
+    std::optional<Value> verbatim;        ///< its whole value, where its elements have no fixed size
 
     friend bool operator==(const Array&, const Array&) = default;
   };

@@ -1,20 +1,53 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace ckpt {
 
-/// The type of a tensor's elements. The project never interprets an element: it moves `size` bytes and hands the type
-/// on as HDF5 wrote it.
-struct DType {
-  /// A full and canonical description: two types are the same when their names are. "f32", "bf16", "i64be", "bool",
-  /// "{r:f32@0,i:f32@4}/8" for a compound.
-  std::string name;
-  std::uint64_t size = 0;  ///< bytes of one element
-  std::string encoded;     ///< what H5Tencode gives, for making the same type in another file
-
-  friend bool operator==(const DType& a, const DType& b) { return a.name == b.name && a.size == b.size; }
+/// What an element is.
+enum class ElementKind : std::uint8_t {
+  other,  ///< compounds, opaque bytes, enums: moved, never interpreted
+  boolean,
+  signed_integer,
+  unsigned_integer,
+  ieee_float,  ///< binary16, 32 and 64 of IEEE 754
+  bfloat,      ///< the upper half of a binary32
+  f8_e4m3,     ///< without infinities ("fn")
+  f8_e5m2,
+  complex,            ///< two ieee_floats: real, imaginary
+  text,               ///< of `size` bytes, ended by the first zero byte; of any length where size is 0
+  space_padded_text,  ///< of `size` bytes, without the spaces at the end
 };
+
+enum class ByteOrder : std::uint8_t { little, big };
+
+/// The type of a tensor's elements, free of any file format. Moving elements needs their size alone; comparing, casting
+/// and showing them need the kind.
+struct DType {
+  ElementKind kind = ElementKind::other;
+  ByteOrder order = ByteOrder::little;  ///< of one byte, and of kind other: little
+  std::uint64_t size = 0;               ///< bytes of one element
+  /// A full and canonical description: "f32", "bf16", "i64be", "bool", "{r:f32@0,i:f32@4}/8" for a compound.
+  std::string name;
+  /// What a file format needs to make the very same type again, where name, kind and size don't say it: known to that
+  /// format alone. Empty for the types that every format has.
+  std::string native;
+
+  bool is_float() const noexcept;  ///< a real floating-point number
+
+  friend bool operator==(const DType&, const DType&) = default;
+};
+
+/// A number's type of this kind and size, named: {ieee_float, 4} → "f32". Nothing where there is no such type.
+std::optional<DType> number_type(ElementKind kind, std::uint64_t size, ByteOrder order = ByteOrder::little);
+
+/// The number's type of this name ("f32", "i64be", "bool"), or nothing.
+std::optional<DType> number_type(std::string_view name);
+
+/// UTF-8 of any length.
+DType text_type();
 
 }  // namespace ckpt

@@ -16,28 +16,6 @@ namespace {
 
 constexpr std::uint64_t most_shown_bytes = 16;
 
-struct KnownFormat {
-  std::string_view name;
-  NumberKind kind;
-  std::uint64_t size;
-};
-
-constexpr std::array known_formats{
-    KnownFormat{"f16", NumberKind::f16, 2},
-    KnownFormat{"bf16", NumberKind::bf16, 2},
-    KnownFormat{"f32", NumberKind::f32, 4},
-    KnownFormat{"f64", NumberKind::f64, 8},
-    KnownFormat{"i8", NumberKind::signed_integer, 1},
-    KnownFormat{"i16", NumberKind::signed_integer, 2},
-    KnownFormat{"i32", NumberKind::signed_integer, 4},
-    KnownFormat{"i64", NumberKind::signed_integer, 8},
-    KnownFormat{"u8", NumberKind::unsigned_integer, 1},
-    KnownFormat{"u16", NumberKind::unsigned_integer, 2},
-    KnownFormat{"u32", NumberKind::unsigned_integer, 4},
-    KnownFormat{"u64", NumberKind::unsigned_integer, 8},
-    KnownFormat{"bool", NumberKind::unsigned_integer, 1},
-};
-
 /// An element's bits as a number, with zeros above them.
 std::uint64_t bits_of(const NumberFormat& format, const std::byte* element) {
   std::uint64_t bits = 0;
@@ -54,33 +32,46 @@ std::int64_t signed_of(const NumberFormat& format, std::uint64_t bits) {
   return static_cast<std::int64_t>((bits ^ sign) - sign);
 }
 
-/// IEEE 754 half precision.
-float half_of(std::uint64_t bits) {
-  const auto exponent = static_cast<int>(bits >> 10 & 31);
-  const auto fraction = static_cast<float>(bits & 1023);
-  float value = 0;
-  if (exponent == 31)
-    value = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+/// A float of a sign, an exponent and a fraction; without infinities only the largest fraction of the largest exponent
+/// is special: NaN.
+double small_float(std::uint64_t bits, int exponent_bits, int fraction_bits, bool has_infinity) {
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int largest = (1 << exponent_bits) - 1;
+  const auto exponent = static_cast<int>(bits >> fraction_bits) & largest;
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << fraction_bits) - 1);
+  const bool is_special = exponent == largest && (has_infinity || fraction == (std::uint64_t{1} << fraction_bits) - 1);
+  double value = 0;
+  if (is_special)
+    value = has_infinity && fraction == 0 ? std::numeric_limits<double>::infinity()
+                                          : std::numeric_limits<double>::quiet_NaN();
+  else if (exponent == 0)
+    value = std::ldexp(double(fraction), 1 - bias - fraction_bits);
   else
-    value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
-  return (bits >> 15) != 0 ? -value : value;
+    value = std::ldexp(double(fraction + (std::uint64_t{1} << fraction_bits)), exponent - bias - fraction_bits);
+  return (bits >> (exponent_bits + fraction_bits) & 1) != 0 ? -value : value;
 }
 
-/// Formats up to f32, which holds them exactly.
-float float_of(NumberKind kind, std::uint64_t bits) {
-  if (kind == NumberKind::f16) return half_of(bits);
-  return std::bit_cast<float>(static_cast<std::uint32_t>(kind == NumberKind::bf16 ? bits << 16 : bits));
-}
-
-double double_of(NumberKind kind, std::uint64_t bits) {
-  return kind == NumberKind::f64 ? std::bit_cast<double>(bits) : double(float_of(kind, bits));
+double double_of(const NumberFormat& format, std::uint64_t bits) {
+  switch (format.kind) {
+    case ElementKind::bfloat:
+      return double(std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16)));
+    case ElementKind::f8_e4m3:
+      return small_float(bits, 4, 3, false);
+    case ElementKind::f8_e5m2:
+      return small_float(bits, 5, 2, true);
+    default:
+      break;
+  }
+  if (format.size == 2) return small_float(bits, 5, 10, true);
+  if (format.size == 4) return double(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  return std::bit_cast<double>(bits);
 }
 
 /// Exact where a conversion to double would already have rounded.
 double integer_difference(const NumberFormat& format, std::uint64_t a, std::uint64_t b) {
-  const bool is_less =
-      format.kind == NumberKind::unsigned_integer ? a < b : signed_of(format, a) < signed_of(format, b);
-  if (format.kind == NumberKind::signed_integer) {
+  const bool is_signed = format.kind == ElementKind::signed_integer;
+  const bool is_less = is_signed ? signed_of(format, a) < signed_of(format, b) : a < b;
+  if (is_signed) {
     a = static_cast<std::uint64_t>(signed_of(format, a));
     b = static_cast<std::uint64_t>(signed_of(format, b));
   }
@@ -88,7 +79,7 @@ double integer_difference(const NumberFormat& format, std::uint64_t a, std::uint
 }
 
 double integer_magnitude(const NumberFormat& format, std::uint64_t bits) {
-  return format.kind == NumberKind::unsigned_integer ? double(bits) : std::abs(double(signed_of(format, bits)));
+  return format.kind == ElementKind::signed_integer ? std::abs(double(signed_of(format, bits))) : double(bits);
 }
 
 Distance float_distance(double a, double b) {
@@ -109,20 +100,27 @@ std::string hexadecimal(const std::byte* bytes, std::uint64_t size) {
 }  // namespace
 
 std::optional<NumberFormat> number_format(const DType& dtype) {
-  constexpr bool is_little = std::endian::native == std::endian::little;
-  std::string_view name = dtype.name;
-  const bool is_big = name.ends_with("be");
-  if (is_big) name.remove_suffix(2);
-  for (const KnownFormat& known : known_formats)
-    if (name == known.name && dtype.size == known.size)
-      return NumberFormat{known.kind, known.size, known.size > 1 && is_big == is_little};
-  return std::nullopt;
+  if (!number_type(dtype.kind, dtype.size) || dtype.kind == ElementKind::complex) return std::nullopt;
+  const ByteOrder native = std::endian::native == std::endian::little ? ByteOrder::little : ByteOrder::big;
+  return NumberFormat{dtype.kind, dtype.size, dtype.size > 1 && dtype.order != native, dtype.is_float()};
+}
+
+std::int64_t signed_value(const NumberFormat& format, const std::byte* element) {
+  return signed_of(format, bits_of(format, element));
+}
+
+std::uint64_t unsigned_value(const NumberFormat& format, const std::byte* element) {
+  return bits_of(format, element);
+}
+
+double float_value(const NumberFormat& format, const std::byte* element) {
+  return double_of(format, bits_of(format, element));
 }
 
 Distance distance(const NumberFormat& a_format, const std::byte* a, const NumberFormat& b_format, const std::byte* b) {
   const std::uint64_t a_bits = bits_of(a_format, a);
   const std::uint64_t b_bits = bits_of(b_format, b);
-  if (a_format.is_float()) return float_distance(double_of(a_format.kind, a_bits), double_of(b_format.kind, b_bits));
+  if (a_format.is_float) return float_distance(double_of(a_format, a_bits), double_of(b_format, b_bits));
   if (a_bits == b_bits) return {};
   const double difference = integer_difference(a_format, a_bits, b_bits);
   return {difference, difference / std::max(integer_magnitude(a_format, a_bits), integer_magnitude(a_format, b_bits))};
@@ -132,16 +130,10 @@ std::string element_text(const DType& dtype, const std::byte* element) {
   const auto format = number_format(dtype);
   if (!format) return hexadecimal(element, dtype.size);
   const std::uint64_t bits = bits_of(*format, element);
-  switch (format->kind) {
-    case NumberKind::signed_integer:
-      return std::to_string(signed_of(*format, bits));
-    case NumberKind::unsigned_integer:
-      return std::to_string(bits);
-    case NumberKind::f64:
-      return fmt::format("{}", double_of(NumberKind::f64, bits));
-    default:
-      return fmt::format("{}", float_of(format->kind, bits));
-  }
+  if (format->kind == ElementKind::signed_integer) return std::to_string(signed_of(*format, bits));
+  if (!format->is_float) return std::to_string(bits);
+  const double value = double_of(*format, bits);
+  return format->size == sizeof(double) ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
 }
 
 }  // namespace ckpt

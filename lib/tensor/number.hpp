@@ -9,19 +9,22 @@
 
 namespace ckpt {
 
-enum class NumberKind { signed_integer, unsigned_integer, f16, bf16, f32, f64 };
-
-/// How the elements of a dtype are read as numbers, for those who compare values. Moving them needs none of this.
+/// How the elements of a dtype are read as real numbers, for those who compare or show values. Moving them needs none
+/// of this.
 struct NumberFormat {
-  NumberKind kind = NumberKind::f32;
-  std::uint64_t size = 0;   ///< bytes
-  bool is_swapped = false;  ///< not in this machine's byte order
-
-  bool is_float() const noexcept { return kind != NumberKind::signed_integer && kind != NumberKind::unsigned_integer; }
+  ElementKind kind = ElementKind::ieee_float;  ///< boolean, an integer or a float
+  std::uint64_t size = 0;                      ///< bytes
+  bool is_swapped = false;                     ///< not in this machine's byte order
+  bool is_float = true;
 };
 
-/// Nothing for elements that are no numbers: strings, compounds, opaque bytes.
+/// Nothing for elements that are no real numbers: complex ones, text, compounds, opaque bytes.
 std::optional<NumberFormat> number_format(const DType& dtype);
+
+/// One element as an integer, one as a floating-point number; of an integer exact as far as the result holds it.
+std::int64_t signed_value(const NumberFormat& format, const std::byte* element);
+std::uint64_t unsigned_value(const NumberFormat& format, const std::byte* element);
+double float_value(const NumberFormat& format, const std::byte* element);
 
 /// How far two numbers are apart: |a − b|, and that divided by max(|a|, |b|). Equal numbers, and two NaNs, are 0 apart;
 /// a NaN or an infinity is infinitely far from anything else.

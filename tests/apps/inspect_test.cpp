@@ -18,7 +18,7 @@ Placement placement_of(const std::string& layout, const std::vector<Tensor>& ten
 }
 
 DType f32() {
-  return {"f32", 4, ""};
+  return *number_type("f32");
 }
 
 }  // namespace

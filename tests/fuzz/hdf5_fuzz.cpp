@@ -59,7 +59,7 @@ FileSpec spec_of(const Schema& schema) {
     const StoredArray& array = (*schema.arrays)[i];
     const Dataset& dataset = schema.datasets[i];
     spec.arrays.push_back({array.name, array.dtype, array.shape, dataset.attributes, array.global_shape, array.verbatim,
-                           dataset.verbatim_space, dataset.verbatim_value});
+                           dataset.verbatim});
   }
   spec.attributes = schema.attributes;
   spec.groups = schema.groups;

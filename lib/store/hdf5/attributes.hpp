@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "store/catalog.hpp"
 #include "store/hdf5/global_heap.hpp"
 #include "store/hdf5/library.hpp"
-#include "tensor/extents.hpp"
+#include "store/value.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -23,19 +22,14 @@ std::vector<Attribute> read_attributes(hid_t object, GlobalHeap& heap, std::vect
 /// Takes the attribute of this name out of the list.
 std::optional<Attribute> take(std::vector<Attribute>& attributes, const std::string& name);
 
-/// The value of an attribute that is to be one string, of fixed or variable length; of one that is to be a list of
-/// integers. Throw input where it is not.
-std::string text_of(const Attribute& attribute);
-Extents extents_of(const Attribute& attribute);
-
 void write_attribute(hid_t object, const Attribute& attribute);
 void write_text(hid_t object, const char* name, const std::string& text);
 /// Another text of the same length in its place.
 void overwrite_text(hid_t object, const char* name, const std::string& text);
 void write_extents(hid_t object, const char* name, const Extents& extents);
 
-/// A dataset's whole value, as Attribute::value.
-std::string read_value(hid_t dataset, hid_t type, hid_t space, GlobalHeap& heap);
-void write_value(hid_t dataset, hid_t type, hid_t space, const std::string& value);
+/// A dataset's whole value.
+Value read_value(hid_t dataset, hid_t type, hid_t space, GlobalHeap& heap);
+void write_value(hid_t dataset, hid_t type, const Value& value);
 
 }  // namespace ckpt::hdf5

@@ -1,5 +1,6 @@
 #include "store/hdf5/datatype.hpp"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <vector>
@@ -36,19 +37,13 @@ void collect_traits(hid_t type, int depth, TypeTraits& traits) {
                    depth + 1, traits);
 }
 
-/// H5Tencode and H5Sencode: first asked for the size, then for the bytes.
-template <class Encode>
-std::string encoded(Encode&& encode, const char* action) {
+std::string plain_encoding(hid_t type) {
   std::size_t size = 0;
-  check(encode(nullptr, &size), action);
+  check(H5Tencode(type, nullptr, &size), "encoding a type");
   std::string bytes(size, '\0');
-  check(encode(bytes.data(), &size), action);
+  check(H5Tencode(type, bytes.data(), &size), "encoding a type");
   bytes.resize(size);
   return bytes;
-}
-
-std::string plain_encoding(hid_t type) {
-  return encoded([&](void* out, std::size_t* size) { return H5Tencode(type, out, size); }, "encoding a type");
 }
 
 TypeId remade(hid_t type, int depth);
@@ -111,13 +106,107 @@ TypeId remade(hid_t type, int depth) {
   }
 }
 
-std::string canonical(const std::string& encoding) {
-  static auto* known = new std::unordered_map<std::string, std::string>;  // used under the Lock, as all here
+/// A float of one sign bit, then `exponent` bits and `mantissa` bits, as IEEE 754 arranges them.
+TypeId float_type(std::size_t exponent, std::size_t mantissa) {
+  auto type = own<TypeId>(H5Tcopy(H5T_IEEE_F32LE), "H5Tcopy");
+  const std::size_t bits = 1 + exponent + mantissa;
+  check(H5Tset_fields(type.get(), bits - 1, mantissa, exponent, 0, mantissa), "H5Tset_fields");
+  check(H5Tset_precision(type.get(), bits), "H5Tset_precision");
+  check(H5Tset_size(type.get(), bits / 8), "H5Tset_size");
+  check(H5Tset_ebias(type.get(), (std::size_t{1} << (exponent - 1)) - 1), "H5Tset_ebias");
+  return type;
+}
+
+TypeId integer_type(const DType& dtype) {
+  auto type =
+      own<TypeId>(H5Tcopy(dtype.kind == ElementKind::unsigned_integer ? H5T_STD_U8LE : H5T_STD_I8LE), "H5Tcopy");
+  check(H5Tset_size(type.get(), dtype.size), "H5Tset_size");
+  check(H5Tset_precision(type.get(), 8 * dtype.size), "H5Tset_precision");
+  return type;
+}
+
+/// As h5py stores numpy's bool.
+TypeId bool_type() {
+  auto type = own<TypeId>(H5Tenum_create(H5T_STD_I8LE), "H5Tenum_create");
+  for (const auto& [name, value] : {std::pair{"FALSE", std::int8_t{0}}, {"TRUE", std::int8_t{1}}})
+    check(H5Tenum_insert(type.get(), name, &value), "H5Tenum_insert");
+  return type;
+}
+
+TypeId plain_type(const DType& dtype);
+
+/// As h5py stores numpy's complex numbers.
+TypeId complex_type(const DType& dtype) {
+  const auto part = number_type(ElementKind::ieee_float, dtype.size / 2, dtype.order);
+  const auto part_type = plain_type(*part);
+  auto type = own<TypeId>(H5Tcreate(H5T_COMPOUND, dtype.size), "H5Tcreate");
+  check(H5Tinsert(type.get(), "r", 0, part_type.get()), "H5Tinsert");
+  check(H5Tinsert(type.get(), "i", part->size, part_type.get()), "H5Tinsert");
+  return type;
+}
+
+TypeId utf8_type() {
+  auto type = own<TypeId>(H5Tcopy(H5T_C_S1), "H5Tcopy");
+  check(H5Tset_size(type.get(), H5T_VARIABLE), "H5Tset_size");
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "H5Tset_cset");
+  return type;
+}
+
+/// The number type, or the text, that a kind, a size and an order make. None for others.
+TypeId plain_type(const DType& dtype) {
+  TypeId type;
+  switch (dtype.kind) {
+    case ElementKind::boolean:
+      return bool_type();
+    case ElementKind::complex:
+      return complex_type(dtype);
+    case ElementKind::text:
+      return utf8_type();
+    case ElementKind::signed_integer:
+    case ElementKind::unsigned_integer:
+      type = integer_type(dtype);
+      break;
+    case ElementKind::ieee_float:
+      type = dtype.size == 2 ? float_type(5, 10)
+                             : own<TypeId>(H5Tcopy(dtype.size == 4 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE), "H5Tcopy");
+      break;
+    case ElementKind::bfloat:
+      type = float_type(8, 7);
+      break;
+    case ElementKind::f8_e4m3:
+      type = float_type(4, 3);
+      break;
+    case ElementKind::f8_e5m2:
+      type = float_type(5, 2);
+      break;
+    default:
+      throw Error(Kind::input, "", {"elements of " + dtype.name, "which HDF5 files cannot hold as they are", ""});
+  }
+  if (dtype.order == ByteOrder::big) check(H5Tset_order(type.get(), H5T_ORDER_BE), "H5Tset_order");
+  return type;
+}
+
+/// A type's name tells kind, size and order of numbers; of texts the class does.
+DType described(const std::string& encoding, hid_t type) {
+  DType dtype{ElementKind::other, ByteOrder::little, H5Tget_size(type), type_name(type), encoding};
+  if (H5Tget_class(type) == H5T_STRING) {
+    dtype.kind = H5Tget_strpad(type) == H5T_STR_SPACEPAD ? ElementKind::space_padded_text : ElementKind::text;
+    if (H5Tis_variable_str(type) > 0) dtype.size = 0;
+  } else if (auto number = number_type(dtype.name); number && number->size == dtype.size) {
+    dtype = std::move(*number);
+    if (plain_encoding(remade(plain_type(dtype).get(), 0).get()) != encoding) dtype.native = encoding;
+  }
+  return dtype;
+}
+
+/// By the encodings that types have in their files. Used under the Lock, as all here.
+const DType& known_type(const std::string& encoding) {
+  static auto* known = new std::unordered_map<std::string, DType>;
   if (const auto place = known->find(encoding); place != known->end()) return place->second;
-  const auto type = own<TypeId>(H5Tdecode(encoding.data()), "decoding a type");
-  std::string result = plain_encoding(remade(type.get(), 0).get());
+  const auto type = remade(own<TypeId>(H5Tdecode(encoding.data()), "decoding a type").get(), 0);
+  DType dtype = described(plain_encoding(type.get()), type.get());
   if (known->size() == max_known) known->clear();
-  return known->emplace(encoding, std::move(result)).first->second;
+  return known->emplace(encoding, std::move(dtype)).first->second;
 }
 
 }  // namespace
@@ -129,37 +218,30 @@ TypeTraits traits_of(hid_t type) {
 }
 
 DType describe(hid_t type) {
-  const std::size_t size = H5Tget_size(type);
-  if (size == 0) fail("a type's size");
-  return {type_name(type), size, encode_type(type)};
+  if (H5Tget_size(type) == 0) fail("a type's size");
+  return known_type(plain_encoding(type));
 }
 
-std::string encode_type(hid_t type) {
-  return canonical(plain_encoding(type));
+TypeId make_type(const DType& dtype) {
+  if (dtype.native.empty()) return plain_type(dtype);
+  return own<TypeId>(H5Tdecode(dtype.native.data()), "decoding a type");
 }
 
-TypeId decode_type(const std::string& encoded) {
-  return own<TypeId>(H5Tdecode(encoded.data()), "decoding a type");
+std::optional<Extents> extents_of(hid_t space) {
+  if (check(H5Sget_simple_extent_type(space), "a dataspace's class") == H5S_NULL) return std::nullopt;
+  std::array<hsize_t, H5S_MAX_RANK> extents{};
+  const int rank = check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), "a dataspace's extents");
+  Extents shape(static_cast<std::size_t>(rank));
+  std::copy_n(extents.begin(), shape.size(), shape.begin());
+  return shape;
 }
 
-std::string encode_space(hid_t space) {
-  // A space as it is read carries the format of its file, and room to grow.
-  SpaceId plain;
-  const H5S_class_t kind = check(H5Sget_simple_extent_type(space), "a dataspace's class");
-  if (kind == H5S_SIMPLE) {
-    const int rank = check(H5Sget_simple_extent_ndims(space), "a dataspace's rank");
-    std::array<hsize_t, H5S_MAX_RANK> extents{};
-    check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), "a dataspace's extents");
-    plain = own<SpaceId>(H5Screate_simple(rank, extents.data(), nullptr), "H5Screate_simple");
-  } else {
-    plain = own<SpaceId>(H5Screate(kind), "H5Screate");
-  }
-  return encoded([&](void* out, std::size_t* size) { return H5Sencode(plain.get(), out, size); },
-                 "encoding a dataspace");
-}
-
-SpaceId decode_space(const std::string& encoded) {
-  return own<SpaceId>(H5Sdecode(encoded.data()), "decoding a dataspace");
+SpaceId make_space(const std::optional<Extents>& shape) {
+  if (!shape) return own<SpaceId>(H5Screate(H5S_NULL), "H5Screate");
+  if (shape->empty()) return own<SpaceId>(H5Screate(H5S_SCALAR), "H5Screate");
+  return own<SpaceId>(
+      H5Screate_simple(static_cast<int>(shape->size()), reinterpret_cast<const hsize_t*>(shape->data()), nullptr),
+      "H5Screate_simple");
 }
 
 TypeId transient(const TypeId& type) {

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "store/hdf5/library.hpp"
 #include "tensor/dtype.hpp"
+#include "tensor/extents.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -15,15 +16,17 @@ struct TypeTraits {
 
 TypeTraits traits_of(hid_t type);
 
-/// The canonical name (see DType::name), size and encoding of a type in memory form, as H5Dget_type and H5Aget_type
-/// give it. Throws input for what is no type of elements.
+/// A type in memory form, as H5Dget_type and H5Aget_type give it. Its `native` is what H5Tencode says of it, the same
+/// for equal types, whatever file they come from; none for those that `make_type` makes from kind, size and order.
+/// Throws input for what is no type of elements.
 DType describe(hid_t type);
 
-/// Encodings that are the same for equal types and extents, whatever file they come from.
-std::string encode_type(hid_t type);
-TypeId decode_type(const std::string& encoded);
-std::string encode_space(hid_t space);
-SpaceId decode_space(const std::string& encoded);
+/// The type that `describe` gave, or that another file format has.
+TypeId make_type(const DType& dtype);
+
+/// A dataspace's extents, or nothing for a null one; and back.
+std::optional<Extents> extents_of(hid_t space);
+SpaceId make_space(const std::optional<Extents>& shape);
 
 /// A type as a value of its own: not committed to a file.
 TypeId transient(const TypeId& type);

@@ -17,14 +17,6 @@ constexpr std::uint64_t max_skeleton_bytes = 4U << 20;
 /// The last one is kept even when it is larger than all may be, up to this.
 constexpr std::uint64_t max_bytes_of_one = 16U << 20;
 
-/// Equal in every byte that is written: DType's own comparison leaves out the encoding.
-bool same(const FileSpec& a, const FileSpec& b) {
-  const auto same_encoding = [](const FileSpec::Array& x, const FileSpec::Array& y) {
-    return x.dtype.encoded == y.dtype.encoded;
-  };
-  return a == b && std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(), same_encoding);
-}
-
 /// Whether nothing but padding stands behind the metadata, so that its first bytes and its size make the whole file:
 /// each array lies where the one before it ends, rounded up, and the file ends with the last.
 bool is_packed(const FileSpec& spec, const NewFile& made) {
@@ -87,8 +79,8 @@ FileRoom KnownSkeletons::create_again(const std::filesystem::path& path, const F
 
 std::shared_ptr<const KnownSkeletons::Skeleton> KnownSkeletons::find(const FileSpec& spec) {
   const std::lock_guard lock(mutex_);
-  const auto place = std::find_if(skeletons_.begin(), skeletons_.end(),
-                                  [&](const auto& skeleton) { return same(skeleton->spec, spec); });
+  const auto place =
+      std::find_if(skeletons_.begin(), skeletons_.end(), [&](const auto& skeleton) { return skeleton->spec == spec; });
   if (place == skeletons_.end()) return nullptr;
   skeletons_.splice(skeletons_.begin(), skeletons_, place);
   return skeletons_.front();

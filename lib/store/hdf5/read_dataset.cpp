@@ -27,15 +27,6 @@ void refuse_outside_data(hid_t creation, H5D_layout_t layout) {
         {"has its data in external files", "expected data in the file itself", "copy it into one with h5repack"});
 }
 
-Extents shape_of(hid_t space) {
-  Extents shape(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space), "its rank")));
-  static_assert(sizeof(hsize_t) == sizeof(std::uint64_t));
-  std::vector<hsize_t> extents(shape.size());
-  check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), "its shape");
-  std::copy(extents.begin(), extents.end(), shape.begin());
-  return shape;
-}
-
 [[noreturn]] void refuse_size(std::uint64_t found, const std::string& expected) {
   throw Error(Kind::input, "",
               {"declares " + std::to_string(found) + " bytes", expected, "is the file truncated or damaged?"});
@@ -90,7 +81,8 @@ void check_filtered(hid_t creation, H5D_layout_t layout, std::uint64_t bytes, st
 
 /// Sets the storage of an array of fixed-size elements. For any array: refuses sizes that the file denies.
 void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_bytes, CatalogEntry& entry) {
-  const std::uint64_t bytes = checked_mul(volume(entry.array.shape), entry.array.dtype.size, "its number of bytes");
+  const std::uint64_t element = H5Tget_size(own<TypeId>(H5Dget_type(id), "its type").get());
+  const std::uint64_t bytes = checked_mul(volume(entry.array.shape), element, "its number of bytes");
   if (bytes == 0) return;  // Storage::empty
   const std::uint64_t stored = H5Dget_storage_size(id);
   if (stored == 0)
@@ -102,7 +94,7 @@ void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_byt
     if (!entry.array.verbatim) place_contiguous(id, bytes, stored, file_bytes, entry.dataset);
     return;
   }
-  check_filtered(creation, layout, entry.array.verbatim ? stored : bytes, stored, entry.array.dtype.size);
+  check_filtered(creation, layout, entry.array.verbatim ? stored : bytes, stored, element);
   check_filters(creation);
   if (layout == H5D_CHUNKED && !entry.array.verbatim) check_chunks(id, creation, entry.array.shape, file_bytes);
   entry.dataset.storage = Storage::filtered;
@@ -110,14 +102,17 @@ void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_byt
 
 void read_verbatim(hid_t id, hid_t type, hid_t space, GlobalHeap& heap, CatalogEntry& entry) {
   entry.dataset.storage = Storage::verbatim;
-  entry.dataset.verbatim_space = encode_space(space);
-  entry.dataset.verbatim_value = read_value(id, type, space, heap);
+  entry.dataset.verbatim = read_value(id, type, space, heap);
 }
 
 void read_attributes_of(hid_t id, GlobalHeap& heap, CatalogEntry& entry) {
   entry.dataset.attributes = read_attributes(id, heap, entry.left_out);
-  if (const auto shape = take(entry.dataset.attributes, global_shape_attribute))
-    entry.array.global_shape = extents_of(*shape);
+  if (const auto shape = take(entry.dataset.attributes, global_shape_attribute)) {
+    entry.array.global_shape = extents_in(shape->value);
+    if (!entry.array.global_shape)
+      throw Error(Kind::input, std::string("attribute ") + global_shape_attribute,
+                  {"no list of extents", "expected a tensor's shape, integers of 0 to 2^62", ""});
+  }
 }
 
 }  // namespace
@@ -136,10 +131,10 @@ CatalogEntry read_dataset(hid_t id, std::uint64_t file_bytes, GlobalHeap& heap) 
   entry.array.dtype = describe(type.get());
 
   const auto space = own<SpaceId>(H5Dget_space(id), "its dataspace");
-  const bool null = H5Sget_simple_extent_type(space.get()) == H5S_NULL;
-  if (!null) entry.array.shape = shape_of(space.get());
-  entry.array.verbatim = null || traits.variable_length;
-  if (!null) place(id, creation.get(), layout, file_bytes, entry);
+  const auto shape = extents_of(space.get());
+  if (shape) entry.array.shape = *shape;
+  entry.array.verbatim = !shape || traits.variable_length;
+  if (shape) place(id, creation.get(), layout, file_bytes, entry);
   if (entry.array.verbatim) read_verbatim(id, type.get(), space.get(), heap, entry);
   read_attributes_of(id, heap, entry);
   return entry;

@@ -25,6 +25,17 @@ herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
   return 0;
 }
 
+/// The text of one of the project's own attributes; empty where there is none.
+std::string take_text(std::vector<Attribute>& attributes, const char* name) {
+  const auto attribute = take(attributes, name);
+  if (!attribute) return "";
+  const auto text = text_in(attribute->value);
+  if (!text)
+    throw Error(Kind::input, std::string("attribute ") + name,
+                {"no single string", "expected one that these programs wrote", ""});
+  return *text;
+}
+
 class Walk {
  public:
   Walk(std::uint64_t file_bytes, GlobalHeap& heap) : file_bytes_(file_bytes), heap_(heap) {}
@@ -61,8 +72,8 @@ SchemaReading Walk::run(hid_t file) {
   std::vector<std::string> names;
   schema->attributes = read_attributes(root.get(), heap_, names);
   leave_out(names);
-  if (const auto layout = take(schema->attributes, layout_attribute)) schema->layout = text_of(*layout);
-  if (const auto manifest = take(schema->attributes, manifest_attribute)) schema->manifest = text_of(*manifest);
+  schema->layout = take_text(schema->attributes, layout_attribute);
+  schema->manifest = take_text(schema->attributes, manifest_attribute);
   visit_group(root.get(), "");
 
   std::sort(entries_.begin(), entries_.end(),

@@ -106,16 +106,8 @@ void Skeleton::make_groups(const std::string& path) {
 
 void Skeleton::declare_array(const FileSpec::Array& array) {
   make_groups(array.name);
-  const auto type = decode_type(array.dtype.encoded);
-  SpaceId space;
-  if (array.verbatim)
-    space = decode_space(array.verbatim_space);
-  else if (array.shape.empty())
-    space = own<SpaceId>(H5Screate(H5S_SCALAR), "H5Screate");
-  else
-    space = own<SpaceId>(H5Screate_simple(static_cast<int>(array.shape.size()),
-                                          reinterpret_cast<const hsize_t*>(array.shape.data()), nullptr),
-                         "H5Screate_simple");
+  const auto type = make_type(array.dtype);
+  const auto space = make_space(array.verbatim ? array.verbatim->shape : array.shape);
 
   const auto creation = untimed(H5P_DATASET_CREATE);
   check(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), "H5Pset_layout");
@@ -128,7 +120,7 @@ void Skeleton::declare_array(const FileSpec::Array& array) {
       "creating it");
   for (const auto& attribute : array.attributes) write_attribute(id.get(), attribute);
   if (array.global_shape) write_extents(id.get(), global_shape_attribute, *array.global_shape);
-  if (array.verbatim) write_value(id.get(), type.get(), space.get(), array.verbatim_value);
+  if (array.verbatim) write_value(id.get(), type.get(), *array.verbatim);
 }
 
 /// Makes HDF5 allocate a dataset by writing its first element: there is no call for it.

@@ -95,10 +95,10 @@ std::string float_name(hid_t type) {
     const char* name;
     std::size_t size;
     FloatForm form;
-  } known[] = {{"f16", 2, {15, 10, 5, 0, 10, 15, H5T_NORM_IMPLIED}},
-               {"bf16", 2, {15, 7, 8, 0, 7, 127, H5T_NORM_IMPLIED}},
-               {"f32", 4, {31, 23, 8, 0, 23, 127, H5T_NORM_IMPLIED}},
-               {"f64", 8, {63, 52, 11, 0, 52, 1023, H5T_NORM_IMPLIED}}};
+  } known[] = {
+      {"f16", 2, {15, 10, 5, 0, 10, 15, H5T_NORM_IMPLIED}},  {"f8_e4m3", 1, {7, 3, 4, 0, 3, 7, H5T_NORM_IMPLIED}},
+      {"f8_e5m2", 1, {7, 2, 5, 0, 2, 15, H5T_NORM_IMPLIED}}, {"bf16", 2, {15, 7, 8, 0, 7, 127, H5T_NORM_IMPLIED}},
+      {"f32", 4, {31, 23, 8, 0, 23, 127, H5T_NORM_IMPLIED}}, {"f64", 8, {63, 52, 11, 0, 52, 1023, H5T_NORM_IMPLIED}}};
   const std::string bits = significant_bits(type);
   const std::string order = order_suffix(type);
   if (bits.empty() && order != "vax")

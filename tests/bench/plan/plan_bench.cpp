@@ -34,8 +34,8 @@ double now() {
 }
 
 std::vector<Tensor> model() {
-  const DType bf16{"bf16", 2, ""};
-  const DType f32{"f32", 4, ""};
+  const DType bf16 = *number_type("bf16");
+  const DType f32 = *number_type("f32");
   std::vector<Tensor> tensors;
   const auto add = [&](const std::string& name, const Extents& shape) {
     tensors.push_back({name, bf16, shape, false});

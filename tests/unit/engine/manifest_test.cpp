@@ -12,7 +12,7 @@ TEST_CASE("a manifest says what the checkpoint is") {
   const Layout of = parse_layout(
       R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [2], "cards": [5, 3]}, "default": "replicate"})",
       "a.json");
-  const Placement placement = target(of, {tensor("b.w", {4, 2}), tensor("a", {}, {"{r:f32@0,i:f32@4}/8", 8, ""})});
+  const Placement placement = target(of, {tensor("b.w", {4, 2}), tensor("a", {}, {ElementKind::other, ByteOrder::little, 8, "{r:f32@0,i:f32@4}/8", ""})});
   const std::string text = manifest(placement, {{"rank_5.h5", 5, 4096, "00ff"}, {"rank_3.h5", 3, 1ULL << 40, ""}},
                                     {{1, 2}, {3, 0xabcdef0123456789}});
   const auto json = nlohmann::json::parse(text);

@@ -15,7 +15,7 @@ struct Pair {
   std::array<float, 6> a{1, 4, 2, 5, 3, 6};
   std::array<float, 6> b = a;
   Region region{whole({2, 3}), 0, {1, 2}, false};
-  Tensor tensor{"w", {"f32", 4, ""}, {2, 3}, false};
+  Tensor tensor{"w", *number_type("f32"), {2, 3}, false};
 
   Mismatch compare(const std::optional<Tolerance>& tolerance = {}) const {
     Mismatch found;

@@ -14,7 +14,7 @@
 namespace ckpt::fixture {
 
 inline DType f32() {
-  return {"f32", 4, ""};
+  return *number_type("f32");
 }
 
 inline StoredArray array(std::string name, Extents shape, DType dtype = f32()) {

@@ -40,7 +40,7 @@ std::vector<Holding> four(Extents shape) {
 }
 
 StoredArray verbatim(std::string name) {
-  StoredArray text = array(std::move(name), {}, {"string", 16, ""});
+  StoredArray text = array(std::move(name), {}, text_type());
   text.verbatim = true;
   return text;
 }
@@ -106,7 +106,7 @@ TEST_CASE("1: a parameter on cards where the layout has none is named") {
 
 TEST_CASE("2: another dtype on one card is named") {
   auto files = four({2, 3});
-  files[3] = card({array("wq", {2, 3}, {"bf16", 2, ""})});
+  files[3] = card({array("wq", {2, 3}, *number_type("bf16"))});
   const Refused error = refused_source(rows_over_4, files);
   CHECK_THAT(error.text, Contains("rank_3.h5: /wq: its dtype is bf16, rank_0.h5 has f32"));
 }
@@ -247,7 +247,7 @@ TEST_CASE("a bucket that no file holds is named") {
 TEST_CASE("a bucket has one dtype and all its members") {
   const Layout of = layout(R"(["dp"])", "[1]", R"("buckets": [{"name": "flat", "axis": "dp", "members": [
                            {"name": "a", "shape": [4]}, {"name": "b", "shape": [1]}]}])");
-  CHECK_THAT(refused_target(of, {tensor("a", {4}), tensor("b", {1}, {"bf16", 2, ""})}).text,
+  CHECK_THAT(refused_target(of, {tensor("a", {4}), tensor("b", {1}, *number_type("bf16"))}).text,
              Contains("its dtype is bf16") && Contains("other members are f32"));
   CHECK_THAT(refused_target(of, {tensor("a", {4})}).text,
              Contains("the checkpoint has no such parameter") && Contains("\"b\""));

@@ -139,17 +139,17 @@ TEST_CASE("Attributes of any type come with their values, the project's own are 
   CHECK(schema.manifest == "the manifest");
   REQUIRE(schema.attributes.size() == 1);
   CHECK(schema.attributes[0].name == "step");
-  CHECK(schema.attributes[0].value == std::string("\7\0\0\0", 4));
+  CHECK(schema.attributes[0].value.bytes == std::string("\7\0\0\0", 4));
   REQUIRE(schema.groups.size() == 1);
   CHECK(schema.groups[0].path == "g");
-  CHECK(find(schema.groups[0].attributes, "kind").value == "layer");
+  CHECK(find(schema.groups[0].attributes, "kind").value.bytes == "layer");
   CHECK(schema.arrays->front().global_shape == Extents{12, 3});
 
   const auto& attributes = schema.datasets.front().attributes;
   REQUIRE(attributes.size() == 3);  // sorted, without the reference
   CHECK(attributes[0].name == "numbers");
-  CHECK(find(attributes, "words").value == std::string("\3\0\0\0\0\0\0\0one\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0three", 32));
-  CHECK(find(attributes, "sequences").value == std::string("\2\0\0\0\0\0\0\0", 8) +
+  CHECK(find(attributes, "words").value.bytes == std::string("\3\0\0\0\0\0\0\0one\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0three", 32));
+  CHECK(find(attributes, "sequences").value.bytes == std::string("\2\0\0\0\0\0\0\0", 8) +
                                                    std::string("\14\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16) +
                                                    std::string(8, '\0'));
 }
@@ -170,10 +170,10 @@ TEST_CASE("Variable-length data and empty dataspaces are kept as they are") {
     const std::size_t index = catalog.schema->find(name);
     CHECK((*catalog.schema->arrays)[index].verbatim);
     CHECK(catalog.schema->datasets[index].storage == Storage::verbatim);
-    CHECK_FALSE(catalog.schema->datasets[index].verbatim_space.empty());
+    CHECK(catalog.schema->datasets[index].verbatim);
   }
-  CHECK(catalog.schema->datasets[0].verbatim_value.empty());
-  CHECK(catalog.schema->datasets[1].verbatim_value == std::string("\3\0\0\0\0\0\0\0one\5\0\0\0\0\0\0\0three", 24));
+  CHECK(catalog.schema->datasets[0].verbatim->bytes.empty());
+  CHECK(catalog.schema->datasets[1].verbatim->bytes == std::string("\3\0\0\0\0\0\0\0one\5\0\0\0\0\0\0\0three", 24));
 }
 
 TEST_CASE("Hard links are names of their own and may form cycles; soft links are aliases; named types are no tensors") {

@@ -142,7 +142,7 @@ inline FileSpec spec_of(const Schema& schema) {
     const StoredArray& stored = (*schema.arrays)[i];
     const Dataset& dataset = schema.datasets[i];
     spec.arrays.push_back({stored.name, stored.dtype, stored.shape, dataset.attributes, stored.global_shape,
-                           stored.verbatim, dataset.verbatim_space, dataset.verbatim_value});
+                           dataset.verbatim});
   }
   spec.attributes = schema.attributes;
   spec.groups = schema.groups;

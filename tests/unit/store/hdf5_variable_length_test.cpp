@@ -87,10 +87,9 @@ TEST_CASE("Variable-length parts inside compounds, arrays and one another are re
   check_notes(folder / "b.h5");
   const FileCatalog second = store->catalog(folder / "b.h5");
   CHECK((*first.schema->arrays)[0].dtype == (*second.schema->arrays)[0].dtype);
-  CHECK(first.schema->datasets[0].verbatim_value == second.schema->datasets[0].verbatim_value);
-  CHECK(first.schema->datasets[0].verbatim_space == second.schema->datasets[0].verbatim_space);
+  CHECK(first.schema->datasets[0].verbatim == second.schema->datasets[0].verbatim);
   CHECK(first.schema->datasets[0].attributes == second.schema->datasets[0].attributes);
-  CHECK(first.schema->datasets[0].attributes[0].value == first.schema->datasets[0].verbatim_value);
+  CHECK(first.schema->datasets[0].attributes[0].value == first.schema->datasets[0].verbatim);
 }
 
 TEST_CASE("Texts that fill several heap collections, in a dataset that could grow") {
@@ -122,9 +121,9 @@ TEST_CASE("Texts that fill several heap collections, in a dataset that could gro
   }
   const auto store = hdf5_store();
   const FileCatalog catalog = store->catalog(folder / "a.h5");
-  CHECK((catalog.schema->datasets[0].verbatim_value == expected));
+  CHECK((catalog.schema->datasets[0].verbatim->bytes == expected));
   store->create(folder / "b.h5", fixture::spec_of(*catalog.schema));
-  CHECK((store->catalog(folder / "b.h5").schema->datasets[0].verbatim_value == expected));
+  CHECK((store->catalog(folder / "b.h5").schema->datasets[0].verbatim->bytes == expected));
 }
 
 /// A file whose one text is "the text", whose heap is then changed by `damage(heap, references)`: offsets in the file

@@ -17,16 +17,21 @@ std::vector<std::byte> bytes_of(Value value) {
   return {begin, begin + sizeof value};
 }
 
+DType type_of(const char* name, std::uint64_t size) {
+  const auto number = number_type(name);
+  return number && number->size == size ? *number : DType{ElementKind::other, ByteOrder::little, size, name, ""};
+}
+
 template <class Value>
 Distance between(const char* dtype, Value a, Value b) {
-  const auto format = number_format({dtype, sizeof(Value), ""});
+  const auto format = number_format(type_of(dtype, sizeof(Value)));
   REQUIRE(format);
   return distance(*format, bytes_of(a).data(), *format, bytes_of(b).data());
 }
 
 template <class Value>
 std::string text_of(const char* dtype, Value value) {
-  return element_text({dtype, sizeof value, ""}, bytes_of(value).data());
+  return element_text(type_of(dtype, sizeof value), bytes_of(value).data());
 }
 
 }  // namespace
@@ -76,15 +81,15 @@ TEST_CASE("distances of integers are not rounded away") {
 }
 
 TEST_CASE("floats of different formats") {
-  const auto f32 = number_format({"f32", 4, ""});
-  const auto bf16 = number_format({"bf16", 2, ""});
+  const auto f32 = number_format(*number_type("f32"));
+  const auto bf16 = number_format(type_of("bf16", 2));
   const Distance found = distance(*f32, bytes_of(1.001953125F).data(), *bf16, bytes_of(std::uint16_t{0x3f80}).data());
   CHECK(found.absolute == 0.001953125);
 }
 
 TEST_CASE("what is no number") {
-  CHECK_FALSE(number_format({"c64", 8, ""}));
-  CHECK_FALSE(number_format({"opaque2", 2, ""}));
-  CHECK_FALSE(number_format({"f32", 8, ""}));
-  CHECK_FALSE(number_format({"be", 1, ""}));
+  CHECK_FALSE(number_format(type_of("c64", 8)));
+  CHECK_FALSE(number_format(type_of("opaque2", 2)));
+  CHECK_FALSE(number_format(type_of("f32", 8)));
+  CHECK_FALSE(number_format(type_of("be", 1)));
 }

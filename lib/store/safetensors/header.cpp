@@ -1,0 +1,207 @@
+#include "store/safetensors/header.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+
+namespace ckpt::safetensors {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* metadata_key = "__metadata__";
+/// `__metadata__` or a tensor; its keys; its lists.
+constexpr std::size_t max_depth = 3;
+
+struct Word {
+  std::string_view word;
+  std::string_view type;
+};
+
+constexpr std::array words{
+    Word{"BOOL", "bool"}, Word{"I8", "i8"},           Word{"I16", "i16"}, Word{"I32", "i32"},
+    Word{"I64", "i64"},   Word{"U8", "u8"},           Word{"U16", "u16"}, Word{"U32", "u32"},
+    Word{"U64", "u64"},   Word{"F16", "f16"},         Word{"F32", "f32"}, Word{"F64", "f64"},
+    Word{"BF16", "bf16"}, Word{"F8_E4M3", "f8_e4m3"}, Word{"C64", "c64"}, Word{"F8_E5M2", "f8_e5m2"},
+};
+/// Scales of blocks: an exponent in a byte. Moved, never interpreted.
+constexpr std::string_view exponent_word = "F8_E8M0";
+
+DType type_of(const std::string& word) {
+  for (const Word& known : words)
+    if (known.word == word) return *number_type(known.type);
+  if (word == exponent_word) return {ElementKind::other, ByteOrder::little, 1, "f8_e8m0", ""};
+  throw Error(Kind::input, "",
+              {"elements of type " + word, "expected a type of whole bytes, such as F32, BF16 or I64",
+               "elements of less than a byte cannot be cut"});
+}
+
+[[noreturn]] void refuse(const std::string& object, const std::string& found, const std::string& expected) {
+  throw Error(Kind::input, object, {found, expected, "is the file damaged?"});
+}
+
+/// Builds the header's object key by key: the library by itself keeps the last of two equal keys without a word.
+class Builder final : public nlohmann::json_sax<json> {
+ public:
+  json take() { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_array() override { return close(); }
+  bool key(string_t& key) override {
+    if (!open_.back().value->emplace(key, nullptr).second)
+      refuse("its header", "the key \"" + key + "\" twice", "each key once");
+    open_.back().key = std::move(key);
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    refuse("its header", "text that is not JSON at byte " + std::to_string(position), "a JSON object");
+  }
+
+ private:
+  struct Level {
+    json* value;
+    std::string key;
+  };
+
+  json* place(json&& value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    json& parent = *open_.back().value;
+    if (parent.is_object()) return &(parent[open_.back().key] = std::move(value));
+    parent.push_back(std::move(value));
+    return &parent.back();
+  }
+  bool add(json&& value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(json&& value) {
+    if (open_.size() == max_depth) refuse("its header", "lists and objects inside one another", "a flat description");
+    open_.push_back({place(std::move(value)), {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  json root_;
+  std::vector<Level> open_;
+};
+
+std::uint64_t number(const json& value, const char* what) {
+  if (!value.is_number_unsigned()) refuse("", std::string(what) + " " + value.dump(), "a whole number");
+  return value.get<std::uint64_t>();
+}
+
+std::map<std::string, std::string> metadata_of(const json& object) {
+  std::map<std::string, std::string> metadata;
+  if (!object.is_object()) refuse(metadata_key, "no object", "an object of texts");
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_string()) refuse(metadata_key, "\"" + key + "\" is no text", "an object of texts");
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+Tensor tensor_of(const json& object, const std::string& name) {
+  if (!object.is_object() || object.size() != 3 || !object.contains("dtype") || !object.contains("shape") ||
+      !object.contains("data_offsets"))
+    refuse("", "other keys", "dtype, shape and data_offsets");
+  const json& dtype = object["dtype"];
+  const json& shape = object["shape"];
+  const json& offsets = object["data_offsets"];
+  if (!dtype.is_string() || !shape.is_array() || !offsets.is_array() || offsets.size() != 2)
+    refuse("", "values of other kinds", "a text, a list of extents and a list of two offsets");
+  Tensor tensor{
+      name, type_of(dtype.get<std::string>()), {}, number(offsets[0], "offset"), number(offsets[1], "offset")};
+  for (const json& extent : shape) tensor.shape.push_back(number(extent, "extent"));
+  const std::uint64_t bytes = checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
+  if (tensor.begin > tensor.end || tensor.end - tensor.begin != bytes)
+    refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
+           std::to_string(bytes) + " bytes for " + to_string(tensor.shape) + " of " + tensor.dtype.name);
+  return tensor;
+}
+
+/// The format has no gaps: what lies between tensors would be hidden.
+void check_cover(const std::vector<Tensor>& tensors, std::uint64_t data_bytes) {
+  std::vector<const Tensor*> by_place;
+  by_place.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) by_place.push_back(&tensor);
+  std::sort(by_place.begin(), by_place.end(),
+            [](const Tensor* a, const Tensor* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
+  std::uint64_t at = 0;
+  for (const Tensor* tensor : by_place) {
+    if (tensor->begin != at)
+      refuse(tensor->name, "its bytes begin at " + std::to_string(tensor->begin) + " of the data",
+             std::to_string(at) + ", where the ones before it end");
+    at = tensor->end;
+  }
+  if (at > data_bytes)
+    throw Error(Kind::input, by_place.back()->name,
+                {"its bytes end at " + std::to_string(at) + " of the data",
+                 "the file has " + std::to_string(data_bytes) + " bytes of data", "is the file truncated?"});
+  if (at < data_bytes)
+    refuse("", std::to_string(data_bytes) + " bytes of data", "tensors of " + std::to_string(at) + " bytes");
+}
+
+}  // namespace
+
+Header parse_header(const std::string& text, std::uint64_t data_bytes) {
+  // The library takes a NUL for the end of the text.
+  if (text.empty() || text.front() != '{' || text.find('\0') != std::string::npos)
+    refuse("its header", "no JSON object", "a safetensors header");
+  Builder builder;
+  json::sax_parse(text, &builder);
+  const json root = builder.take();
+  Header header;
+  for (const auto& [name, object] : root.items()) {
+    if (name == metadata_key)
+      header.metadata = metadata_of(object);
+    else
+      header.tensors.push_back(with_context(name, [&] { return tensor_of(object, name); }));
+  }
+  check_cover(header.tensors, data_bytes);
+  return header;
+}
+
+std::string header_text(const Header& header) {
+  nlohmann::ordered_json root = nlohmann::ordered_json::object();
+  if (!header.metadata.empty()) root[metadata_key] = header.metadata;
+  std::string text = root.dump();
+  text.pop_back();
+  // By hand, as an ordered object looks each new key up among all before it.
+  for (const Tensor& tensor : header.tensors) {
+    const nlohmann::ordered_json entry = {
+        {"dtype", type_word(tensor.dtype)},
+        {"shape", std::vector<std::uint64_t>(tensor.shape.begin(), tensor.shape.end())},
+        {"data_offsets", {tensor.begin, tensor.end}}};
+    text += (text.size() > 1 ? "," : "") + json(tensor.name).dump() + ":" + entry.dump();
+  }
+  text += '}';
+  text.resize(round_up(text.size(), 8), ' ');
+  return text;
+}
+
+std::string type_word(const DType& dtype) {
+  for (const Word& known : words)
+    if (dtype == *number_type(known.type)) return std::string(known.word);
+  return dtype.name == "f8_e8m0" ? std::string(exponent_word) : "";
+}
+
+}  // namespace ckpt::safetensors

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensor/dtype.hpp"
+#include "tensor/extents.hpp"
+
+namespace ckpt::safetensors {
+
+/// A file begins with the length of its header, 64 bits, little-endian; then the header, JSON; then the tensors' bytes,
+/// one after another without a gap to the end of the file.
+/// https://github.com/huggingface/safetensors, README.md, "Format"
+inline constexpr std::uint64_t length_bytes = 8;
+/// What the reference implementation reads.
+inline constexpr std::uint64_t max_header_bytes = 100'000'000;
+
+struct Tensor {
+  std::string name;
+  DType dtype;
+  Extents shape;
+  std::uint64_t begin = 0;  ///< of its bytes, counted from the header's end
+  std::uint64_t end = 0;
+};
+
+struct Header {
+  std::vector<Tensor> tensors;                  ///< sorted by name
+  std::map<std::string, std::string> metadata;  ///< `__metadata__`
+};
+
+/// The header that a text is, for `data_bytes` of tensors behind it. Strict: throws input, naming the tensor, for
+/// duplicate or unknown keys, dtypes that no element of whole bytes has, sizes that do not agree, overlaps and gaps.
+Header parse_header(const std::string& text, std::uint64_t data_bytes);
+
+/// The header's text, the same for the same header; padded with spaces, so that the data behind it begins at a multiple
+/// of 8 bytes of the file.
+std::string header_text(const Header& header);
+
+/// What safetensors calls a type: {ieee_float, 4} → "F32". Empty for types that it does not have.
+std::string type_word(const DType& dtype);
+
+}  // namespace ckpt::safetensors

@@ -1,0 +1,86 @@
+#include "store/safetensors/read_schema.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "store/safetensors/header.hpp"
+
+namespace ckpt::safetensors {
+
+namespace {
+
+std::uint64_t header_length(const PosixFile& file) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t length = 0;
+  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  return length;
+}
+
+std::string take(std::map<std::string, std::string>& metadata, const char* key) {
+  const auto found = metadata.extract(key);
+  return found ? std::move(found.mapped()) : "";
+}
+
+/// The logical shapes that the file carries, by tensor.
+std::map<std::string, Extents> global_shapes(const std::string& text) {
+  std::map<std::string, Extents> shapes;
+  if (text.empty()) return shapes;
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto refuse = [] {
+    throw Error(Kind::input, global_shapes_key, {"no shapes of tensors", "expected what these programs wrote", ""});
+  };
+  if (!json.is_object()) refuse();
+  for (const auto& [name, list] : json.items()) {
+    if (!list.is_array()) refuse();
+    Extents& shape = shapes[name];
+    for (const auto& extent : list) {
+      if (!extent.is_number_unsigned()) refuse();
+      shape.push_back(extent.get<std::uint64_t>());
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+
+bool is_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
+  if (file_bytes < length_bytes + 2) return false;
+  char first = '\0';
+  file.read(length_bytes, std::as_writable_bytes(std::span(&first, 1)));
+  return first == '{' && header_length(file) <= max_header_bytes;
+}
+
+std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t file_bytes) {
+  const std::uint64_t length = header_length(file);
+  if (length > file_bytes - length_bytes)
+    throw Error(Kind::input, "its header",
+                {std::to_string(length) + " bytes", "the file has " + std::to_string(file_bytes), "is it truncated?"});
+  std::string text(length, '\0');
+  file.read(length_bytes, std::as_writable_bytes(std::span(text)));
+  const std::uint64_t data = length_bytes + length;
+  Header header = parse_header(text, file_bytes - data);
+
+  auto schema = std::make_shared<Schema>();
+  schema->layout = take(header.metadata, layout_key);
+  schema->manifest = take(header.metadata, manifest_key);
+  auto shapes = global_shapes(take(header.metadata, global_shapes_key));
+  for (const auto& [key, value] : header.metadata) schema->attributes.push_back({key, text_value(value)});
+  std::vector<StoredArray> arrays;
+  for (Tensor& tensor : header.tensors) {
+    StoredArray array{tensor.name, std::move(tensor.dtype), tensor.shape, std::nullopt, false};
+    if (const auto shape = shapes.extract(tensor.name)) array.global_shape = std::move(shape.mapped());
+    arrays.push_back(std::move(array));
+    Dataset dataset;
+    dataset.storage = tensor.begin == tensor.end ? Storage::empty : Storage::contiguous;
+    dataset.offset = data + tensor.begin;
+    schema->datasets.push_back(std::move(dataset));
+  }
+  schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
+  return schema;
+}
+
+}  // namespace ckpt::safetensors

@@ -1,0 +1,95 @@
+#include "store/safetensors/write_file.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "base/checked.hpp"
+#include "base/text.hpp"
+#include "store/posix_file.hpp"
+#include "store/safetensors/header.hpp"
+#include "store/safetensors/read_schema.hpp"
+
+namespace ckpt::safetensors {
+
+namespace {
+
+std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
+  std::map<std::string, std::string> metadata;
+  for (const Attribute& attribute : spec.attributes)
+    if (auto text = text_in(attribute.value)) metadata[attribute.name] = std::move(*text);
+  nlohmann::json shapes = nlohmann::json::object();
+  for (const FileSpec::Array& array : spec.arrays)
+    if (array.global_shape)
+      shapes[array.name] = std::vector<std::uint64_t>(array.global_shape->begin(), array.global_shape->end());
+  if (!shapes.empty()) metadata[global_shapes_key] = shapes.dump();
+  if (!spec.layout.empty()) metadata[layout_key] = spec.layout;
+  if (!spec.manifest.empty()) metadata[manifest_key] = spec.manifest;
+  return metadata;
+}
+
+/// Large elements first, so that every tensor lies at a multiple of its element's size, as readers want it.
+std::vector<std::size_t> order_of(const FileSpec& spec) {
+  std::vector<std::size_t> order(spec.arrays.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return spec.arrays[a].dtype.size > spec.arrays[b].dtype.size; });
+  return order;
+}
+
+void refuse_type(const FileSpec::Array& array) {
+  throw Error(Kind::input, "/" + array.name,
+              {"elements of type " + array.dtype.name, "which safetensors files cannot hold",
+               "leave it out with --drop, or write HDF5"});
+}
+
+}  // namespace
+
+std::vector<std::string> losses(const FileSpec& spec) {
+  std::vector<std::string> lost;
+  for (const Attribute& attribute : spec.attributes)
+    if (!text_in(attribute.value)) lost.push_back("attribute " + attribute.name + ", which is no text");
+  for (const Group& group : spec.groups)
+    if (!group.attributes.empty()) lost.push_back("attributes of group " + group.path);
+  std::vector<std::string> names;
+  for (const FileSpec::Array& array : spec.arrays) {
+    if (type_word(array.dtype).empty() || array.verbatim) refuse_type(array);
+    if (!array.attributes.empty()) names.push_back(array.name);
+  }
+  if (!names.empty()) lost.push_back("attributes of " + join(names));
+  return lost;
+}
+
+Form form_of(const FileSpec& spec) {
+  Header header{{}, metadata_of(spec)};
+  std::vector<std::uint64_t> begins(spec.arrays.size());
+  std::uint64_t end = 0;
+  for (const std::size_t i : order_of(spec)) {
+    const FileSpec::Array& array = spec.arrays[i];
+    begins[i] = end;
+    end = checked_add(end, checked_mul(volume(array.shape), array.dtype.size, "a tensor"), "a file");
+    header.tensors.push_back({array.name, array.dtype, array.shape, begins[i], end});
+  }
+  std::sort(header.tensors.begin(), header.tensors.end(),
+            [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
+  const std::string text = header_text(header);
+  const std::uint64_t length = text.size();
+  Form form;
+  form.head.assign(reinterpret_cast<const char*>(&length), length_bytes);
+  form.head += text;
+  form.room.bytes = form.head.size() + end;
+  form.room.metadata = sum_of(std::as_bytes(std::span(form.head)), 0);
+  for (const std::uint64_t begin : begins) form.room.offsets.push_back(form.head.size() + begin);
+  return form;
+}
+
+FileRoom write_file(const std::filesystem::path& path, const FileSpec& spec) {
+  Form form = form_of(spec);
+  const PosixFile file = PosixFile::create(path);
+  file.write(0, std::as_bytes(std::span(form.head)));
+  file.resize(form.room.bytes);
+  return std::move(form.room);
+}
+
+}  // namespace ckpt::safetensors

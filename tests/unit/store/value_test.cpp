@@ -1,0 +1,61 @@
+#include "store/value.hpp"
+
+#include "base/error.hpp"
+#include "catch.hpp"
+
+namespace ckpt {
+namespace {
+
+Value fixed(ElementKind kind, std::uint64_t size, const Extents& shape, const std::string& bytes) {
+  return {{kind, ByteOrder::little, size, "string", "x"}, shape, bytes};
+}
+
+TEST_CASE("A text comes back, empty or with zeros in it") {
+  for (const std::string& text : {std::string("step"), std::string(), std::string("a\0b", 3)})
+    CHECK(text_in(text_value(text)) == text);
+}
+
+TEST_CASE("Texts of a fixed size end at their first zero, or before the spaces at their end") {
+  CHECK(texts_in(fixed(ElementKind::text, 3, {2}, std::string("a\0bcde", 6))) == std::vector<std::string>{"a", "cde"});
+  CHECK(text_in(fixed(ElementKind::space_padded_text, 4, {}, "a b ")) == "a b");
+  CHECK(text_in(fixed(ElementKind::space_padded_text, 2, {}, "  ")) == "");
+}
+
+TEST_CASE("A text that is none is empty") {
+  CHECK(text_in(Value{text_type(), Extents{}, std::string(8, '\xff')}) == "");
+}
+
+TEST_CASE("What is no single text is none") {
+  CHECK_FALSE(text_in(integers_value({1})));
+  CHECK_FALSE(text_in(Value{text_type(), std::nullopt, ""}));
+  CHECK_FALSE(text_in(fixed(ElementKind::text, 1, {2}, "ab")));
+}
+
+TEST_CASE("Damaged texts are an error") {
+  Value value = text_value("hello");
+  value.bytes.pop_back();
+  CHECK_THROWS_AS(text_in(value), Error);
+  CHECK_THROWS_AS(texts_in(fixed(ElementKind::text, 3, {2}, "abcde")), Error);
+}
+
+TEST_CASE("A list of integers comes back as extents") {
+  for (const Extents& extents : {Extents{}, Extents{0}, Extents{3, 1ULL << 62, 7}})
+    CHECK(extents_in(integers_value(extents)) == extents);
+}
+
+TEST_CASE("What is no list of extents is none") {
+  CHECK_FALSE(extents_in(text_value("3")));
+  CHECK_FALSE(extents_in(Value{*number_type("i8"), Extents{1}, "\xff"}));
+  CHECK_FALSE(extents_in(Value{*number_type("i64"), Extents{}, std::string(8, '\0')}));
+  CHECK_FALSE(extents_in(Value{*number_type("u64"), Extents{1}, std::string(8, '\xff')}));
+  CHECK_FALSE(extents_in(Value{*number_type("f32"), Extents{1}, std::string(4, '\0')}));
+  CHECK_FALSE(extents_in(Value{*number_type("i64"), Extents{2}, std::string(8, '\0')}));
+}
+
+TEST_CASE("Integers of every size and order are extents") {
+  CHECK(extents_in(Value{*number_type("u8"), Extents{2}, std::string("\1\xff", 2)}) == Extents{1, 255});
+  CHECK(extents_in(Value{*number_type("i32be"), Extents{1}, std::string("\0\0\1\0", 4)}) == Extents{256});
+}
+
+}  // namespace
+}  // namespace ckpt
