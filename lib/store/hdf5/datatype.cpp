@@ -10,8 +10,25 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Canonical encodings that are remembered: a checkpoint has a handful of types.
+/// Encodings that are remembered, of each kind: a checkpoint has a handful of types and shapes, and HDF5 takes as long
+/// to make one as for a third of a dataset.
 constexpr std::size_t max_known = 1024;
+
+/// What `make` gives for a key, made once. Used under the Lock, as all here.
+template <class Value, class Make>
+const Value& remembered(std::unordered_map<std::string, Value>& known, const std::string& key, Make&& make) {
+  if (const auto place = known.find(key); place != known.end()) return place->second;
+  Value value = make();
+  if (known.size() == max_known) known.clear();
+  return known.emplace(key, std::move(value)).first->second;
+}
+
+/// One more owner of what HDF5 counts the owners of.
+template <class Owner>
+Owner shared(const Owner& owner) {
+  check(H5Iinc_ref(owner.get()), "H5Iinc_ref");
+  return Owner(owner.get());
+}
 
 /// HDF5 writes as many bytes of a text as its base type says for each character: with any other size it reads past the
 /// text.
@@ -112,12 +129,11 @@ TypeId remade(hid_t type, int depth) {
 }
 
 std::string canonical(const std::string& encoding) {
-  static auto* known = new std::unordered_map<std::string, std::string>;  // used under the Lock, as all here
-  if (const auto place = known->find(encoding); place != known->end()) return place->second;
-  const auto type = own<TypeId>(H5Tdecode(encoding.data()), "decoding a type");
-  std::string result = plain_encoding(remade(type.get(), 0).get());
-  if (known->size() == max_known) known->clear();
-  return known->emplace(encoding, std::move(result)).first->second;
+  static auto* known = new std::unordered_map<std::string, std::string>;
+  return remembered(*known, encoding, [&] {
+    const auto type = own<TypeId>(H5Tdecode(encoding.data()), "decoding a type");
+    return plain_encoding(remade(type.get(), 0).get());
+  });
 }
 
 }  // namespace
@@ -129,9 +145,13 @@ TypeTraits traits_of(hid_t type) {
 }
 
 DType describe(hid_t type) {
-  const std::size_t size = H5Tget_size(type);
-  if (size == 0) fail("a type's size");
-  return {type_name(type), size, encode_type(type)};
+  static auto* known = new std::unordered_map<std::string, DType>;
+  const std::string encoding = plain_encoding(type);
+  return remembered(*known, encoding, [&]() -> DType {
+    const std::size_t size = H5Tget_size(type);
+    if (size == 0) fail("a type's size");
+    return {type_name(type), size, canonical(encoding)};
+  });
 }
 
 std::string encode_type(hid_t type) {
@@ -139,30 +159,36 @@ std::string encode_type(hid_t type) {
 }
 
 TypeId decode_type(const std::string& encoded) {
-  return own<TypeId>(H5Tdecode(encoded.data()), "decoding a type");
+  static auto* known = new std::unordered_map<std::string, TypeId>;
+  return shared(remembered(*known, encoded, [&] { return own<TypeId>(H5Tdecode(encoded.data()), "decoding a type"); }));
 }
 
 std::string encode_space(hid_t space) {
   // A space as it is read carries the format of its file, and room to grow.
-  SpaceId plain;
+  static auto* known = new std::unordered_map<std::string, std::string>;
   const H5S_class_t kind = check(H5Sget_simple_extent_type(space), "a dataspace's class");
-  if (kind == H5S_SIMPLE) {
-    const int rank = check(H5Sget_simple_extent_ndims(space), "a dataspace's rank");
-    std::array<hsize_t, H5S_MAX_RANK> extents{};
-    check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), "a dataspace's extents");
-    plain = own<SpaceId>(H5Screate_simple(rank, extents.data(), nullptr), "H5Screate_simple");
-  } else {
-    plain = own<SpaceId>(H5Screate(kind), "H5Screate");
-  }
-  return encoded([&](void* out, std::size_t* size) { return H5Sencode(plain.get(), out, size); },
-                 "encoding a dataspace");
+  const int rank = kind == H5S_SIMPLE ? check(H5Sget_simple_extent_ndims(space), "a dataspace's rank") : 0;
+  std::array<hsize_t, H5S_MAX_RANK> extents{};
+  if (rank > 0) check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), "a dataspace's extents");
+  const std::string key =
+      std::to_string(kind) + ' ' +
+      std::string(reinterpret_cast<const char*>(extents.data()), static_cast<std::size_t>(rank) * sizeof(hsize_t));
+  return remembered(*known, key, [&] {
+    const auto plain = own<SpaceId>(
+        kind == H5S_SIMPLE ? H5Screate_simple(rank, extents.data(), nullptr) : H5Screate(kind), "making a dataspace");
+    return encoded([&](void* out, std::size_t* size) { return H5Sencode(plain.get(), out, size); },
+                   "encoding a dataspace");
+  });
 }
 
 SpaceId decode_space(const std::string& encoded) {
-  return own<SpaceId>(H5Sdecode(encoded.data()), "decoding a dataspace");
+  static auto* known = new std::unordered_map<std::string, SpaceId>;
+  return shared(
+      remembered(*known, encoded, [&] { return own<SpaceId>(H5Sdecode(encoded.data()), "decoding a dataspace"); }));
 }
 
-TypeId transient(const TypeId& type) {
+TypeId transient(TypeId type) {
+  if (check(H5Tcommitted(type.get()), "a type") == 0) return type;
   return own<TypeId>(H5Tcopy(type.get()), "copying a type");
 }
 

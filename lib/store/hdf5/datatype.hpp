@@ -19,13 +19,14 @@ TypeTraits traits_of(hid_t type);
 /// give it. Throws input for what is no type of elements.
 DType describe(hid_t type);
 
-/// Encodings that are the same for equal types and extents, whatever file they come from.
+/// Encodings that are the same for equal types and extents, whatever file they come from. What is decoded is shared: it
+/// must not be changed.
 std::string encode_type(hid_t type);
 TypeId decode_type(const std::string& encoded);
 std::string encode_space(hid_t space);
 SpaceId decode_space(const std::string& encoded);
 
 /// A type as a value of its own: not committed to a file.
-TypeId transient(const TypeId& type);
+TypeId transient(TypeId type);
 
 }  // namespace ckpt::hdf5
