@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "store/store.hpp"
 
 namespace ckpt {
 
@@ -10,7 +11,11 @@ namespace {
 
 constexpr std::uint64_t most_group_bytes = 1ULL << 20;  // of one file
 constexpr std::uint64_t most_group_entries = 1ULL << 20;
-constexpr std::uint64_t least_room = 4096;  // of an array in a file
+
+/// What an array of so many bytes takes in a file at most, the gap before it included.
+std::uint64_t room_of(std::uint64_t bytes) {
+  return checked_add(bytes, data_alignment(bytes), "an array");
+}
 
 }  // namespace
 
@@ -57,7 +62,7 @@ bool ChunkSequence::enter_group() {
   const std::uint64_t most = std::min(most_group_bytes, chunk_bytes_);
   while (ahead_ || array_ < target_.arrays().size()) {
     if (!ahead_) ahead_ = look_at(array_++);
-    room = checked_add(room, round_up(std::max<std::uint64_t>(ahead_->most, 1), least_room, "an array"));
+    room = checked_add(room, room_of(ahead_->most));
     if (!group_.empty() && (room > most || (group_.size() + 1) * cards_.size() > most_group_entries)) break;
     group_.push_back(std::move(*ahead_));
     ahead_.reset();

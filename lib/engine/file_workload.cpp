@@ -7,9 +7,6 @@ namespace ckpt {
 
 namespace {
 
-/// Between chunks that are written together: less than a page, which is written whole anyway.
-constexpr std::uint64_t widest_gap = 4096;
-
 std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
@@ -51,10 +48,9 @@ Stretch FileWorkload::next_stretch(std::uint64_t bytes) {
   if (!first) return {};
   Stretch stretch{{*first}, {0}, first->bytes};
   const std::uint64_t start = target_.place_of(*first);
-  while ((ahead_ = chunks_.next()) && ahead_->card == first->card) {
+  while ((ahead_ = chunks_.next()) && target_.are_neighbours(stretch.chunks.back(), *ahead_)) {
     const std::uint64_t place = target_.place_of(*ahead_);
-    const std::uint64_t end = start + stretch.bytes;
-    if (place < end || place - end >= widest_gap || place + ahead_->bytes - start > bytes) break;
+    if (place + ahead_->bytes - start > bytes) break;
     stretch.chunks.push_back(*ahead_);
     stretch.offsets.push_back(place - start);
     stretch.bytes = place + ahead_->bytes - start;

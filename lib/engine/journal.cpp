@@ -11,7 +11,7 @@ namespace ckpt {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr std::uint64_t enough_data = 4ULL << 20;
 constexpr std::size_t enough_records = 1024;

@@ -18,12 +18,16 @@ std::string manifest(const Placement& placement, const std::vector<ManifestFile>
       if (!file.fingerprint.empty()) list.back()["fingerprint"] = file.fingerprint;
     }
   }
-  auto& parameters = json["parameters"] = nlohmann::ordered_json::object();
+  json["parameters"] = nlohmann::ordered_json::object();
+  auto& parameters = json["parameters"].get_ref<nlohmann::ordered_json::object_t&>();
+  parameters.reserve(placement.tensors().size());
   for (ParameterId p = 0; p < placement.tensors().size(); ++p) {
     const Tensor& tensor = placement.tensors()[p];
-    auto& parameter = parameters[tensor.name] = {
+    nlohmann::ordered_json parameter = {
         {"dtype", tensor.dtype.name}, {"shape", std::vector<std::uint64_t>(tensor.shape.begin(), tensor.shape.end())}};
     if (!fingerprints.empty()) parameter["fingerprint"] = to_string(fingerprints[p]);
+    // No name comes twice; [] would look through all that are there.
+    parameters.emplace_back(tensor.name, std::move(parameter));
   }
   return json.dump(1) + "\n";
 }

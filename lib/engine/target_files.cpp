@@ -215,6 +215,18 @@ std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
          chunk.elements.lo * planner_.target().arrays()[chunk.array].dtype.size;
 }
 
+bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const {
+  if (first.card != second.card) return false;
+  if (first.array == second.array) return first.elements.hi == second.elements.lo;
+  const Placement& target = planner_.target();
+  if (first.array > second.array || second.elements.lo != 0 ||
+      first.elements.hi != volume(target.stored_shape(first.array, first.card)))
+    return false;
+  const std::vector<std::uint64_t>& offsets = rooms_.at(first.card)->offsets;
+  return std::all_of(offsets.begin() + first.array + 1, offsets.begin() + second.array,
+                     [](std::uint64_t offset) { return offset == 0; });
+}
+
 void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
   check_interrupt();
   files_.get(chunk.card)->write(place_of(chunk), bytes);

@@ -42,6 +42,9 @@ class TargetFiles {
   void write(const Chunk& chunk, std::span<const std::byte> bytes);
   /// Where a chunk begins in its file.
   std::uint64_t place_of(const Chunk& chunk) const;
+  /// Whether nothing lies between the end of one chunk and the beginning of another in their file but zeros, fewer than
+  /// a page, which is written whole anyway.
+  bool are_neighbours(const Chunk& first, const Chunk& second) const;
   void read(const Chunk& chunk, std::span<std::byte> bytes);
   /// Waits until the files are on the disk.
   void sync();

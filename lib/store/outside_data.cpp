@@ -4,21 +4,56 @@
 
 namespace ckpt {
 
-PartialSum sum_outside(const PosixFile& file, std::uint64_t file_bytes, std::vector<Interval> data) {
-  constexpr std::uint64_t step = 256ULL << 10;
-  std::sort(data.begin(), data.end(), [](const Interval& a, const Interval& b) { return a.lo < b.lo; });
-  data.push_back({file_bytes, file_bytes});
-  std::vector<std::byte> bytes;
-  PartialSum sum;
-  std::uint64_t at = 0;
+namespace {
+
+constexpr std::uint64_t max_piece = 256U << 10;
+/// One read takes in several pieces, and the data between them where that is less than a read of its own would cost.
+constexpr std::uint64_t max_read = 1U << 20;
+constexpr std::uint64_t max_skipped = 16U << 10;
+
+}  // namespace
+
+std::vector<Interval> outside(std::vector<Interval> data, std::uint64_t file_bytes) {
+  std::sort(data.begin(), data.end(), [](Interval a, Interval b) { return a.lo < b.lo; });
+  std::vector<Interval> pieces;
+  std::uint64_t from = 0;
+  const auto add = [&](std::uint64_t to) {
+    for (; from < to; from = pieces.back().hi) pieces.push_back({from, std::min(to, from + max_piece)});
+  };
   for (const Interval& interval : data) {
-    for (const std::uint64_t end = std::min(interval.lo, file_bytes); at < end; at += bytes.size()) {
-      bytes.resize(static_cast<std::size_t>(std::min(step, end - at)));
-      file.read(at, bytes);
-      sum += sum_of(bytes, at);
-    }
-    at = std::max(at, interval.hi);
+    add(std::min(interval.lo, file_bytes));
+    from = std::max(from, interval.hi);
   }
+  add(file_bytes);
+  return pieces;
+}
+
+bool for_each_piece(const PosixFile& file, const std::vector<Interval>& pieces,
+                    const std::function<bool(std::uint64_t, std::span<const std::byte>)>& visit) {
+  std::vector<std::byte> buffer;
+  for (std::size_t first = 0; first < pieces.size();) {
+    std::size_t last = first + 1;
+    while (last < pieces.size() && pieces[last].lo - pieces[last - 1].hi <= max_skipped &&
+           pieces[last].hi - pieces[first].lo <= max_read)
+      ++last;
+    const std::uint64_t start = pieces[first].lo;
+    buffer.resize(pieces[last - 1].hi - start);
+    file.read(start, buffer);
+    for (; first < last; ++first) {
+      const Interval piece = pieces[first];
+      if (!visit(piece.lo, std::span(buffer).subspan(piece.lo - start, piece.size()))) return false;
+    }
+  }
+  return true;
+}
+
+PartialSum sum_outside(const PosixFile& file, std::uint64_t file_bytes, std::vector<Interval> data) {
+  PartialSum sum;
+  for_each_piece(file, outside(std::move(data), file_bytes),
+                 [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+                   sum += sum_of(bytes, offset);
+                   return true;
+                 });
   return sum;
 }
 

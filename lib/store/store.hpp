@@ -35,9 +35,16 @@ struct FileSpec {
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
 
-/// Where a new file's data goes.
+/// What the data of an array of so many bytes is aligned to in a new file: large data to pages, small data to cache
+/// lines, which packs it.
+constexpr std::uint64_t data_alignment(std::uint64_t bytes) noexcept {
+  return bytes < 4096 ? 64 : 4096;
+}
+
+/// Where a new file's data goes: one array's after the other's, each as near as its alignment allows. Between them are
+/// zeros, and nothing else ever.
 struct FileRoom {
-  std::vector<std::uint64_t> offsets;  ///< parallel to FileSpec::arrays; of no meaning for empty and verbatim arrays
+  std::vector<std::uint64_t> offsets;  ///< parallel to FileSpec::arrays; 0 for empty and verbatim arrays
   std::uint64_t bytes = 0;             ///< the file's full size
   PartialSum metadata;                 ///< of all bytes that are no array's data, by their offset in the file
 };

@@ -186,6 +186,58 @@ def metadata(case, space, options):
     return [row]
 
 
+# --- many datasets ---------------------------------------------------------------------------------------------------
+
+MANY_SECONDS = 5  # for 10^5 datasets, however small
+
+
+def merge_of(space, name, mesh, output):
+    return Side([space.program("ckpt-merge"), "-q", "--no-fsync", "--layout", space.layout(name, mesh),
+                 space.checkpoint(name, mesh), "-o", output], output)
+
+
+def within(row, seconds):
+    row.met, row.goal = row.seconds <= seconds, f"ours ≤ {seconds:.3g} s"
+    return row
+
+
+def many_merged(case, space, options, name, mesh):
+    output, parameters = space.path("merged.h5"), len(model(name, space.quick).parameters)
+    cards = Mesh.of(mesh).cards
+    rival = "cp -r", cp(space.checkpoint(name, mesh), space.path("rival"))
+    return within(versus(case, space, options, merge_of(space, name, mesh, output), rival,
+                         space.checker(name, "whole", output, 1 if space.quick else 20), 1,
+                         bytes=space.bytes_of(name, mesh), variant=f"{cards} → 1",
+                         definition=f"{parameters * cards:,} datasets in {cards} file{'s' * (cards > 1)} that h5py wrote, "
+                         f"{parameters:,} out, {data_text(space, name, mesh)}: wall of ckpt-merge / {COPY}"),
+                  MANY_SECONDS)
+
+
+def many_resharded(case, space, options):
+    job, output = Job("many-on-8", "card=8", "card=7"), space.path("out")
+    parameters = len(model(job.model, space.quick).parameters)
+    return within(versus(case, space, options, job.side(space, output), job.copy(space),
+                         space.checker(job.model, job.target, output), 1, bytes=job.bytes(space), variant="8 → 7",
+                         definition=f"{parameters * 8:,} datasets in 8 files that h5py wrote, {parameters * 7:,} out in 7, "
+                         f"{data_text(space, job.model, job.source)}: wall of ckpt-reshard / {COPY}"), MANY_SECONDS)
+
+
+def many_growth(case, space, options):
+    count = {name: len(model(name, space.quick).parameters) for name in ("many", "many-tenth")}
+    output, other = space.path("merged.h5"), space.path("tenth.h5")
+    return versus(case, space, options, merge_of(space, "many", "card=1", output),
+                  ("a tenth", merge_of(space, "many-tenth", "card=1", other)),
+                  space.checker("many", "whole", output, 1 if space.quick else 20), 12, variant="growth",
+                  bytes=space.bytes_of("many", "card=1"),
+                  definition=f"{count['many']:,} datasets in one file: wall of ckpt-merge / its wall for "
+                  f"{count['many-tenth']:,}; 10 is in proportion")
+
+
+def many_datasets(case, space, options):
+    return [many_merged(case, space, options, "many", "card=1"), many_merged(case, space, options, "many-on-8", "card=8"),
+            many_resharded(case, space, options), many_growth(case, space, options)]
+
+
 # --- bounds ----------------------------------------------------------------------------------------------------------
 
 def memory_row(case, space, budget, way, launcher):
@@ -298,6 +350,8 @@ CASES = {
         FEW_CARDS, 1 / 3, f"all cut over dimension 0, wall of ckpt-reshard / {BY_HAND}", rival=Job.by_hand),
     "metadata": Case(metadata, lambda quick: [("metadata", many_cards("metadata", quick).source)],
                      f"512 → 448, 1,000 parameters on each card, small data, wall of ckpt-reshard / {COPY}"),
+    "many-datasets": Case(many_datasets, reads(("many", "card=1"), ("many-on-8", "card=8"), ("many-tenth", "card=1")),
+                          f"10^5 small datasets: wall of ckpt-merge and ckpt-reshard / {COPY}; growth with their number"),
     "fingerprint": Case(fingerprint, reads(), "the fingerprint's sum of data in the cache, one core / 5 GB/s"),
     "gpu": Case(gpu, reads(), "copies, transfers and the whole pipeline on a GPU / the same by plain copies or alone"),
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),

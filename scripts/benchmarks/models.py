@@ -118,17 +118,29 @@ def rows(width, count):
                  [{"name": "*", "split": ["card"]}])
 
 
+def many(count):
+    """Very many small tensors, as tables of small experts and their moments are, and each tenth of 14 KiB."""
+    return Model([Param(f"layers.{i // 10}.w{i % 10}", (56, 1 if i % 10 else 64), ("card",)) for i in range(count)],
+                 [{"name": "*", "split": ["card"]}])
+
+
 FULL = {
     "gpt": lambda: gpt(1792, 5, 10752),      # 2.0 GiB
     "columns": lambda: columns(7488, 20),    # 2.0 GiB
     "rows": lambda: rows(1880, 40),          # 1.0 GiB
     "metadata": lambda: rows(8, 1000),       # 1,000 datasets a card, of 224 bytes each on 512 cards
+    "many": lambda: many(100_000),           # 164 MiB
+    "many-tenth": lambda: many(10_000),
+    "many-on-8": lambda: many(12_500),       # 100,000 datasets on 8 cards
 }
 QUICK = {
     "gpt": lambda: gpt(448, 1, 896),
     "columns": lambda: columns(128, 2),
     "rows": lambda: rows(64, 4),
     "metadata": lambda: rows(8, 20),
+    "many": lambda: many(1000),
+    "many-tenth": lambda: many(100),
+    "many-on-8": lambda: many(125),
 }
 
 

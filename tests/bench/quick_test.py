@@ -61,6 +61,17 @@ class Bench(unittest.TestCase):
         self.assertNotIn("old", lines)
         self.assertTrue(any(line.startswith("| split-1-56 |") for line in lines))
 
+    def test_many_datasets(self):
+        table = self.root / "run.json"
+        self.succeeds(self.bench("--quick", "--pairs", 1, "--json", table, "many-datasets"))
+        rows = json.loads(table.read_text())
+        self.assertEqual([row["variant"] for row in rows], ["1 → 1", "8 → 1", "8 → 7", "growth"])
+        for row in rows:
+            for key, kind in KEYS.items():
+                self.assertIsInstance(row[key], kind, (row["variant"], key))
+        self.assertEqual(rows[0]["goal"], "ours ≤ 5 s")
+        self.assertTrue(all(row["met"] for row in rows[:3]), "a thousand datasets took longer than 10^5 may")
+
     def test_fast_and_wrong_does_not_count(self):
         programs = self.root / "bin"
         programs.mkdir()

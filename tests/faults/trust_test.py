@@ -9,7 +9,10 @@ import signal
 import subprocess
 import time
 
-from harness import Place, arguments, check, run_cases, temporary_directory
+import h5py
+import numpy as np
+
+from harness import Job, Place, arguments, check, checkpoints, run_cases, temporary_directory
 
 RECORD = 64  # bytes
 
@@ -117,6 +120,33 @@ def goes_on(job, damage, again, dice):
     return case
 
 
+def stands_between(place):
+    """Small data lies closer together than a page: what is noted must stand while that on both sides of it is written."""
+    source, layout = place.directory / "small", place.directory / "small.json"
+    source.mkdir()
+    with h5py.File(source / "rank_0.h5", "w") as file:
+        for number in range(60):
+            file[f"w{number:02}"] = np.full(1 + number * 37 % 1500, 1 + number, "f4")
+    checkpoints.write_layout(layout, {"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [1]}, "files": "rank_{card}.h5",
+                                      "default": "replicate"})
+    job = Job(place, "ckpt-merge", ["--layout", layout, source], "small.h5")
+
+    def case():
+        job.reference()
+        for first in range(3):
+            job.clear()
+            done = job.run(["--threads", "1"], {"at": "fsync 1 5"})
+            check(done.status == 1 and records(job) == 60, f"expected a run that fails when all is written: {done}")
+            for path in journals(job):
+                content = path.read_bytes()
+                noted = [content[at:at + RECORD] for at in range(0, len(content), RECORD)]
+                path.write_bytes(b"".join(noted[first::3]))
+            done = job.run(["--resume"])
+            check(done.status == 0 and job.is_whole(), f"every third record, from {first} on: {done}")
+        return "each third of it stood"
+    return case
+
+
 def refuses(job, change, text, dice):
     def case():
         job.reference()
@@ -177,6 +207,7 @@ def main():
         for job in (place.merge(), place.split(), place.reshard()):
             for damage in DAMAGES:
                 cases[f"{job.name}, {damage}"] = goes_on(job, damage, job, dice)
+        cases["small data between"] = stands_between(place)
         other = place.reshard()
         other.words += ["--memory", "1MiB", "--threads", "3"]  # other chunks
         cases["other chunks"] = goes_on(place.reshard(), "nothing", other, dice)

@@ -139,7 +139,8 @@ def manifest(context):
 # --- files -----------------------------------------------------------------------------------------------------------
 
 def files(context):
-    """Contiguous, aligned to 4 KiB, no timestamps, reached by offset; mesh cards and templates."""
+    """Contiguous, 4 KiB and more aligned to 4 KiB, less packed at 64 bytes, no timestamps, reached by offset; mesh cards and
+    templates."""
     a, b = layouts(context)
     logical = {"w": tensor((50, 70)), "m.w": tensor((50, 70), "i8"), "none": tensor((0, 4)), "step": np.array(3, "i8"),
                "deep/er/table": tensor((9, 4), "u1")}
@@ -167,15 +168,23 @@ def files(context):
 
 
 def aligned(path):
+    sizes = set()
     with h5py.File(path) as file, open(path, "rb") as raw:
+        places = []
         for name, dataset in checkpoints.datasets(file).items():
             check(dataset.chunks is None and dataset.compression is None, f"{path}: {name} is not contiguous")
             if not dataset.size:
                 continue
             offset = dataset.id.get_offset()
-            check(offset is not None and offset % 4096 == 0, f"{path}: {name} lies at {offset}")
+            sizes.add(dataset.nbytes >= 4096)
+            check(offset is not None and offset % (4096 if dataset.nbytes >= 4096 else 64) == 0, f"{path}: {name} lies at {offset}")
+            places.append((offset, offset + dataset.nbytes))
             raw.seek(offset)
             check(raw.read(dataset.nbytes) == checkpoints.whole(dataset).tobytes(), f"{path}: {name} is not at {offset}")
+        places.sort()
+        check(len(sizes) == 2, f"{path}: this tests small or large data only")
+        for (_, end), (start, _) in zip(places, places[1:]):
+            check(end <= start < end + 4096, f"{path}: data ends at {end}, the next lies at {start}")
 
 
 # --- names -----------------------------------------------------------------------------------------------------------

@@ -47,10 +47,18 @@ std::optional<Attribute> read_attribute(hid_t object, const std::string& name, G
                                   [&](hid_t raw_type, void* out) { return H5Aread(id.get(), raw_type, out); })};
 }
 
+/// Made once: it takes as long as the attribute.
+hid_t named_in_utf8() {
+  static const hid_t id = [] {
+    auto properties = own<PropertyId>(H5Pcreate(H5P_ATTRIBUTE_CREATE), "H5Pcreate");
+    check(H5Pset_char_encoding(properties.get(), H5T_CSET_UTF8), "H5Pset_char_encoding");
+    return properties.release();
+  }();
+  return id;
+}
+
 AttributeId create_attribute(hid_t object, const char* name, hid_t type, hid_t space) {
-  const auto creation = own<PropertyId>(H5Pcreate(H5P_ATTRIBUTE_CREATE), "H5Pcreate");
-  check(H5Pset_char_encoding(creation.get(), H5T_CSET_UTF8), "H5Pset_char_encoding");
-  return own<AttributeId>(H5Acreate2(object, name, type, space, creation.get(), H5P_DEFAULT), "creating an attribute");
+  return own<AttributeId>(H5Acreate2(object, name, type, space, named_in_utf8(), H5P_DEFAULT), "creating an attribute");
 }
 
 }  // namespace

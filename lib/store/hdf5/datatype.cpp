@@ -11,8 +11,25 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Canonical encodings that are remembered: a checkpoint has a handful of types.
+/// Encodings that are remembered, of each kind: a checkpoint has a handful of types and shapes, and HDF5 takes as long
+/// to make one as for a third of a dataset.
 constexpr std::size_t max_known = 1024;
+
+/// What `make` gives for a key, made once. Used under the Lock, as all here.
+template <class Value, class Make>
+const Value& remembered(std::unordered_map<std::string, Value>& known, const std::string& key, Make&& make) {
+  if (const auto place = known.find(key); place != known.end()) return place->second;
+  Value value = make();
+  if (known.size() == max_known) known.clear();
+  return known.emplace(key, std::move(value)).first->second;
+}
+
+/// One more owner of what HDF5 counts the owners of.
+template <class Owner>
+Owner shared(const Owner& owner) {
+  check(H5Iinc_ref(owner.get()), "H5Iinc_ref");
+  return Owner(owner.get());
+}
 
 /// HDF5 writes as many bytes of a text as its base type says for each character: with any other size it reads past the
 /// text.
@@ -202,11 +219,10 @@ DType described(const std::string& encoding, hid_t type) {
 /// By the encodings that types have in their files. Used under the Lock, as all here.
 const DType& known_type(const std::string& encoding) {
   static auto* known = new std::unordered_map<std::string, DType>;
-  if (const auto place = known->find(encoding); place != known->end()) return place->second;
-  const auto type = remade(own<TypeId>(H5Tdecode(encoding.data()), "decoding a type").get(), 0);
-  DType dtype = described(plain_encoding(type.get()), type.get());
-  if (known->size() == max_known) known->clear();
-  return known->emplace(encoding, std::move(dtype)).first->second;
+  return remembered(*known, encoding, [&] {
+    const auto type = remade(own<TypeId>(H5Tdecode(encoding.data()), "decoding a type").get(), 0);
+    return described(plain_encoding(type.get()), type.get());
+  });
 }
 
 }  // namespace
@@ -223,8 +239,12 @@ DType describe(hid_t type) {
 }
 
 TypeId make_type(const DType& dtype) {
-  if (dtype.native.empty()) return plain_type(dtype);
-  return own<TypeId>(H5Tdecode(dtype.native.data()), "decoding a type");
+  static auto* known = new std::unordered_map<std::string, TypeId>;
+  const std::string& key = dtype.native.empty() ? dtype.name : dtype.native;
+  return shared(remembered(*known, key, [&] {
+    if (dtype.native.empty()) return plain_type(dtype);
+    return own<TypeId>(H5Tdecode(dtype.native.data()), "decoding a type");
+  }));
 }
 
 std::optional<Extents> extents_of(hid_t space) {
@@ -244,7 +264,8 @@ SpaceId make_space(const std::optional<Extents>& shape) {
       "H5Screate_simple");
 }
 
-TypeId transient(const TypeId& type) {
+TypeId transient(TypeId type) {
+  if (check(H5Tcommitted(type.get()), "a type") == 0) return type;
   return own<TypeId>(H5Tcopy(type.get()), "copying a type");
 }
 

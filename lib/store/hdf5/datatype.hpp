@@ -21,7 +21,7 @@ TypeTraits traits_of(hid_t type);
 /// Throws input for what is no type of elements.
 DType describe(hid_t type);
 
-/// The type that `describe` gave, or that another file format has.
+/// The type that `describe` gave, or that another file format has. It is shared: it must not be changed.
 TypeId make_type(const DType& dtype);
 
 /// A dataspace's extents, or nothing for a null one; and back.
@@ -29,6 +29,6 @@ std::optional<Extents> extents_of(hid_t space);
 SpaceId make_space(const std::optional<Extents>& shape);
 
 /// A type as a value of its own: not committed to a file.
-TypeId transient(const TypeId& type);
+TypeId transient(TypeId type);
 
 }  // namespace ckpt::hdf5

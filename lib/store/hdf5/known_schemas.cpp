@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/checked.hpp"
+#include "store/outside_data.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -13,15 +14,12 @@ namespace {
 /// Kept at most, all together: as many as a job has pipeline stages, whose files may come in turn.
 constexpr std::size_t max_references = 64;
 constexpr std::uint64_t max_schema_bytes = 16U << 20;
+/// One of very many datasets is kept although it is larger than all may be: the schema itself is not smaller.
+constexpr std::uint64_t max_bytes_per_dataset = 4U << 10;
 /// So much of a file's start tells most of the references that it does not fit.
 constexpr std::uint64_t start_bytes = 64U << 10;
-/// Bytes are compared in pieces of at most this much. One read takes in several, and the data between them where that
-/// is less than a read of its own would cost.
-constexpr std::uint64_t max_piece = 256U << 10;
-constexpr std::uint64_t max_read = 1U << 20;
-constexpr std::uint64_t max_skipped = 16U << 10;
 
-/// Where the data lies, ascending; nothing where some of it is not contiguous.
+/// Where the data lies; nothing where some of it is not contiguous.
 std::optional<std::vector<Interval>> data_extents(const Schema& schema) {
   std::vector<Interval> extents;
   for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
@@ -32,40 +30,7 @@ std::optional<std::vector<Interval>> data_extents(const Schema& schema) {
     const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size);
     extents.push_back({dataset.offset, checked_add(dataset.offset, bytes)});
   }
-  std::sort(extents.begin(), extents.end(), [](Interval a, Interval b) { return a.lo < b.lo; });
   return extents;
-}
-
-std::vector<Interval> outside(const std::vector<Interval>& extents, std::uint64_t file_bytes) {
-  std::vector<Interval> pieces;
-  std::uint64_t from = 0;
-  const auto add = [&](std::uint64_t to) {
-    for (; from < to; from = pieces.back().hi) pieces.push_back({from, std::min(to, from + max_piece)});
-  };
-  for (const Interval extent : extents) {
-    add(extent.lo);
-    from = std::max(from, extent.hi);  // extents overlap where one dataset has two names
-  }
-  add(file_bytes);
-  return pieces;
-}
-
-/// Reads the pieces in few reads and calls `visit(bytes)` for each, until it returns false.
-template <class Visit>
-bool for_each_piece(const PosixFile& file, const std::vector<Interval>& pieces, Visit&& visit) {
-  std::vector<std::byte> buffer;
-  for (std::size_t first = 0; first < pieces.size();) {
-    std::size_t last = first + 1;
-    while (last < pieces.size() && pieces[last].lo - pieces[last - 1].hi <= max_skipped &&
-           pieces[last].hi - pieces[first].lo <= max_read)
-      ++last;
-    const std::uint64_t start = pieces[first].lo;
-    buffer.resize(pieces[last - 1].hi - start);
-    file.read(start, buffer);
-    for (; first < last; ++first)
-      if (!visit(std::span(buffer).subspan(pieces[first].lo - start, pieces[first].size()))) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -94,7 +59,7 @@ std::shared_ptr<const Schema> KnownSchemas::find(const PosixFile& file, std::uin
 
 bool KnownSchemas::fits(const Reference& reference, const PosixFile& file) {
   const char* expected = reference.bytes.data();
-  return for_each_piece(file, reference.outside, [&](std::span<const std::byte> found) {
+  return for_each_piece(file, reference.outside, [&](std::uint64_t, std::span<const std::byte> found) {
     const bool same = std::memcmp(found.data(), expected, found.size()) == 0;
     expected += found.size();
     return same;
@@ -110,9 +75,9 @@ void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& stat
   reference->outside = outside(*extents, status.bytes);
   std::uint64_t bytes = 0;
   for (const Interval piece : reference->outside) bytes += piece.size();
-  if (bytes > max_schema_bytes) return;
+  if (bytes > std::max(max_schema_bytes, max_bytes_per_dataset * schema->datasets.size())) return;
   reference->bytes.reserve(bytes);
-  for_each_piece(file, reference->outside, [&](std::span<const std::byte> found) {
+  for_each_piece(file, reference->outside, [&](std::uint64_t, std::span<const std::byte> found) {
     reference->bytes.append(reinterpret_cast<const char*>(found.data()), found.size());
     return true;
   });
@@ -124,7 +89,7 @@ void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& stat
   const std::lock_guard lock(mutex_);
   references_.push_front(std::move(reference));
   bytes_ += bytes;
-  while (references_.size() > max_references || bytes_ > max_schema_bytes) {
+  while (references_.size() > max_references || (references_.size() > 1 && bytes_ > max_schema_bytes)) {
     bytes_ -= references_.back()->bytes.size();
     references_.pop_back();
   }

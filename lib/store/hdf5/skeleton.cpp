@@ -2,18 +2,43 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/checked.hpp"
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/datatype.hpp"
-#include "store/posix_file.hpp"
+#include "store/hdf5/file_image.hpp"
 
 namespace ckpt::hdf5 {
 
 namespace {
 
-bool has_room(const FileSpec::Array& array) {
-  return !array.verbatim && volume(array.shape) > 0;
+/// Room for HDF5's superblock, before the data.
+constexpr std::uint64_t head_bytes = 64;
+
+std::uint64_t data_bytes(const FileSpec::Array& array) {
+  return array.verbatim ? 0 : checked_mul(volume(array.shape), array.dtype.size, "its number of bytes");
+}
+
+/// Where each array's data lies, one behind the other: before there is any metadata, whose size nobody knows yet.
+std::vector<Interval> places_of(const FileSpec& spec) {
+  std::vector<Interval> places(spec.arrays.size());
+  std::uint64_t end = head_bytes;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::uint64_t bytes = data_bytes(spec.arrays[i]);
+    if (bytes == 0) continue;
+    const std::uint64_t start = round_up(end, data_alignment(bytes), "the data of a file");
+    end = checked_add(start, bytes, "the data of a file");
+    places[i] = {start, end};
+  }
+  return places;
+}
+
+/// The part of the file in which they all lie.
+Interval part_of(const std::vector<Interval>& places) {
+  Interval part{head_bytes, head_bytes};
+  for (const Interval& place : places) part.hi = std::max(part.hi, place.hi);
+  return part;
 }
 
 /// Creation properties without timestamps, which would make equal files differ.
@@ -28,9 +53,6 @@ PropertyId untimed(hid_t kind) {
 PropertyId write_access() {
   auto access = file_access();
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
-  check(H5Pset_small_data_block_size(access.get(), 0), "H5Pset_small_data_block_size");
-  // The sieve buffer would write 64 KiB around the one element that makes HDF5 allocate.
-  check(H5Pset_sieve_buf_size(access.get(), 0), "H5Pset_sieve_buf_size");
   return access;
 }
 
@@ -49,23 +71,66 @@ void check_name(const std::string& name) {
   }
 }
 
+PropertyId named_in_utf8() {
+  auto properties = own<PropertyId>(H5Pcreate(H5P_LINK_CREATE), "H5Pcreate");
+  check(H5Pset_char_encoding(properties.get(), H5T_CSET_UTF8), "H5Pset_char_encoding");
+  return properties;
+}
+
+PropertyId contiguous() {
+  auto properties = untimed(H5P_DATASET_CREATE);
+  check(H5Pset_layout(properties.get(), H5D_CONTIGUOUS), "H5Pset_layout");
+  return properties;
+}
+
+/// Properties of a dataset whose data HDF5 gives a place when it is created, and never touches.
+PropertyId contiguous_and_unwritten() {
+  auto properties = contiguous();
+  check(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+  check(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
+  return properties;
+}
+
 class Skeleton {
  public:
-  Skeleton(const std::filesystem::path& path, const FileSpec& spec) : path_(path), spec_(spec) {}
+  explicit Skeleton(const FileSpec& spec)
+      : spec_(spec), places_(places_of(spec)), data_(part_of(places_)), image_(data_) {}
 
-  void declare();
-  FileRoom allocate();
+  NewFile make();
 
  private:
+  void declare();
   void make_groups(const std::string& path);
-  void declare_array(const FileSpec::Array& array);
+  void declare_array(const FileSpec::Array& array, Interval place);
   void finish();
 
-  const std::filesystem::path& path_;
   const FileSpec& spec_;
+  std::vector<Interval> places_;  // of each array's data
+  Interval data_;
+  FileImage image_;
   FileId file_;
   std::set<std::string> groups_;
+  // Made once: each costs as much as a part of a dataset.
+  PropertyId link_ = named_in_utf8();
+  PropertyId group_ = untimed(H5P_GROUP_CREATE);
+  PropertyId verbatim_ = contiguous();
+  PropertyId by_offset_ = contiguous_and_unwritten();
 };
+
+NewFile Skeleton::make() {
+  declare();
+  NewFile made;
+  made.data = data_;
+  made.room.bytes = image_.file_bytes();
+  for (const Interval& place : places_) made.room.offsets.push_back(place.lo);
+  made.metadata = image_.take_bytes();
+  const std::span<const std::byte> metadata(made.metadata);
+  made.room.metadata += sum_of(metadata.first(data_.lo), 0);
+  made.room.metadata += sum_of(metadata.subspan(data_.lo), data_.hi);
+  made.room.metadata.bytes += data_.size();  // the gaps between the data are zeros, which add nothing else
+  for (const Interval& place : places_) made.room.metadata.bytes -= place.size();
+  return made;
+}
 
 /// Closing writes what is left: its failure must not go unnoticed.
 void Skeleton::finish() {
@@ -74,15 +139,17 @@ void Skeleton::finish() {
 }
 
 void Skeleton::declare() {
-  file_ = own<FileId>(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, untimed(H5P_FILE_CREATE).get(), write_access().get()),
-                      "creating it");
+  const auto access = write_access();
+  image_.attach_to(access.get());
+  file_ = own<FileId>(H5Fcreate("image", H5F_ACC_TRUNC, untimed(H5P_FILE_CREATE).get(), access.get()), "creating it");
   {
     const auto root = own<GroupId>(H5Gopen2(file_.get(), "/", H5P_DEFAULT), "opening the root group");
     for (const auto& attribute : spec_.attributes) write_attribute(root.get(), attribute);
     if (!spec_.layout.empty()) write_text(root.get(), layout_attribute, spec_.layout);
     if (!spec_.manifest.empty()) write_text(root.get(), manifest_attribute, spec_.manifest);
   }
-  for (const auto& array : spec_.arrays) with_context("/" + array.name, [&] { declare_array(array); });
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    with_context("/" + spec_.arrays[i].name, [&] { declare_array(spec_.arrays[i], places_[i]); });
   for (const auto& group : spec_.groups)
     with_context("/" + group.path, [&] {
       make_groups(group.path + "/");
@@ -97,85 +164,36 @@ void Skeleton::make_groups(const std::string& path) {
   for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     const std::string group = path.substr(0, slash);
     if (!groups_.insert(group).second) continue;
-    const auto link = own<PropertyId>(H5Pcreate(H5P_LINK_CREATE), "H5Pcreate");
-    check(H5Pset_char_encoding(link.get(), H5T_CSET_UTF8), "H5Pset_char_encoding");
-    own<GroupId>(H5Gcreate2(file_.get(), group.c_str(), link.get(), untimed(H5P_GROUP_CREATE).get(), H5P_DEFAULT),
-                 "creating a group");
+    own<GroupId>(H5Gcreate2(file_.get(), group.c_str(), link_.get(), group_.get(), H5P_DEFAULT), "creating a group");
   }
 }
 
-void Skeleton::declare_array(const FileSpec::Array& array) {
+void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
   make_groups(array.name);
   const auto type = make_type(array.dtype);
   const auto space = make_space(array.verbatim ? array.verbatim->shape : array.shape);
 
-  const auto creation = untimed(H5P_DATASET_CREATE);
-  check(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), "H5Pset_layout");
-  check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_LATE), "H5Pset_alloc_time");
-  if (!array.verbatim) check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
-  const auto link = own<PropertyId>(H5Pcreate(H5P_LINK_CREATE), "H5Pcreate");
-  check(H5Pset_char_encoding(link.get(), H5T_CSET_UTF8), "H5Pset_char_encoding");
+  image_.place_next(place);
+  const PropertyId& creation = array.verbatim ? verbatim_ : by_offset_;
   const auto id = own<DatasetId>(
-      H5Dcreate2(file_.get(), array.name.c_str(), type.get(), space.get(), link.get(), creation.get(), H5P_DEFAULT),
+      H5Dcreate2(file_.get(), array.name.c_str(), type.get(), space.get(), link_.get(), creation.get(), H5P_DEFAULT),
       "creating it");
+  if (!place.empty() && H5Dget_offset(id.get()) != place.lo)
+    throw Error(Kind::io, "",
+                {"HDF5 gave its data another place", "byte " + std::to_string(place.lo), "this is a defect"});
   for (const auto& attribute : array.attributes) write_attribute(id.get(), attribute);
   if (array.global_shape) write_extents(id.get(), global_shape_attribute, *array.global_shape);
   if (array.verbatim) write_value(id.get(), type.get(), *array.verbatim);
 }
 
-/// Makes HDF5 allocate a dataset by writing its first element: there is no call for it.
-std::uint64_t allocate_data(hid_t file, const FileSpec::Array& array) {
-  const auto id = own<DatasetId>(H5Dopen2(file, array.name.c_str(), H5P_DEFAULT), "opening it");
-  const auto type = own<TypeId>(H5Dget_type(id.get()), "its type");
-  const auto space = own<SpaceId>(H5Dget_space(id.get()), "its dataspace");
-  const std::array<hsize_t, max_rank> first{};
-  std::array<hsize_t, max_rank> one{};
-  one.fill(1);
-  if (!array.shape.empty())
-    check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, first.data(), nullptr, one.data(), nullptr),
-          "its first element");
-  const auto memory = own<SpaceId>(H5Screate(H5S_SCALAR), "H5Screate");
-  const std::vector<std::byte> zero(array.dtype.size);
-  check(H5Dwrite(id.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT, zero.data()), "allocating its data");
-  const haddr_t offset = H5Dget_offset(id.get());
-  if (offset == HADDR_UNDEF) fail("its offset");
-  if (offset % data_alignment != 0)
-    throw Error(Kind::io, "", {"data at byte " + std::to_string(offset), "expected a multiple of 4096", ""});
-  return offset;
-}
-
-FileRoom Skeleton::allocate() {
-  // All metadata is there; what is allocated from here on is data, so that alignment costs metadata nothing.
-  const auto access = write_access();
-  check(H5Pset_alignment(access.get(), 1, data_alignment), "H5Pset_alignment");
-  file_ = own<FileId>(H5Fopen(path_.c_str(), H5F_ACC_RDWR, access.get()), "opening it");
-  FileRoom room;
-  for (const auto& array : spec_.arrays)
-    room.offsets.push_back(
-        has_room(array) ? with_context("/" + array.name, [&] { return allocate_data(file_.get(), array); }) : 0);
-  finish();
-  return room;
-}
-
 }  // namespace
-
-bool has_room(const FileSpec::Array& array) {
-  return !array.verbatim && volume(array.shape) > 0;
-}
 
 NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
   for (const auto& array : spec.arrays) check_name(array.name);
   for (const auto& group : spec.groups) check_name(group.path);
-  const PosixFile file = PosixFile::create(path);  // fails with the system's own reason
   try {
     const Lock lock;
-    NewFile made;
-    Skeleton skeleton(path, spec);
-    skeleton.declare();
-    made.metadata_bytes = file.status().bytes;
-    made.room = skeleton.allocate();
-    made.room.bytes = file.status().bytes;
-    return made;
+    return Skeleton(spec).make();
   } catch (const Error& error) {
     throw Error(Kind::io, path.string() + ": " + error.what());
   }

@@ -3,22 +3,18 @@
 #include <filesystem>
 
 #include "store/store.hpp"
+#include "tensor/box.hpp"
 
 namespace ckpt::hdf5 {
 
-/// A file's data lies at multiples of this.
-inline constexpr std::uint64_t data_alignment = 4096;
-
-/// Whether data of this array is written by offset.
-bool has_room(const FileSpec::Array& array);
-
+/// A new file without its data: its bytes are `metadata` around `data`.
 struct NewFile {
   FileRoom room;
-  std::uint64_t metadata_bytes =
-      0;  ///< the file's length before room for data was added: all metadata lies in that part
+  Interval data;                    ///< the part of the file in which all data lies, and nothing else
+  std::vector<std::byte> metadata;  ///< [0, data.lo) and [data.hi, room.bytes), end to end
 };
 
-/// Makes a new file through HDF5, its data allocated and unwritten.
+/// Makes a file in memory through HDF5. `path` is what errors call it.
 NewFile make_file(const std::filesystem::path& path, const FileSpec& spec);
 
 /// Writes another text of the same length over a file's manifest.

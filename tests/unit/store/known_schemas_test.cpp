@@ -61,10 +61,11 @@ TEST_CASE("A file that differs anywhere outside the data, or in size, is read by
   };
   CHECK(shares(whole));
   CHECK_FALSE(shares(whole + '\0'));
-  std::vector<std::uint64_t> metadata = {9, room.offsets[0] / 2, room.offsets[0] - 1};
-  for (const std::uint64_t end : {room.offsets[0] + 10, room.offsets[1] + 300'000}) {
-    metadata.push_back(end);
-    metadata.push_back(end / 4096 * 4096 + 4095);
+  const std::uint64_t end = room.offsets[2] + 5000;
+  std::vector<std::uint64_t> metadata = {9, room.offsets[0] - 1, end, (end + room.bytes) / 2, room.bytes - 1};
+  for (const std::uint64_t gap : {room.offsets[0] + 10, room.offsets[1] + 300'000}) {
+    metadata.push_back(gap);
+    metadata.push_back(gap / 4096 * 4096 + 4095);
   }
   for (const std::uint64_t place : metadata) {
     CAPTURE(place);
@@ -72,11 +73,27 @@ TEST_CASE("A file that differs anywhere outside the data, or in size, is read by
     bytes[place] = static_cast<char>(bytes[place] ^ 1);
     CHECK_FALSE(shares(bytes));
   }
-  for (const std::uint64_t place : {room.offsets[0], room.offsets[0] + 9, room.offsets[1] + 299'999, room.bytes - 1}) {
+  for (const std::uint64_t place : {room.offsets[0], room.offsets[0] + 9, room.offsets[1] + 299'999, end - 1}) {
     std::string bytes = whole;
     bytes[place] = static_cast<char>(bytes[place] ^ 1);
     CHECK(shares(bytes));
   }
+}
+
+TEST_CASE("Files of very many datasets share one schema, too") {
+  const Folder folder;
+  FileSpec spec;
+  {
+    const hdf5::Lock lock;
+    const Attribute long_one{"a", {fixture::dtype(fixture::text_type(3500).get()), Extents{}, std::string(3500, 'x')}};
+    for (int i = 0; i < 5000; ++i) {  // together 17 MB of metadata
+      spec.arrays.push_back(array(std::to_string(i), H5T_STD_I8LE, {1}));
+      spec.arrays.back().attributes = {long_one};
+    }
+  }
+  const auto store = hdf5_store();
+  for (const char* name : {"a.h5", "b.h5"}) store->create(folder / name, spec);
+  CHECK(store->catalog(folder / "a.h5").schema == store->catalog(folder / "b.h5").schema);
 }
 
 TEST_CASE("Compressed files are never taken for one another") {
