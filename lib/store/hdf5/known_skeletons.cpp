@@ -37,12 +37,13 @@ bool is_packed(const FileSpec& spec, const NewFile& made) {
   return made.room.bytes == end;
 }
 
-/// Where the data of the arrays lies in the file.
-std::vector<Interval> data_of(const FileSpec& spec, const FileRoom& room) {
+/// Where the data of the arrays and the manifest lie in the file: what is written later.
+std::vector<Interval> written_later(const FileSpec& spec, const FileRoom& room) {
   std::vector<Interval> data;
   for (std::size_t i = 0; i < spec.arrays.size(); ++i)
     if (has_room(spec.arrays[i]))
       data.push_back({room.offsets[i], room.offsets[i] + volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size});
+  if (room.manifest) data.push_back({*room.manifest, *room.manifest + spec.manifest.size()});
   return data;
 }
 
@@ -79,7 +80,7 @@ FileRoom KnownSkeletons::create_again(const std::filesystem::path& path, const F
   if (!skeleton || file.status().bytes != skeleton->room.bytes) return create(path, spec);
   file.write(0, skeleton->metadata);
   // What lies between the arrays is zeros, unless somebody has been at it.
-  if (!(sum_outside(file, skeleton->room.bytes, data_of(spec, skeleton->room)) == skeleton->room.metadata))
+  if (!(sum_outside(file, skeleton->room.bytes, written_later(spec, skeleton->room)) == skeleton->room.metadata))
     return create(path, spec);
   is_kept = true;
   return skeleton->room;
@@ -96,7 +97,7 @@ std::shared_ptr<const KnownSkeletons::Skeleton> KnownSkeletons::find(const FileS
 
 KnownSkeletons::Made KnownSkeletons::make_new(const std::filesystem::path& path, const FileSpec& spec) {
   NewFile made = make_file(path, spec);
-  made.room.metadata = sum_outside(PosixFile::open_for_reading(path), made.room.bytes, data_of(spec, made.room));
+  made.room.metadata = sum_outside(PosixFile::open_for_reading(path), made.room.bytes, written_later(spec, made.room));
   if (made.metadata_bytes > max_bytes_of_one || !is_packed(spec, made)) return {std::move(made.room), nullptr};
   auto skeleton = std::make_shared<Skeleton>(Skeleton{spec, made.room, std::vector<std::byte>(made.metadata_bytes)});
   PosixFile::open_for_reading(path).read(0, skeleton->metadata);

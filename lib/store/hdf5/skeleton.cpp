@@ -1,6 +1,7 @@
 #include "store/hdf5/skeleton.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "base/checked.hpp"
@@ -74,8 +75,10 @@ void Skeleton::finish() {
 }
 
 void Skeleton::declare() {
-  file_ = own<FileId>(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, untimed(H5P_FILE_CREATE).get(), write_access().get()),
-                      "creating it");
+  const auto creation = untimed(H5P_FILE_CREATE);
+  // No attribute in the root group's header, which has a checksum: large ones then lie in the file by themselves.
+  if (!spec_.manifest.empty()) check(H5Pset_attr_phase_change(creation.get(), 0, 0), "H5Pset_attr_phase_change");
+  file_ = own<FileId>(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, creation.get(), write_access().get()), "creating it");
   {
     const auto root = own<GroupId>(H5Gopen2(file_.get(), "/", H5P_DEFAULT), "opening the root group");
     for (const auto& attribute : spec_.attributes) write_attribute(root.get(), attribute);
@@ -165,6 +168,21 @@ FileRoom Skeleton::allocate() {
   return room;
 }
 
+/// Where a text stands in the first bytes of a file.
+std::uint64_t only_place(const PosixFile& file, std::uint64_t bytes, const std::string& text) {
+  std::vector<char> content(bytes);
+  file.read(0, std::as_writable_bytes(std::span(content)));
+  const char* const end = content.data() + content.size();
+  const auto next = [&](const char* from) {
+    return static_cast<const char*>(::memmem(from, static_cast<std::size_t>(end - from), text.data(), text.size()));
+  };
+  const char* const found = next(content.data());
+  if (found == nullptr || next(found + 1) != nullptr)
+    throw Error(Kind::io, "",
+                {found == nullptr ? "its manifest is not in it" : "its manifest stands in it twice", "", ""});
+  return static_cast<std::uint64_t>(found - content.data());
+}
+
 }  // namespace
 
 bool has_room(const FileSpec::Array& array) {
@@ -183,19 +201,9 @@ NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
     made.metadata_bytes = file.status().bytes;
     made.room = skeleton.allocate();
     made.room.bytes = file.status().bytes;
+    if (spec.manifest.size() >= least_manifest_bytes)
+      made.room.manifest = only_place(file, made.metadata_bytes, spec.manifest);
     return made;
-  } catch (const Error& error) {
-    throw Error(Kind::io, path.string() + ": " + error.what());
-  }
-}
-
-void set_manifest(const std::filesystem::path& path, const std::string& text) {
-  try {
-    const Lock lock;
-    auto file = own<FileId>(H5Fopen(path.c_str(), H5F_ACC_RDWR, write_access().get()), "opening it");
-    overwrite_text(file.get(), manifest_attribute, text);
-    check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "writing its manifest");
-    check(H5Fclose(file.release()), "closing it");
   } catch (const Error& error) {
     throw Error(Kind::io, path.string() + ": " + error.what());
   }

@@ -21,7 +21,4 @@ struct NewFile {
 /// Makes a new file through HDF5, its data allocated and unwritten.
 NewFile make_file(const std::filesystem::path& path, const FileSpec& spec);
 
-/// Writes another text of the same length over a file's manifest.
-void set_manifest(const std::filesystem::path& path, const std::string& text);
-
 }  // namespace ckpt::hdf5
