@@ -100,6 +100,7 @@ const char* word(Damage::What what) {
       return "of another run";
     case Damage::What::swapped:
       return "swapped";
+    case Damage::What::manifest:
     case Damage::What::content:
     case Damage::What::parameter:
       return "changed";
@@ -109,6 +110,8 @@ const char* word(Damage::What what) {
 
 std::string detail(const Damage& damage) {
   switch (damage.what) {
+    case Damage::What::manifest:
+      return "the manifest is not as it was written: nothing else could be held against it";
     case Damage::What::layout:
       return "it carries another layout";
     case Damage::What::swapped:
@@ -159,7 +162,8 @@ std::string integrity_text(const std::string& path, const Integrity& integrity, 
       {{"file", Column::Kind::flexible}, {"is"}, {"parameters", Column::Kind::flexible}, {"", Column::Kind::flexible}});
   for (const Damage& damage : integrity.damages)
     table.add({damage.file.empty() ? "-" : damage.file, word(damage.what), join(damage.parameters), detail(damage)});
-  return table.text(width) + "\n" + path + " is not as it was written: " + held + "\n";
+  return table.text(width) + "\n" + path + " is not as it was written" + (integrity.files > 0 ? ": " + held : "") +
+         "\n";
 }
 
 std::string integrity_json(const std::string& path, const Integrity& integrity) {

@@ -7,20 +7,15 @@
 #include <cstring>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "layout/parse_json.hpp"
-#include "store/posix_file.hpp"
+#include "engine/read_manifest.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// Some hundred bytes for each file and parameter; it is held a few times over while it is read.
-constexpr std::uint64_t most_manifest_bytes = 256ULL << 20;
 constexpr std::uint64_t not_seen = ~std::uint64_t{0};
 
 std::optional<struct stat> look_at(const std::filesystem::path& path) {
@@ -31,27 +26,10 @@ std::optional<struct stat> look_at(const std::filesystem::path& path) {
 }
 
 /// The layout text that a checkpoint carries, or nothing.
-std::optional<std::string> carried_layout(const std::filesystem::path& path, bool is_file, Store& store) {
-  if (is_file) {
-    const std::string text = store.catalog(path).schema->layout;
-    return text.empty() ? std::nullopt : std::optional(text);
-  }
-  const auto manifest = path / "checkpoint.json";
-  if (!look_at(manifest)) return std::nullopt;
-  const PosixFile file = PosixFile::open_for_reading(manifest);
-  const std::uint64_t bytes = file.status().bytes;
-  if (bytes > most_manifest_bytes)
-    throw Error(Kind::input, manifest.string(),
-                {"larger than " + format_bytes(most_manifest_bytes), "expected a manifest that these programs wrote",
-                 "give the layout with --from or --layout"});
-  std::string text(bytes, '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  const auto json = parsing::parse_json(text, manifest.string());  // as strictly bounded as a layout
-  if (!json.is_object() || !json.contains("layout"))
-    throw Error(
-        Kind::input, manifest.string(),
-        {"it holds no layout", "expected one that these programs wrote", "give the layout with --from or --layout"});
-  return json["layout"].dump();
+std::optional<std::string> layout_of(const std::filesystem::path& path, bool is_file, Store& store) {
+  if (!is_file) return carried_layout(path);
+  const std::string text = store.catalog(path).schema->layout;
+  return text.empty() ? std::nullopt : std::optional(text);
 }
 
 /// Rank by rank, the first that finds the checkpoint's own layout tells the others. `found` is what this process found.
@@ -65,7 +43,8 @@ Layout own_layout(const std::filesystem::path& path, const std::optional<std::st
   if (carried) return parse_layout(*carried, "the layout that " + path.string() + " carries");
   if (is_single_file) return single_card();
   throw Error(Kind::usage, path.string(),
-              {"it carries no layout of its own (no checkpoint.json)", "", "give one with --from or --layout"});
+              {std::string("it carries no layout of its own (no ") + manifest_name + ")", "",
+               "give one with --from or --layout"});
 }
 
 }  // namespace
@@ -80,7 +59,7 @@ Checkpoint Checkpoint::open(const std::filesystem::path& path, const std::option
     const auto found = look_at(path);
     is_there = found.has_value();
     checkpoint.is_single_file_ = found && !S_ISDIR(found->st_mode);
-    if (!layout && found) carried = carried_layout(path, checkpoint.is_single_file_, store);
+    if (!layout && found) carried = layout_of(path, checkpoint.is_single_file_, store);
   });
   const bool is_anywhere = processes.maximum(is_there ? 1 : 0) != 0;
   const bool is_single = processes.maximum(checkpoint.is_single_file_ ? 1 : 0) != 0;

@@ -1,18 +1,16 @@
 #include "engine/integrity.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 
-#include "base/text.hpp"
 #include "engine/checkpoint.hpp"
-#include "engine/chunk_reader.hpp"
-#include "engine/content_sums.hpp"
-#include "engine/parallel.hpp"
+#include "engine/content_search.hpp"
+#include "engine/of_all.hpp"
 #include "engine/read_manifest.hpp"
 #include "layout/resolve.hpp"
-#include "store/outside_data.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt {
 
@@ -20,24 +18,11 @@ namespace {
 
 using What = Damage::What;
 
-/// So many files of wrong content are tried in one another's place: each pair is read once more.
-constexpr std::size_t most_swapped = 8;
-
-/// What all processes have found, as one list without repetition; each process's own is `mine`.
-template <class Value>
-std::set<Value> of_all(const std::vector<Value>& mine, Communicator& processes) {
-  std::set<Value> all;
-  for (const std::string& text :
-       processes.all_gather(nlohmann::json(mine).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)))
-    for (const auto& value : nlohmann::json::parse(text)) all.insert(value.get<Value>());
-  return all;
-}
-
 /// The search before any file is opened, over what all processes see.
 class FileSearch {
  public:
-  FileSearch(const std::filesystem::path& directory, const Manifest& manifest, Communicator& processes)
-      : directory_(directory), manifest_(manifest), processes_(processes) {}
+  FileSearch(const std::filesystem::path& checkpoint, const Manifest& manifest, Communicator& processes)
+      : checkpoint_(checkpoint), manifest_(manifest), processes_(processes) {}
 
   std::vector<Damage> damages() {
     std::vector<std::pair<std::string, std::uint64_t>> here;
@@ -64,169 +49,24 @@ class FileSearch {
 
   /// The files of the manifest's kind that this process sees, and their sizes.
   std::vector<std::pair<std::string, std::uint64_t>> seen() const {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(checkpoint_, error))
+      return {{checkpoint_.filename().string(), std::filesystem::file_size(checkpoint_)}};
     std::set<std::string> kinds;
     for (const auto& [name, file] : manifest_.files) kinds.insert(std::filesystem::path(name).extension());
     std::vector<std::pair<std::string, std::uint64_t>> seen;
-    std::error_code error;
-    std::filesystem::recursive_directory_iterator entry(directory_, error);
+    std::filesystem::recursive_directory_iterator entry(checkpoint_, error);
     for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error))
       if (kinds.contains(entry->path().extension()) && entry->is_regular_file())
-        seen.emplace_back(entry->path().lexically_relative(directory_).string(), entry->file_size());
+        seen.emplace_back(entry->path().lexically_relative(checkpoint_).string(), entry->file_size());
     if (error && error != std::errc::no_such_file_or_directory)
-      throw system_error(directory_.string(), "list", error.value());
+      throw system_error(checkpoint_.string(), "list", error.value());
     return seen;
   }
 
-  const std::filesystem::path& directory_;
+  const std::filesystem::path& checkpoint_;
   const Manifest& manifest_;
   Communicator& processes_;
-};
-
-/// The search in the files' contents.
-class ContentSearch {
- public:
-  ContentSearch(const Job& job, const Checkpoint& checkpoint, const Placement& placement, const Manifest& manifest,
-                Store& store, Communicator& processes, Counters& counters)
-      : checkpoint_(checkpoint),
-        placement_(placement),
-        manifest_(manifest),
-        reader_(checkpoint, placement, store),
-        processes_(processes),
-        counters_(counters),
-        threads_(thread_count(job, processes)),
-        chunk_bytes_(std::clamp<std::uint64_t>(job.memory_bytes / threads_, 64ULL << 10, 4ULL << 20)),
-        own_(checkpoint.own_cards(static_cast<std::uint32_t>(processes.rank()),
-                                  static_cast<std::uint32_t>(processes.size()))) {}
-
-  std::vector<Damage> damages() {
-    ContentSums sums(placement_, true);
-    agree(processes_, [&] {
-      for (const Position card : own_) add_the_rest(card, card, sums);
-      add_data(own_, std::nullopt, sums);
-      for (const Position card : own_)
-        if (!is_as_said(card, sums)) changed_.push_back(card);
-    });
-    const auto changed = of_all(changed_, processes_);
-    const auto copies = damaged_copies(sums);
-    const auto swapped = swapped_files(changed);
-    std::vector<Damage> damages;
-    std::set<std::string> explained;
-    for (const Position card : changed) {
-      Damage damage{What::content, checkpoint_.file_name(card), "", parameters_of(card, copies)};
-      explained.insert(damage.parameters.begin(), damage.parameters.end());
-      if (const auto other = swapped.find(card); other != swapped.end())
-        damage = {What::swapped, damage.file, checkpoint_.file_name(other->second), {}};
-      damages.push_back(std::move(damage));
-    }
-    Damage rest{What::parameter, "", "", {}};
-    for (const auto& copy : copies)
-      if (explained.insert(placement_.tensors()[copy.parameter].name).second)
-        rest.parameters.push_back(placement_.tensors()[copy.parameter].name);
-    if (!rest.parameters.empty()) damages.push_back(std::move(rest));
-    return damages;
-  }
-
- private:
-  bool is_as_said(Position card, const ContentSums& sums) const {
-    const auto said = manifest_.files.find(checkpoint_.file_name(card));
-    return said == manifest_.files.end() || to_string(sums.of_file(card)) == said->second.fingerprint;
-  }
-
-  /// What a card's file holds besides data: metadata, and values that lie in it. As if it were the file of card `as`.
-  void add_the_rest(Position card, Position as, ContentSums& sums) const {
-    const FileCatalog& file = checkpoint_.file(card);
-    std::vector<Interval> data;
-    for (std::size_t i = 0; i < file.schema->datasets.size(); ++i) {
-      const StoredArray& array = (*file.schema->arrays)[i];
-      const std::uint64_t start = file.schema->datasets[i].offset;
-      if (file.schema->datasets[i].storage == Storage::contiguous)
-        data.push_back({start, start + volume(array.shape) * array.dtype.size});
-    }
-    const auto opened = PosixFile::open_for_reading(checkpoint_.file_path(card));
-    sums.add_metadata(as, sum_outside(opened, file.bytes, std::move(data)));
-    for (ArrayId array = 0; array < placement_.arrays().size(); ++array) {
-      const ArrayPlace& place = placement_.arrays()[array];
-      if (place.verbatim && placement_.holds(as, array))
-        sums.add_verbatim(place.members.front(), as,
-                          file.schema->datasets.at(file.schema->find(place.name)).verbatim->bytes);
-    }
-  }
-
-  /// All data of some cards' files, or of one in the place of another card's.
-  void add_data(const std::vector<Position>& cards, std::optional<Position> in_place, ContentSums& sums) {
-    sum_files(
-        placement_, cards, chunk_bytes_, threads_,
-        [&](const Chunk& chunk, std::span<std::byte> bytes) {
-          reader_.read(chunk, in_place.value_or(chunk.card), bytes);
-          counters_.bytes_read += bytes.size();
-          counters_.bytes_written += bytes.size();
-        },
-        sums);
-  }
-
-  /// The copies of parameters whose fingerprints are not the manifest's. Each process adds up its share of them.
-  std::set<ContentSums::Copy> damaged_copies(const ContentSums& sums) {
-    const auto size = static_cast<std::size_t>(processes_.size());
-    std::vector<nlohmann::json> to_peer(size, nlohmann::json::array());
-    for (const auto& [copy, sum] : sums.of_copies())
-      to_peer[copy.parameter % size].push_back({copy.parameter, copy.base, sum.low, sum.high, sum.bytes});
-    std::vector<std::string> texts;
-    texts.reserve(size);
-    for (const auto& json : to_peer) texts.push_back(json.dump());
-    std::map<ContentSums::Copy, PartialSum> whole;
-    for (const std::string& text : processes_.all_to_all(std::move(texts)))
-      for (const auto& each : nlohmann::json::parse(text)) whole[{each[0], each[1]}] += {each[2], each[3], each[4]};
-    std::vector<std::pair<ParameterId, Position>> mine;
-    for (const auto& [copy, sum] : whole) {
-      const Tensor& tensor = placement_.tensors()[copy.parameter];
-      const auto found = fingerprint(sum, describe_tensor(tensor.name, tensor.dtype.name, tensor.shape));
-      if (to_string(found) != manifest_.parameters.at(tensor.name).fingerprint)
-        mine.emplace_back(copy.parameter, copy.base);
-    }
-    std::set<ContentSums::Copy> damaged;
-    for (const auto& [parameter, base] : of_all(mine, processes_)) damaged.insert({parameter, base});
-    return damaged;
-  }
-
-  /// The damaged parameters of which a card holds a part.
-  std::vector<std::string> parameters_of(Position card, const std::set<ContentSums::Copy>& damaged) const {
-    std::vector<std::string> names;
-    for (const auto& [parameter, base] : damaged)
-      if (placement_.holds(card, placement_.array_of(parameter)) && placement_.base_of(parameter, card) == base &&
-          (placement_.tensors()[parameter].verbatim || !placement_.run_of(parameter, card).empty()))
-        names.push_back(placement_.tensors()[parameter].name);
-    return names;
-  }
-
-  /// The cards whose files hold what another's should.
-  std::map<Position, Position> swapped_files(const std::set<Position>& changed) {
-    std::vector<std::pair<Position, Position>> mine;
-    agree(processes_, [&] {
-      if (changed.size() > most_swapped) return;
-      for (const Position card : own_)
-        for (const Position other : changed)
-          if (card != other && changed.contains(card) &&
-              checkpoint_.file(card).schema == checkpoint_.file(other).schema) {
-            ContentSums sums(placement_);
-            add_the_rest(card, other, sums);
-            add_data({other}, card, sums);
-            if (is_as_said(other, sums)) mine.emplace_back(card, other);
-          }
-    });
-    const auto all = of_all(mine, processes_);
-    return {all.begin(), all.end()};
-  }
-
-  const Checkpoint& checkpoint_;
-  const Placement& placement_;
-  const Manifest& manifest_;
-  ChunkReader reader_;
-  Communicator& processes_;
-  Counters& counters_;
-  unsigned threads_;
-  std::uint64_t chunk_bytes_;
-  std::vector<Position> own_;
-  std::vector<Position> changed_;
 };
 
 /// Whether the parameters that the files hold are those of the manifest.
@@ -235,7 +75,7 @@ std::vector<Damage> compare_names(const Placement& placement, const Manifest& ma
   Damage missing{What::parameter, "", "no file holds them", {}};
   for (const Tensor& tensor : placement.tensors())
     if (!manifest.parameters.contains(tensor.name)) surplus.parameters.push_back(tensor.name);
-  for (const auto& [name, parameter] : manifest.parameters)
+  for (const auto& [name, fingerprint] : manifest.parameters)
     if (!placement.find(name)) missing.parameters.push_back(name);
   std::vector<Damage> damages{std::move(surplus), std::move(missing)};
   std::erase_if(damages, [](const Damage& damage) { return damage.parameters.empty(); });
@@ -268,28 +108,62 @@ Opened open(const Job& job, const Manifest& manifest, Store& store, Communicator
   return opened;
 }
 
+/// Whether `work` can read what it is to: a damage where it cannot.
+bool reads(Communicator& processes, std::vector<Damage>& damages, const std::function<void()>& work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != Kind::input || !processes.failed_together()) throw;
+    processes.set_failed_together(false);
+    damages.push_back({What::unreadable, "", error.what(), {}});
+    return false;
+  }
+}
+
+/// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.
+std::optional<Manifest> whole_manifest(const Job& job, Store& store, Communicator& processes,
+                                       std::vector<Damage>& damages) {
+  std::error_code error;
+  const bool is_file = processes.maximum(std::filesystem::is_regular_file(job.source, error) ? 1 : 0) != 0;
+  std::optional<ManifestText> found;
+  const auto find = [&] { found = find_manifest(job.source, is_file, store, processes); };
+  // A merged file that HDF5 cannot open is damaged. What cannot be read in checkpoint.json's place never was one.
+  if (!is_file)
+    find();
+  else if (!reads(processes, damages, find))
+    return std::nullopt;
+  std::optional<Manifest> manifest;
+  agree(processes, [&] {
+    if (!found)
+      throw Error(Kind::input, job.source.string(),
+                  {std::string("it has no manifest (") + manifest_name + ", in a merged file attribute ckpt_manifest)",
+                   "expected a checkpoint that these programs wrote", "to compare it with another: ckpt-verify A B"});
+    if (is_sealed(found->text)) manifest = parse_manifest(*found);
+  });
+  if (!manifest) damages.push_back({What::manifest, found->file, "", {}});
+  return manifest;
+}
+
 }  // namespace
 
 Integrity check_integrity(const Job& job, Communicator& processes, Counters& counters) {
   const auto store = hdf5_store();
-  const Manifest manifest = read_manifest(job.source, *store, processes);
-  Integrity result{std::max<std::uint64_t>(manifest.files.size(), 1), manifest.parameters.size(), 0, {}};
+  Integrity result;
   const auto add = [&](std::vector<Damage> damages) {
     result.damages.insert(result.damages.end(), damages.begin(), damages.end());
   };
-  if (!manifest.files.empty()) add(FileSearch(job.source, manifest, processes).damages());
+  const auto manifest_found = whole_manifest(job, *store, processes, result.damages);
+  if (!manifest_found) return result;
+  const Manifest& manifest = *manifest_found;
+  result.files = manifest.files.size();
+  result.parameters = manifest.parameters.size();
+  add(FileSearch(job.source, manifest, processes).damages());
   const auto hides_data = [](const Damage& damage) { return damage.what != What::surplus; };
   if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
 
   std::optional<Opened> opened;
-  try {
-    opened = open(job, manifest, *store, processes);
-  } catch (const Error& error) {
-    if (error.kind() != Kind::input || !processes.failed_together()) throw;
-    processes.set_failed_together(false);
-    add({{What::unreadable, "", error.what(), {}}});
-    return result;
-  }
+  if (!reads(processes, result.damages, [&] { opened = open(job, manifest, *store, processes); })) return result;
   const Placement& placement = opened->resolved.placement;
   add(compare_layouts(opened->checkpoint, manifest));
   if (auto damages = compare_names(placement, manifest); !damages.empty()) {
@@ -299,7 +173,7 @@ Integrity check_integrity(const Job& job, Communicator& processes, Counters& cou
   for (const FileCatalog& file : opened->checkpoint.files()) result.bytes += file.bytes;
   counters.phase = Phase::compare;
   counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
-  add(ContentSearch(job, opened->checkpoint, placement, manifest, *store, processes, counters).damages());
+  add(search_contents(job, opened->checkpoint, placement, manifest, *store, processes, counters));
   counters.phase = Phase::done;
   return result;
 }

@@ -12,6 +12,7 @@ namespace ckpt {
 /// What of a checkpoint is not as its manifest says.
 struct Damage {
   enum class What {
+    manifest,  ///< the manifest itself: nothing else can be held against it
     missing,
     surplus,     ///< a file of the same kind that the manifest does not name
     size,        ///< truncated, or grown
@@ -31,8 +32,8 @@ struct Damage {
 struct Integrity {
   std::uint64_t files = 0;
   std::uint64_t parameters = 0;
-  std::uint64_t bytes = 0;  ///< of the files' data
-  std::vector<Damage> damages;
+  std::uint64_t bytes = 0;      ///< of the files' data
+  std::vector<Damage> damages;  ///< files and parameters are not counted where the manifest is damaged
 };
 
 /// Holds the checkpoint job.source against the manifest that was written with it: its files, their sizes, and the

@@ -1,40 +1,41 @@
 #include "engine/read_manifest.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
+#include "base/text.hpp"
 #include "layout/parse_json.hpp"
+#include "store/posix_file.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// What this process finds, or nothing.
-std::string manifest_text(const std::filesystem::path& checkpoint, Store& store) {
-  std::error_code error;
-  if (std::filesystem::is_regular_file(checkpoint, error)) return store.catalog(checkpoint).schema->manifest;
-  const auto file = checkpoint / "checkpoint.json";
-  if (const auto bytes = std::filesystem::file_size(file, error); !error && bytes > parsing::max_json_bytes)
-    throw Error(Kind::input, file.string(), {format_bytes(bytes), "expected a manifest, which is JSON text", ""});
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
+using Json = nlohmann::json;
+constexpr const char* parameters_key = "parameters";
+
+void add_parameter(const std::string& name, const Json& parameter, Manifest& manifest) {
+  if (!manifest.parameters.emplace(name, parameter.value("fingerprint", "")).second)
+    throw Error(Kind::input, manifest.origin, {"it names parameter '" + name + "' twice", "", "is it damaged?"});
 }
 
-Manifest parsed(const std::string& text, const std::string& origin) {
+Manifest parsed(const ManifestText& found) {
   Manifest manifest;
-  manifest.origin = origin;
-  const auto json = parsing::parse_json(text, origin);
+  manifest.origin = found.origin;
+  const Json json = parsing::parse_json(
+      found.text, found.origin, parameters_key,
+      [&](const std::string& name, const Json& parameter) { add_parameter(name, parameter, manifest); });
+  json.at(parameters_key).get_ref<const Json::object_t&>();
   manifest.layout_json = json.at("layout");
-  manifest.layout = parse_layout(manifest.layout_json.dump(), "the layout in " + origin);
-  for (const auto& file : json.value("files", nlohmann::json::array()))
-    manifest.files[file.at("name")] = {file.at("name"), file.at("card"), file.at("bytes"),
-                                       file.value("fingerprint", "")};
-  for (const auto& [name, parameter] : json.at("parameters").items())
-    manifest.parameters[name] = {
-        parameter.at("dtype"),
-        Extents(std::span<const std::uint64_t>(parameter.at("shape").get<std::vector<std::uint64_t>>())),
-        parameter.value("fingerprint", "")};
+  manifest.layout = parse_layout(manifest.layout_json.dump(), "the layout in " + found.origin);
+  if (found.is_directory) {
+    for (const auto& file : json.at("files"))
+      manifest.files[file.at("name")] = {file.at("name"), file.at("card"), file.at("bytes"),
+                                         file.value("fingerprint", "")};
+  } else {
+    const Json& file = json.at("file");
+    manifest.files[found.file] = {found.file, 0, file.at("bytes"), file.value("fingerprint", "")};
+    manifest.place = file.at("manifest_at");
+  }
   return manifest;
 }
 
@@ -50,45 +51,85 @@ void check_files(const Manifest& manifest) {
 }
 
 void check_fingerprints(const Manifest& manifest) {
-  const auto has_none = [](const auto& entry) { return entry.second.fingerprint.empty(); };
-  if (std::any_of(manifest.files.begin(), manifest.files.end(), has_none) ||
-      std::any_of(manifest.parameters.begin(), manifest.parameters.end(), has_none))
+  if (std::any_of(manifest.files.begin(), manifest.files.end(),
+                  [](const auto& entry) { return entry.second.fingerprint.empty(); }) ||
+      std::any_of(manifest.parameters.begin(), manifest.parameters.end(),
+                  [](const auto& entry) { return entry.second.empty(); }))
     throw Error(Kind::input, manifest.origin,
                 {"it holds no fingerprints", "expected one for each file and parameter",
                  "was it written with --verify none? compare it with its source: ckpt-verify SRC DST"});
 }
 
-}  // namespace
-
-Manifest parse_manifest(const std::string& text, const std::string& origin, bool is_directory) {
-  Manifest manifest;
-  try {
-    manifest = parsed(text, origin);
-  } catch (const nlohmann::json::exception& problem) {
-    throw Error(Kind::input, origin, {"it is no manifest of these programs", problem.what(), "is it damaged?"});
-  }
-  if (is_directory) check_files(manifest);
-  check_fingerprints(manifest);
-  return manifest;
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(path, error);
+  if (error) throw system_error(path.string(), "cannot be looked at", error.value());
+  return is_there;
 }
 
-Manifest read_manifest(const std::filesystem::path& checkpoint, Store& store, Communicator& processes) {
-  std::string mine;
-  agree(processes, [&] { mine = manifest_text(checkpoint, store); });
-  const auto all = processes.all_gather(mine);
-  const auto found = std::find_if(all.begin(), all.end(), [](const std::string& text) { return !text.empty(); });
-  Manifest manifest;
+}  // namespace
+
+std::optional<std::string> directory_manifest(const std::filesystem::path& directory) {
+  const auto path = directory / manifest_name;
+  if (!is_there(path)) return std::nullopt;
+  const PosixFile file = PosixFile::open_for_reading(path);
+  const std::uint64_t bytes = file.status().bytes;
+  if (bytes > most_manifest_bytes)
+    throw Error(Kind::input, path.string(),
+                {"larger than " + format_bytes(most_manifest_bytes), "expected a manifest that these programs wrote",
+                 "give the layout with --from or --layout"});
+  std::string text(bytes, '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+std::optional<std::string> carried_layout(const std::filesystem::path& directory) {
+  const auto text = directory_manifest(directory);
+  if (!text) return std::nullopt;
+  const std::string path = (directory / manifest_name).string();
+  if (!is_sealed(*text))
+    throw Error(Kind::input, path,
+                {"it is not as it was written", "expected a manifest that these programs wrote",
+                 "give the layout with --from or --layout"});
+  const Json json = parsing::parse_json(*text, path, parameters_key, [](const std::string&, const Json&) {});
+  if (!json.is_object() || !json.contains("layout"))
+    throw Error(Kind::input, path,
+                {"it holds no layout", "expected a manifest that these programs wrote",
+                 "give the layout with --from or --layout"});
+  return json["layout"].dump();
+}
+
+std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, Store& store,
+                                          Communicator& processes) {
+  const auto size = static_cast<std::uint64_t>(processes.size());
+  const auto rank = static_cast<std::uint64_t>(processes.rank());
+  bool is_here = false;
+  agree(processes, [&] { is_here = is_there(is_file ? checkpoint : checkpoint / manifest_name); });
+  const std::uint64_t before_end = processes.maximum(is_here ? size - rank : 0);
+  if (before_end == 0) return std::nullopt;
+  const std::uint64_t finder = size - before_end;
+  ManifestText found;
   agree(processes, [&] {
-    if (found == all.end())
-      throw Error(Kind::input, checkpoint.string(),
-                  {"it has no manifest (checkpoint.json, in a merged file attribute ckpt_manifest)",
-                   "expected a checkpoint that these programs wrote", "to compare it with another: ckpt-verify A B"});
-    std::error_code error;
-    const bool is_directory = !std::filesystem::is_regular_file(checkpoint, error);
-    const std::string origin =
-        is_directory ? (checkpoint / "checkpoint.json").string() : checkpoint.string() + ": attribute ckpt_manifest";
-    manifest = parse_manifest(*found, origin, is_directory);
+    if (rank != finder) return;
+    found.text = is_file ? store.catalog(checkpoint).schema->manifest : directory_manifest(checkpoint).value_or("");
   });
+  found.text = processes.broadcast(found.text, static_cast<int>(finder));
+  if (is_file && found.text.empty()) return std::nullopt;
+  found.is_directory = !is_file;
+  found.origin = is_file ? checkpoint.string() + ": attribute ckpt_manifest" : (checkpoint / manifest_name).string();
+  found.file = is_file ? checkpoint.filename().string() : manifest_name;
+  return found;
+}
+
+Manifest parse_manifest(const ManifestText& found) {
+  Manifest manifest;
+  try {
+    manifest = parsed(found);
+  } catch (const Json::exception& problem) {
+    throw Error(Kind::input, found.origin, {"it is no manifest of these programs", problem.what(), "is it damaged?"});
+  }
+  if (found.is_directory) check_files(manifest);
+  check_fingerprints(manifest);
   return manifest;
 }
 

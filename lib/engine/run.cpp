@@ -70,6 +70,7 @@ class Run {
                               [&](const std::string& name) { return is_kept(job_, name); });
       selection = select(job_, source->placement);
       target = resolve_target(target_layout(job_, checkpoint.layout()), selection.tensors);
+      if (processes_.rank() == 0) check_manifest_size(target->placement, job_.target.single_file, is_verified());
     });
     for (const std::string& warning : source->warnings) spdlog::warn(warning);
     // Rules of parameters that are left out match nothing, and the source's own rules have been warned of already.
@@ -239,17 +240,15 @@ class Run {
   void write_manifest(const Placement& target, TargetFiles& files, const Output& output, const ContentSums& sums) {
     std::vector<Fingerprint> fingerprints;
     if (is_verified()) fingerprints = sums.of_parameters(processes_);
-    if (job_.target.single_file) {
-      agree(processes_, [&] {
-        if (is_verified() && process() == 0) files.set_manifest(manifest(target, {}, fingerprints));
-      });
-      return;
-    }
     const auto list = gather_list(files.list(is_verified() ? &sums : nullptr), processes_);
     agree(processes_, [&] {
       if (processes_.rank() != 0) return;
+      if (job_.target.single_file) {
+        files.set_manifest(manifest(target, list, fingerprints, files.manifest_room()));
+        return;
+      }
       const std::string text = manifest(target, list, fingerprints);
-      const PosixFile file = PosixFile::create(output.file("checkpoint.json"));
+      const PosixFile file = PosixFile::create(output.file(manifest_name));
       file.write(0, std::as_bytes(std::span(text.data(), text.size())));
       if (job_.fsync) file.sync();
     });

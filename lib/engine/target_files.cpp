@@ -72,10 +72,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       cards_(std::move(cards)),
       is_single_file_(is_single_file),
       layout_text_(to_json(planner.target().layout())),
-      manifest_text_(is_single_file
-                         ? manifest(planner.target(), {},
-                                    std::vector<Fingerprint>(with_fingerprints ? planner.target().tensors().size() : 0))
-                         : ""),
+      manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
       files_(open_file_limit(),
              [this](Position card) { return std::make_shared<PosixFile>(PosixFile::open_for_writing(path(card))); }) {}
 
@@ -271,6 +268,7 @@ void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, Content
       if (target.holds(card, array) && !target.arrays()[array].verbatim)
         data.push_back({room->offsets[array], room->offsets[array] + volume(target.stored_shape(array, card)) *
                                                                          target.arrays()[array].dtype.size});
+    if (room->manifest) data.push_back({*room->manifest, *room->manifest + manifest_text_.size()});
     std::erase_if(data, [](const Interval& interval) { return interval.empty(); });
     sums.add_metadata(card, sum_outside(*file, room->bytes, std::move(data)));
   }
@@ -289,8 +287,17 @@ std::vector<ManifestFile> TargetFiles::list(const ContentSums* sums) const {
   return list;
 }
 
+ManifestRoom TargetFiles::manifest_room() const {
+  return {rooms_.at(cards_.front())->manifest.value(), manifest_text_.size()};
+}
+
 void TargetFiles::set_manifest(const std::string& text) {
-  store_.set_manifest(path(cards_.front()), text);
+  const ManifestRoom room = manifest_room();
+  if (text.size() != room.bytes)
+    throw Error(Kind::io, path(cards_.front()).string(),
+                {"a manifest of " + std::to_string(text.size()) + " bytes", std::to_string(room.bytes),
+                 "this is a defect of the program"});
+  files_.get(cards_.front())->write(room.offset, std::as_bytes(std::span(text)));
 }
 
 }  // namespace ckpt

@@ -56,7 +56,8 @@ class TargetFiles {
 
   /// They as the manifest tells of them, with fingerprints if there are sums.
   std::vector<ManifestFile> list(const ContentSums* sums) const;
-  /// Writes the manifest of a single file.
+  /// Where a single file's manifest is to be, and writes it.
+  ManifestRoom manifest_room() const;
   void set_manifest(const std::string& text);
 
  private:

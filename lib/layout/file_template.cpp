@@ -11,7 +11,6 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::string_view manifest = "checkpoint.json";
 constexpr std::string_view journal = ".journal";
 constexpr std::size_t max_width = 20;  // the digits of 2^64
 
@@ -96,8 +95,9 @@ void FileTemplate::check_path() const {
     const bool ends_in_slash = slash != std::string_view::npos && slash + 1 == rest.size();
     if (component.empty() || component == "." || component == ".." || ends_in_slash)
       fail("\"" + text_ + "\"", R"(a path within the checkpoint's directory, without ".", ".." and empty components)");
-    if (is_first && component == manifest)
-      fail("the file name \"" + text_ + "\"", "another one: checkpoint.json is the checkpoint's own manifest");
+    if (is_first && component == manifest_name)
+      fail("the file name \"" + text_ + "\"",
+           std::string("another one: ") + manifest_name + " is the checkpoint's own manifest");
     if (is_first && component == journal)
       fail("the path \"" + text_ + "\"", "another one: .journal is where an unfinished output keeps account of itself");
     rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);

@@ -9,6 +9,9 @@
 
 namespace ckpt {
 
+/// A checkpoint's manifest, beside its files.
+inline constexpr const char* manifest_name = "checkpoint.json";
+
 /// `files` of a layout: literal text with `{card}`, `{card:05}` or `{axis}`, `{axis:02}`.
 class FileTemplate {
  public:

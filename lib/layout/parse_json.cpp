@@ -40,7 +40,11 @@ std::string detail_of(std::string_view what) {
 /// Builds the document event by event: the parser itself keeps silently the last of two equal keys.
 class Builder final : public nlohmann::json_sax<json> {
  public:
-  Builder(const std::string& text, const std::string& origin) : text_(text), origin_(origin) {}
+  using Visit = std::function<void(const std::string&, const json&)>;
+
+  /// `visit`, if any, is given the members of the top level's object `streamed`.
+  Builder(const std::string& text, const std::string& origin, std::string streamed = {}, Visit visit = {})
+      : text_(text), origin_(origin), streamed_(std::move(streamed)), visit_(std::move(visit)) {}
 
   json take() { return std::move(root_); }
 
@@ -60,6 +64,7 @@ class Builder final : public nlohmann::json_sax<json> {
     auto& level = open_.back();
     const bool is_new = level.value->emplace(key, nullptr).second;
     level.key = std::move(key);
+    if (is_streaming()) kept_values_ = values_;
     if (!is_new) fail("found the key \"" + level.key + "\" twice", "expected each key once");
     return true;
   }
@@ -86,6 +91,7 @@ class Builder final : public nlohmann::json_sax<json> {
 
   bool add(json&& value) {
     place(std::move(value));
+    hand_over();
     return true;
   }
 
@@ -99,7 +105,21 @@ class Builder final : public nlohmann::json_sax<json> {
 
   bool close() {
     open_.pop_back();
+    hand_over();
     return true;
+  }
+
+  /// Whether the innermost object is the one whose members are not kept.
+  bool is_streaming() const {
+    return visit_ && open_.size() == 2 && open_[0].key == streamed_ && open_[1].value->is_object();
+  }
+
+  void hand_over() {
+    if (!is_streaming()) return;
+    const Level& level = open_.back();
+    visit_(level.key, level.value->front());
+    level.value->clear();
+    values_ = kept_values_;
   }
 
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
@@ -113,10 +133,20 @@ class Builder final : public nlohmann::json_sax<json> {
 
   const std::string& text_;
   const std::string& origin_;
+  std::string streamed_;
+  Visit visit_;
   json root_;
   std::vector<Level> open_;
   std::size_t values_ = 0;
+  std::size_t kept_values_ = 0;  ///< before the member that is being streamed
 };
+
+json build(const std::string& text, const std::string& origin, Builder builder) {
+  // The parser would take a NUL for the end of the text and keep silent about what follows.
+  if (const auto nul = text.find('\0'); nul != std::string::npos) fail_at(text, origin, nul + 1, "a NUL character");
+  json::sax_parse(text, &builder);
+  return builder.take();
+}
 
 }  // namespace
 
@@ -124,11 +154,12 @@ json parse_json(const std::string& text, const std::string& origin) {
   if (text.size() > max_json_bytes)
     throw Error(Kind::layout, origin,
                 {"found a layout of " + std::to_string(text.size()) + " bytes", "expected at most 64 MiB", ""});
-  // The parser would take a NUL for the end of the text and keep silent about what follows.
-  if (const auto nul = text.find('\0'); nul != std::string::npos) fail_at(text, origin, nul + 1, "a NUL character");
-  Builder builder(text, origin);
-  json::sax_parse(text, &builder);
-  return builder.take();
+  return build(text, origin, Builder(text, origin));
+}
+
+json parse_json(const std::string& text, const std::string& origin, const std::string& streamed,
+                const std::function<void(const std::string&, const json&)>& visit) {
+  return build(text, origin, Builder(text, origin, streamed, visit));
 }
 
 std::string pointer_token(const std::string& key) {

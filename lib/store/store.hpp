@@ -14,6 +14,9 @@
 
 namespace ckpt {
 
+/// A manifest of at least so many bytes stands in a file by itself, and may be written over by offset.
+inline constexpr std::uint64_t least_manifest_bytes = 4096;
+
 /// What is to be written into one target file: metadata whole, data as room that is filled by offset later.
 struct FileSpec {
   struct Array {
@@ -44,9 +47,10 @@ constexpr std::uint64_t data_alignment(std::uint64_t bytes) noexcept {
 /// Where a new file's data goes: one array's after the other's, each as near as its alignment allows. Between them are
 /// zeros, and nothing else ever.
 struct FileRoom {
-  std::vector<std::uint64_t> offsets;  ///< parallel to FileSpec::arrays; 0 for empty and verbatim arrays
-  std::uint64_t bytes = 0;             ///< the file's full size
-  PartialSum metadata;                 ///< of all bytes that are no array's data, by their offset in the file
+  std::vector<std::uint64_t> offsets;     ///< parallel to FileSpec::arrays; 0 for empty and verbatim arrays
+  std::uint64_t bytes = 0;                ///< the file's full size
+  std::optional<std::uint64_t> manifest;  ///< where FileSpec::manifest is, if it has least_manifest_bytes
+  PartialSum metadata;  ///< of all bytes that are neither an array's data nor the manifest, by their offset in the file
 };
 
 /// Where the bytes of a dataset lie, for whoever wants to map them.
@@ -90,9 +94,6 @@ class Store {
   /// The same where a file that an interrupted run has made may be there: then its data stays, if it can, as `is_kept`
   /// tells.
   virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) = 0;
-
-  /// Puts another manifest of the same length in the place of FileSpec::manifest.
-  virtual void set_manifest(const std::filesystem::path& file, const std::string& text) = 0;
 };
 
 /// HDF5 files.

@@ -6,10 +6,14 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 
 import h5py
 import numpy as np
-from harness import Failure, Place, arguments, check, run_cases, temporary_directory
+from harness import HERE, Failure, Place, arguments, check, run_cases, temporary_directory
+
+sys.path.insert(0, str(HERE.parent / "unit" / "tensor"))
+from fingerprint_model import fingerprint  # noqa: E402
 
 BOUND_S = 20
 MEMORY_BYTES = 4 << 30  # of addresses; what is refused here would want more, or wait for ever
@@ -22,6 +26,12 @@ def run(place, name, *words):
                               preexec_fn=lambda: [resource.setrlimit(what, (most, most)) for what, most in limits])
     except subprocess.TimeoutExpired as late:
         raise Failure(f"hangs: {late}") from None
+
+
+def sealed(text):
+    """A manifest's text, but for its last }, with the checksum without which it would not be looked into."""
+    text += ' "checksum": "'
+    return f'{text}{fingerprint(text.encode(), 0, f"manifest of {len(text)} bytes")}"\n}}\n'
 
 
 def tree(place):
@@ -70,9 +80,12 @@ def manifests(place):
         os.truncate(path, 1 << 40)
 
     def deep(path):
+        path.write_text(sealed("[" * 10_000))
+
+    def unsealed(path):
         path.write_text("[" * 10_000_000)
     for make, status, text in ((endless, 1, "is no regular file"), (os.mkfifo, 1, "is no regular file"),
-                               (huge, 1, "larger than"), (deep, 2, "checkpoint.json")):
+                               (huge, 1, "larger than"), (unsealed, 1, "not as it was written"), (deep, 2, "nested deeper")):
         directory = copied(place, "odd")
         make(directory / "checkpoint.json")
         refused(place, merge(place, directory, layout=False), status, text)
@@ -84,7 +97,7 @@ def paths_outside(place):
     for template in ("../{card}.h5", "/tmp/{card}.h5", "a/../../{card}.h5", "checkpoint.json", "./{card}"):
         directory = copied(place, "odd")
         layout["files"] = template
-        (directory / "checkpoint.json").write_text(json.dumps({"layout": layout}))
+        (directory / "checkpoint.json").write_text(sealed(f'{{"layout": {json.dumps(layout)},'))
         (place.directory / "odd.json").write_text(json.dumps(layout))
         before = tree(place)
         refused(place, merge(place, directory, layout=False), 2, template)

@@ -146,16 +146,19 @@ def merged(context):
         verify(context, path, ranks=ranks)
     with h5py.File(path, "r+") as file:
         file["w"][3, 4] = 0.5
-    check(damages(context, path) == [{"file": None, "is": "changed", "parameters": ["w"], "detail": ""}],
+    check(damages(context, path) == [{"file": "merged.h5", "is": "changed", "parameters": ["w"], "detail": ""}],
           "a value of a merged file")
     a, b = layouts(context)
     context.programs.reshard(a, b, context.path("source_now"), context.path("bare"), "--verify", "none")
-    for path, word in (("bare", "fingerprints"), ("source_now", "manifest"), ("nowhere", "manifest")):
+    context.programs.merge(a, context.path("source_now"), context.path("bare.h5"), "--verify", "none")
+    for path, word in (("bare", "fingerprints"), ("bare.h5", "fingerprints"), ("source_now", "manifest"), ("nowhere", "manifest")):
         refused = context.programs.run("ckpt-verify", context.path(path), expect=2)
         check(word in refused.stderr and not refused.stdout, f"{path}: {refused.stderr}")
     with open(context.path("now", "checkpoint.json"), "w", encoding="utf-8") as text:
         text.write('{"layout": 3}')
-    context.programs.run("ckpt-verify", context.path("now"), expect=2)
+    found = [damages(context, context.path("now"), ranks) for ranks in (0, 2)]
+    check(found[0] == found[1] and [(one["file"], one["is"]) for one in found[0]] == [("checkpoint.json", "changed")],
+          f"a manifest that is none: {found}")
 
 
 def intact(context):

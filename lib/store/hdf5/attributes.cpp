@@ -104,16 +104,6 @@ void write_text(hid_t object, const char* name, const std::string& text) {
         "writing an attribute");
 }
 
-void overwrite_text(hid_t object, const char* name, const std::string& text) {
-  const auto id = own<AttributeId>(H5Aopen(object, name, H5P_DEFAULT), "opening an attribute");
-  const auto type = own<TypeId>(H5Aget_type(id.get()), "its type");
-  if (H5Tget_size(type.get()) != text.size())
-    throw Error(Kind::io, "attribute " + std::string(name),
-                {std::to_string(text.size()) + " bytes to write", std::to_string(H5Tget_size(type.get())),
-                 "this is a defect of the program"});
-  check(H5Awrite(id.get(), type.get(), text.data()), "writing an attribute");
-}
-
 void write_extents(hid_t object, const char* name, const Extents& extents) {
   const hsize_t count = extents.size();
   const auto space = own<SpaceId>(H5Screate_simple(1, &count, nullptr), "H5Screate_simple");

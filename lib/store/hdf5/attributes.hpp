@@ -24,8 +24,6 @@ std::optional<Attribute> take(std::vector<Attribute>& attributes, const std::str
 
 void write_attribute(hid_t object, const Attribute& attribute);
 void write_text(hid_t object, const char* name, const std::string& text);
-/// Another text of the same length in its place.
-void overwrite_text(hid_t object, const char* name, const std::string& text);
 void write_extents(hid_t object, const char* name, const Extents& extents);
 
 /// A dataset's whole value.

@@ -50,10 +50,6 @@ class Hdf5Store final : public Store {
     return skeletons_.create_again(file, spec, is_kept);
   }
 
-  void set_manifest(const std::filesystem::path& file, const std::string& text) override {
-    hdf5::set_manifest(file, text);
-  }
-
  private:
   /// HDF5 works for one thread at a time: those that have waited look again whether they still need it.
   std::shared_ptr<const Schema> read_new(const PosixFile& file, const PosixFile::Status& status, std::uint64_t seen) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <string_view>
 
 #include "base/checked.hpp"
 #include "store/hdf5/attributes.hpp"
@@ -91,6 +92,17 @@ PropertyId contiguous_and_unwritten() {
   return properties;
 }
 
+/// Where a text stands in bytes that are to hold it once.
+std::size_t only_place(std::span<const std::byte> bytes, std::string_view text) {
+  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t found = content.find(text);
+  if (found == std::string_view::npos || content.find(text, found + 1) != std::string_view::npos)
+    throw Error(
+        Kind::io, "",
+        {found == std::string_view::npos ? "its manifest is not in it" : "its manifest stands in it twice", "", ""});
+  return found;
+}
+
 class Skeleton {
  public:
   explicit Skeleton(const FileSpec& spec)
@@ -129,6 +141,12 @@ NewFile Skeleton::make() {
   made.room.metadata += sum_of(metadata.subspan(data_.lo), data_.hi);
   made.room.metadata.bytes += data_.size();  // the gaps between the data are zeros, which add nothing else
   for (const Interval& place : places_) made.room.metadata.bytes -= place.size();
+  if (spec_.manifest.size() >= least_manifest_bytes) {
+    const std::size_t found = only_place(metadata, spec_.manifest);
+    made.room.manifest = found < data_.lo ? found : found + data_.size();
+    made.room.metadata =
+        made.room.metadata - sum_of(metadata.subspan(found, spec_.manifest.size()), *made.room.manifest);
+  }
   return made;
 }
 
@@ -141,7 +159,10 @@ void Skeleton::finish() {
 void Skeleton::declare() {
   const auto access = write_access();
   image_.attach_to(access.get());
-  file_ = own<FileId>(H5Fcreate("image", H5F_ACC_TRUNC, untimed(H5P_FILE_CREATE).get(), access.get()), "creating it");
+  const auto creation = untimed(H5P_FILE_CREATE);
+  // No attribute in the root group's header, which has a checksum: large ones then lie in the file by themselves.
+  if (!spec_.manifest.empty()) check(H5Pset_attr_phase_change(creation.get(), 0, 0), "H5Pset_attr_phase_change");
+  file_ = own<FileId>(H5Fcreate("image", H5F_ACC_TRUNC, creation.get(), access.get()), "creating it");
   {
     const auto root = own<GroupId>(H5Gopen2(file_.get(), "/", H5P_DEFAULT), "opening the root group");
     for (const auto& attribute : spec_.attributes) write_attribute(root.get(), attribute);
@@ -194,18 +215,6 @@ NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
   try {
     const Lock lock;
     return Skeleton(spec).make();
-  } catch (const Error& error) {
-    throw Error(Kind::io, path.string() + ": " + error.what());
-  }
-}
-
-void set_manifest(const std::filesystem::path& path, const std::string& text) {
-  try {
-    const Lock lock;
-    auto file = own<FileId>(H5Fopen(path.c_str(), H5F_ACC_RDWR, write_access().get()), "opening it");
-    overwrite_text(file.get(), manifest_attribute, text);
-    check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "writing its manifest");
-    check(H5Fclose(file.release()), "closing it");
   } catch (const Error& error) {
     throw Error(Kind::io, path.string() + ": " + error.what());
   }

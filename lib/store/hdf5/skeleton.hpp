@@ -17,7 +17,4 @@ struct NewFile {
 /// Makes a file in memory through HDF5. `path` is what errors call it.
 NewFile make_file(const std::filesystem::path& path, const FileSpec& spec);
 
-/// Writes another text of the same length over a file's manifest.
-void set_manifest(const std::filesystem::path& path, const std::string& text);
-
 }  // namespace ckpt::hdf5

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "catch.hpp"
+#include "store/outside_data.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
 namespace ckpt {
@@ -256,6 +257,63 @@ TEST_CASE("Specifications that differ in anything make files that differ") {
   changed[5].groups = {{"g", {}}};
   for (const auto& each : changed) create(each);
   CHECK(files.size() == 7);
+}
+
+TEST_CASE("A manifest is written over by offset, whatever its size and company, and the rest of the file stays") {
+  const Folder folder;
+  const auto store = hdf5_store();
+  for (const std::size_t size : {least_manifest_bytes, 70'000UL, 3'000'000UL})
+    for (const int attributes : {0, 1, 7, 8, 9, 200}) {
+      CAPTURE(size, attributes);
+      const auto path = folder / "a.h5";
+      FileSpec spec;
+      {
+        const hdf5::Lock lock;
+        spec.arrays = {array("w", H5T_IEEE_F32LE, {1024, 3})};
+        Maker file(folder / "model.h5");
+        for (int i = 0; i < attributes; ++i)
+          file.attribute(file.file(), "attribute " + std::to_string(i), H5T_STD_I64LE, {1}, &i);
+      }
+      spec.attributes = store->catalog(folder / "model.h5").schema->attributes;
+      spec.layout = std::string("{}");
+      spec.manifest = std::string(size, 'm');
+      const FileRoom room = store->create(path, spec);
+      REQUIRE(room.manifest);
+      CHECK((bytes_of(path).substr(*room.manifest, size) == spec.manifest));
+
+      const std::string other = std::string(size - 1, 'n') + "!";
+      const PosixFile file = PosixFile::open_for_writing(path);
+      file.write(*room.manifest, std::as_bytes(std::span(other)));
+      const auto schema = store->catalog(path).schema;
+      CHECK((schema->manifest == other));
+      CHECK(schema->attributes == spec.attributes);
+      CHECK(schema->layout == "{}");
+      const Interval data{room.offsets[0], room.offsets[0] + 1024 * 3 * 4};
+      CHECK(sum_outside(file, room.bytes, {data, {*room.manifest, *room.manifest + size}}) == room.metadata);
+
+      bool is_kept = false;  // what had been written there is no reason to begin anew
+      CHECK(store->create_again(path, spec, is_kept).metadata == room.metadata);
+      CHECK(is_kept);
+      CHECK((store->catalog(path).schema->manifest == spec.manifest));
+    }
+}
+
+TEST_CASE("A manifest that stands in a file twice is refused: which is it?") {
+  const Folder folder;
+  const std::string text(least_manifest_bytes, 'm');
+  FileSpec spec;
+  {
+    const hdf5::Lock lock;
+    Maker file(folder / "model.h5");
+    const char* value = text.c_str();
+    file.attribute(file.file(), "the same", text_type().get(), {}, &value);
+  }
+  const auto store = hdf5_store();
+  spec.attributes = store->catalog(folder / "model.h5").schema->attributes;
+  spec.manifest = text;
+  CHECK_THAT(error_of([&] { store->create(folder / "a.h5", spec); }), Contains("stands in it twice"));
+  spec.manifest += "?";
+  CHECK(store->create(folder / "a.h5", spec).manifest);
 }
 
 TEST_CASE("Many small arrays are packed") {
