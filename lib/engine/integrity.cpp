@@ -86,11 +86,11 @@ class FileSearch {
 class ContentSearch {
  public:
   ContentSearch(const Job& job, const Checkpoint& checkpoint, const Placement& placement, const Manifest& manifest,
-                Store& store, Communicator& processes, Counters& counters)
+                Store& store, std::size_t most_open, Communicator& processes, Counters& counters)
       : checkpoint_(checkpoint),
         placement_(placement),
         manifest_(manifest),
-        reader_(checkpoint, placement, store),
+        reader_(checkpoint, placement, store, most_open),
         processes_(processes),
         counters_(counters),
         threads_(thread_count(job, processes)),
@@ -271,6 +271,8 @@ Opened open(const Job& job, const Manifest& manifest, Store& store, Communicator
 }  // namespace
 
 Integrity check_integrity(const Job& job, Communicator& processes, Counters& counters) {
+  std::size_t most_open = 0;
+  agree(processes, [&] { most_open = files_in_cache(thread_count(job, processes)); });
   const auto store = hdf5_store();
   const Manifest manifest = read_manifest(job.source, *store, processes);
   Integrity result{std::max<std::uint64_t>(manifest.files.size(), 1), manifest.parameters.size(), 0, {}};
@@ -299,7 +301,7 @@ Integrity check_integrity(const Job& job, Communicator& processes, Counters& cou
   for (const FileCatalog& file : opened->checkpoint.files()) result.bytes += file.bytes;
   counters.phase = Phase::compare;
   counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
-  add(ContentSearch(job, opened->checkpoint, placement, manifest, *store, processes, counters).damages());
+  add(ContentSearch(job, opened->checkpoint, placement, manifest, *store, most_open, processes, counters).damages());
   counters.phase = Phase::done;
   return result;
 }
