@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/file_views.hpp"
 #include "layout/parse_json.hpp"
 
 namespace ckpt {
@@ -76,10 +77,10 @@ Manifest read_manifest(const std::filesystem::path& checkpoint, Store& store, Co
   std::string mine;
   agree(processes, [&] { mine = manifest_text(checkpoint, store); });
   const auto all = processes.all_gather(mine);
-  const auto found = std::find_if(all.begin(), all.end(), [](const std::string& text) { return !text.empty(); });
   Manifest manifest;
   agree(processes, [&] {
-    if (found == all.end())
+    const std::string text = one_text(all, "the manifest of " + checkpoint.string());
+    if (text.empty())
       throw Error(Kind::input, checkpoint.string(),
                   {"it has no manifest (checkpoint.json, in a merged file attribute ckpt_manifest)",
                    "expected a checkpoint that these programs wrote", "to compare it with another: ckpt-verify A B"});
@@ -87,7 +88,7 @@ Manifest read_manifest(const std::filesystem::path& checkpoint, Store& store, Co
     const bool is_directory = !std::filesystem::is_regular_file(checkpoint, error);
     const std::string origin =
         is_directory ? (checkpoint / "checkpoint.json").string() : checkpoint.string() + ": attribute ckpt_manifest";
-    manifest = parse_manifest(*found, origin, is_directory);
+    manifest = parse_manifest(text, origin, is_directory);
   });
   return manifest;
 }
