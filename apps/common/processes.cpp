@@ -1,12 +1,17 @@
 #include "common/processes.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
 
+#include "base/limits.hpp"
 #include "base/text.hpp"
+#include "store/helper_process.hpp"
 
 namespace ckpt::cli {
 
@@ -24,6 +29,13 @@ void print_error(const std::string& program, const std::exception& error) {
   // One write, so that nothing of another process comes between.
   const std::string text = printable(program + ": error: " + error.what() + "\n");
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+/// A program that is started with a standard stream closed would give its number to the next file that it opens, and
+/// write messages there.
+void keep_standard_streams() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(standard, F_GETFD) == -1) ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
 }
 
 int status_of(const std::exception& error, int failure) {
@@ -66,6 +78,10 @@ int exit_status(const Error& error, int failure) {
 int run_processes(const std::string& program, const std::function<int(Communicator&)>& body, int failure) {
   // A reader that goes away, a file that grows too large: an error of the write, and not the end of the job.
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
+  keep_standard_streams();
+  const HelperProcess reads_metadata;  // before there are threads, and MPI has its own
+  raise_open_file_limit();
+  spare_addresses();
   try {
     const auto processes = launched_in_parallel() ? mpi_world() : solo();
     return run_body(program, *processes, body, failure);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -157,7 +158,12 @@ Progress::Progress(const Counters& counters, ProgressStyle style) : counters_(co
     auto& sinks = spdlog::default_logger()->sinks();
     sinks.insert(sinks.begin(), eraser_);
   }
-  if (style_ != ProgressStyle::none) thread_ = std::thread([this] { watch(); });
+  if (style_ == ProgressStyle::none) return;
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    std::erase(spdlog::default_logger()->sinks(), eraser_);  // nothing to see, but the job goes on
+  }
 }
 
 Progress::~Progress() {

@@ -1,11 +1,27 @@
 #include "base/workers.hpp"
 
+#include <atomic>
 #include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
 
 namespace ckpt {
 
 Workers::Workers(unsigned count) {
-  for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  threads_.reserve(count);
+  try {
+    while (threads_.size() < count) threads_.emplace_back([this] { work(); });
+  } catch (const std::exception& error) {  // of the system, or of memory
+    if (threads_.empty())
+      throw Error(Kind::io, "threads",
+                  {"none can be started (" + std::string(error.what()) + ")", "one at least",
+                   "raise the limits on processes and memory (ulimit -u, ulimit -v)"});
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true))
+      spdlog::warn("of {} threads only {} can be started ({}): going on with these", count, threads_.size(),
+                   error.what());
+  }
 }
 
 Workers::~Workers() {
@@ -50,20 +66,27 @@ void TaskGroup::run(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
     ++running_;
   }
-  workers_.give([this, task = std::move(task)] {
-    std::exception_ptr error;
-    try {
-      bool skip = false;
-      {
-        const std::lock_guard lock(mutex_);
-        skip = error_ != nullptr;
-      }
-      if (!skip) task();
-    } catch (...) {
-      error = std::current_exception();
+  try {
+    workers_.give([this, task = std::move(task)] { perform(task); });
+  } catch (...) {
+    finish(nullptr);  // there was no memory to note it: nobody will perform it
+    throw;
+  }
+}
+
+void TaskGroup::perform(const std::function<void()>& task) {
+  std::exception_ptr error;
+  try {
+    bool skip = false;
+    {
+      const std::lock_guard lock(mutex_);
+      skip = error_ != nullptr;
     }
-    finish(std::move(error));
-  });
+    if (!skip) task();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  finish(std::move(error));
 }
 
 void TaskGroup::finish(std::exception_ptr error) {

@@ -13,6 +13,7 @@ namespace ckpt {
 /// A fixed number of threads that take tasks in the order they were given.
 class Workers {
  public:
+  /// As many of `count` as the system allows, of which a warning tells. Throws io where it allows none.
   explicit Workers(unsigned count);
   ~Workers();  ///< finishes what was given
   Workers(const Workers&) = delete;
@@ -50,6 +51,7 @@ class TaskGroup {
   void wait();
 
  private:
+  void perform(const std::function<void()>& task);
   void finish(std::exception_ptr error);
 
   Workers& workers_;

@@ -4,19 +4,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <set>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "engine/file_views.hpp"
 #include "engine/read_manifest.hpp"
 
 namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t not_seen = ~std::uint64_t{0};
+std::int64_t modified_ns(const struct stat& found) {
+  return found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec;
+}
 
 std::optional<struct stat> look_at(const std::filesystem::path& path) {
   struct stat found {};
@@ -32,15 +34,8 @@ std::optional<std::string> layout_of(const std::filesystem::path& path, bool is_
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-/// Rank by rank, the first that finds the checkpoint's own layout tells the others. `found` is what this process found.
-std::optional<std::string> first_of_all(const std::optional<std::string>& found, Communicator& processes) {
-  for (const std::string& text : processes.all_gather(found.value_or("")))
-    if (!text.empty()) return text;
-  return std::nullopt;
-}
-
-Layout own_layout(const std::filesystem::path& path, const std::optional<std::string>& carried, bool is_single_file) {
-  if (carried) return parse_layout(*carried, "the layout that " + path.string() + " carries");
+Layout own_layout(const std::filesystem::path& path, const std::string& carried, bool is_single_file) {
+  if (!carried.empty()) return parse_layout(carried, "the layout that " + path.string() + " carries");
   if (is_single_file) return single_card();
   throw Error(Kind::usage, path.string(),
               {std::string("it carries no layout of its own (no ") + manifest_name + ")", "",
@@ -63,11 +58,13 @@ Checkpoint Checkpoint::open(const std::filesystem::path& path, const std::option
   });
   const bool is_anywhere = processes.maximum(is_there ? 1 : 0) != 0;
   const bool is_single = processes.maximum(checkpoint.is_single_file_ ? 1 : 0) != 0;
-  const auto text = layout ? std::nullopt : first_of_all(carried, processes);
+  const auto texts = processes.all_gather(carried.value_or(""));
   agree(processes, [&] {
     if (!is_anywhere)
       throw Error(Kind::input, path.string(), {"no such file or directory", "expected a checkpoint", "check the path"});
-    checkpoint.layout_ = layout ? *layout : own_layout(path, text, is_single);
+    checkpoint.layout_ =
+        layout ? *layout
+               : own_layout(path, one_text(texts, "the layout that " + path.string() + " carries"), is_single);
     if (is_single && checkpoint.layout_.mesh.size() != 1)
       throw Error(Kind::usage, path.string(),
                   {"it is a single file",
@@ -97,29 +94,24 @@ std::string Checkpoint::file_name(Position card) const {
 
 void Checkpoint::find_files(Communicator& processes) {
   const Position cards = layout_.mesh.size();
-  std::vector<std::uint64_t> seen(cards, not_seen);
+  std::vector<SeenFile> seen(cards);
   agree(processes, [&] {
     for (Position card = 0; card < cards; ++card) {
       check_interrupt();
-      if (const auto found = look_at(file_path(card))) seen[card] = static_cast<std::uint64_t>(found->st_size);
+      if (const auto found = look_at(file_path(card)))
+        seen[card] = {static_cast<std::uint64_t>(found->st_size), modified_ns(*found)};
     }
   });
-  std::uint64_t digest = 14695981039346656037ULL;  // FNV-1a
-  for (const std::uint64_t size : seen) digest = (digest ^ size) * 1099511628211ULL;
-  const std::uint64_t largest = processes.maximum(digest);
-  const std::uint64_t smallest = ~processes.maximum(~digest);
-  sizes_ = std::move(seen);
-  if (largest != smallest) {
-    const auto views =
-        processes.all_gather({reinterpret_cast<const char*>(sizes_.data()), sizes_.size() * sizeof(std::uint64_t)});
-    agree(processes, [&] { share_out(views); });
-  }
+  FilesTogether together = put_together(
+      seen, [this](Position card) { return file_name(card); }, processes);
+  if (!together.warning.empty()) spdlog::warn(together.warning);
+  owners_of_unshared_ = std::move(together.owners);
   agree(processes, [&] {
     warn_of_others();
-    const auto missing = std::find(sizes_.begin(), sizes_.end(), not_seen);
-    if (missing == sizes_.end()) return;
+    const auto missing = std::find(together.files.begin(), together.files.end(), SeenFile{});
+    if (missing == together.files.end()) return;
     throw Error(
-        Kind::input, file_name(static_cast<Position>(missing - sizes_.begin())),
+        Kind::input, file_name(static_cast<Position>(missing - together.files.begin())),
         {"no such file in " + path_.string() + (processes.size() > 1 ? " on any process's node" : ""),
          layout_.origin + " expects " + std::to_string(cards) + (cards == 1 ? " file" : " files, one for each card"),
          "is the checkpoint complete, and the layout's mesh the one that it was saved with?"});
@@ -131,7 +123,7 @@ void Checkpoint::find_files(Communicator& processes) {
 void Checkpoint::warn_of_others() const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
   std::set<std::filesystem::path> named;
-  for (Position card = 0; card < sizes_.size(); ++card) named.insert(file_path(card));
+  for (Position card = 0; card < layout_.mesh.size(); ++card) named.insert(file_path(card));
   std::vector<std::string> others;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(path_, error))
@@ -142,28 +134,6 @@ void Checkpoint::warn_of_others() const {
     spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }
 
-/// Not every process sees the same files (node-local disks): each file goes to the least loaded of those that see it.
-void Checkpoint::share_out(const std::vector<std::string>& views) {
-  std::vector<std::uint64_t> load(views.size(), 0);
-  owners_of_unshared_.assign(sizes_.size(), 0);
-  for (Position card = 0; card < sizes_.size(); ++card) {
-    std::optional<std::uint32_t> owner;
-    for (std::uint32_t process = 0; process < views.size(); ++process) {
-      std::uint64_t size = not_seen;
-      std::memcpy(&size, views[process].data() + card * sizeof size, sizeof size);
-      if (size == not_seen) continue;
-      if (owner && size != sizes_[card])
-        throw Error(Kind::input, file_name(card),
-                    {"process " + std::to_string(*owner) + " sees " + std::to_string(sizes_[card]) +
-                         " bytes and process " + std::to_string(process) + " sees " + std::to_string(size),
-                     "the same file wherever it is seen", "is an older checkpoint left on one of the nodes?"});
-      if (!owner || load[process] < load[*owner]) owner = process;
-      sizes_[card] = size;
-    }
-    if (owner) load[owners_of_unshared_[card] = *owner] += sizes_[card];
-  }
-}
-
 void Checkpoint::read_metadata(Store& store, Communicator& processes) {
   const auto readers = owners_of_unshared_;
   const auto is_mine = [&](Position card) {
@@ -172,7 +142,7 @@ void Checkpoint::read_metadata(Store& store, Communicator& processes) {
   };
   std::vector<FileCatalog> mine;
   agree(processes, [&] {
-    for (Position card = 0; card < sizes_.size(); ++card) {
+    for (Position card = 0; card < layout_.mesh.size(); ++card) {
       if (!is_mine(card)) continue;
       check_interrupt();
       mine.push_back(store.catalog(file_path(card)));
@@ -188,11 +158,11 @@ void Checkpoint::read_metadata(Store& store, Communicator& processes) {
   std::vector<std::size_t> next(static_cast<std::size_t>(processes.size()), 0);
   std::vector<std::size_t> counts(next.size(), 0);
   const auto reader_of = [&](Position card) { return readers.empty() ? card % next.size() : readers[card]; };
-  for (Position card = 0; card < sizes_.size(); ++card) ++counts[reader_of(card)];
+  for (Position card = 0; card < layout_.mesh.size(); ++card) ++counts[reader_of(card)];
   for (std::size_t process = 1; process < next.size(); ++process)
     next[process] = next[process - 1] + counts[process - 1];
-  files_.resize(sizes_.size());
-  for (Position card = 0; card < sizes_.size(); ++card) files_[card] = all.at(next[reader_of(card)]++);
+  files_.resize(layout_.mesh.size());
+  for (Position card = 0; card < layout_.mesh.size(); ++card) files_[card] = all.at(next[reader_of(card)]++);
 }
 
 std::vector<Holding> Checkpoint::holdings() const {
@@ -211,9 +181,8 @@ Owners Checkpoint::owners(std::uint32_t processes) const {
 
 void Checkpoint::check_unchanged(Position card) const {
   const auto found = look_at(file_path(card));
-  const auto modified = found ? found->st_mtim.tv_sec * 1'000'000'000LL + found->st_mtim.tv_nsec : 0;
   if (!found || static_cast<std::uint64_t>(found->st_size) != files_[card].bytes ||
-      modified != files_[card].modified_ns)
+      modified_ns(*found) != files_[card].modified_ns)
     throw Error(Kind::input, file_name(card),
                 {"it was changed while it was read", "", "wait until the job that saves it is done (see --wait-for)"});
 }

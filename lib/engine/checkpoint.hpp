@@ -27,7 +27,7 @@ class Checkpoint {
   const FileCatalog& file(Position card) const noexcept { return files_[card]; }
   std::vector<Holding> holdings() const;
 
-  /// Whether every process sees every file.
+  /// Whether every process sees every file, and the same one: of the same size and time.
   bool is_shared() const noexcept { return owners_of_unshared_.empty(); }
   /// Which process reads each card's file when readers send to writers: one that sees it, the loads balanced.
   Owners owners(std::uint32_t processes) const;
@@ -44,14 +44,12 @@ class Checkpoint {
  private:
   void find_files(Communicator& processes);
   void warn_of_others() const;
-  void share_out(const std::vector<std::string>& views);
   void read_metadata(Store& store, Communicator& processes);
 
   std::filesystem::path path_;
   bool is_single_file_ = false;
   Layout layout_;
   std::vector<FileCatalog> files_;  // by position
-  std::vector<std::uint64_t> sizes_;
   Owners owners_of_unshared_;
 };
 

@@ -14,8 +14,9 @@ namespace ckpt {
 /// Reads the chunks of a checkpoint's own arrays, as they are stored. Threads may share one.
 class ChunkReader {
  public:
-  ChunkReader(const Checkpoint& checkpoint, const Placement& placement, Store& store)
-      : checkpoint_(checkpoint), placement_(placement), files_(open_file_limit(), [this, &store](Position card) {
+  /// `most_open`: how many files may be open at a time (`files_in_cache`).
+  ChunkReader(const Checkpoint& checkpoint, const Placement& placement, Store& store, std::size_t most_open)
+      : checkpoint_(checkpoint), placement_(placement), files_(most_open, [this, &store](Position card) {
           return std::shared_ptr<SourceFile>(store.open(checkpoint_.file_path(card), checkpoint_.file(card)));
         }) {}
 

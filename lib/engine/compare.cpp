@@ -133,8 +133,15 @@ class Pairing {
 /// The comparison of A's bytes with B's, on all processes.
 class Elements {
  public:
-  Elements(const Job& job, const Side& a, const Side& b, Communicator& processes, Counters& counters)
-      : job_(job), a_(a), b_(b), processes_(processes), counters_(counters), threads_(thread_count(job, processes)) {}
+  Elements(const Job& job, const Side& a, const Side& b, std::size_t most_open, Communicator& processes,
+           Counters& counters)
+      : job_(job),
+        a_(a),
+        b_(b),
+        most_open_(most_open),
+        processes_(processes),
+        counters_(counters),
+        threads_(thread_count(job, processes)) {}
 
   std::map<ParameterId, Mismatch> compare(const Pairing& pairing, const std::optional<Tolerance>& tolerance,
                                           Store& store) {
@@ -147,14 +154,14 @@ class Elements {
     const Planner planner(a_.placement(), b_.placement(), pairing.a_of(), readers);
     // A third each for mapped parts of A, for staging, and for what is read of B.
     const std::uint64_t part = job_.memory_bytes / 3;
-    SourceReader reader(a_.files, a_.placement(), store, part);
+    SourceReader reader(a_.files, a_.placement(), store, part, most_open_);
 
     counters_.phase = Phase::replicas;
     check_replicas(a_.files, a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, job_, threads_,
                    processes_);
     counters_.phase = Phase::compare;
     const auto exchange = make_exchange(kind, job_, part, threads_, processes_);
-    ComparedPair pair{planner, readers, reader, b_.files, store, pairing.parameters(), {}, tolerance};
+    ComparedPair pair{planner, readers, reader, b_.files, store, pairing.parameters(), {}, tolerance, most_open_};
     const Owners b_owners = b_.files.owners(process_count);
     for (Position card = 0; card < b_owners.size(); ++card)
       if (b_owners[card] == process) pair.cards.push_back(card);
@@ -181,6 +188,7 @@ class Elements {
   const Job& job_;
   const Side& a_;
   const Side& b_;
+  std::size_t most_open_;
   Communicator& processes_;
   Counters& counters_;
   unsigned threads_;
@@ -222,6 +230,8 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
 
 CompareReport compare(const Job& job, const std::optional<Tolerance>& tolerance, Communicator& processes,
                       Counters& counters) {
+  std::size_t most_open = 0;
+  agree(processes, [&] { most_open = files_in_cache(thread_count(job, processes)); });
   const auto store = hdf5_store();
   Side a{Checkpoint::open(job.source, job.source_layout, *store, processes), {}};
   Side b{Checkpoint::open(job.output, job.target.layout, *store, processes), {}};
@@ -239,7 +249,8 @@ CompareReport compare(const Job& job, const std::optional<Tolerance>& tolerance,
   for (const Side* side : {&a, &b})
     for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
   CompareReport result = pairing->comparison();
-  for (const auto& [parameter, found] : Elements(job, a, b, processes, counters).compare(*pairing, tolerance, *store))
+  for (const auto& [parameter, found] :
+       Elements(job, a, b, most_open, processes, counters).compare(*pairing, tolerance, *store))
     result.differences.push_back(difference(b.placement(), parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {
     return natural_less(one.parameter, other.parameter);

@@ -14,7 +14,7 @@ CompareWorkload::CompareWorkload(const ComparedPair& pair, std::uint64_t chunk_b
       chunk_bytes_(chunk_bytes),
       process_(process),
       counters_(counters),
-      files_(pair.b, b_, pair.store) {
+      files_(pair.b, b_, pair.store, pair.most_open) {
   std::uint64_t total = 0;
   for (const ParameterId parameter : pair.parameters)
     for (const Position card : cards_of(parameter))

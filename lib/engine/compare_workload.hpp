@@ -24,6 +24,7 @@ struct ComparedPair {
   std::vector<ParameterId> parameters;  ///< of B: those whose elements are compared
   std::vector<Position> cards;          ///< of B: those whose files this process reads
   std::optional<Tolerance> tolerance;
+  std::size_t most_open = 1;  ///< of B's files at a time
 };
 
 /// A comparison as an exchange sees it: A is moved to where B is read, in the form of B's arrays, as if B were to be

@@ -25,11 +25,11 @@ constexpr std::size_t most_swapped = 8;
 class ContentSearch {
  public:
   ContentSearch(const Job& job, const Checkpoint& checkpoint, const Placement& placement, const Manifest& manifest,
-                Store& store, Communicator& processes, Counters& counters)
+                Store& store, std::size_t most_open, Communicator& processes, Counters& counters)
       : checkpoint_(checkpoint),
         placement_(placement),
         manifest_(manifest),
-        reader_(checkpoint, placement, store),
+        reader_(checkpoint, placement, store, most_open),
         processes_(processes),
         counters_(counters),
         threads_(thread_count(job, processes)),
@@ -183,9 +183,9 @@ class ContentSearch {
 }  // namespace
 
 std::vector<Damage> search_contents(const Job& job, const Checkpoint& checkpoint, const Placement& placement,
-                                    const Manifest& manifest, Store& store, Communicator& processes,
-                                    Counters& counters) {
-  return ContentSearch(job, checkpoint, placement, manifest, store, processes, counters).damages();
+                                    const Manifest& manifest, Store& store, std::size_t most_open,
+                                    Communicator& processes, Counters& counters) {
+  return ContentSearch(job, checkpoint, placement, manifest, store, most_open, processes, counters).damages();
 }
 
 }  // namespace ckpt

@@ -8,9 +8,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/limits.hpp"
+#include "store/posix_file.hpp"
+
 namespace ckpt {
 
-/// Open files by card, the least recently used closed when there are more than `most`. A file in use stays open.
+/// Open files by card, the least recently used closed when there are more than `most`, or when the system allows no
+/// other. A file in use stays open.
 template <class File>
 class FileCache {
  public:
@@ -28,12 +32,33 @@ class FileCache {
       where_.erase(order_.back().first);
       order_.pop_back();
     }
-    order_.emplace_front(card, open_(card));
+    order_.emplace_front(card, opened(card));
     where_[card] = order_.begin();
     return order_.front().second;
   }
 
  private:
+  std::shared_ptr<File> opened(std::uint64_t card) {
+    for (;;) {
+      try {
+        return open_(card);
+      } catch (const TooManyOpenFiles&) {
+        if (!close_unused()) throw;
+      }
+    }
+  }
+
+  /// Closes the file that nobody has used for the longest time; false where all are in use.
+  bool close_unused() {
+    for (auto file = order_.rbegin(); file != order_.rend(); ++file)
+      if (file->second.use_count() == 1) {
+        where_.erase(file->first);
+        order_.erase(std::next(file).base());
+        return true;
+      }
+    return false;
+  }
+
   std::size_t most_;
   Open open_;
   std::mutex mutex_;
@@ -42,7 +67,9 @@ class FileCache {
       where_;
 };
 
-/// How many files one cache may hold open: a share of what the system allows this process.
-std::size_t open_file_limit();
+/// How many files each cache of a job with so many threads may hold, of what the system allows this process and what is
+/// open already. Throws io where that is none.
+std::size_t files_in_cache(unsigned threads);
+std::size_t files_in_cache(const OpenFiles& files, unsigned threads);
 
 }  // namespace ckpt

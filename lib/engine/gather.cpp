@@ -43,8 +43,11 @@ class Gatherer {
     const bool is_mapped = extent_ && copy.run < long_run && !is_small && !is_dense(copy);
     const std::uint64_t offset = region.offset * transfer_.element;
     if (is_mapped && span <= windows_.reach()) {
-      windows_.with(*extent_, extent_->offset + offset, span,
-                    [&](const std::byte* source) { move(region, copy, source, target); });
+      if (!windows_.with(*extent_, extent_->offset + offset, span,
+                         [&](const std::byte* source) { move(region, copy, source, target); })) {
+        extent_.reset();  // it cannot be mapped after all
+        return take(region, target);
+      }
       gathered_.bytes_read += copy.bytes();
     } else if (copy.depth == 0) {
       read(offset, {target, static_cast<std::size_t>(copy.run)});

@@ -22,9 +22,9 @@ struct Summing {
 };
 
 /// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short ones that lie close
-/// together come by way of `scratch`, in stretches that hold many of them; scattered ones are copied from mapped windows
-/// where the file can be mapped, else they are read in stretches too, as long as that costs less than one read for each.
-/// If asked to, the elements are summed as they lie in the file.
+/// together come by way of `scratch`, in stretches that hold many of them; scattered ones are copied from mapped
+/// windows where the file can be mapped, else they are read in stretches too, as long as that costs less than one read
+/// for each. If asked to, the elements are summed as they lie in the file.
 Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                 std::byte* target, std::span<std::byte> scratch, MappedWindows& windows);
 

@@ -148,6 +148,8 @@ std::optional<Manifest> whole_manifest(const Job& job, Store& store, Communicato
 }  // namespace
 
 Integrity check_integrity(const Job& job, Communicator& processes, Counters& counters) {
+  std::size_t most_open = 0;
+  agree(processes, [&] { most_open = files_in_cache(thread_count(job, processes)); });
   const auto store = hdf5_store();
   Integrity result;
   const auto add = [&](std::vector<Damage> damages) {
@@ -173,7 +175,7 @@ Integrity check_integrity(const Job& job, Communicator& processes, Counters& cou
   for (const FileCatalog& file : opened->checkpoint.files()) result.bytes += file.bytes;
   counters.phase = Phase::compare;
   counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
-  add(search_contents(job, opened->checkpoint, placement, manifest, *store, processes, counters));
+  add(search_contents(job, opened->checkpoint, placement, manifest, *store, most_open, processes, counters));
   counters.phase = Phase::done;
   return result;
 }

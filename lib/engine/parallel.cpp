@@ -25,8 +25,9 @@ ExchangeKind choose_exchange(const Job& job, bool is_shared, Communicator& proce
   const std::string no_nccl = may_be_nccl ? why_no_nccl(processes) : "";
   agree(processes, [&] {
     if (job.exchange == ExchangeKind::direct && !is_shared)
-      throw Error(Kind::usage, "--exchange direct",
-                  {"not every process sees every source file", "a file system that all share", "use --exchange mpi"});
+      throw Error(
+          Kind::usage, "--exchange direct",
+          {"not every process sees the same source files", "a file system that all share", "use --exchange mpi"});
     if (job.exchange == ExchangeKind::nccl && !no_nccl.empty())
       throw Error(Kind::io, "--exchange nccl", {no_nccl, "", "use auto, direct or mpi"});
   });

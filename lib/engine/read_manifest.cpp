@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "engine/file_views.hpp"
 #include "layout/parse_json.hpp"
 #include "store/posix_file.hpp"
 
@@ -109,10 +110,15 @@ std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoin
   if (before_end == 0) return std::nullopt;
   const std::uint64_t finder = size - before_end;
   ManifestText found;
+  std::string digest;
   agree(processes, [&] {
-    if (rank != finder) return;
-    found.text = is_file ? store.catalog(checkpoint).schema->manifest : directory_manifest(checkpoint).value_or("");
+    if (is_file && rank == finder) found.text = store.catalog(checkpoint).schema->manifest;
+    if (is_file || !is_here) return;
+    found.text = directory_manifest(checkpoint).value_or("");
+    digest = to_string(fingerprint(sum_of(std::as_bytes(std::span(found.text)), 0), manifest_name));
   });
+  const auto digests = processes.all_gather(digest);  // a single file is compared by size and time like all data
+  agree(processes, [&] { one_text(digests, "the manifest of " + checkpoint.string()); });
   found.text = processes.broadcast(found.text, static_cast<int>(finder));
   if (is_file && found.text.empty()) return std::nullopt;
   found.is_directory = !is_file;

@@ -58,6 +58,8 @@ class Run {
 
  private:
   void make(Output& output) {
+    std::size_t most_open = 0;
+    agree(processes_, [&] { most_open = files_in_cache(static_cast<unsigned>(report_.threads)); });
     Checkpoint checkpoint = Checkpoint::open(job_.source, job_.source_layout, *store_, processes_);
     time("catalog");
 
@@ -88,7 +90,7 @@ class Run {
     const auto exchange =
         make_exchange(kind, job_, job_.memory_bytes - window_bytes, static_cast<unsigned>(report_.threads), processes_);
     describe(checkpoint, source->placement, target->placement, *exchange);
-    SourceReader reader(checkpoint, source->placement, *store_, window_bytes);
+    SourceReader reader(checkpoint, source->placement, *store_, window_bytes, most_open);
     if (job_.dry_run) {
       agree(processes_, [&] { summarise(planner, readers, writers, process_count(), report_); });
       return time("plan");
@@ -104,7 +106,7 @@ class Run {
     std::vector<Position> cards;
     for (Position card = 0; card < writers.size(); ++card)
       if (writers[card] == process()) cards.push_back(card);
-    TargetFiles files(checkpoint, planner, *store_, output, cards, job_.target.single_file, is_verified());
+    TargetFiles files(checkpoint, planner, *store_, output, cards, job_.target.single_file, is_verified(), most_open);
     ContentSums sums(target->placement);
     write(checkpoint, planner, readers, reader, files, *exchange, output, cards, sums);
     if (job_.verify == Verify::reread) reread(target->placement, files, exchange->chunk_bytes(), sums);

@@ -11,10 +11,10 @@ constexpr std::uint32_t absent = ~std::uint32_t{0};
 }  // namespace
 
 SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placement, Store& store,
-                           std::uint64_t window_bytes)
+                           std::uint64_t window_bytes, std::size_t most_open)
     : checkpoint_(checkpoint),
       placement_(placement),
-      files_(open_file_limit(),
+      files_(most_open,
              [this, &store](Position card) -> std::shared_ptr<SourceFile> {
                return store.open(checkpoint_.file_path(card), checkpoint_.file(card));
              }),

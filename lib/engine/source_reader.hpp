@@ -17,8 +17,10 @@ namespace ckpt {
 /// Reads transfers from a checkpoint's files. Threads may share one.
 class SourceReader {
  public:
-  /// `window_bytes`: how much of the files may be mapped at a time.
-  SourceReader(const Checkpoint& checkpoint, const Placement& placement, Store& store, std::uint64_t window_bytes);
+  /// `window_bytes`: how much of the files may be mapped at a time; `most_open`: how many of them may be open
+  /// (`files_in_cache`).
+  SourceReader(const Checkpoint& checkpoint, const Placement& placement, Store& store, std::uint64_t window_bytes,
+               std::size_t most_open);
 
   /// Performs a transfer: its first element goes to `target`. Sums the elements if asked to.
   Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,

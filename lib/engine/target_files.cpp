@@ -64,7 +64,8 @@ std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t
 }
 
 TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
-                         std::vector<Position> cards, bool is_single_file, bool with_fingerprints)
+                         std::vector<Position> cards, bool is_single_file, bool with_fingerprints,
+                         std::size_t most_open)
     : source_(source),
       planner_(planner),
       store_(store),
@@ -73,7 +74,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       is_single_file_(is_single_file),
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
-      files_(open_file_limit(),
+      files_(most_open,
              [this](Position card) { return std::make_shared<PosixFile>(PosixFile::open_for_writing(path(card))); }) {}
 
 /// What the files share, found once: attributes are those of the lowest card that has them.

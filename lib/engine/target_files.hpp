@@ -29,9 +29,9 @@ std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t
 class TargetFiles {
  public:
   /// `cards`: the positions whose files are this process's. The manifest of a single file gets room for fingerprints
-  /// if asked to.
+  /// if asked to. `most_open`: how many may be open at a time (`files_in_cache`).
   TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
-              std::vector<Position> cards, bool is_single_file, bool with_fingerprints);
+              std::vector<Position> cards, bool is_single_file, bool with_fingerprints, std::size_t most_open);
 
   /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
   /// there may be kept.

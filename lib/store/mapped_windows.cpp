@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
+#include "base/limits.hpp"
 #include "tensor/box.hpp"
 
 namespace ckpt {
@@ -18,7 +17,8 @@ namespace {
 constexpr std::uint64_t best_step = 8ULL << 20;
 constexpr std::uint64_t least_step = 64ULL << 10;
 constexpr std::uint64_t block_bytes = 2ULL << 20;  // as much as the kernel may map when one page is touched
-constexpr std::size_t most_windows = 4096;         // a system allows 65,530 mappings
+constexpr std::uint64_t most_windows = 4096;       // a system allows 65,530 mappings
+constexpr std::uint64_t share_of_addresses = 4;    // where they are limited, most are for other things
 
 /// What the signal handler must know of the copy that this thread is in.
 struct Watched {
@@ -67,6 +67,7 @@ MappedWindows::MappedWindows(std::uint64_t budget_bytes) : budget_(budget_bytes)
   // At least four windows in the budget, of two steps each.
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   step_ = std::clamp(budget_bytes / 8 / page * page, least_step, best_step);
+  most_windows_ = std::min(most_windows, addresses_left() / share_of_addresses / (2 * step_));
   watch_bus_errors();
 }
 
@@ -79,6 +80,13 @@ std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const FileExten
   Windows dropped;  // unmapped after the lock is let go
   const std::lock_guard lock(mutex_);
   const auto entry = find_or_map(file, {file.device, file.inode, offset / step_});
+  if (entry == order_.end()) {
+    most_windows_ = 0;
+    touched_ = 0;
+    where_.clear();
+    dropped.swap(order_);
+    return nullptr;
+  }
   order_.splice(order_.begin(), order_, entry);
   const Interval window{entry->window->start, entry->window->start + entry->window->bytes};
   for (std::uint64_t block = offset / block_bytes; block * block_bytes < offset + bytes; ++block) {
@@ -89,7 +97,7 @@ std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const FileExten
     entry->touched += touched;
     touched_ += touched;
   }
-  while ((touched_ > budget_ || order_.size() > most_windows) && order_.size() > 1) {
+  while ((touched_ > budget_ || order_.size() > most_windows_) && order_.size() > 1) {
     const auto oldest = std::prev(order_.end());
     touched_ -= oldest->touched;
     where_.erase(oldest->key);
@@ -99,12 +107,13 @@ std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const FileExten
 }
 
 MappedWindows::Windows::iterator MappedWindows::find_or_map(const FileExtent& file, const Key& key) {
+  if (most_windows_ == 0) return order_.end();
   if (const auto found = where_.find(key); found != where_.end()) return found->second;
   auto window = std::make_shared<Window>();
   window->start = key.index * step_;
   window->bytes = std::min(2 * step_, file.file_bytes - window->start);
   void* address = mmap(nullptr, window->bytes, PROT_READ, MAP_SHARED, file.fd, static_cast<off_t>(window->start));
-  if (address == MAP_FAILED) throw system_error(*file.path, "cannot be mapped", errno);
+  if (address == MAP_FAILED) return order_.end();
   window->address = static_cast<std::byte*>(address);
   Windows made;
   made.push_front({key, std::move(window)});

@@ -14,7 +14,8 @@ namespace ckpt {
 
 /// Parts of source files mapped into memory, the least recently used let go, so that the pages in memory stay within a
 /// budget, but for those that a copy is in: what counts is what has been touched of a window, not its length. For short
-/// runs of bytes: a read costs a call for each, a mapped page nothing more once it is there. Threads may share one.
+/// runs of bytes: a read costs a call for each, a mapped page nothing more once it is there. Where the system refuses a
+/// mapping (`ulimit -v`, a file system that has none), no other is tried. Threads may share one.
 class MappedWindows {
  public:
   explicit MappedWindows(std::uint64_t budget_bytes);
@@ -23,14 +24,16 @@ class MappedWindows {
   std::uint64_t reach() const noexcept { return step_; }
 
   /// Calls copy(address) with the address of byte `offset` of the file; the `bytes` (at most `reach`) from there on are
-  /// mapped while it runs. Throws input, naming the file, when it ended before them (it was truncated since it was
-  /// opened).
+  /// mapped while it runs. False where they cannot be: then they are to be read. Throws input, naming the file, when it
+  /// ended before them (it was truncated since it was opened).
   template <class Copy>
-  void with(const FileExtent& file, std::uint64_t offset, std::uint64_t bytes, Copy&& copy) {
+  [[nodiscard]] bool with(const FileExtent& file, std::uint64_t offset, std::uint64_t bytes, Copy&& copy) {
     const auto window = find(file, offset, bytes);
+    if (!window) return false;
     const Guard guard(*window);
     copy(window->address + (offset - window->start));
     guard.check(file, offset + bytes);
+    return true;
   }
 
  private:
@@ -76,12 +79,14 @@ class MappedWindows {
   };
   using Windows = std::list<Entry>;
 
+  /// Nothing where it cannot be mapped.
   std::shared_ptr<const Window> find(const FileExtent& file, std::uint64_t offset, std::uint64_t bytes);
   Windows::iterator find_or_map(const FileExtent& file, const Key& key);
 
   std::uint64_t budget_;
   std::uint64_t
       step_;  // windows begin at its multiples and are two steps long, so that any stretch of one step lies in one
+  std::uint64_t most_windows_;
   std::mutex mutex_;
   std::uint64_t touched_ = 0;  // of all windows
   Windows order_;              // most recently used first

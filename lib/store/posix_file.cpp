@@ -54,6 +54,11 @@ const char* remedy_for_writing(int errno_value) {
   }
 }
 
+[[noreturn]] void fail_to_open(const std::string& path, const char* action, int errno_value, const char* remedy = "") {
+  if (errno_value != EMFILE && errno_value != ENFILE) throw system_error(path, action, errno_value, remedy);
+  throw TooManyOpenFiles(system_error(path, action, errno_value, "raise the limit on open files (ulimit -n)"));
+}
+
 }  // namespace
 
 void FdTraits::release(int fd) noexcept {
@@ -67,7 +72,7 @@ PosixFile PosixFile::open_for_reading(const std::filesystem::path& path) {
     const int error = errno;
     if (error == ENOENT || error == ENOTDIR)
       throw Error(Kind::input, path.string(), {"no such file", "", "check the path and the layout's `files`"});
-    throw system_error(path.string(), "open", error);
+    fail_to_open(path.string(), "open", error);
   }
   const auto mode = stat_of(fd.get(), path.string()).st_mode;
   if (!S_ISREG(mode))
@@ -78,25 +83,25 @@ PosixFile PosixFile::open_for_reading(const std::filesystem::path& path) {
 
 PosixFile PosixFile::open_for_writing(const std::filesystem::path& path) {
   Fd fd = open_fd(path.string(), O_RDWR);
-  if (!fd) throw system_error(path.string(), "open", errno, remedy_for_writing(errno));
+  if (!fd) fail_to_open(path.string(), "open", errno, remedy_for_writing(errno));
   return {path.string(), std::move(fd)};
 }
 
 PosixFile PosixFile::create_new(const std::filesystem::path& path) {
   Fd fd = open_fd(path.string(), O_RDWR | O_CREAT | O_EXCL);
-  if (!fd) throw system_error(path.string(), "create", errno, remedy_for_writing(errno));
+  if (!fd) fail_to_open(path.string(), "create", errno, remedy_for_writing(errno));
   return {path.string(), std::move(fd)};
 }
 
 PosixFile PosixFile::create(const std::filesystem::path& path) {
   Fd fd = open_fd(path.string(), O_RDWR | O_CREAT | O_TRUNC);
-  if (!fd) throw system_error(path.string(), "create", errno, remedy_for_writing(errno));
+  if (!fd) fail_to_open(path.string(), "create", errno, remedy_for_writing(errno));
   return {path.string(), std::move(fd)};
 }
 
 PosixFile PosixFile::open_or_create(const std::filesystem::path& path) {
   Fd fd = open_fd(path.string(), O_RDWR | O_CREAT);
-  if (!fd) throw system_error(path.string(), "create", errno, remedy_for_writing(errno));
+  if (!fd) fail_to_open(path.string(), "create", errno, remedy_for_writing(errno));
   return {path.string(), std::move(fd)};
 }
 

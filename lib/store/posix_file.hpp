@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/handle.hpp"
 
 namespace ckpt {
@@ -25,6 +26,12 @@ auto retried(Call&& call) {
   while (result == -1 && errno == EINTR) result = call();
   return result;
 }
+
+/// An io error of its own: another file can be opened when one that is open has been closed.
+class TooManyOpenFiles : public Error {
+ public:
+  explicit TooManyOpenFiles(const Error& error) : Error(error) {}
+};
 
 /// A regular file reached by offset. The const operations may be called from several threads at once. Errors name the
 /// file: kind input for a source that is missing, no regular file or too short, kind io for what the system refuses.
@@ -48,6 +55,8 @@ class PosixFile {
 
   /// The same, but one that is there stays as it is.
   static PosixFile open_or_create(const std::filesystem::path& path);
+  /// A file that is open already; `path` is for messages.
+  static PosixFile adopt(std::string path, Fd fd) { return {std::move(path), std::move(fd)}; }
 
   /// Fills `out` from `offset` on. Throws input when the file ends before that.
   void read(std::uint64_t offset, std::span<std::byte> out) const;

@@ -6,8 +6,8 @@
 
 #include "base/checked.hpp"
 #include "store/byte_stream.hpp"
-#include "store/hdf5/isolated.hpp"
 #include "store/hdf5/read_schema.hpp"
+#include "store/isolated.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -51,23 +51,36 @@ SchemaReading decode(std::string_view bytes) {
 }
 
 /// Better in this process than not at all: a limit on processes says nothing about the file.
-SchemaReading read_unguarded(const Lock& lock, const PosixFile& source, std::uint64_t file_bytes) {
+SchemaReading read_unguarded(const PosixFile& source, std::uint64_t file_bytes) {
   static std::atomic<bool> said{false};
   if (!said.exchange(true))
     spdlog::warn("no child process to be had to read metadata in: a damaged file may crash this one");
+  const Lock lock;
   return read_schema(lock, source, file_bytes);
+}
+
+/// What the child does.
+std::string read_open_file(std::string_view argument, int fd) {
+  ByteReader in(argument, "a request for metadata");
+  const std::uint64_t file_bytes = in.number();
+  const PosixFile source = PosixFile::adopt(in.text(), Fd(fd));
+  const Lock lock;
+  return encode(read_schema(lock, source, file_bytes));
+}
+
+std::string request(const PosixFile& source, std::uint64_t file_bytes) {
+  ByteWriter out;
+  out.number(file_bytes);
+  out.text(source.path());
+  return out.take();
 }
 
 }  // namespace
 
 std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::uint64_t file_bytes) {
-  SchemaReading reading;
-  {
-    // Held over the fork, so that no thread that the child lacks is inside the library.
-    const Lock lock;
-    const auto bytes = isolated(limits_for(file_bytes), [&] { return encode(read_schema(lock, source, file_bytes)); });
-    reading = bytes ? decode(*bytes) : read_unguarded(lock, source, file_bytes);
-  }
+  const auto bytes =
+      isolated({read_open_file, request(source, file_bytes), source.fd(), "HDF5", limits_for(file_bytes)});
+  const SchemaReading reading = bytes ? decode(*bytes) : read_unguarded(source, file_bytes);
   for (const auto& remark : reading.remarks)
     spdlog::log(remark.is_warning ? spdlog::level::warn : spdlog::level::info, "{}: {}", source.path(), remark.text);
   return reading.schema;

@@ -3,6 +3,7 @@
 #include "store/hdf5/guarded_schema.hpp"
 #include "store/hdf5/known_schemas.hpp"
 #include "store/hdf5/known_skeletons.hpp"
+#include "store/hdf5/library.hpp"
 #include "store/hdf5/source_file.hpp"
 #include "store/posix_file.hpp"
 #include "store/store.hpp"
@@ -25,6 +26,9 @@ bool has_signature(const PosixFile& file, std::uint64_t bytes) {
 
 class Hdf5Store final : public Store {
  public:
+  /// Starts the library before threads take what memory there is: it does not survive that its start fails.
+  Hdf5Store() { const hdf5::Lock started; }
+
   FileCatalog catalog(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();

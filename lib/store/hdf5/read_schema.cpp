@@ -1,5 +1,7 @@
 #include "store/hdf5/read_schema.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/text.hpp"
@@ -162,8 +164,18 @@ FileId open_file(const std::string& path) {
   return own<FileId>(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "opening it");
 }
 
+namespace {
+
+/// A name of the very file that is open: under its path there may be another by now, or none that this process sees.
+std::string name_of(const PosixFile& source) {
+  const std::string name = "/proc/self/fd/" + std::to_string(source.fd());
+  return ::access(name.c_str(), F_OK) == 0 ? name : source.path();
+}
+
+}  // namespace
+
 SchemaReading read_schema(const Lock&, const PosixFile& source, std::uint64_t file_bytes) {
-  const auto file = open_file(source.path());
+  const auto file = open_file(name_of(source));
   GlobalHeap heap(source, file_bytes, file.get());
   Walk walk(file_bytes, heap);
   try {

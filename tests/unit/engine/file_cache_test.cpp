@@ -69,6 +69,39 @@ TEST_CASE("a file that cannot be opened leaves the cache as it was") {
   CHECK(*cache.get(7) == 7);
 }
 
-TEST_CASE("there is room for some files at least") {
-  CHECK(open_file_limit() >= 16);
+TEST_CASE("where the system allows no other file, old ones are closed until it does") {
+  std::size_t open = 0;
+  FileCache<int> cache(10, [&](std::uint64_t card) {
+    if (open == 2) throw TooManyOpenFiles(Error(Kind::io, "no more than two"));
+    ++open;
+    return std::shared_ptr<int>(new int(static_cast<int>(card)), [&open](int* file) {
+      --open;
+      delete file;
+    });
+  });
+  for (int turn = 0; turn < 2; ++turn)
+    for (int card = 0; card < 5; ++card) CHECK(*cache.get(static_cast<std::uint64_t>(card)) == card);
+  const auto one = cache.get(1);
+  const auto two = cache.get(2);
+  CHECK_THROWS_AS(cache.get(3), TooManyOpenFiles);  // both are in use
+  CHECK(*cache.get(1) == 1);                        // they stay
+}
+
+TEST_CASE("what a cache may hold is a part of what is left, whatever the limit") {
+  CHECK(files_in_cache({20000, 20}, 8) == 4096);
+  CHECK(files_in_cache({1024, 20}, 2) == 250);
+  for (const unsigned threads : {1U, 2U, 16U})
+    for (const std::uint64_t most : {64U, 100U, 1024U, 4096U}) {
+      const std::size_t each = files_in_cache({most, 18}, threads);
+      CAPTURE(threads, most);
+      CHECK(each >= 1);
+      CHECK(18 + 3 * each + 2 * threads < most);  // a source may be open twice
+    }
+}
+
+TEST_CASE("a limit that leaves nothing for files is an error that names it") {
+  CHECK(files_in_cache({27, 19}, 2) == 1);
+  CHECK_THROWS_WITH(files_in_cache({26, 19}, 2),
+                    "ulimit -n: it allows 26 open files, at least 27 for 2 threads (19 are open already); "
+                    "raise it, or lower --threads");
 }

@@ -1,9 +1,12 @@
 #include "engine/gather.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <random>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "catch.hpp"
 #include "store/posix_file.hpp"
 #include "unit/engine/temporary_directory.hpp"
@@ -80,6 +83,19 @@ struct TwoFiles {
 Transfer transfer(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
                   std::uint64_t element, std::uint64_t first) {
   return {0, 0, 0, element, {whole(shape), first, source_strides}, 0, target_strides};
+}
+
+/// Windows that no file can be mapped into, since there are no addresses left for them.
+MappedWindows refused_windows() {
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  const rlimit low{mapped_bytes(), before.rlim_max};
+  setrlimit(RLIMIT_AS, &low);
+  struct Restored {
+    const rlimit& limit;
+    ~Restored() { setrlimit(RLIMIT_AS, &limit); }
+  } restored{before};
+  return MappedWindows(1 << 20);
 }
 
 /// Gathers from both and compares with the strided copy from memory, and the sum with that of the source in memory.
@@ -217,4 +233,25 @@ TEST_CASE("a mapped file that is truncated while it is read is an error that nam
   mappable.source->file().resize(1 << 18);
   CHECK_THROWS_WITH(gather(*mappable.source, 5, column, nullptr, target.data(), {}, windows),
                     Catch::Matchers::Contains("data: ended while it was read"));
+}
+
+TEST_CASE("what cannot be mapped is read, to the same bytes and sums") {
+  Bytes bytes(1 << 20);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 7);
+  const MappableFile mappable(bytes);
+  const Transfer columns = transfer({256, 3}, {1024, 200}, {3, 1}, 4, 40);
+  const Summing summing{row_major_strides(columns.source.box.shape())};
+  Bytes scratch(8 << 10);
+  const auto gathered = [&](MappedWindows& windows) {
+    Bytes target(columns.bytes());
+    const std::uint64_t before = mappable.source->reads;
+    const Gathered told = gather(*mappable.source, 5, columns, &summing, target.data(), scratch, windows);
+    return std::tuple(target, told.sum.low, told.sum.high, mappable.source->reads > before);
+  };
+  MappedWindows windows(1 << 20);
+  MappedWindows refused = refused_windows();
+  auto expected = gathered(windows);
+  CHECK_FALSE(std::get<bool>(expected));
+  std::get<bool>(expected) = true;
+  CHECK((gathered(refused) == expected));
 }

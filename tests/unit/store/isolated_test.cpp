@@ -1,33 +1,56 @@
-#include "store/hdf5/isolated.hpp"
+#include "store/isolated.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "base/error.hpp"
 #include "catch.hpp"
+#include "store/helper_process.hpp"
 
 using namespace ckpt;
 using Catch::Matchers::Contains;
-using hdf5::isolated;
 
 namespace {
+
+using Work = std::string (*)(std::string_view argument, int fd);
+
+std::string repeat(std::string_view argument, int) {
+  return std::string(argument) + std::string(argument);
+}
+
+/// Every case below holds for children of this process and for those of a helper.
+std::unique_ptr<HelperProcess> perhaps_a_helper() {
+  if (!GENERATE(false, true)) return nullptr;
+  auto helper = std::make_unique<HelperProcess>();
+  REQUIRE(HelperProcess::current() == helper.get());
+  return helper;
+}
+
+std::optional<std::string> done(Work work, const std::string& argument = "", const IsolationLimits& limits = {}) {
+  return isolated({work, argument, -1, "HDF5", limits});
+}
 
 struct Refusal {
   Kind kind;
   std::string message;
 };
 
-Refusal refusal(const std::function<std::string()>& work, const hdf5::IsolationLimits& limits = {}) {
+Refusal refusal(Work work, const std::string& argument = "", const IsolationLimits& limits = {}) {
   try {
-    isolated(limits, work);
+    done(work, argument, limits);
   } catch (const Error& error) {
     return {error.kind(), error.what()};
   }
@@ -35,27 +58,48 @@ Refusal refusal(const std::function<std::string()>& work, const hdf5::IsolationL
   std::abort();
 }
 
-[[noreturn]] void die_of(int signal) {
-  std::raise(signal);
+std::string die_of(std::string_view signal, int) {
+  std::raise(std::stoi(std::string(signal)));
   std::abort();
 }
+
+std::string wait_for_ever(std::string_view, int) {
+  for (;;) ::pause();
+}
+
+int value_here = 1;
 
 }  // namespace
 
 TEST_CASE("isolated: gives what the work returned") {
-  CHECK(isolated({}, [] { return std::string(); }) == "");
-  const std::string long_one(5U << 20, 'x');  // far more than a pipe holds
-  CHECK(isolated({}, [&] { return long_one; }) == long_one);
+  const auto helper = perhaps_a_helper();
+  CHECK(done(repeat) == "");
+  CHECK(done(repeat, "ab") == "abab");
+  const std::string long_one(5U << 20, 'x');  // far more than a pipe or a socket holds
+  CHECK(done(repeat, long_one) == long_one + long_one);
 }
 
 TEST_CASE("isolated: the work changes nothing here") {
-  int value = 1;
-  CHECK(isolated({}, [&] { return std::to_string(++value); }) == "2");
-  CHECK(value == 1);
+  const auto helper = perhaps_a_helper();
+  CHECK(done([](std::string_view, int) { return std::to_string(++value_here); }) == "2");
+  CHECK(value_here == 1);
+}
+
+TEST_CASE("isolated: the work reads a file that is open here, whatever its name") {
+  const auto helper = perhaps_a_helper();
+  const int file = ::memfd_create("no name", MFD_CLOEXEC);
+  REQUIRE(::write(file, "in a file", 9) == 9);
+  const auto read = [](std::string_view, int fd) {
+    std::string bytes(9, '\0');
+    return ::pread(fd, bytes.data(), bytes.size(), 0) == 9 ? bytes : "nothing";
+  };
+  CHECK(isolated({read, "", file, "HDF5", {}}) == "in a file");
+  ::close(file);
 }
 
 TEST_CASE("isolated: an Error arrives as it was") {
-  const Refusal found = refusal([]() -> std::string {
+  const auto helper = perhaps_a_helper();
+  const Refusal found = refusal([](std::string_view, int) -> std::string {
     throw Error(Kind::layout, "a.h5", {"stored [2]", "expected [3]", "save it again"});
   });
   CHECK(found.kind == Kind::layout);
@@ -63,80 +107,142 @@ TEST_CASE("isolated: an Error arrives as it was") {
 }
 
 TEST_CASE("isolated: another exception becomes an Error") {
-  CHECK(refusal([]() -> std::string { throw std::length_error("too long"); }).message == "too long");
+  const auto helper = perhaps_a_helper();
+  CHECK(refusal([](std::string_view, int) -> std::string { throw std::length_error("too long"); }).message ==
+        "too long");
 }
 
 TEST_CASE("isolated: a crash is an input error that names the signal") {
-  const int signal = GENERATE(SIGSEGV, SIGFPE, SIGBUS, SIGABRT);
-  const Refusal found = refusal([&]() -> std::string { die_of(signal); });
-  CHECK(found.kind == Kind::input);
-  CHECK_THAT(found.message, Contains("the HDF5 library crashed (signal " + std::to_string(signal) + ","));
-  CHECK_THAT(found.message,
-             Contains("on its metadata, expected a file that HDF5 can read; is it damaged, or hostile?"));
+  const auto helper = perhaps_a_helper();
+  for (const int signal : {SIGSEGV, SIGFPE, SIGBUS, SIGABRT}) {
+    const Refusal found = refusal(die_of, std::to_string(signal));
+    CHECK(found.kind == Kind::input);
+    CHECK_THAT(found.message, Contains("the HDF5 library crashed (signal " + std::to_string(signal) + ","));
+    CHECK_THAT(found.message,
+               Contains("on its metadata, expected a file that HDF5 can read; is it damaged, or hostile?"));
+  }
 }
 
 TEST_CASE("isolated: handlers of this process do not run in the child") {
   const auto before = std::signal(SIGSEGV, [](int) { ::_exit(0); });
-  const Refusal found = refusal([]() -> std::string { die_of(SIGSEGV); });
+  const auto helper = perhaps_a_helper();
+  const Refusal found = refusal(die_of, std::to_string(SIGSEGV));
   std::signal(SIGSEGV, before);
   CHECK_THAT(found.message, Contains("crashed (signal 11"));
 }
 
 TEST_CASE("isolated: an end without a word is a crash") {
-  CHECK_THAT(refusal([]() -> std::string { ::_exit(3); }).message, Contains("crashed (exit status 3)"));
-  CHECK(refusal([]() -> std::string { ::_exit(0); }).kind == Kind::input);
+  const auto helper = perhaps_a_helper();
+  CHECK_THAT(refusal([](std::string_view, int) -> std::string { ::_exit(3); }).message,
+             Contains("crashed (exit status 3)"));
+  CHECK(refusal([](std::string_view, int) -> std::string { ::_exit(0); }).kind == Kind::input);
 }
 
 TEST_CASE("isolated: a child that is killed from outside is no fault of the file") {
-  CHECK(refusal([]() -> std::string { die_of(SIGKILL); }).kind == Kind::io);
+  const auto helper = perhaps_a_helper();
+  CHECK(refusal(die_of, std::to_string(SIGKILL)).kind == Kind::io);
 }
 
 TEST_CASE("isolated: an endless loop ends") {
-  hdf5::IsolationLimits limits;
+  const auto helper = perhaps_a_helper();
+  IsolationLimits limits;
   limits.processor_s = 1;
   const Refusal found = refusal(
-      []() -> std::string {
+      [](std::string_view, int) -> std::string {
         for (std::atomic<unsigned> turns{0};;) ++turns;
       },
-      limits);
+      "", limits);
   CHECK(found.kind == Kind::input);
-  CHECK_THAT(found.message, Contains("takes more than 1 s"));
+  CHECK_THAT(found.message, Contains("takes more than 1 s of the processor"));
 }
 
-TEST_CASE("isolated: waiting for ever ends") {
-  hdf5::IsolationLimits limits;
+TEST_CASE("isolated: waiting for what never comes ends, though there is much time left") {
+  const auto helper = perhaps_a_helper();
+  IsolationLimits limits;
+  limits.idle_s = 1;
+  const Refusal found = refusal(wait_for_ever, "", limits);
+  CHECK(found.kind == Kind::io);
+  CHECK_THAT(found.message, Contains("has stood still for 1 s; does its file system answer?"));
+  CHECK(done(repeat, "ab") == "abab");
+}
+
+TEST_CASE("isolated: who goes on reading, however slowly, is not idle, but ends in time") {
+  const auto helper = perhaps_a_helper();
+  const auto read_slowly = [](std::string_view until_s, int) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::seconds(std::stoi(std::string(until_s)));
+    while (Clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // a read that comes back late
+    }
+    return std::string("read");
+  };
+  IsolationLimits limits;
+  limits.idle_s = 1;
+  CHECK(done(read_slowly, "2", limits) == "read");
   limits.clock_s = 1;
-  CHECK_THAT(refusal(
-                 []() -> std::string {
-                   for (;;) ::pause();
-                 },
-                 limits)
-                 .message,
-             Contains("takes more than 1 s"));
+  CHECK_THAT(refusal(read_slowly, "30", limits).message, Contains("takes more than 1 s on its metadata"));
+}
+
+TEST_CASE("isolated: a child that has said all and does not end is ended") {
+  const auto helper = perhaps_a_helper();
+  IsolationLimits limits;
+  limits.idle_s = 1;
+  const auto close_and_wait = [](std::string_view, int) -> std::string {
+    for (int fd = 3; fd < 64; ++fd) ::close(fd);
+    for (;;) ::pause();
+  };
+  CHECK_THAT(refusal(close_and_wait, "", limits).message, Contains("has stood still for 1 s"));
 }
 
 TEST_CASE("isolated: memory beyond the limit is an input error") {
-  hdf5::IsolationLimits limits;
+  const auto helper = perhaps_a_helper();
+  IsolationLimits limits;
   limits.memory_bytes = 64U << 20;
   const Refusal found = refusal(
-      []() -> std::string {
+      [](std::string_view, int) -> std::string {
         // What sanitizers take their memory by: an allocation of theirs that fails would be a finding.
         if (::mmap(nullptr, 256U << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
           throw std::bad_alloc();
         return "had it";
       },
-      limits);
+      "", limits);
   CHECK(found.kind == Kind::input);
   CHECK_THAT(found.message, Contains("wants more than 64 MiB"));
 }
 
+TEST_CASE("isolated: more words than the memory allows are not listened to") {
+  const auto helper = perhaps_a_helper();
+  IsolationLimits limits;
+  limits.memory_bytes = 1U << 20;
+  CHECK_THAT(refusal(
+                 [](std::string_view, int) {
+                   const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
+                   ::setrlimit(RLIMIT_AS, &none);
+                   return std::string(8U << 20, 'x');
+                 },
+                 "", limits)
+                 .message,
+             Contains("wants more than 1 MiB"));
+}
+
 TEST_CASE("isolated: the limits hold in the child alone") {
+  const auto helper = perhaps_a_helper();
   rlimit before{};
   rlimit after{};
   getrlimit(RLIMIT_AS, &before);
-  isolated({}, [] { return std::string(); });
+  done(repeat);
   getrlimit(RLIMIT_AS, &after);
   CHECK(before.rlim_cur == after.rlim_cur);
+}
+
+TEST_CASE("isolated: how a child ended is known even where this process ignores its children") {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  {
+    const HelperProcess helper;
+    CHECK_THAT(refusal(die_of, std::to_string(SIGSEGV)).message, Contains("crashed (signal 11"));
+    CHECK(done(repeat, "ab") == "abab");
+  }
+  std::signal(SIGCHLD, before);
 }
 
 TEST_CASE("isolated: without a child there is no result") {
@@ -144,12 +250,14 @@ TEST_CASE("isolated: without a child there is no result") {
     errno = EAGAIN;
     return -1;
   };
-  CHECK_FALSE(isolated(
-                  {}, [] { return std::string("done here"); }, no_fork)
-                  .has_value());
+  CHECK_FALSE(run_child({repeat, "", -1, "HDF5", {}}, no_fork).has_value());
+  const HelperProcess none(no_fork);
+  CHECK(HelperProcess::current() == nullptr);
+  std::thread([] { CHECK_FALSE(done(repeat).has_value()); }).join();  // this process has two threads meanwhile
 }
 
-TEST_CASE("isolated: other threads may be allocating") {
+TEST_CASE("isolated: a helper's child finds no lock that a thread here holds, and nothing open") {
+  const HelperProcess helper;
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
@@ -157,9 +265,35 @@ TEST_CASE("isolated: other threads may be allocating") {
       while (!stop) std::vector<std::string>(100, std::string(100, 'y'));
     });
   std::size_t good = 0;
-  for (int i = 0; i < 50; ++i)
-    good += isolated({}, [] { return std::string(100'000, 'z'); }).value_or("").size() == 100'000 ? 1 : 0;
+  for (int i = 0; i < 50; ++i) good += done(repeat, std::string(50'000, 'z')).value_or("").size() == 100'000 ? 1 : 0;
   stop = true;
   for (auto& thread : threads) thread.join();
   CHECK(good == 50);
+
+  const int ours = ::open("/dev/null", O_RDONLY);
+  const auto count = done([](std::string_view, int) {
+    int open = 0;
+    for (int fd = 0; fd < 1024; ++fd) open += ::fcntl(fd, F_GETFD) == -1 ? 0 : 1;
+    return std::to_string(open);
+  });
+  ::close(ours);
+  CHECK(count == "4");  // three standard streams and the pipe to speak into
+}
+
+TEST_CASE("isolated: the helper ends when it is told to, and a lost one is told of once") {
+  auto helper = std::make_unique<HelperProcess>();
+  const auto parent = [](std::string_view, int) { return std::to_string(::getppid()); };
+  const pid_t id = std::stoi(done(parent).value());
+  CHECK(id != ::getpid());
+  const Refusal found = refusal([](std::string_view, int) -> std::string {
+    ::kill(::getppid(), SIGKILL);
+    for (;;) ::pause();
+  });
+  CHECK(found.kind == Kind::io);
+  CHECK_THAT(found.message, Contains("the process that reads metadata was ended from outside"));
+  CHECK_FALSE(done(repeat).has_value());
+  helper.reset();
+  CHECK(HelperProcess::current() == nullptr);
+  CHECK(::waitpid(id, nullptr, WNOHANG) == -1);  // it is waited for: nothing is left
+  CHECK(done(repeat, "ab") == "abab");
 }

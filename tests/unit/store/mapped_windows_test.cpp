@@ -1,9 +1,12 @@
 #include "store/mapped_windows.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <fstream>
 #include <string>
 
+#include "base/limits.hpp"
 #include "catch.hpp"
 #include "store/posix_file.hpp"
 #include "unit/engine/temporary_directory.hpp"
@@ -37,7 +40,7 @@ std::uint64_t peak_after_touching(std::uint64_t budget, std::uint64_t step) {
   std::uint64_t peak = before;
   for (int turn = 0; turn < 2; ++turn)
     for (std::uint64_t at = 0; at + 4096 <= status.bytes; at += step) {
-      windows.with(extent, at, 4096, [](const std::byte* address) { REQUIRE(*address == std::byte{1}); });
+      REQUIRE(windows.with(extent, at, 4096, [](const std::byte* address) { REQUIRE(*address == std::byte{1}); }));
       peak = std::max(peak, mapped_in_memory());
     }
   return peak - before;
@@ -51,4 +54,38 @@ TEST_CASE("mapped windows keep within their budget, whatever is touched of them"
     CAPTURE(step);
     CHECK(peak_after_touching(16 * mebibyte, step) <= 18 * mebibyte);
   }
+}
+
+TEST_CASE("where addresses are few, so are mapped windows; where a mapping is refused, no other is tried") {
+  const fixture::TemporaryDirectory directory;
+  const PosixFile file = PosixFile::create(directory / "data");
+  file.resize(256 * mebibyte);
+  const auto status = file.status();
+  const FileExtent extent{file.fd(), &file.path(), status.device, status.inode, status.bytes, 0};
+  const auto touch = [&](MappedWindows& windows) {
+    bool all = true;
+    for (std::uint64_t at = 0; at < status.bytes; at += 8 * mebibyte)
+      all = windows.with(extent, at, 1, [](const std::byte*) {}) && all;
+    return all;
+  };
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  const auto allow = [&](std::uint64_t more) {
+    const rlimit low{mapped_bytes() + more, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_AS, &low) == 0);
+  };
+
+  MappedWindows many(256 * mebibyte);
+  allow(128 * mebibyte);
+  const std::uint64_t mapped = mapped_bytes();
+  MappedWindows few(256 * mebibyte);
+  const bool few_hold = touch(few);
+  const std::uint64_t taken = mapped_bytes() - mapped;
+  const bool many_hold = touch(many);
+  setrlimit(RLIMIT_AS, &before);
+  CHECK(few_hold);
+  CHECK(taken <= 33 * mebibyte);
+  CHECK_FALSE(many_hold);
+  CHECK_FALSE(touch(many));  // not even where there is room again: what is read is read
+  CHECK(mapped_bytes() <= mapped + 33 * mebibyte);
 }

@@ -1,0 +1,235 @@
+#include "store/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/limits.hpp"
+#include "store/byte_stream.hpp"
+#include "store/posix_file.hpp"
+
+namespace ckpt {
+
+namespace {
+
+using Nanoseconds = std::chrono::nanoseconds;
+using Seconds = std::chrono::seconds;
+
+/// How often a child is looked at that says nothing.
+constexpr std::chrono::milliseconds tick(50);
+
+/// A child that does not outlive the object.
+class Child {
+ public:
+  explicit Child(pid_t id) : id_(id) {}
+  ~Child() {
+    if (done_) return;
+    ::kill(id_, SIGKILL);
+    wait(0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t id() const noexcept { return id_; }
+
+  /// How it ended, as waitpid says, if it has.
+  std::optional<int> ended() { return wait(WNOHANG); }
+
+ private:
+  std::optional<int> wait(int flags) {
+    int status = 0;
+    const pid_t found = retried([&] { return ::waitpid(id_, &status, flags); });
+    if (found == 0) return std::nullopt;
+    done_ = true;
+    // Where SIGCHLD is ignored, nobody can tell: what has been said must be whole by itself.
+    return found < 0 ? 0 : status;
+  }
+
+  pid_t id_;
+  bool done_ = false;
+};
+
+/// How long a child may go on. What it does shows in its processor's time, which any call that comes back adds to.
+class Patience {
+ public:
+  Patience(pid_t child, const IsolationLimits& limits) : limits_(limits) {
+    if (::clock_getcpuclockid(child, &clock_) != 0) clock_ = CLOCK_MONOTONIC;  // never seems idle
+  }
+
+  std::optional<ChildReport::End> is_over() {
+    const auto now = std::chrono::steady_clock::now();
+    // Not the time in which this process was stopped (Ctrl-Z) or the machine asleep: the child was, too.
+    const Nanoseconds step = std::min<Nanoseconds>(now - last_, 2 * tick);
+    last_ = now;
+    in_all_ += step;
+    const Nanoseconds used = processor_time();
+    idle_ = used == used_ ? idle_ + step : Nanoseconds(0);
+    used_ = used;
+    if (idle_ > Seconds(limits_.idle_s)) return ChildReport::End::idle;
+    if (in_all_ > Seconds(limits_.clock_s)) return ChildReport::End::too_slow;
+    return std::nullopt;
+  }
+
+ private:
+  Nanoseconds processor_time() const {
+    timespec time{};
+    if (::clock_gettime(clock_, &time) != 0) return used_;
+    return Seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+  }
+
+  IsolationLimits limits_;
+  clockid_t clock_{};
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Nanoseconds in_all_{0};
+  Nanoseconds idle_{0};
+  Nanoseconds used_{0};
+};
+
+void limit(decltype(RLIMIT_AS) resource, std::uint64_t value) {
+  rlimit now{};
+  if (::getrlimit(resource, &now) != 0) return;
+  now.rlim_cur = std::min<rlim_t>(value, now.rlim_cur);
+  ::setrlimit(resource, &now);
+}
+
+/// Nothing of what the parent has arranged for signals holds in the child: a crash there is to end it, quietly.
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
+void keep_to(const IsolationLimits& limits) {
+  ::prctl(PR_SET_DUMPABLE, 0);  // no core files
+  if (const std::uint64_t mapped = mapped_bytes(); mapped != 0)
+    limit(RLIMIT_AS, std::min(limits.memory_bytes, UINT64_MAX - mapped) + mapped);
+  limit(RLIMIT_CPU, limits.processor_s);
+}
+
+std::string outcome_of(const IsolatedWork& work) {
+  ByteWriter out;
+  const auto put = [&](Outcome::What what, Kind kind, std::string_view text) {
+    out.number(static_cast<std::uint64_t>(what));
+    out.number(static_cast<std::uint64_t>(kind));
+    out.text(text);
+  };
+  try {
+    put(Outcome::What::result, Kind::input, work.run(work.argument, work.fd));
+  } catch (const Error& error) {
+    put(Outcome::What::error, error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    put(Outcome::What::memory, Kind::input, "");
+  } catch (const std::exception& error) {
+    put(Outcome::What::error, Kind::input, error.what());
+  }
+  return out.take();
+}
+
+[[noreturn]] void be_the_child(int out, const IsolatedWork& work) {
+  reset_signals();
+  keep_to(work.limits);
+  const std::string said = outcome_of(work);
+  for (std::string_view rest = said; !rest.empty();) {
+    const ssize_t put = retried([&] { return ::write(out, rest.data(), rest.size()); });
+    if (put < 0) ::_exit(EXIT_FAILURE);
+    rest.remove_prefix(static_cast<std::size_t>(put));
+  }
+  ::_exit(EXIT_SUCCESS);  // neither flushes nor closes what the parent has
+}
+
+/// Takes what a child has said within a tick; false when it has said all.
+bool listen(int in, std::vector<char>& piece, std::string& said) {
+  pollfd ready{in, POLLIN, 0};
+  if (retried([&] { return ::poll(&ready, 1, static_cast<int>(tick.count())); }) == 0) return true;
+  const ssize_t got = retried([&] { return ::read(in, piece.data(), piece.size()); });
+  if (got < 0) throw system_error("a child process", "read", errno);
+  said.append(piece.data(), static_cast<std::size_t>(got));
+  return got > 0;
+}
+
+ChildReport watch(Child& child, int in, const IsolationLimits& limits) {
+  ChildReport report;
+  Patience patience(child.id(), limits);
+  std::vector<char> piece(64U << 10);
+  for (bool is_speaking = true;;) {
+    if (is_speaking) {
+      is_speaking = listen(in, piece, report.said);
+    } else {
+      if (const auto status = child.ended()) return report.status = *status, report;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));  // it is on its way out
+    }
+    if (report.said.size() > limits.memory_bytes) return {ChildReport::End::said_too_much, 0, {}};
+    if (const auto end = patience.is_over()) return {*end, 0, {}};
+  }
+}
+
+}  // namespace
+
+SignalsHeld::SignalsHeld() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsHeld::~SignalsHeld() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void end_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(EXIT_FAILURE);
+}
+
+std::optional<ChildReport> run_child(const IsolatedWork& work, const std::function<pid_t()>& fork_process) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
+  Fd in(ends[0]);
+  Fd out(ends[1]);
+  const pid_t parent = ::getpid();
+  pid_t id = 0;
+  {
+    const SignalsHeld held;
+    id = fork_process();
+    if (id == 0) {
+      end_with(parent);
+      in.reset();
+      be_the_child(out.get(), work);
+    }
+  }
+  if (id < 0) return std::nullopt;
+  Child child(id);
+  out.reset();
+  return watch(child, in.get(), work.limits);
+}
+
+Outcome outcome_in(std::string_view said) {
+  ByteReader in(said, "what a child process said");
+  Outcome outcome;
+  const std::uint64_t what = in.number();
+  outcome.kind = in.number();
+  if (what > static_cast<std::uint64_t>(Outcome::What::memory) ||
+      outcome.kind > static_cast<std::uint64_t>(Kind::terminated))
+    in.fail();
+  outcome.what = static_cast<Outcome::What>(what);
+  outcome.text = in.text();
+  in.finish();
+  return outcome;
+}
+
+}  // namespace ckpt

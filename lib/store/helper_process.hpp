@@ -1,0 +1,38 @@
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "store/child_process.hpp"
+#include "store/posix_file.hpp"
+
+namespace ckpt {
+
+/// A process that is forked while this one has neither threads nor MPI, and that forks children for `isolated` from
+/// then on: whatever locks the threads hold later, no child finds one of them held. A program's main function starts
+/// it, first of all, in the thread that lives longest: it ends with that thread, or with this object.
+class HelperProcess {
+ public:
+  /// Where there can be no helper, or other threads run already, there is none, and `isolated` sees to it.
+  explicit HelperProcess(pid_t (*fork_process)() = ::fork);
+  ~HelperProcess();
+  HelperProcess(const HelperProcess&) = delete;
+  HelperProcess& operator=(const HelperProcess&) = delete;
+  HelperProcess(HelperProcess&&) = delete;
+  HelperProcess& operator=(HelperProcess&&) = delete;
+
+  /// This process's, or none.
+  static HelperProcess* current() noexcept;
+
+  /// run_child in the helper. Threads may share it; they wait for one another.
+  std::optional<ChildReport> run(const IsolatedWork& work);
+
+ private:
+  std::optional<std::string> ask(const IsolatedWork& work);
+
+  std::mutex mutex_;
+  Fd socket_;
+  pid_t id_ = -1;
+};
+
+}  // namespace ckpt

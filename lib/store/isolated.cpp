@@ -1,0 +1,84 @@
+#include "store/isolated.hpp"
+
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/interrupt.hpp"
+#include "base/limits.hpp"
+#include "store/helper_process.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::uint64_t mebibyte = 1U << 20;
+
+[[noreturn]] void refuse(const IsolatedWork& work, const std::string& found) {
+  throw Error(Kind::input, "",
+              {"the " + work.library + " library " + found + " on its metadata",
+               "expected a file that " + work.library + " can read", "is it damaged, or hostile?"});
+}
+
+[[noreturn]] void refuse_memory(const IsolatedWork& work) {
+  refuse(work, "wants more than " + std::to_string(work.limits.memory_bytes / mebibyte) + " MiB");
+}
+
+void judge_status(int status, const IsolatedWork& work) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS) return;
+  if (!WIFSIGNALED(status)) refuse(work, "crashed (exit status " + std::to_string(WEXITSTATUS(status)) + ")");
+  const int number = WTERMSIG(status);
+  const std::string name = "signal " + std::to_string(number) + ", " + ::strsignal(number);
+  switch (number) {
+    case SIGXCPU:
+      refuse(work, "takes more than " + std::to_string(work.limits.processor_s) + " s of the processor");
+    case SIGKILL:
+    case SIGTERM:
+    case SIGINT:
+    case SIGQUIT:
+    case SIGHUP:
+      check_interrupt();  // from a terminal it comes to this process, too
+      throw Error(Kind::io, "",
+                  {"reading its metadata was ended from outside (" + name + ")", "",
+                   "was the job cancelled or out of memory?"});
+    default:
+      refuse(work, "crashed (" + name + ")");
+  }
+}
+
+void judge(const ChildReport& report, const IsolatedWork& work) {
+  switch (report.end) {
+    case ChildReport::End::by_itself:
+      return judge_status(report.status, work);
+    case ChildReport::End::said_too_much:
+      refuse_memory(work);
+    case ChildReport::End::idle:
+      // The file system's fault, most likely: no library waits for anything else.
+      throw Error(Kind::io, "",
+                  {"reading its metadata has stood still for " + std::to_string(work.limits.idle_s) + " s", "",
+                   "does its file system answer?"});
+    case ChildReport::End::too_slow:
+      refuse(work, "takes more than " + std::to_string(work.limits.clock_s) + " s");
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> isolated(const IsolatedWork& work) {
+  std::optional<ChildReport> report;
+  if (HelperProcess* helper = HelperProcess::current())
+    report = helper->run(work);
+  else if (is_single_threaded())
+    report = run_child(work);
+  if (!report) return std::nullopt;
+  judge(*report, work);
+  Outcome outcome = outcome_in(report->said);
+  if (outcome.what == Outcome::What::memory) refuse_memory(work);
+  if (outcome.what == Outcome::What::error) throw Error(static_cast<Kind>(outcome.kind), outcome.text);
+  return std::move(outcome.text);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "store/child_process.hpp"
+
+namespace ckpt {
+
+/// Does work that a hostile file may crash in a process of its own: a child of the HelperProcess, or of this process as
+/// long as it has one thread. (A child of a process with several may find a lock held by a thread that it lacks.) Gives
+/// what the work returned, or nothing where no child can be had. An Error that leaves the work is thrown here as it
+/// was; a child that crashes or goes beyond its limits is an input error about the work's library.
+std::optional<std::string> isolated(const IsolatedWork& work);
+
+}  // namespace ckpt
