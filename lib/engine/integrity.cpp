@@ -8,6 +8,7 @@
 #include "engine/checkpoint.hpp"
 #include "engine/chunk_reader.hpp"
 #include "engine/content_sums.hpp"
+#include "engine/memory_shares.hpp"
 #include "engine/parallel.hpp"
 #include "engine/read_manifest.hpp"
 #include "layout/resolve.hpp"
@@ -86,7 +87,7 @@ class FileSearch {
 class ContentSearch {
  public:
   ContentSearch(const Job& job, const Checkpoint& checkpoint, const Placement& placement, const Manifest& manifest,
-                Store& store, Communicator& processes, Counters& counters)
+                Store& store, Communicator& processes, Counters& counters, std::uint64_t memory_bytes)
       : checkpoint_(checkpoint),
         placement_(placement),
         manifest_(manifest),
@@ -94,7 +95,7 @@ class ContentSearch {
         processes_(processes),
         counters_(counters),
         threads_(thread_count(job, processes)),
-        chunk_bytes_(std::clamp<std::uint64_t>(job.memory_bytes / threads_, 64ULL << 10, 4ULL << 20)),
+        chunk_bytes_(std::clamp<std::uint64_t>(memory_bytes / threads_, 64ULL << 10, 4ULL << 20)),
         own_(checkpoint.own_cards(static_cast<std::uint32_t>(processes.rank()),
                                   static_cast<std::uint32_t>(processes.size()))) {}
 
@@ -299,7 +300,12 @@ Integrity check_integrity(const Job& job, Communicator& processes, Counters& cou
   for (const FileCatalog& file : opened->checkpoint.files()) result.bytes += file.bytes;
   counters.phase = Phase::compare;
   counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
-  add(ContentSearch(job, opened->checkpoint, placement, manifest, *store, processes, counters).damages());
+  MemoryShares shares;
+  agree(processes, [&] { shares = share_memory(job.memory_bytes, 2, largest_chunk(opened->checkpoint, placement)); });
+  store->set_decoding_memory(shares.chunks);
+  const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
+  add(ContentSearch(job, opened->checkpoint, placement, manifest, *store, processes, counters, memory_bytes).damages());
+  warn_of_repeats(job, store->decoding(), processes);
   counters.phase = Phase::done;
   return result;
 }

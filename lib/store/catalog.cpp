@@ -70,6 +70,8 @@ StoredArray take_array(ByteReader& in) {
 void put(ByteWriter& out, const Dataset& dataset) {
   out.number(static_cast<std::uint64_t>(dataset.storage));
   out.number(dataset.offset);
+  out.number(dataset.chunk_bytes);
+  out.number(dataset.decoding_bytes);
   put(out, dataset.attributes);
   out.text(dataset.verbatim_space);
   out.text(dataset.verbatim_value);
@@ -81,6 +83,8 @@ Dataset take_dataset(ByteReader& in) {
   if (storage > static_cast<std::uint64_t>(Storage::verbatim)) in.fail();
   dataset.storage = static_cast<Storage>(storage);
   dataset.offset = in.number();
+  dataset.chunk_bytes = in.number();
+  dataset.decoding_bytes = in.number();
   dataset.attributes = take_attributes(in);
   dataset.verbatim_space = in.text();
   dataset.verbatim_value = in.text();

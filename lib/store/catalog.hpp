@@ -34,6 +34,8 @@ struct Dataset {
   std::vector<Attribute> attributes;  ///< sorted by name, without the project's own
   std::string verbatim_space;         ///< H5Sencode of the dataspace, for verbatim
   std::string verbatim_value;         ///< as Attribute::value, for verbatim
+  std::uint64_t chunk_bytes = 0;      ///< of what is decoded as a whole, for filtered; 0: any part may be read alone
+  std::uint64_t decoding_bytes = 0;   ///< the memory that decoding a chunk takes, itself included
 };
 
 /// A group below the root that carries attributes.

@@ -39,8 +39,11 @@ class Hdf5Store final : public Store {
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    return hdf5::open_source(file, catalog);
+    return hdf5::open_source(file, catalog, chunks_);
   }
+
+  void set_decoding_memory(std::uint64_t bytes) override { chunks_->set_budget(bytes); }
+  Decoding decoding() const override { return chunks_->decoding(); }
 
   FileRoom create(const std::filesystem::path& file, const FileSpec& spec) override {
     return skeletons_.create(file, spec);
@@ -65,6 +68,7 @@ class Hdf5Store final : public Store {
     return schema;
   }
 
+  std::shared_ptr<DecodedChunks> chunks_ = std::make_shared<DecodedChunks>();
   hdf5::KnownSchemas schemas_;
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;

@@ -14,7 +14,7 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(arrays);
   schema->datasets.resize(3);
   schema->datasets[0] = {Storage::contiguous, offset, {{"unit", "t", "s", "v"}, {"x", "", "", ""}}, "", ""};
-  schema->datasets[1] = {Storage::filtered, 0, {}, "", ""};
+  schema->datasets[1] = {Storage::filtered, 0, {}, "", "", 4096, 5000};
   schema->datasets[2] = {Storage::verbatim, 0, {}, "space", std::string("\5\0\0\0\0\0\0\0hello", 13)};
   schema->attributes = {{"step", "t", "s", "v"}};
   schema->groups = {{"g/h", {{"a", "b", "c", "d"}}}};
@@ -41,6 +41,8 @@ void check_same(const FileCatalog& a, const FileCatalog& b) {
     CHECK(a.schema->datasets[i].attributes == b.schema->datasets[i].attributes);
     CHECK(a.schema->datasets[i].verbatim_space == b.schema->datasets[i].verbatim_space);
     CHECK(a.schema->datasets[i].verbatim_value == b.schema->datasets[i].verbatim_value);
+    CHECK(a.schema->datasets[i].chunk_bytes == b.schema->datasets[i].chunk_bytes);
+    CHECK(a.schema->datasets[i].decoding_bytes == b.schema->datasets[i].decoding_bytes);
   }
   CHECK(a.schema->attributes == b.schema->attributes);
   CHECK(a.schema->groups == b.schema->groups);
