@@ -16,6 +16,7 @@
 #include "engine/source_reader.hpp"
 #include "engine/summary.hpp"
 #include "engine/target_files.hpp"
+#include "engine/target_names.hpp"
 #include "exchange/exchange.hpp"
 #include "layout/resolve.hpp"
 
@@ -84,7 +85,10 @@ class Run {
     const Planner planner(source->placement, target->placement, selection.source_of, readers);
     const auto writers = assign_writers(target->placement, process_count());
     const std::vector<Position> cards = cards_of(writers);
-    agree(processes_, [&] { divide_memory(checkpoint, planner); });
+    agree(processes_, [&] {
+      check_target_names(checkpoint, planner, cards, *store_);
+      divide_memory(checkpoint, planner);
+    });
     const auto exchange = make_exchange(kind, job_, shares_.rest, static_cast<unsigned>(report_.threads), processes_);
     describe(checkpoint, source->placement, target->placement, *exchange);
     SourceReader reader(checkpoint, source->placement, *store_, shares_.windows);

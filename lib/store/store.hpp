@@ -84,6 +84,10 @@ class Store {
   virtual void set_decoding_memory(std::uint64_t bytes) = 0;
   virtual Decoding decoding() const = 0;
 
+  /// Throws input, naming the first, for names of datasets, and of groups with attributes, that a file cannot hold, or
+  /// that `catalog` would not read back, and for a dataset in the place of such a group.
+  virtual void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const = 0;
+
   /// Makes a new file (truncating one that is there) with all its metadata and room for its data. The bytes are a
   /// function of `spec` alone.
   virtual FileRoom create(const std::filesystem::path& file, const FileSpec& spec) = 0;

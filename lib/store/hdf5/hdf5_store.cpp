@@ -3,6 +3,7 @@
 #include "store/hdf5/guarded_schema.hpp"
 #include "store/hdf5/known_schemas.hpp"
 #include "store/hdf5/known_skeletons.hpp"
+#include "store/hdf5/object_names.hpp"
 #include "store/hdf5/source_file.hpp"
 #include "store/posix_file.hpp"
 #include "store/store.hpp"
@@ -44,6 +45,10 @@ class Hdf5Store final : public Store {
 
   void set_decoding_memory(std::uint64_t bytes) override { chunks_->set_budget(bytes); }
   Decoding decoding() const override { return chunks_->decoding(); }
+
+  void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
+    hdf5::check_names(datasets, groups);
+  }
 
   FileRoom create(const std::filesystem::path& file, const FileSpec& spec) override {
     return skeletons_.create(file, spec);

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/datatype.hpp"
+#include "store/hdf5/object_names.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt::hdf5 {
@@ -34,19 +35,12 @@ PropertyId write_access() {
   return access;
 }
 
-void check_name(const std::string& name) {
-  for (std::size_t from = 0;;) {
-    const std::size_t slash = std::min(name.find('/', from), name.size());
-    const std::string_view part = std::string_view(name).substr(from, slash - from);
-    if (part.empty() || part == "." || part.find('\0') != std::string_view::npos)
-      throw Error(Kind::input, "dataset name \"" + name + "\"",
-                  {"a part of it is " + (part.empty()  ? "empty"
-                                         : part == "." ? std::string("\".\"")
-                                                       : "not text"),
-                   "which HDF5 cannot store", "rename it with --rename"});
-    if (slash == name.size()) return;
-    from = slash + 1;
-  }
+template <class Named>
+std::vector<std::string> names_of(const std::vector<Named>& all, std::string Named::*name) {
+  std::vector<std::string> names;
+  names.reserve(all.size());
+  for (const Named& each : all) names.push_back(each.*name);
+  return names;
 }
 
 class Skeleton {
@@ -172,8 +166,7 @@ bool has_room(const FileSpec::Array& array) {
 }
 
 NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
-  for (const auto& array : spec.arrays) check_name(array.name);
-  for (const auto& group : spec.groups) check_name(group.path);
+  check_names(names_of(spec.arrays, &FileSpec::Array::name), names_of(spec.groups, &Group::path));
   const PosixFile file = PosixFile::create(path);  // fails with the system's own reason
   try {
     const Lock lock;
