@@ -23,7 +23,7 @@ struct Attribute {
 enum class Storage : std::uint8_t {
   empty,       ///< no elements
   contiguous,  ///< by offset in the file
-  filtered,    ///< chunked, compressed or compact: through HDF5
+  filtered,    ///< chunked, compressed, compact or never written: through HDF5
   verbatim,    ///< StoredArray::verbatim: the value is in the catalog
 };
 
