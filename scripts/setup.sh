@@ -2,7 +2,7 @@
 # What quickstart and test share: finding the packages the project stands on, installing what is missing, and the
 # environment that MPI needs in a container. Debian's names; elsewhere each is probed by what it provides.
 
-build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libspdlog-dev libhdf5-dev libopenmpi-dev openmpi-bin)
+build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libspdlog-dev libhdf5-dev zlib1g-dev libopenmpi-dev openmpi-bin)
 sample_packages=(python3-h5py)
 test_packages=(catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client)
 
@@ -35,6 +35,7 @@ has_package() {
     nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
     libspdlog-dev) has_header spdlog/spdlog.h ;;
     libhdf5-dev) has_header hdf5.h hdf5/serial/hdf5.h || has_command h5cc ;;
+    zlib1g-dev) has_header zlib.h ;;
     libopenmpi-dev) has_command mpicc ;;
     openmpi-bin) has_command mpirun ;;
     catch2) has_header catch2/catch.hpp catch2/catch_test_macros.hpp ;;

@@ -36,7 +36,7 @@ std::optional<Chunk> ChunkSequence::next() {
 
 std::optional<Chunk> ChunkSequence::next_of_all() {
   do {
-    if (const auto chunk = group_.size() > 1 ? next_of_group() : next_of_one()) return chunk;
+    if (const auto chunk = group_.size() > 1 ? next_of_group() : one_.next()) return chunk;
   } while (enter_group());
   return std::nullopt;
 }
@@ -56,8 +56,7 @@ ChunkSequence::Array ChunkSequence::look_at(ArrayId array) const {
 /// The next arrays: as many small ones as make up one write, or one of any size. False where there are none left.
 bool ChunkSequence::enter_group() {
   group_.clear();
-  grids_.clear();
-  chunk_ = card_ = member_ = 0;
+  card_ = member_ = 0;
   std::uint64_t room = 0;
   const std::uint64_t most = std::min(most_group_bytes, chunk_bytes_);
   while (ahead_ || array_ < target_.arrays().size()) {
@@ -69,11 +68,12 @@ bool ChunkSequence::enter_group() {
     if (room > most) break;
   }
   if (group_.size() == 1) {
-    const ArrayPlace& place = target_.arrays()[group_.front().id];
+    const Array& array = group_.front();
+    one_.start(array.id);
     for (std::size_t i = 0; i < cards_.size(); ++i)
-      if (group_.front().bytes[i] != 0)
-        grids_.push_back(
-            {cards_[i], ChunkGrid(target_.stored_shape(group_.front().id, cards_[i]), place.dtype.size, chunk_bytes_)});
+      if (array.bytes[i] != 0)
+        one_.add(cards_[i], ChunkGrid(target_.stored_shape(array.id, cards_[i]), target_.arrays()[array.id].dtype.size,
+                                      chunk_bytes_));
   }
   return !group_.empty();
 }
@@ -85,22 +85,6 @@ std::optional<Chunk> ChunkSequence::next_of_group() {
       const std::uint64_t bytes = array.bytes[card_];
       if (bytes != 0) return Chunk{cards_[card_], array.id, {0, bytes / target_.arrays()[array.id].dtype.size}, bytes};
     }
-  return std::nullopt;
-}
-
-std::optional<Chunk> ChunkSequence::next_of_one() {
-  for (bool any = true; any; ++chunk_, card_ = 0) {
-    any = false;
-    for (; card_ < grids_.size(); ++card_) {
-      const OfCard& of_card = grids_[card_];
-      if (chunk_ >= of_card.grid.count()) continue;
-      ++card_;
-      const Interval elements = of_card.grid[chunk_];
-      const ArrayId array = group_.front().id;
-      return Chunk{of_card.card, array, elements, elements.size() * target_.arrays()[array].dtype.size};
-    }
-    any = std::any_of(grids_.begin(), grids_.end(), [&](const OfCard& each) { return chunk_ + 1 < each.grid.count(); });
-  }
   return std::nullopt;
 }
 

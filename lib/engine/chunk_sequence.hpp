@@ -3,19 +3,20 @@
 #include <optional>
 #include <vector>
 
+#include "engine/chunk_merge.hpp"
 #include "engine/finished.hpp"
 #include "layout/placement.hpp"
-#include "plan/chunk.hpp"
 
 namespace ckpt {
 
 /// The chunks of some of the files of a placement, in an order that all processes share: array by array, and within
-/// one chunk by chunk over all its cards, so that a source page is in memory when its neighbours need it. Small arrays
+/// one over all its cards, so that what is read of a source is in memory when its neighbours need it. Small arrays
 /// that follow one another are taken together, card by card: what lies side by side in a file can be written at once.
 class ChunkSequence {
  public:
-  ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes)
-      : target_(target), cards_(std::move(cards)), chunk_bytes_(chunk_bytes) {}
+  ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes,
+                ChunkOrder order = ChunkOrder::in_step)
+      : target_(target), cards_(std::move(cards)), chunk_bytes_(chunk_bytes), one_(target, order) {}
 
   /// Leaves out what is finished.
   void skip(Finished finished) { finished_ = std::move(finished); }
@@ -23,10 +24,6 @@ class ChunkSequence {
   std::optional<Chunk> next();
 
  private:
-  struct OfCard {
-    Position card;
-    ChunkGrid grid;
-  };
   struct Array {
     ArrayId id = 0;
     std::vector<std::uint64_t> bytes;  // on each of the cards
@@ -35,7 +32,6 @@ class ChunkSequence {
   Array look_at(ArrayId array) const;
   bool enter_group();
   std::optional<Chunk> next_of_all();
-  std::optional<Chunk> next_of_one();
   std::optional<Chunk> next_of_group();
 
   const Placement& target_;
@@ -44,8 +40,7 @@ class ChunkSequence {
   ArrayId array_ = 0;           // the first that has not been looked at
   std::optional<Array> ahead_;  // has been, but did not fit into the group
   std::vector<Array> group_;    // one array of any size, or small ones
-  std::vector<OfCard> grids_;   // of the one array
-  std::uint64_t chunk_ = 0;
+  ChunkMerge one_;              // of the one array
   std::size_t card_ = 0;
   std::size_t member_ = 0;
   Finished finished_;

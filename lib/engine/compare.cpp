@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "engine/checkpoint.hpp"
 #include "engine/compare_workload.hpp"
+#include "engine/memory_shares.hpp"
 #include "engine/parallel.hpp"
 #include "engine/replicas.hpp"
 #include "engine/selection.hpp"
@@ -153,28 +154,44 @@ class Elements {
     const Readers readers(a_.placement(), is_direct ? Owners{} : owners, job_.replicas == ReplicaCheck::full);
     const Planner planner(a_.placement(), b_.placement(), pairing.a_of(), readers);
     // A third each for mapped parts of A, for staging, and for what is read of B.
-    const std::uint64_t part = job_.memory_bytes / 3;
-    SourceReader reader(a_.files, a_.placement(), store, part, most_open_);
+    MemoryShares shares;
+    agree(processes, [&] { shares = share_memory(job_.memory_bytes, 3, largest_chunk_read(pairing)); });
+    store.set_decoding_memory(shares.chunks);
+    SourceReader reader(a_.files, a_.placement(), store, shares.windows, most_open_);
 
     counters_.phase = Phase::replicas;
     check_replicas(a_.files, a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, job_, threads_,
                    processes_);
     counters_.phase = Phase::compare;
-    const auto exchange = make_exchange(kind, job_, part, threads_, processes_);
+    const auto exchange = make_exchange(kind, job_, shares.rest / 2, threads_, processes_);
     ComparedPair pair{planner, readers, reader, b_.files, store, pairing.parameters(), {}, tolerance, most_open_};
     const Owners b_owners = b_.files.owners(process_count);
     for (Position card = 0; card < b_owners.size(); ++card)
       if (b_owners[card] == process) pair.cards.push_back(card);
-    CompareWorkload work(pair, exchange->chunk_bytes(), process, counters_);
+    CompareWorkload work(pair, exchange->chunk_bytes(), shares.order(), process, counters_);
     exchange->run(work);
     agree(processes_, [&] {
       for (const Position card : a_.files.own_cards(process, process_count)) a_.files.check_unchanged(card);
       for (const Position card : pair.cards) b_.files.check_unchanged(card);
     });
+    warn_of_repeats(job_, store.decoding(), processes_);
     return of_all(work.found());
   }
 
  private:
+  /// Of either side.
+  LargestChunk largest_chunk_read(const Pairing& pairing) const {
+    std::vector<bool> of_a(a_.placement().arrays().size(), false);
+    std::vector<bool> of_b(b_.placement().arrays().size(), false);
+    for (const ParameterId parameter : pairing.parameters()) {
+      of_b[b_.placement().array_of(parameter)] = true;
+      of_a[a_.placement().array_of(pairing.a_of()[parameter])] = true;
+    }
+    const LargestChunk a = largest_chunk(a_.files, a_.placement(), [&](ArrayId array) { return of_a[array]; });
+    const LargestChunk b = largest_chunk(b_.files, b_.placement(), [&](ArrayId array) { return of_b[array]; });
+    return b.decoding_bytes > a.decoding_bytes ? b : a;
+  }
+
   std::map<ParameterId, Mismatch> of_all(const std::map<ParameterId, Mismatch>& mine) {
     nlohmann::json json = nlohmann::json::array();
     for (const auto& [parameter, mismatch] : mine) json.push_back({parameter, encode(mismatch)});

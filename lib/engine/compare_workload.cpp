@@ -7,14 +7,15 @@
 
 namespace ckpt {
 
-CompareWorkload::CompareWorkload(const ComparedPair& pair, std::uint64_t chunk_bytes, std::uint32_t process,
-                                 Counters& counters)
+CompareWorkload::CompareWorkload(const ComparedPair& pair, std::uint64_t chunk_bytes, ChunkOrder order,
+                                 std::uint32_t process, Counters& counters)
     : pair_(pair),
       b_(pair.planner.target()),
       chunk_bytes_(chunk_bytes),
       process_(process),
       counters_(counters),
-      files_(pair.b, b_, pair.store, pair.most_open) {
+      files_(pair.b, b_, pair.store, pair.most_open),
+      chunks_(b_, order) {
   std::uint64_t total = 0;
   for (const ParameterId parameter : pair.parameters)
     for (const Position card : cards_of(parameter))
@@ -51,29 +52,18 @@ ChunkGrid CompareWorkload::grid(ParameterId parameter, Position card) const {
   return ChunkGrid(elements == volume(stored) ? stored : Extents{elements}, larger, chunk_bytes_);
 }
 
-/// The next chunk of each card, so that what is near in A is read while it is in memory.
-void CompareWorkload::find_ready() {
-  const ParameterId parameter = pair_.parameters[parameter_];
-  for (const Position card : cards_of(parameter)) {
-    const ChunkGrid chunks = grid(parameter, card);
-    if (round_ >= chunks.count()) continue;
-    const std::uint64_t start = b_.run_of(parameter, card).lo;
-    const Interval run = chunks[round_];
-    ready_.push_back(
-        {card, b_.array_of(parameter), {start + run.lo, start + run.hi}, run.size() * a_tensor(parameter).dtype.size});
-  }
-  ++round_;
-  if (!ready_.empty()) return;
-  ++parameter_;
-  round_ = 0;
-}
-
 std::optional<Chunk> CompareWorkload::next() {
-  while (ready_.empty() && parameter_ < pair_.parameters.size()) find_ready();
-  if (ready_.empty()) return std::nullopt;
-  const Chunk chunk = ready_.front();
-  ready_.pop_front();
-  return chunk;
+  for (;;) {
+    if (auto chunk = chunks_.next()) {
+      chunk->bytes = chunk->elements.size() * a_tensor(pair_.parameters[parameter_ - 1]).dtype.size;
+      return chunk;
+    }
+    if (parameter_ == pair_.parameters.size()) return std::nullopt;
+    const ParameterId parameter = pair_.parameters[parameter_++];
+    chunks_.start(b_.array_of(parameter));
+    for (const Position card : cards_of(parameter))
+      chunks_.add(card, grid(parameter, card), b_.run_of(parameter, card).lo);
+  }
 }
 
 PartialSum CompareWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "engine/chunk_merge.hpp"
 #include "engine/chunk_reader.hpp"
 #include "engine/job.hpp"
 #include "engine/mismatch.hpp"
@@ -31,7 +31,8 @@ struct ComparedPair {
 /// written once more; instead each chunk is compared with what B's file holds.
 class CompareWorkload final : public Workload {
  public:
-  CompareWorkload(const ComparedPair& pair, std::uint64_t chunk_bytes, std::uint32_t process, Counters& counters);
+  CompareWorkload(const ComparedPair& pair, std::uint64_t chunk_bytes, ChunkOrder order, std::uint32_t process,
+                  Counters& counters);
 
   std::optional<Chunk> next() override;
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
@@ -50,7 +51,6 @@ class CompareWorkload final : public Workload {
   const Tensor& a_tensor(ParameterId parameter) const;
   std::vector<Position> cards_of(ParameterId parameter) const;
   ChunkGrid grid(ParameterId parameter, Position card) const;
-  void find_ready();
 
   const ComparedPair& pair_;
   const Placement& b_;
@@ -59,9 +59,8 @@ class CompareWorkload final : public Workload {
   Counters& counters_;
   ChunkReader files_;  // of B
 
-  std::size_t parameter_ = 0;  // in pair_.parameters
-  std::uint64_t round_ = 0;    // the chunk of each card that is ready
-  std::deque<Chunk> ready_;
+  std::size_t parameter_ = 0;  // in pair_.parameters: the next
+  ChunkMerge chunks_;          // of the one before
 
   std::mutex mutex_;
   std::map<ParameterId, Mismatch> found_;

@@ -8,7 +8,6 @@
 #include "engine/chunk_reader.hpp"
 #include "engine/content_sums.hpp"
 #include "engine/of_all.hpp"
-#include "engine/parallel.hpp"
 #include "store/outside_data.hpp"
 #include "store/posix_file.hpp"
 
@@ -24,18 +23,17 @@ constexpr std::size_t most_swapped = 8;
 /// The search in the files' contents.
 class ContentSearch {
  public:
-  ContentSearch(const Job& job, const Checkpoint& checkpoint, const Placement& placement, const Manifest& manifest,
-                Store& store, std::size_t most_open, Communicator& processes, Counters& counters)
-      : checkpoint_(checkpoint),
-        placement_(placement),
-        manifest_(manifest),
-        reader_(checkpoint, placement, store, most_open),
+  ContentSearch(const SearchedFiles& files, Communicator& processes, Counters& counters)
+      : checkpoint_(files.checkpoint),
+        placement_(files.placement),
+        manifest_(files.manifest),
+        reader_(files.checkpoint, files.placement, files.store, files.most_open),
         processes_(processes),
         counters_(counters),
-        threads_(thread_count(job, processes)),
-        chunk_bytes_(std::clamp<std::uint64_t>(job.memory_bytes / threads_, 64ULL << 10, 4ULL << 20)),
-        own_(checkpoint.own_cards(static_cast<std::uint32_t>(processes.rank()),
-                                  static_cast<std::uint32_t>(processes.size()))) {}
+        threads_(files.threads),
+        chunk_bytes_(std::clamp<std::uint64_t>(files.memory_bytes / threads_, 64ULL << 10, 4ULL << 20)),
+        own_(files.checkpoint.own_cards(static_cast<std::uint32_t>(processes.rank()),
+                                        static_cast<std::uint32_t>(processes.size()))) {}
 
   std::vector<Damage> damages() {
     ContentSums sums(placement_, true);
@@ -182,10 +180,8 @@ class ContentSearch {
 
 }  // namespace
 
-std::vector<Damage> search_contents(const Job& job, const Checkpoint& checkpoint, const Placement& placement,
-                                    const Manifest& manifest, Store& store, std::size_t most_open,
-                                    Communicator& processes, Counters& counters) {
-  return ContentSearch(job, checkpoint, placement, manifest, store, most_open, processes, counters).damages();
+std::vector<Damage> search_contents(const SearchedFiles& files, Communicator& processes, Counters& counters) {
+  return ContentSearch(files, processes, counters).damages();
 }
 
 }  // namespace ckpt

@@ -8,10 +8,18 @@
 
 namespace ckpt {
 
-/// Sums all that the files hold, of which `most_open` are open at a time, and tells what does not come to the
-/// manifest's fingerprints. Collective.
-std::vector<Damage> search_contents(const Job& job, const Checkpoint& checkpoint, const Placement& placement,
-                                    const Manifest& manifest, Store& store, std::size_t most_open,
-                                    Communicator& processes, Counters& counters);
+/// What is searched, and with what.
+struct SearchedFiles {
+  const Checkpoint& checkpoint;
+  const Placement& placement;
+  const Manifest& manifest;
+  Store& store;
+  std::size_t most_open = 1;       ///< files at a time
+  std::uint64_t memory_bytes = 0;  ///< of all threads, for what is read
+  unsigned threads = 1;
+};
+
+/// Sums all that the files hold, and tells what does not come to the manifest's fingerprints. Collective.
+std::vector<Damage> search_contents(const SearchedFiles& files, Communicator& processes, Counters& counters);
 
 }  // namespace ckpt

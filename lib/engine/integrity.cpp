@@ -8,7 +8,9 @@
 
 #include "engine/checkpoint.hpp"
 #include "engine/content_search.hpp"
+#include "engine/memory_shares.hpp"
 #include "engine/of_all.hpp"
+#include "engine/parallel.hpp"
 #include "engine/read_manifest.hpp"
 #include "layout/resolve.hpp"
 
@@ -175,7 +177,14 @@ Integrity check_integrity(const Job& job, Communicator& processes, Counters& cou
   for (const FileCatalog& file : opened->checkpoint.files()) result.bytes += file.bytes;
   counters.phase = Phase::compare;
   counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
-  add(search_contents(job, opened->checkpoint, placement, manifest, *store, most_open, processes, counters));
+  MemoryShares shares;
+  agree(processes, [&] { shares = share_memory(job.memory_bytes, 2, largest_chunk(opened->checkpoint, placement)); });
+  store->set_decoding_memory(shares.chunks);
+  const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
+  add(search_contents(
+      {opened->checkpoint, placement, manifest, *store, most_open, memory_bytes, thread_count(job, processes)},
+      processes, counters));
+  warn_of_repeats(job, store->decoding(), processes);
   counters.phase = Phase::done;
   return result;
 }

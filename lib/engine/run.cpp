@@ -7,6 +7,7 @@
 #include "engine/file_workload.hpp"
 #include "engine/job.hpp"
 #include "engine/manifest.hpp"
+#include "engine/memory_shares.hpp"
 #include "engine/output.hpp"
 #include "engine/parallel.hpp"
 #include "engine/replicas.hpp"
@@ -15,6 +16,7 @@
 #include "engine/source_reader.hpp"
 #include "engine/summary.hpp"
 #include "engine/target_files.hpp"
+#include "engine/target_names.hpp"
 #include "exchange/exchange.hpp"
 #include "layout/resolve.hpp"
 
@@ -85,12 +87,14 @@ class Run {
                           job_.replicas == ReplicaCheck::full);
     const Planner planner(source->placement, target->placement, selection.source_of, readers);
     const auto writers = assign_writers(target->placement, process_count());
-    // Half of the memory holds mapped parts of the source, half is staging.
-    const std::uint64_t window_bytes = job_.memory_bytes / 2;
-    const auto exchange =
-        make_exchange(kind, job_, job_.memory_bytes - window_bytes, static_cast<unsigned>(report_.threads), processes_);
+    const std::vector<Position> cards = cards_of(writers);
+    agree(processes_, [&] {
+      check_target_names(checkpoint, planner, cards, *store_);
+      divide_memory(checkpoint, planner);
+    });
+    const auto exchange = make_exchange(kind, job_, shares_.rest, static_cast<unsigned>(report_.threads), processes_);
     describe(checkpoint, source->placement, target->placement, *exchange);
-    SourceReader reader(checkpoint, source->placement, *store_, window_bytes, most_open);
+    SourceReader reader(checkpoint, source->placement, *store_, shares_.windows, most_open);
     if (job_.dry_run) {
       agree(processes_, [&] { summarise(planner, readers, writers, process_count(), report_); });
       return time("plan");
@@ -103,14 +107,29 @@ class Run {
                    static_cast<unsigned>(report_.threads), processes_);
     time("replicas");
 
-    std::vector<Position> cards;
-    for (Position card = 0; card < writers.size(); ++card)
-      if (writers[card] == process()) cards.push_back(card);
     TargetFiles files(checkpoint, planner, *store_, output, cards, job_.target.single_file, is_verified(), most_open);
     ContentSums sums(target->placement);
     write(checkpoint, planner, readers, reader, files, *exchange, output, cards, sums);
     if (job_.verify == Verify::reread) reread(target->placement, files, exchange->chunk_bytes(), sums);
     publish(checkpoint, planner.target(), files, output, sums);
+    warn_of_repeats(job_, store_->decoding(), processes_);
+  }
+
+  std::vector<Position> cards_of(const std::vector<std::uint32_t>& writers) const {
+    std::vector<Position> cards;
+    for (Position card = 0; card < writers.size(); ++card)
+      if (writers[card] == process()) cards.push_back(card);
+    return cards;
+  }
+
+  /// Half of the memory is for the source, half is staging, unless the source has large chunks.
+  void divide_memory(const Checkpoint& checkpoint, const Planner& planner) {
+    std::vector<bool> is_read(planner.source().arrays().size(), false);
+    for (ParameterId p = 0; p < planner.target().tensors().size(); ++p)
+      is_read[planner.source().array_of(planner.source_of(p))] = true;
+    shares_ = share_memory(job_.memory_bytes, 2,
+                           largest_chunk(checkpoint, planner.source(), [&](ArrayId array) { return is_read[array]; }));
+    store_->set_decoding_memory(shares_.chunks);
   }
 
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
@@ -127,7 +146,7 @@ class Run {
     report_.target_files = target.mesh().size();
     report_.parameters = target.tensors().size();
     for (const Tensor& tensor : target.tensors()) report_.tensor_bytes += tensor.bytes();
-    report_.staging_bytes = exchange.staging_bytes() + job_.memory_bytes / 2;
+    report_.staging_bytes = exchange.staging_bytes() + shares_.windows + shares_.chunks;
     report_.source_rules = rule_use(source);
     report_.target_rules = rule_use(target);
   }
@@ -171,7 +190,7 @@ class Run {
       if (is_verified()) files.add_the_rest(sums);
     });
     time("metadata");
-    ChunkSequence chunks(planner.target(), cards, exchange.chunk_bytes());
+    ChunkSequence chunks(planner.target(), cards, exchange.chunk_bytes(), shares_.order());
     if (is_resumed) chunks.skip(check_earlier(planner.target(), output, files, sums));
     std::optional<Journal> journal;
     agree(processes_, [&] {
@@ -276,6 +295,7 @@ class Run {
   std::unique_ptr<Store> store_;
   Report report_;
   Stopwatch watch_;
+  MemoryShares shares_;
   std::uint64_t resumed_ = 0;  // bytes of this process that need not be written
 };
 

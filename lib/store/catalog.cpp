@@ -103,6 +103,8 @@ StoredArray take_array(ByteReader& in) {
 void put(ByteWriter& out, const Dataset& dataset) {
   out.number(static_cast<std::uint64_t>(dataset.storage));
   out.number(dataset.offset);
+  out.number(dataset.chunk_bytes);
+  out.number(dataset.decoding_bytes);
   put(out, dataset.attributes);
   out.flag(dataset.verbatim.has_value());
   if (dataset.verbatim) put(out, *dataset.verbatim);
@@ -112,6 +114,8 @@ Dataset take_dataset(ByteReader& in) {
   Dataset dataset;
   dataset.storage = in.choice(Storage::verbatim);
   dataset.offset = in.number();
+  dataset.chunk_bytes = in.number();
+  dataset.decoding_bytes = in.number();
   dataset.attributes = take_attributes(in);
   if (in.flag()) dataset.verbatim = take_value(in);
   return dataset;

@@ -15,7 +15,7 @@ namespace ckpt {
 enum class Storage : std::uint8_t {
   empty,       ///< no elements
   contiguous,  ///< by offset in the file
-  filtered,    ///< chunked, compressed or compact: through HDF5
+  filtered,    ///< chunked, compressed, compact or never written: through HDF5
   verbatim,    ///< StoredArray::verbatim: the value is in the catalog
 };
 
@@ -25,6 +25,8 @@ struct Dataset {
   std::uint64_t offset = 0;           ///< of the first byte in the file, for contiguous
   std::vector<Attribute> attributes;  ///< sorted by name, without the project's own
   std::optional<Value> verbatim;      ///< the whole value, for verbatim
+  std::uint64_t chunk_bytes = 0;      ///< of what is decoded as a whole, for filtered; 0: any part may be read alone
+  std::uint64_t decoding_bytes = 0;   ///< the memory that decoding a chunk takes, itself included
 };
 
 /// A group below the root that carries attributes.

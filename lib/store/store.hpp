@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/catalog.hpp"
+#include "store/decoded_chunks.hpp"
 #include "tensor/fingerprint.hpp"
 
 namespace ckpt {
@@ -86,6 +87,15 @@ class Store {
   virtual FileCatalog catalog(const std::filesystem::path& file) = 0;
 
   virtual std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) = 0;
+
+  /// The memory in which all open files' chunks are decoded and kept (Dataset::decoding_bytes is the least that any
+  /// use of a dataset takes), and what has been decoded in it.
+  virtual void set_decoding_memory(std::uint64_t bytes) = 0;
+  virtual Decoding decoding() const = 0;
+
+  /// Throws input, naming the first, for names of datasets, and of groups with attributes, that a file cannot hold, or
+  /// that `catalog` would not read back, and for a dataset in the place of such a group.
+  virtual void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const = 0;
 
   /// Makes a new file (truncating one that is there) with all its metadata and room for its data. The bytes are a
   /// function of `spec` alone.

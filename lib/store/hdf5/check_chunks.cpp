@@ -1,6 +1,6 @@
 #include "store/hdf5/check_chunks.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -12,34 +12,21 @@ namespace {
 /// What H5Z_FILTER_FLETCHER32 takes off a chunk's end, however short it is.
 constexpr std::uint64_t checksum_bytes = 4;
 
-struct Filters {
-  int count = 0;
-  std::uint64_t min_bytes = 1;  ///< of a chunk in the file
-  bool trust_parameters = false;
-};
-
 /// These decoders of HDF5 read and write as far as their parameters in the file say, whatever the sizes of chunk and
 /// data.
-bool trusts_parameters(H5Z_filter_t filter) {
-  return filter == H5Z_FILTER_NBIT || filter == H5Z_FILTER_SCALEOFFSET || filter == H5Z_FILTER_SZIP;
+bool trusts_parameters(const Filter& filter) {
+  return filter.id == H5Z_FILTER_NBIT || filter.id == H5Z_FILTER_SCALEOFFSET || filter.id == H5Z_FILTER_SZIP;
 }
 
-Filters filters_of(hid_t creation) {
-  Filters filters;
-  filters.count = check(H5Pget_nfilters(creation), "its filters");
-  for (unsigned i = 0; i < static_cast<unsigned>(filters.count); ++i) {
-    unsigned flags = 0;
-    std::size_t values = 0;
-    const H5Z_filter_t filter =
-        check(H5Pget_filter2(creation, i, &flags, &values, nullptr, 0, nullptr, nullptr), "its filters");
-    if (filter == H5Z_FILTER_FLETCHER32) filters.min_bytes = checksum_bytes + 1;
-    filters.trust_parameters = filters.trust_parameters || trusts_parameters(filter);
-  }
-  return filters;
+/// The fewest bytes of a chunk in the file.
+std::uint64_t min_bytes(const ChunkForm& form) {
+  const bool has_checksum = std::any_of(form.filters.begin(), form.filters.end(),
+                                        [](const Filter& filter) { return filter.id == H5Z_FILTER_FLETCHER32; });
+  return has_checksum ? checksum_bytes + 1 : 1;
 }
 
 /// The next place of the grid of chunks; false after the last.
-bool advance(std::vector<hsize_t>& place, const hsize_t* chunk, const Extents& shape) {
+bool advance(std::vector<hsize_t>& place, const Extents& chunk, const Extents& shape) {
   for (std::size_t i = place.size(); i-- > 0;) {
     if (chunk[i] < shape[i] - place[i]) {
       place[i] += chunk[i];
@@ -67,33 +54,36 @@ void decode_chunk(hid_t dataset, hid_t type, hid_t space, const std::vector<hsiz
 
 }  // namespace
 
-void check_chunks(hid_t dataset, hid_t creation, const Extents& shape, std::uint64_t file_bytes) {
-  std::array<hsize_t, H5S_MAX_RANK> chunk{};
-  const int rank = check(H5Pget_chunk(creation, H5S_MAX_RANK, chunk.data()), "its chunks");
-  if (static_cast<std::size_t>(rank) != shape.size()) refuse("chunks of another rank");
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    if (chunk[i] == 0) refuse("chunks of no elements");
-  const Filters filters = filters_of(creation);
+std::uint64_t check_chunks(hid_t dataset, const ChunkForm& form, const Extents& shape, std::uint64_t file_bytes) {
   const auto type = own<TypeId>(H5Dget_type(dataset), "its type");
   const auto space = own<SpaceId>(H5Dget_space(dataset), "its dataspace");
+  const std::uint64_t least = form.filters.empty() ? form.bytes : min_bytes(form);
+  const std::uint64_t most = form.filters.empty() ? form.bytes : file_bytes;
+  const bool is_decoded = std::any_of(form.filters.begin(), form.filters.end(), trusts_parameters);
 
   std::uint64_t found = 0;
+  std::uint64_t largest = 0;
   std::vector<hsize_t> place(shape.size(), 0);
   do {
-    hsize_t bytes = 0;
-    check(H5Dget_chunk_storage_size(dataset, place.data(), &bytes), "looking up a chunk");
+    const std::uint64_t bytes = stored_bytes(dataset, place.data());
     if (bytes == 0) continue;
     ++found;
-    if (filters.count > 0 && (bytes < filters.min_bytes || bytes > file_bytes))
-      refuse("a chunk of " + std::to_string(bytes) + " bytes in the file");
-    if (filters.trust_parameters) decode_chunk(dataset, type.get(), space.get(), place);
-  } while (advance(place, chunk.data(), shape));
+    largest = std::max(largest, bytes);
+    if (bytes < least || bytes > most) refuse("a chunk of " + std::to_string(bytes) + " bytes in the file");
+    if (is_decoded) decode_chunk(dataset, type.get(), space.get(), place);
+  } while (advance(place, form.shape, shape));
 
   // A chunk that is there and has no bytes looks like one that is not there, but not to the filters.
-  hsize_t stored = 0;
-  check(H5Sselect_all(space.get()), "H5Sselect_all");
-  check(H5Dget_num_chunks(dataset, space.get(), &stored), "counting its chunks");  // 1.10 does not take H5S_ALL
-  if (filters.count > 0 && stored != found) refuse(std::to_string(stored - found) + " chunks without bytes");
+  const std::uint64_t stored = count_chunks(dataset);
+  if (stored != found) refuse(std::to_string(stored - found) + " chunks without bytes");
+  return largest;
+}
+
+std::uint64_t count_chunks(hid_t dataset) {
+  const auto space = own<SpaceId>(H5Dget_space(dataset), "its dataspace");
+  hsize_t count = 0;
+  check(H5Dget_num_chunks(dataset, space.get(), &count), "counting its chunks");  // 1.10 does not take H5S_ALL
+  return count;
 }
 
 }  // namespace ckpt::hdf5

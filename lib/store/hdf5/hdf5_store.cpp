@@ -4,6 +4,7 @@
 #include "store/hdf5/known_schemas.hpp"
 #include "store/hdf5/known_skeletons.hpp"
 #include "store/hdf5/library.hpp"
+#include "store/hdf5/object_names.hpp"
 #include "store/hdf5/source_file.hpp"
 #include "store/posix_file.hpp"
 #include "store/store.hpp"
@@ -43,7 +44,14 @@ class Hdf5Store final : public Store {
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    return hdf5::open_source(file, catalog);
+    return hdf5::open_source(file, catalog, chunks_);
+  }
+
+  void set_decoding_memory(std::uint64_t bytes) override { chunks_->set_budget(bytes); }
+  Decoding decoding() const override { return chunks_->decoding(); }
+
+  void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
+    hdf5::check_names(datasets, groups);
   }
 
   FileRoom create(const std::filesystem::path& file, const FileSpec& spec) override {
@@ -65,6 +73,7 @@ class Hdf5Store final : public Store {
     return schema;
   }
 
+  std::shared_ptr<DecodedChunks> chunks_ = std::make_shared<DecodedChunks>();
   hdf5::KnownSchemas schemas_;
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;

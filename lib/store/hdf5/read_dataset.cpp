@@ -63,41 +63,60 @@ void check_filters(hid_t creation) {
   }
 }
 
-void check_filtered(hid_t creation, H5D_layout_t layout, std::uint64_t bytes, std::uint64_t stored,
-                    std::uint64_t element) {
-  if (layout == H5D_COMPACT) {
-    if (stored < bytes) refuse_size(bytes, "stores " + std::to_string(stored));
-    return;
-  }
-  const std::string expected = "stores " + std::to_string(stored);
-  if (bytes > harmless_bytes && bytes / max_expansion > stored) refuse_size(bytes, expected);
-  std::array<hsize_t, H5S_MAX_RANK> chunk{};
-  const int rank = check(H5Pget_chunk(creation, H5S_MAX_RANK, chunk.data()), "its chunks");
-  std::uint64_t chunk_bytes = element;
-  for (int i = 0; i < rank; ++i)
-    chunk_bytes = checked_mul(chunk_bytes, chunk[static_cast<std::size_t>(i)], "its chunk");
-  if (chunk_bytes > harmless_bytes && chunk_bytes / max_expansion > stored) refuse_size(chunk_bytes, expected);
+/// Where `bytes` are declared, and `stored` of them are in the file.
+void check_expansion(std::uint64_t bytes, std::uint64_t stored) {
+  if (bytes > harmless_bytes && bytes / max_expansion > stored) refuse_size(bytes, "stores " + std::to_string(stored));
 }
 
-/// Sets the storage of an array of fixed-size elements. For any array: refuses sizes that the file denies.
+/// A fill value of variable length lies where a reader of the file cannot be sure of it.
+void refuse_unwritten_value(hid_t creation) {
+  H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
+  check(H5Pfill_value_defined(creation, &kind), "its fill value");
+  if (kind == H5D_FILL_VALUE_USER_DEFINED)
+    throw Error(
+        Kind::input, "",
+        {"was never written and has a fill value of variable length", "expected a value", "write it, or leave it out"});
+}
+
+/// Data that was cut into chunks: all that could go wrong later than now is looked at.
+void place_chunks(hid_t id, hid_t creation, std::uint64_t stored, std::uint64_t file_bytes, CatalogEntry& entry) {
+  check_filters(creation);
+  const auto type = own<TypeId>(H5Dget_type(id), "its type");
+  const ChunkForm form = chunk_form(creation, type.get(), entry.array.shape);
+  check_expansion(form.bytes, stored);
+  const std::uint64_t largest = check_chunks(id, form, entry.array.shape, file_bytes);
+  if (form.is_in_place()) return;
+  entry.dataset.chunk_bytes = form.bytes;
+  entry.dataset.decoding_bytes = form.decoding_bytes(largest);
+}
+
+/// Sets the storage of an array of fixed-size elements. For any array: refuses sizes that the file denies. What was
+/// never written reads as the fill value, through HDF5.
 void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_bytes, CatalogEntry& entry) {
   const std::uint64_t element = H5Tget_size(own<TypeId>(H5Dget_type(id), "its type").get());
   const std::uint64_t bytes = checked_mul(volume(entry.array.shape), element, "its number of bytes");
   if (bytes == 0) return;  // Storage::empty
   const std::uint64_t stored = H5Dget_storage_size(id);
-  if (stored == 0)
-    throw Error(Kind::input, "",
-                {"declared as " + to_string(entry.array.shape) + " of " + entry.array.dtype.name, "but never written",
-                 "was its writer killed?"});
+  if (stored == 0 && is_written(id)) fail("its storage");
   if (stored > file_bytes) refuse_size(stored, "the file has " + std::to_string(file_bytes));
-  if (layout == H5D_CONTIGUOUS) {
+  if (entry.array.verbatim && stored == 0) return refuse_unwritten_value(creation);
+  if (layout == H5D_CONTIGUOUS && stored != 0) {
     if (!entry.array.verbatim) place_contiguous(id, bytes, stored, file_bytes, entry.dataset);
     return;
   }
-  check_filtered(creation, layout, entry.array.verbatim ? stored : bytes, stored, element);
-  check_filters(creation);
-  if (layout == H5D_CHUNKED && !entry.array.verbatim) check_chunks(id, creation, entry.array.shape, file_bytes);
+  if (layout == H5D_COMPACT && stored < bytes && !entry.array.verbatim)
+    refuse_size(bytes, "stores " + std::to_string(stored));
+  if (!entry.array.verbatim) check_expansion(bytes, stored);
   entry.dataset.storage = Storage::filtered;
+  if (layout != H5D_CHUNKED) return;
+  if (stored == 0 && count_chunks(id) != 0)
+    throw Error(Kind::input, "",
+                {"chunks without bytes", "expected what its filters can read", "is the file damaged?"});
+  if (stored == 0) return;
+  if (entry.array.verbatim)
+    check_filters(creation);
+  else
+    place_chunks(id, creation, stored, file_bytes, entry);
 }
 
 void read_verbatim(hid_t id, hid_t type, hid_t space, GlobalHeap& heap, CatalogEntry& entry) {

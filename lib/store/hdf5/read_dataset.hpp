@@ -13,7 +13,7 @@ struct CatalogEntry {
 };
 
 /// All about one dataset but its name. Throws input for what cannot or must not be read: data outside the file,
-/// references, sizes that the file's size denies, data that was never written.
+/// references, sizes that the file's size denies.
 CatalogEntry read_dataset(hid_t dataset, std::uint64_t file_bytes, GlobalHeap& heap);
 
 }  // namespace ckpt::hdf5

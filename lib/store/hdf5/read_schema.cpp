@@ -6,14 +6,13 @@
 
 #include "base/text.hpp"
 #include "store/hdf5/attributes.hpp"
+#include "store/hdf5/object_names.hpp"
 #include "store/hdf5/read_dataset.hpp"
 
 namespace ckpt::hdf5 {
 
 namespace {
 
-/// Groups inside groups, deeper than which nothing sane goes.
-constexpr std::size_t max_depth = 128;
 /// A name of an object takes at least so many bytes of a file.
 constexpr std::uint64_t min_link_bytes = 8;
 
@@ -97,8 +96,10 @@ void Walk::visit_group(hid_t group, const std::string& path) {
   H5O_info_t info;
   check(H5Oget_info2(group, &info, H5O_INFO_BASIC), "a group's address");
   if (std::find(ancestors_.begin(), ancestors_.end(), info.addr) != ancestors_.end()) return;
-  if (ancestors_.size() == max_depth)
-    throw Error(Kind::input, "", {"groups are nested deeper than 128 levels", "which is not supported", ""});
+  if (ancestors_.size() == max_levels)
+    throw Error(
+        Kind::input, "",
+        {"groups are nested deeper than " + std::to_string(max_levels) + " levels", "which is not supported", ""});
 
   std::vector<Link> links;
   check(H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, take_link, &links), "listing a group");

@@ -9,6 +9,7 @@
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/file_image.hpp"
+#include "store/hdf5/object_names.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -57,19 +58,12 @@ PropertyId write_access() {
   return access;
 }
 
-void check_name(const std::string& name) {
-  for (std::size_t from = 0;;) {
-    const std::size_t slash = std::min(name.find('/', from), name.size());
-    const std::string_view part = std::string_view(name).substr(from, slash - from);
-    if (part.empty() || part == "." || part.find('\0') != std::string_view::npos)
-      throw Error(Kind::input, "dataset name \"" + name + "\"",
-                  {"a part of it is " + (part.empty()  ? "empty"
-                                         : part == "." ? std::string("\".\"")
-                                                       : "not text"),
-                   "which HDF5 cannot store", "rename it with --rename"});
-    if (slash == name.size()) return;
-    from = slash + 1;
-  }
+template <class Named>
+std::vector<std::string> names_of(const std::vector<Named>& all, std::string Named::*name) {
+  std::vector<std::string> names;
+  names.reserve(all.size());
+  for (const Named& each : all) names.push_back(each.*name);
+  return names;
 }
 
 PropertyId named_in_utf8() {
@@ -210,8 +204,7 @@ void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
 }  // namespace
 
 NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
-  for (const auto& array : spec.arrays) check_name(array.name);
-  for (const auto& group : spec.groups) check_name(group.path);
+  check_names(names_of(spec.arrays, &FileSpec::Array::name), names_of(spec.groups, &Group::path));
   try {
     const Lock lock;
     return Skeleton(spec).make();

@@ -7,6 +7,8 @@
 
 namespace ckpt::hdf5 {
 
-std::unique_ptr<SourceFile> open_source(const std::filesystem::path& file, const FileCatalog& catalog);
+/// `chunks` holds what is decoded of it, and of others.
+std::unique_ptr<SourceFile> open_source(const std::filesystem::path& file, const FileCatalog& catalog,
+                                        std::shared_ptr<DecodedChunks> chunks);
 
 }  // namespace ckpt::hdf5

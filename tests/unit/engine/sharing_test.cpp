@@ -30,6 +30,18 @@ TEST_CASE("chunks come array by array, and within one chunk by chunk over all ca
   CHECK(chunks[0].bytes == 8);
 }
 
+TEST_CASE("by tensor, chunks of all cards come in the order of their elements in it") {
+  const auto order = [](const std::string& split) {
+    const Placement placement = target(one_rule(R"(["x"])", "[2]", R"("split": )" + split), {tensor("w", {8, 8})});
+    std::string text;
+    for (const Chunk& chunk : all(ChunkSequence(placement, {1, 0}, 64, ChunkOrder::by_tensor)))
+      text += std::to_string(chunk.card) + ":" + std::to_string(chunk.elements.lo) + " ";
+    return text;
+  };
+  CHECK(order(R"(["x"])") == "0:0 0:16 1:0 1:16 ");
+  CHECK(order(R"([null, "x"])") == "0:0 1:0 0:16 1:16 ");
+}
+
 TEST_CASE("cards without an array, empty arrays and strings have no chunks") {
   const Layout of =
       layout(R"(["x"])", "[2]", R"("parameters": [{"name": "here", "at": {"x": 1}}], "default": "replicate")");

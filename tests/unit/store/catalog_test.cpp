@@ -20,7 +20,7 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
   schema->datasets.resize(3);
   schema->datasets[0] = {
       Storage::contiguous, offset, {{"unit", text_value("m")}, {"x", {*number_type("f64be"), {}, ""}}}, {}};
-  schema->datasets[1] = {Storage::filtered, 0, {}, {}};
+  schema->datasets[1] = {Storage::filtered, 0, {}, {}, 4096, 5000};
   schema->datasets[2] = {Storage::verbatim, 0, {}, text_value("hello")};
   schema->attributes = {{"step", seven}};
   schema->groups = {{"g/h", {{"a", seven}}}};
@@ -45,6 +45,8 @@ void check_same(const FileCatalog& a, const FileCatalog& b) {
     CHECK(a.schema->datasets[i].offset == b.schema->datasets[i].offset);
     CHECK(a.schema->datasets[i].attributes == b.schema->datasets[i].attributes);
     CHECK(a.schema->datasets[i].verbatim == b.schema->datasets[i].verbatim);
+    CHECK(a.schema->datasets[i].chunk_bytes == b.schema->datasets[i].chunk_bytes);
+    CHECK(a.schema->datasets[i].decoding_bytes == b.schema->datasets[i].decoding_bytes);
   }
   CHECK(a.schema->attributes == b.schema->attributes);
   CHECK(a.schema->groups == b.schema->groups);

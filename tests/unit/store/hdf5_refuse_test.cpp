@@ -132,19 +132,28 @@ TEST_CASE("Chunked data that declares far more than it stores is refused") {
   CHECK_THAT(refusal(folder / "a.h5"), Contains("/w: declares 4503599627370496 bytes, stores 4096"));
 }
 
-TEST_CASE("Data that was declared and never written is refused, contiguous or chunked") {
-  const hsize_t user_block = GENERATE(0, 512);
+TEST_CASE(
+    "Data that was never written is refused where it is far more than any file of its size, or has no fixed size") {
   const bool chunked = GENERATE(false, true);
   const Folder folder;
   {
     const hdf5::Lock lock;
-    Maker file(folder / "a.h5", user_block);
-    file.dataset("g/w", H5T_IEEE_F32LE, {4, 8}, nullptr, [&](hid_t creation) {
-      const hsize_t chunk[] = {2, 2};
-      if (chunked) hdf5::check(H5Pset_chunk(creation, 2, chunk), "chunk");
+    Maker file(folder / "large.h5");
+    file.dataset("g/w", H5T_IEEE_F32LE, {std::uint64_t{1} << 29}, nullptr, [&](hid_t creation) {
+      const hsize_t chunk = 2;
+      if (chunked) hdf5::check(H5Pset_chunk(creation, 1, &chunk), "chunk");
+    });
+    Maker text(folder / "text.h5");
+    const auto type = fixture::text_type();
+    text.dataset("g/w", type.get(), {4}, nullptr, [&](hid_t creation) {
+      const char* fill = "x";
+      const hsize_t chunk = 2;
+      if (chunked) hdf5::check(H5Pset_chunk(creation, 1, &chunk), "chunk");
+      hdf5::check(H5Pset_fill_value(creation, type.get(), &fill), "fill");
     });
   }
-  CHECK_THAT(refusal(folder / "a.h5"), Contains("/g/w: declared as [4, 8] of f32, but never written"));
+  CHECK_THAT(refusal(folder / "large.h5"), Contains("/g/w: declares 2147483648 bytes, stores 0"));
+  CHECK_THAT(refusal(folder / "text.h5"), Contains("/g/w: was never written and has a fill value of variable length"));
 }
 
 TEST_CASE("Data outside the file, references and missing filters are refused") {

@@ -1,0 +1,167 @@
+#include "store/hdf5/chunk_decoder.hpp"
+
+#include <hdf5.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace ckpt::hdf5 {
+
+namespace {
+
+constexpr std::size_t checksum_bytes = 4;
+
+[[noreturn]] void refuse(const std::string& found, const std::string& expected) {
+  throw Error(Kind::input, "", {"a chunk " + found, expected, "is the file damaged?"});
+}
+
+/// Fletcher's sums of 16-bit words, the first byte the upper one, as HDF5 has them: modulo 65535, where a sum that is
+/// not 0 becomes 65535 rather than 0.
+std::uint32_t fletcher32(std::span<const std::byte> bytes) {
+  const auto reduced = [](std::uint64_t sum) { return sum == 0 ? 0 : (sum - 1) % 65535 + 1; };
+  constexpr std::size_t words_at_once = 1U << 16;  // so that no sum reaches 2^64
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min(bytes.size(), 2 * words_at_once));
+    for (std::size_t i = 0; i < part.size(); i += 2) {
+      const auto upper = std::to_integer<std::uint64_t>(part[i]);
+      const auto lower = i + 1 < part.size() ? std::to_integer<std::uint64_t>(part[i + 1]) : 0;
+      first += upper << 8 | lower;
+      second += first;
+    }
+    first = reduced(first);
+    second = reduced(second);
+    bytes = bytes.subspan(part.size());
+  }
+  return static_cast<std::uint32_t>(second << 16 | first);
+}
+
+/// The data before its checksum. Before 1.6.3, HDF5 wrote both halves of it with their bytes swapped.
+std::span<const std::byte> checked(std::span<const std::byte> encoded) {
+  if (encoded.size() < checksum_bytes) refuse("of " + std::to_string(encoded.size()) + " bytes", "with a checksum");
+  const auto data = encoded.first(encoded.size() - checksum_bytes);
+  std::uint32_t said = 0;
+  for (std::size_t i = 0; i < checksum_bytes; ++i)
+    said |= std::to_integer<std::uint32_t>(encoded[data.size() + i]) << (8 * i);
+  const std::uint32_t swapped = (said & 0x00ff00ffU) << 8 | (said & 0xff00ff00U) >> 8;
+  const std::uint32_t found = fletcher32(data);
+  if (found != said && found != swapped) refuse("whose bytes are not those of its checksum", "as it was written");
+  return data;
+}
+
+/// Takes a chunk's bytes as they come and puts them where they belong.
+class Sink {
+ public:
+  /// `element`: of shuffled data, whose elements' first bytes come first, then their second, and so on; what is left
+  /// over at the end is as it was. 1: data comes as it is.
+  Sink(std::span<std::byte> out, std::uint64_t element) : out_(out), element_(element), count_(out.size() / element) {}
+
+  void put(std::span<const std::byte> bytes) {
+    if (bytes.size() > out_.size() - done_) refuse("of more than " + std::to_string(out_.size()) + " bytes", "as many");
+    while (!bytes.empty()) {
+      const std::size_t taken = element_ == 1 || done_ >= count_ * element_ ? copy(bytes) : scatter(bytes);
+      bytes = bytes.subspan(taken);
+      done_ += taken;
+    }
+  }
+  void finish() const {
+    if (done_ < out_.size())
+      refuse("of " + std::to_string(done_) + " bytes", "expected " + std::to_string(out_.size()));
+  }
+
+ private:
+  std::size_t copy(std::span<const std::byte> bytes) {
+    std::memcpy(out_.data() + done_, bytes.data(), bytes.size());
+    return bytes.size();
+  }
+  /// As many as belong to one place in the elements.
+  std::size_t scatter(std::span<const std::byte> bytes) {
+    const std::size_t first = done_ % count_;
+    const std::size_t count = std::min(bytes.size(), count_ - first);
+    std::byte* to = out_.data() + first * element_ + done_ / count_;
+    for (std::size_t i = 0; i < count; ++i) to[i * element_] = bytes[i];
+    return count;
+  }
+
+  std::span<std::byte> out_;
+  std::size_t element_;
+  std::size_t count_;  // of elements
+  std::size_t done_ = 0;
+};
+
+/// zlib's state, ended with the object.
+class Inflation {
+ public:
+  explicit Inflation(std::span<const std::byte> encoded) : rest_(encoded) {
+    if (inflateInit(&state_) != Z_OK) throw Error(Kind::io, "zlib has no memory");
+  }
+  ~Inflation() { inflateEnd(&state_); }
+  Inflation(const Inflation&) = delete;
+  Inflation& operator=(const Inflation&) = delete;
+
+  /// The next bytes, as many as fit into `window`; none at the end.
+  std::span<const std::byte> next(std::span<std::byte> window) {
+    state_.next_out = reinterpret_cast<Bytef*>(window.data());
+    state_.avail_out = static_cast<uInt>(window.size());
+    while (!is_done_ && state_.avail_out != 0) {
+      const std::size_t given = std::min<std::size_t>(rest_.size(), std::numeric_limits<uInt>::max());
+      state_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(rest_.data()));
+      state_.avail_in = static_cast<uInt>(given);
+      const int result = inflate(&state_, Z_NO_FLUSH);
+      rest_ = rest_.subspan(given - state_.avail_in);
+      is_done_ = result == Z_STREAM_END;
+      if (!is_done_ && result != Z_OK)
+        refuse("that is no gzip data: " + std::string(state_.msg != nullptr ? state_.msg : "it ends too early"), "");
+    }
+    return window.first(window.size() - state_.avail_out);
+  }
+
+ private:
+  std::span<const std::byte> rest_;
+  z_stream state_{};
+  bool is_done_ = false;
+};
+
+}  // namespace
+
+std::optional<ChunkDecoder> ChunkDecoder::of(const std::vector<Filter>& filters) {
+  ChunkDecoder decoder;
+  for (unsigned i = 0; i < filters.size(); ++i) {
+    const Filter& filter = filters[i];
+    if (filter.id == H5Z_FILTER_SHUFFLE && i == 0) {
+      if (filter.values.size() != 1 || filter.values.front() == 0) return std::nullopt;
+      decoder.shuffle_ = i;
+      decoder.element_ = filter.values.front();
+    } else if (filter.id == H5Z_FILTER_DEFLATE && !decoder.deflate_ && !decoder.checksum_) {
+      decoder.deflate_ = i;
+    } else if (filter.id == H5Z_FILTER_FLETCHER32 && !decoder.checksum_) {
+      decoder.checksum_ = i;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return decoder;
+}
+
+void ChunkDecoder::decode(std::span<const std::byte> encoded, std::uint32_t skipped, std::span<std::byte> out) const {
+  const auto applies = [&](std::optional<unsigned> place) { return place && (skipped >> *place & 1U) == 0; };
+  if (applies(checksum_)) encoded = checked(encoded);
+  Sink sink(out, applies(shuffle_) ? element_ : 1);
+  if (applies(deflate_)) {
+    Inflation inflation(encoded);
+    std::array<std::byte, 64U << 10> window;
+    for (auto bytes = inflation.next(window); !bytes.empty(); bytes = inflation.next(window)) sink.put(bytes);
+  } else {
+    sink.put(encoded);
+  }
+  sink.finish();
+}
+
+}  // namespace ckpt::hdf5

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace ckpt::hdf5 {
+
+/// One step of the pipeline that a dataset's chunks went through, in the order of writing.
+struct Filter {
+  int id = 0;  ///< as H5Z_filter_t
+  std::vector<unsigned> values;
+};
+
+/// Decodes what h5py's users write (shuffle, gzip, fletcher32, in this order, each or none), without HDF5, which works
+/// for one thread at a time and holds a chunk several times over.
+class ChunkDecoder {
+ public:
+  /// Nothing for a pipeline that only HDF5 can decode.
+  static std::optional<ChunkDecoder> of(const std::vector<Filter>& filters);
+
+  /// `skipped`: the chunk's filter mask, a bit for each filter that it did not go through. Throws input for what is not
+  /// exactly one chunk.
+  void decode(std::span<const std::byte> encoded, std::uint32_t skipped, std::span<std::byte> out) const;
+
+ private:
+  // Places in the pipeline.
+  std::optional<unsigned> shuffle_;
+  std::optional<unsigned> deflate_;
+  std::optional<unsigned> checksum_;
+  std::uint64_t element_ = 1;
+};
+
+}  // namespace ckpt::hdf5

@@ -1,0 +1,250 @@
+#include "store/hdf5/filtered_data.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <list>
+
+#include "base/buffer.hpp"
+#include "base/checked.hpp"
+#include "store/hdf5/read_schema.hpp"
+#include "tensor/strided_copy.hpp"
+
+namespace ckpt::hdf5 {
+
+namespace {
+
+/// Datasets that are kept open, of all files together: opening one takes HDF5 some 50 µs.
+constexpr std::size_t max_open = 64;
+
+/// HDF5 keeps no chunks: those that are decoded are kept by DecodedChunks, which counts them.
+PropertyId without_cache() {
+  auto access = own<PropertyId>(H5Pcreate(H5P_DATASET_ACCESS), "H5Pcreate");
+  check(H5Pset_chunk_cache(access.get(), 1, 0, H5D_CHUNK_CACHE_W0_DEFAULT), "H5Pset_chunk_cache");
+  return access;
+}
+
+[[noreturn]] void refuse_change() {
+  throw Error(Kind::input, "",
+              {"has changed since the file was catalogued", "", "is the checkpoint still being written?"});
+}
+
+const hsize_t* numbers(const Extents& extents) {
+  static_assert(sizeof(hsize_t) == sizeof(std::uint64_t));
+  return reinterpret_cast<const hsize_t*>(extents.data());
+}
+
+/// A space in memory that is filled in its order.
+SpaceId whole_space(const Extents& shape) {
+  return own<SpaceId>(H5Screate_simple(static_cast<int>(shape.size()), numbers(shape), nullptr), "H5Screate_simple");
+}
+
+void select(hid_t space, const Extents& start, const Extents& shape) {
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, numbers(start), nullptr, numbers(shape), nullptr),
+        "selecting a part of it");
+}
+
+/// Calls visit(first element, part of the box) for each chunk that a box touches.
+template <class Visit>
+void for_each_chunk(const Box& box, const Extents& chunk, Visit&& visit) {
+  Extents place(box.rank());
+  for (std::size_t d = 0; d < box.rank(); ++d) place[d] = box.lo[d] / chunk[d] * chunk[d];
+  const Extents first = place;
+  for (;;) {
+    Box part = box;
+    for (std::size_t d = 0; d < box.rank(); ++d)
+      part.set(d, {std::max(box.lo[d], place[d]), box.hi[d] - place[d] > chunk[d] ? place[d] + chunk[d] : box.hi[d]});
+    visit(place, part);
+    std::size_t d = box.rank();
+    while (d-- > 0) {
+      if (box.hi[d] - place[d] > chunk[d]) {
+        place[d] += chunk[d];
+        break;
+      }
+      place[d] = first[d];
+    }
+    if (d == static_cast<std::size_t>(-1)) return;
+  }
+}
+
+/// The number of a chunk in row-major order of their grid.
+std::uint64_t number_of(const Extents& place, const Extents& chunk, const Extents& shape) {
+  std::uint64_t number = 0;
+  for (std::size_t d = 0; d < place.size(); ++d) number = number * ceil_div(shape[d], chunk[d]) + place[d] / chunk[d];
+  return number;
+}
+
+/// Where an element lies among others.
+std::uint64_t offset_of(const Extents& index, const Extents& origin, const Extents& strides) {
+  std::uint64_t offset = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) offset += (index[d] - origin[d]) * strides[d];
+  return offset;
+}
+
+void repeat(std::span<const std::byte> value, std::span<std::byte> out) {
+  if (value.empty()) return;
+  for (std::size_t at = 0; at < out.size(); at += value.size())
+    std::memcpy(out.data() + at, value.data(), value.size());
+}
+
+}  // namespace
+
+/// An open dataset; used and destroyed under the Lock only.
+struct FilteredData::Open {
+  const FilteredData* owner;
+  std::size_t index;
+  DatasetId id;
+  TypeId type;
+  SpaceId space;
+};
+
+/// Most recently used first. Never destroyed: HDF5 closes what is left at exit.
+std::list<FilteredData::Open>& FilteredData::all_open() {
+  static auto* datasets = new std::list<Open>;
+  return *datasets;
+}
+
+FilteredData::FilteredData(const PosixFile& file, std::uint64_t file_bytes, std::shared_ptr<const Schema> schema,
+                           std::shared_ptr<DecodedChunks> chunks)
+    : file_(file),
+      status_(file.status()),
+      file_bytes_(file_bytes),
+      schema_(std::move(schema)),
+      chunks_(std::move(chunks)) {}
+
+FilteredData::~FilteredData() {
+  const Lock lock;
+  all_open().remove_if([this](const Open& dataset) { return dataset.owner == this; });
+  hdf5_.reset();
+}
+
+void FilteredData::read(std::size_t index, Interval elements, std::span<std::byte> out) {
+  if (schema_->datasets[index].chunk_bytes == 0) return read_in_place(index, elements, out);
+  const auto form = form_of(index);
+  const StoredArray& array = (*schema_->arrays)[index];
+  std::byte* next = out.data();
+  for_each_box(array.shape, elements, [&](const Box& box) {
+    read_box(index, *form, box, next);
+    next += volume(box.shape()) * array.dtype.size;
+  });
+}
+
+void FilteredData::read_box(std::size_t index, const ChunkForm& form, const Box& box, std::byte* out) {
+  const StoredArray& array = (*schema_->arrays)[index];
+  const Dataset& dataset = schema_->datasets[index];
+  const std::uint64_t element = array.dtype.size;
+  const Extents box_strides = row_major_strides(box.shape());
+  const Extents chunk_strides = row_major_strides(form.shape);
+  for_each_chunk(box, form.shape, [&](const Extents& place, const Box& part) {
+    const DecodedChunks::Key key{status_.device, status_.inode, status_.modified_ns, index,
+                                 number_of(place, form.shape, array.shape)};
+    chunks_->with(
+        key, {form.bytes, dataset.decoding_bytes},
+        [&](std::span<std::byte> chunk) { decode(index, form, place, chunk); },
+        [&](std::span<const std::byte> chunk) {
+          run(strided_copy(part.shape(), chunk_strides, box_strides, element),
+              chunk.data() + offset_of(part.lo, place, chunk_strides) * element,
+              out + offset_of(part.lo, box.lo, box_strides) * element);
+        });
+  });
+}
+
+void FilteredData::decode(std::size_t index, const ChunkForm& form, const Extents& place, std::span<std::byte> out) {
+  const StoredArray& array = (*schema_->arrays)[index];
+  Buffer encoded;
+  std::uint32_t skipped = 0;
+  {
+    const Lock lock;
+    const Open& open = opened(lock, index);
+    const std::uint64_t stored = stored_bytes(open.id.get(), numbers(place));
+    if (stored == 0) return repeat(form.fill, out);
+    if (form.decoding_bytes(stored) > schema_->datasets[index].decoding_bytes) refuse_change();
+    if (form.decoder) {
+      encoded = Buffer(stored);
+      check(H5Dread_chunk(open.id.get(), H5P_DEFAULT, numbers(place), &skipped, encoded.data()), "reading a chunk");
+    } else {
+      Extents shape = form.shape;
+      for (std::size_t d = 0; d < shape.size(); ++d) shape[d] = std::min(shape[d], array.shape[d] - place[d]);
+      const auto memory = whole_space(form.shape);
+      select(memory.get(), Extents(shape.size()), shape);
+      select(open.space.get(), place, shape);
+      check(H5Dread(open.id.get(), open.type.get(), memory.get(), open.space.get(), H5P_DEFAULT, out.data()),
+            "decoding a chunk");
+    }
+  }
+  check_whole();
+  if (form.decoder) form.decoder->decode(encoded.first(encoded.size()), skipped, out);
+}
+
+void FilteredData::read_in_place(std::size_t index, Interval elements, std::span<std::byte> out) {
+  const StoredArray& array = (*schema_->arrays)[index];
+  std::memset(out.data(), 0, out.size());  // what has no value, HDF5 leaves as it was in memory
+  std::byte* next = out.data();
+  {
+    const Lock lock;
+    const Open& open = opened(lock, index);
+    if (!is_written(open.id.get())) {  // HDF5 fails where it has no fill value either
+      const auto creation = own<PropertyId>(H5Dget_create_plist(open.id.get()), "its properties");
+      return repeat(fill_value(creation.get(), open.type.get()), out);
+    }
+    for_each_box(array.shape, elements, [&](const Box& box) {
+      const std::uint64_t count = volume(box.shape());
+      if (box.rank() > 0) select(open.space.get(), box.lo, box.shape());
+      check(H5Dread(open.id.get(), open.type.get(), whole_space({count}).get(), open.space.get(), H5P_DEFAULT, next),
+            "reading it");
+      next += count * array.dtype.size;
+    });
+  }
+  check_whole();
+}
+
+/// HDF5 reads zeros where a file has been cut off since it was opened.
+void FilteredData::check_whole() const {
+  if (const std::uint64_t found = file_.status().bytes; found < file_bytes_)
+    throw Error(
+        Kind::input, "",
+        {"the file has " + std::to_string(found) + " bytes",
+         "had " + std::to_string(file_bytes_) + " when it was catalogued", "is the checkpoint still being written?"});
+}
+
+std::shared_ptr<const ChunkForm> FilteredData::form_of(std::size_t index) {
+  const std::lock_guard guard(mutex_);
+  auto& form = forms_[index];
+  if (!form) {
+    const Lock lock;
+    const Open& open = opened(lock, index);
+    const auto creation = own<PropertyId>(H5Dget_create_plist(open.id.get()), "its properties");
+    auto found =
+        std::make_shared<const ChunkForm>(chunk_form(creation.get(), open.type.get(), (*schema_->arrays)[index].shape));
+    if (found->bytes != schema_->datasets[index].chunk_bytes) refuse_change();
+    form = std::move(found);
+  }
+  return form;
+}
+
+const FilteredData::Open& FilteredData::opened(const Lock&, std::size_t index) {
+  auto& all = all_open();
+  const auto place =
+      std::find_if(all.begin(), all.end(), [&](const Open& d) { return d.owner == this && d.index == index; });
+  if (place != all.end()) {
+    all.splice(all.begin(), all, place);
+    return all.front();
+  }
+  const StoredArray& array = (*schema_->arrays)[index];
+  if (!hdf5_) hdf5_ = open_file(file_.path());
+  auto id = own<DatasetId>(H5Dopen2(hdf5_.get(), array.name.c_str(), without_cache().get()), "opening it");
+  auto type = own<TypeId>(H5Dget_type(id.get()), "its type");
+  auto space = own<SpaceId>(H5Dget_space(id.get()), "its dataspace");
+  // What was catalogued is what room is measured by: a file that was replaced must not write past it.
+  std::array<hsize_t, H5S_MAX_RANK> extents{};
+  const auto rank =
+      static_cast<std::size_t>(check(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "its shape"));
+  if (rank != array.shape.size() || !std::equal(array.shape.begin(), array.shape.end(), extents.begin()) ||
+      H5Tget_size(type.get()) != array.dtype.size)
+    refuse_change();
+  all.push_front({this, index, std::move(id), std::move(type), std::move(space)});
+  if (all.size() > max_open) all.pop_back();
+  return all.front();
+}
+
+}  // namespace ckpt::hdf5

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+#include "store/catalog.hpp"
+#include "store/decoded_chunks.hpp"
+#include "store/hdf5/chunk_form.hpp"
+#include "store/posix_file.hpp"
+#include "tensor/box.hpp"
+
+namespace ckpt::hdf5 {
+
+/// The data of one file that is not there byte by byte: chunked, compressed, compact, never written. Chunks are decoded
+/// whole, into `chunks`; what has none is read part by part. Threads may share one.
+class FilteredData {
+ public:
+  /// `file` outlives this.
+  FilteredData(const PosixFile& file, std::uint64_t file_bytes, std::shared_ptr<const Schema> schema,
+               std::shared_ptr<DecodedChunks> chunks);
+  ~FilteredData();
+  FilteredData(const FilteredData&) = delete;
+  FilteredData& operator=(const FilteredData&) = delete;
+
+  /// As SourceFile::read; `elements` of the dataset. Errors name neither file nor dataset.
+  void read(std::size_t index, Interval elements, std::span<std::byte> out);
+
+ private:
+  struct Open;
+  static std::list<Open>& all_open();
+  const Open& opened(const Lock& lock, std::size_t index);
+  std::shared_ptr<const ChunkForm> form_of(std::size_t index);
+  void read_in_place(std::size_t index, Interval elements, std::span<std::byte> out);
+  void read_box(std::size_t index, const ChunkForm& form, const Box& box, std::byte* out);
+  void decode(std::size_t index, const ChunkForm& form, const Extents& place, std::span<std::byte> out);
+  void check_whole() const;
+
+  const PosixFile& file_;
+  PosixFile::Status status_;
+  std::uint64_t file_bytes_;
+  std::shared_ptr<const Schema> schema_;
+  std::shared_ptr<DecodedChunks> chunks_;
+  FileId hdf5_;  // used under the Lock only
+  std::mutex mutex_;
+  std::unordered_map<std::size_t, std::shared_ptr<const ChunkForm>> forms_;
+};
+
+}  // namespace ckpt::hdf5

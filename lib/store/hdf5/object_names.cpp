@@ -1,0 +1,58 @@
+#include "store/hdf5/object_names.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "base/error.hpp"
+
+namespace ckpt::hdf5 {
+
+namespace {
+
+constexpr const char* remedy = "rename it with --rename";
+
+[[noreturn]] void refuse(const char* what, std::string name, const std::string& found, const std::string& expected) {
+  std::replace(name.begin(), name.end(), '\0', '?');  // it would end the message
+  throw Error(Kind::input, what + (" name \"" + name + '"'), {found, expected, remedy});
+}
+
+void check_parts(const char* what, const std::string& name, std::size_t most) {
+  std::size_t parts = 0;
+  for (std::size_t from = 0; from <= name.size(); ++parts) {
+    const std::size_t slash = std::min(name.find('/', from), name.size());
+    const std::string_view part = std::string_view(name).substr(from, slash - from);
+    if (part.empty()) refuse(what, name, "a part of it is empty", "which HDF5 cannot store");
+    if (part == ".") refuse(what, name, "a part of it is \".\"", "which HDF5 cannot store");
+    if (part.find('\0') != std::string_view::npos)
+      refuse(what, name, "a part of it is not text", "which HDF5 cannot store");
+    from = slash + 1;
+  }
+  if (parts > most)
+    refuse(what, name, "it has " + std::to_string(parts) + " levels",
+           "at most " + std::to_string(most) + ", or the file could not be read back");
+}
+
+/// Throws where a dataset stands in the place of a group with attributes, or of one that it lies in.
+void check_way(const std::unordered_set<std::string_view>& datasets, const std::string& group) {
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = group.find('/', end + 1);
+    const std::string_view above = std::string_view(group).substr(0, end);
+    if (datasets.contains(above))
+      refuse("dataset", std::string(above), "group \"" + group + "\" has attributes that are kept",
+             "no dataset can have its name, or that of a group around it");
+  }
+}
+
+}  // namespace
+
+void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) {
+  const std::unordered_set<std::string_view> names(datasets.begin(), datasets.end());
+  for (const std::string& name : datasets) check_parts("dataset", name, max_levels);
+  for (const std::string& name : groups) {
+    check_parts("group", name, max_levels - 1);
+    check_way(names, name);
+  }
+}
+
+}  // namespace ckpt::hdf5
