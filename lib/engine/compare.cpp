@@ -155,7 +155,7 @@ class Elements {
     const Planner planner(a_.placement(), b_.placement(), pairing.a_of(), readers);
     // A third each for mapped parts of A, for staging, and for what is read of B.
     MemoryShares shares;
-    agree(processes, [&] { shares = share_memory(job_.memory_bytes, 3, largest_chunk_read(pairing)); });
+    agree(processes_, [&] { shares = share_memory(job_.memory_bytes, 3, largest_chunk_read(pairing)); });
     store.set_decoding_memory(shares.chunks);
     SourceReader reader(a_.files, a_.placement(), store, shares.windows, most_open_);
 
