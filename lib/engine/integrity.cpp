@@ -8,6 +8,7 @@
 
 #include "engine/checkpoint.hpp"
 #include "engine/content_search.hpp"
+#include "engine/file_cache.hpp"
 #include "engine/memory_shares.hpp"
 #include "engine/of_all.hpp"
 #include "engine/parallel.hpp"
