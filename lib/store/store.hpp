@@ -68,10 +68,16 @@ class SourceFile {
   virtual std::optional<FileExtent> extent(std::size_t /*dataset*/) const { return std::nullopt; }
 };
 
+/// Behind a file's name: of one that Store::create_again makes and removes again.
+inline constexpr const char* trial_suffix = ".metadata";
+
 /// A file format. Only metadata is its business; data is reached by offset.
 class Store {
  public:
   virtual ~Store() = default;
+
+  /// Whether a file is of this format, by its first bytes. Throws input where it is no regular file.
+  virtual bool recognises(const std::filesystem::path& file) = 0;
 
   /// Reads a file's metadata. Throws input for what cannot or must not be read, naming the file and the object.
   virtual FileCatalog catalog(const std::filesystem::path& file) = 0;
@@ -83,7 +89,7 @@ class Store {
   virtual FileRoom create(const std::filesystem::path& file, const FileSpec& spec) = 0;
 
   /// The same where a file that an interrupted run has made may be there: then its data stays, if it can, as `is_kept`
-  /// tells.
+  /// tells. Meanwhile there may be another file beside it, with trial_suffix behind its name.
   virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) = 0;
 
   /// Puts another manifest of the same length in the place of FileSpec::manifest.

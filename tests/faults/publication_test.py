@@ -27,7 +27,8 @@ def synced(job, directories):
     found = calls(job)
     name = job.partial.name
     renamed = last(found, "renameat2", name)
-    files = {path for call, path in found if call == "pwrite" and path.startswith(name) and ".journal" not in path}
+    account = (f"{name}.lock", f"{name}.journal", f"{name}/.journal")  # of the unfinished output, gone with it
+    files = {path for call, path in found if call == "pwrite" and path.startswith(name) and not path.startswith(account)}
     flushed = [last(found, "fsync", path) for path in files]
     for path, moment in zip(files, flushed):
         check(last(found, "pwrite", path) < moment < renamed, f"{path} is not flushed between its last byte and the name")

@@ -25,6 +25,11 @@ bool has_signature(const PosixFile& file, std::uint64_t bytes) {
 
 class Hdf5Store final : public Store {
  public:
+  bool recognises(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return has_signature(file, file.status().bytes);
+  }
+
   FileCatalog catalog(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();

@@ -67,7 +67,7 @@ KnownSkeletons::Made KnownSkeletons::make(const std::filesystem::path& path, con
 
 FileRoom KnownSkeletons::create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) {
   is_kept = false;
-  const std::filesystem::path trial = path.string() + ".metadata";
+  const std::filesystem::path trial = path.string() + trial_suffix;
   std::filesystem::remove(trial);  // of a run that was killed while it resumed
   if (!std::filesystem::exists(path)) return create(path, spec);
   auto skeleton = find(spec);
