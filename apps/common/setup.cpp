@@ -46,7 +46,7 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
   setup.report = std::make_unique<ReportFile>();
   if (!options.report.empty() && processes.rank() == 0)
-    setup.report = std::make_unique<ReportFile>(options.report);
+    setup.report = std::make_unique<ReportFile>(options.report, setup.job);
   return setup;
 }
 
