@@ -134,10 +134,17 @@ bool Output::is_ours() const {
 }
 
 void Output::check_ours() const {
-  if (!is_ours())
-    throw Error(Kind::io, places_.partial.string(),
-                {"it is not what this job made: somebody has removed or replaced it, or its lock", "",
-                 "nothing is published; find out who, then run the job again"});
+  if (!is_ours()) refuse_stranger();
+}
+
+void Output::check_held() const {
+  if (!lock_->is_held()) refuse_stranger();
+}
+
+void Output::refuse_stranger() const {
+  throw Error(Kind::io, places_.partial.string(),
+              {"it is not what this job made: somebody has removed or replaced it, or its lock", "",
+               "nothing is published; find out who, then run the job again"});
 }
 
 /// What stands where the output is to stand may be another thing than at the start.
@@ -232,7 +239,7 @@ void Output::sync_name() const {
 
 void Output::fail(Error& error) {
   const bool is_signal = error.kind() == Kind::interrupted || error.kind() == Kind::terminated;
-  const bool is_lost = held_ && !is_ours();  // another job's, for all that is known
+  const bool is_lost = (held_ && !is_ours()) || (lock_ && !lock_->is_held());  // another job's, for all that is known
   if (is_lost) {
     begun_ = false;
   } else if (has_data_ && (is_signal || error.kind() == Kind::io || error.kind() == Kind::peer)) {

@@ -57,6 +57,9 @@ class Output {
   /// not to be replaced.
   void publish();
 
+  /// Throws io when the place has become another job's. Asked wherever a file is opened by its name: what has been
+  /// opened before is this job's whatever happens to the name.
+  void check_held() const;
   /// Where a file of the output lies until then.
   std::filesystem::path file(const std::string& name) const;
   const std::filesystem::path& partial() const noexcept { return places_.partial; }
@@ -73,6 +76,7 @@ class Output {
   void take_place();
   bool take_place_of_nothing();
   [[noreturn]] void refuse_newcomer() const;
+  [[noreturn]] void refuse_stranger() const;
   [[noreturn]] void refuse_rename(int errno_value) const;
   void sync_name() const;
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -70,7 +71,9 @@ Fd open_lock(const fs::path& file, int flags) {
 }
 
 std::string text_of(int fd) {
-  std::string text(most_token_bytes, '\0');
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || info.st_size <= 0) return "";
+  std::string text(std::min(static_cast<std::size_t>(info.st_size), most_token_bytes), '\0');
   const ssize_t count = retried([&] { return ::pread(fd, text.data(), text.size(), 0); });
   text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return text;
@@ -121,14 +124,24 @@ bool OutputLock::is_in_place() const noexcept {
          mine.st_ino == there.st_ino;
 }
 
+/// Opened anew: then a network file system tells what another machine has written.
+bool OutputLock::has_token_there() const {
+  const Fd there = open_lock(path_, O_RDONLY);
+  return there && text_of(there.get()).starts_with(token_) && is_in_place();
+}
+
 std::string OutputLock::read() const {
   return text_of(fd_.get());
 }
 
+/// Writes the token, or removes the file: without one it would tell nothing.
 void OutputLock::write(const std::string& token) const {
-  if (retried([&] { return ::ftruncate(fd_.get(), 0); }) != 0 ||
-      retried([&] { return ::pwrite(fd_.get(), token.data(), token.size(), 0); }) != ssize_t(token.size()))
-    throw system_error(path_.string(), "write", errno, "free some space or write elsewhere");
+  if (retried([&] { return ::ftruncate(fd_.get(), 0); }) == 0 &&
+      retried([&] { return ::pwrite(fd_.get(), token.data(), token.size(), 0); }) == ssize_t(token.size()))
+    return;
+  const int error = errno;
+  ::unlink(path_.c_str());
+  throw system_error(path_.string(), "write", error, "free some space or write elsewhere");
 }
 
 OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
@@ -196,9 +209,10 @@ void OutputLock::check_free(const fs::path& file, const fs::path& output) {
 }
 
 bool OutputLock::is_held() const {
-  if (!fd_ || !is_in_place() || !read().starts_with(token_)) return false;
+  if (!fd_ || !has_token_there()) return false;
   // Asked for again: a server that has lost its client's locks may have given them to another.
-  return !has_locks_ || ask(fd_.get(), F_WRLCK, first_byte) == Answer::granted;
+  return !has_locks_ ||
+         ask(fd_.get(), is_first_ ? F_WRLCK : F_RDLCK, is_first_ ? first_byte : second_byte) == Answer::granted;
 }
 
 void OutputLock::release() noexcept {
@@ -208,7 +222,7 @@ void OutputLock::release() noexcept {
     ask(fd_.get(), F_UNLCK, both);
     is_last = ask(fd_.get(), F_WRLCK, both) == Answer::granted;
   }
-  if (is_last && is_in_place()) ::unlink(path_.c_str());
+  if (is_last && has_token_there()) ::unlink(path_.c_str());
   if (has_locks_) ask(fd_.get(), F_UNLCK, both);  // a child process may have the same open file still
   token_.clear();
   fd_.reset();

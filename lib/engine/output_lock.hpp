@@ -12,7 +12,9 @@ namespace ckpt {
 /// is left of a job, and none that has ended, however it ended.
 ///
 /// The file tells who its job is, by process 0's token, for messages. On file systems without locks every process adds
-/// its token, and these decide: their processes live or not, as far as that can be seen from here.
+/// its token, and these decide: their processes live or not, as far as that can be seen from here. Where each machine
+/// has locks of its own (NFS mounted with nolock, Lustre with localflock), a job that is driven out finds another token
+/// before it writes.
 class OutputLock {
  public:
   /// Takes it for a job's process 0. Throws io, naming `output` and who holds it, where another job does.
@@ -39,6 +41,7 @@ class OutputLock {
   OutputLock(std::filesystem::path file, Fd fd) : path_(std::move(file)), fd_(std::move(fd)) {}
 
   bool is_in_place() const noexcept;
+  bool has_token_there() const;
   std::string read() const;
   void write(const std::string& token) const;
 

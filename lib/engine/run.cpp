@@ -191,6 +191,7 @@ class Run {
     if (is_resumed) chunks.skip(check_earlier(planner.target(), output, files, sums));
     std::optional<Journal> journal;
     agree(processes_, [&] {
+      output.check_held();
       if (is_verified()) journal.emplace(output.journal(), processes_.rank());
     });
 
@@ -263,12 +264,14 @@ class Run {
     if (is_verified()) fingerprints = sums.of_parameters(processes_);
     if (job_.target.single_file) {
       agree(processes_, [&] {
+        output.check_held();
         if (is_verified() && process() == 0) files.set_manifest(manifest(target, {}, fingerprints));
       });
       return;
     }
     const auto list = gather_list(files.list(is_verified() ? &sums : nullptr), processes_);
     agree(processes_, [&] {
+      output.check_held();
       if (processes_.rank() != 0) return;
       const std::string text = manifest(target, list, fingerprints);
       const PosixFile file = PosixFile::create(output.file("checkpoint.json"));

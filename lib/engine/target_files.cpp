@@ -76,8 +76,11 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
                          ? manifest(planner.target(), {},
                                     std::vector<Fingerprint>(with_fingerprints ? planner.target().tensors().size() : 0))
                          : ""),
-      files_(open_file_limit(),
-             [this](Position card) { return std::make_shared<PosixFile>(PosixFile::open_for_writing(path(card))); }) {}
+      files_(open_file_limit(), [this](Position card) {
+        auto file = std::make_shared<PosixFile>(PosixFile::open_for_writing(path(card)));
+        output_.check_held();
+        return file;
+      }) {}
 
 /// What the files share, found once: attributes are those of the lowest card that has them.
 void TargetFiles::find_attributes() {
@@ -194,6 +197,7 @@ void TargetFiles::create(bool is_resumed, unsigned threads) {
 
 void TargetFiles::create_file(Position card, const FileSpec& spec, bool is_resumed) {
   check_interrupt();
+  output_.check_held();
   if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
   bool is_kept = false;
   FileRoom room = is_resumed ? store_.create_again(path(card), spec, is_kept) : store_.create(path(card), spec);

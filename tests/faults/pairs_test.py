@@ -4,6 +4,7 @@ some of them killed: the output is whole at all times, and of a job that said "w
 import collections
 import ctypes
 import itertools
+import json
 import os
 import random
 import signal
@@ -118,6 +119,19 @@ def contest(place, kind, times, dice, ranks):
     return case
 
 
+def stopped(job, more=(), faults=None):
+    """A run, and its two ranks, which stand still when both have begun to write."""
+    running = job.start(more, {**(faults or {}), "delay_us": 20000})
+    while not all((job.journal / rank).exists() for rank in "01"):
+        check(running.process.poll() is None, "it ended too early")
+        time.sleep(0.01)
+    ranks = running.processes()
+    check(len(ranks) == 2, f"found ranks {ranks}")
+    for rank in ranks:
+        os.kill(rank, signal.SIGSTOP)
+    return running, ranks
+
+
 def left_ranks(place):
     """mpirun is killed; for as long as its ranks live, nobody else writes there."""
     # Ranks that mpirun leaves become children of this process. As nobody's they would be ended, being stopped.
@@ -125,15 +139,8 @@ def left_ranks(place):
     pairs = Contest(place, "ranks", random.Random(7))
     first, second = pairs.jobs[0][2], pairs.jobs[1][0]
     first.clear()
-    running = first.start(faults={"delay_us": 20000})
-    while not list(first.journal.glob("1")):
-        check(running.process.poll() is None, "it ended too early")
-        time.sleep(0.01)
-    ranks = running.processes()
-    check(len(ranks) == 2, f"found ranks {ranks}")
-    for rank in ranks:
-        os.kill(rank, signal.SIGSTOP)  # they cannot even notice
-    running.process.kill()
+    running, ranks = stopped(first)
+    running.process.kill()  # which they cannot even notice
     for more in (["--force"], ["--resume"]):
         done = second.run(more)
         check(done.status == 1 and f"{second.partial}: another job is writing it (process {ranks[0]} on host " in done.errors, f"{done}")
@@ -147,21 +154,76 @@ def left_ranks(place):
     pairs.end_well()
 
 
+def without_locks(place):
+    """On a file system that has no locks, the lock's file says whose it is."""
+    pairs = Contest(place, "unlocked", random.Random(7))
+    first, second, faults = pairs.jobs[0][2], pairs.jobs[1][2], {"locks": "none"}
+    refused = f"{second.partial}: another job is writing it (process "
+    first.clear()
+    running, ranks = stopped(first, faults=faults)
+    for more in ([], ["--force"], ["--resume"]):
+        done = second.run(more, faults)
+        check(done.status == 1 and refused in done.errors, f"{done}")
+    for rank in ranks:
+        os.kill(rank, signal.SIGCONT)
+    done = running.finish()
+    check(done.status == 0, f"{done}")
+    first.check_nothing_left(done)
+    check(pairs.found() == 0, "not what the first job had made")
+
+    token = {"ckpt_lock": 1, "host": "elsewhere", "process": "1", "since": "then", "started": "1", "numbers": "others", "id": "x"}
+    second.lock.write_text(json.dumps(token) + "\n")
+    done = second.run(["--force"], faults)
+    check(done.status == 1 and "another job may be writing it (process 1 on host elsewhere, since then)" in done.errors
+          and f"if no job does, remove {second.lock}" in done.errors, f"{done}")
+    second.lock.unlink()
+
+    running, ranks = stopped(second, ["--force"], faults)
+    for process in [*ranks, running.process.pid]:
+        os.kill(process, signal.SIGKILL)
+    running.finish()
+    check(second.lock.exists() and len(second.lock.read_text().splitlines()) == 2, "the dead job's lock has gone, or is not of 2 processes")
+    done = second.run(["--force"], faults)
+    check(done.status == 0 and pairs.found() == 1, f"{done}")
+    second.check_nothing_left(done)
+
+
+def locks_of_its_own(place):
+    """Where each machine has locks of its own, the job that comes later drives out the one that was there: that one finds out
+    before it writes into the other's files, and publishes nothing."""
+    pairs = Contest(place, "unshared", random.Random(7))
+    first, second, faults = pairs.jobs[0][2], pairs.jobs[1][0], {"locks": "own"}
+    gate = place.directory / "gate"
+    os.mkfifo(gate)
+    first.clear()
+    running, ranks = stopped(first, faults=faults)
+    # The first one goes on in the last moment before the second one publishes, and the second one when the first has ended.
+    publishing = second.start(["--force"], {**faults, "at": f"renameat2 1 run kill -CONT {ranks[0]} {ranks[1]}; read line <{gate}"})
+    lost = running.finish()
+    gate.write_text("go on\n")
+    done = publishing.finish()
+    check(lost.status == 1 and "it is not what this job made" in lost.errors and "--resume" not in lost.errors, f"{lost}")
+    check(done.status == 0 and pairs.found() == 1, f"{done}")
+    second.check_nothing_left(done)
+
+
 def main():
-    options = arguments(__doc__, ("--pairs", {"type": int, "default": int(os.environ.get("CKPT_TEST_PAIRS", "48"))}),
+    options = arguments(__doc__, ("--pairs", {"type": int, "default": int(os.environ.get("CKPT_TEST_PAIRS", "40"))}),
                         ("--seed", {"type": int, "default": 1}))
     with temporary_directory() as directory:
         place = Place(options, directory, hidden=128)
         place.make_sample("other", "--mesh", "dp=2,tp=2", "--layers", "2", "--hidden", "128", "--seed", "2")
         place.other = place.directory / "other"
         alone, together = [(0, 0)], [(2, 0), (0, 2), (2, 2)]
-        cases = {"ranks that outlive mpirun": lambda: left_ranks(place)}
+        cases = {"ranks that outlive mpirun": lambda: left_ranks(place),
+                 "a file system without locks": lambda: without_locks(place),
+                 "a file system with locks of each machine": lambda: locks_of_its_own(place)}
         for kind, ranks, share in (("file", alone, 3), ("directory", alone, 3), ("file", together, 1), ("directory", together, 1)):
             name = f"{kind}, {'alone' if ranks is alone else 'on 2 ranks'}"
             # Each has a place and dice of its own, so that a seed means the same whatever runs beside it.
             cases[name] = contest(place.within(name), kind, -(-options.pairs * share // 8), random.Random(f"{options.seed} {name}"),
                                   ranks)
-        run_cases(cases, at_once=2)
+        run_cases(cases, at_once=3)  # mpirun spends most of its time waiting
 
 
 if __name__ == "__main__":
