@@ -124,7 +124,8 @@ void Standing::remove() const {
 Inspection::Inspection(const Layout& target, bool is_single_file, Store& store)
     : is_single_file_(is_single_file), store_(store) {
   if (is_single_file) return;
-  for (std::uint64_t card = 0; card < target.mesh.size(); ++card) names_.push_back(target.files.path(target.mesh, card));
+  for (std::uint64_t card = 0; card < target.mesh.size(); ++card)
+    names_.push_back(target.files.path(target.mesh, card));
 }
 
 /// A file of the kind that is to be written, or one in which there is nothing to lose.

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import json
 import os
+import pathlib
 import random
 import signal
 import threading
@@ -22,6 +23,21 @@ PR_SET_CHILD_SUBREAPER = 36
 
 def slowly(job):
     return {"delay_us": 3000 if job.ranks else 1500}
+
+
+def is_running(process):
+    try:
+        return ") Z " not in pathlib.Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+def wait_for_end(processes):
+    """Of ranks whose mpirun was killed: they end by themselves."""
+    until = time.monotonic() + RANKS_END_S
+    while any(map(is_running, processes)):
+        check(time.monotonic() < until, f"one of {processes} has outlived mpirun for {RANKS_END_S} s")
+        time.sleep(0.01)
 
 
 class Contest:
@@ -57,13 +73,14 @@ class Contest:
         jobs = [self.jobs[i][ranks[i]] for i in (0, 1)]
         starts = [0, self.dice.uniform(0, self.length[ranks[0]])]
         moment = self.dice.uniform(0, self.length[ranks[victim]]) if victim is not None else 0
-        all_done = [None, None]
+        all_done, killed = [None, None], []
 
         def take_part(i):
             time.sleep(starts[i])  # when they meet is what is tried out
             running = jobs[i].start([*ways[i], "--no-fsync"], slowly(jobs[i]))
             if i == victim:
                 time.sleep(moment)
+                killed.extend(running.processes())
                 os.kill(running.process.pid, signal.SIGKILL)
             all_done[i] = running.finish()
         threads = [threading.Thread(target=take_part, args=(i,)) for i in (0, 1)]
@@ -71,6 +88,7 @@ class Contest:
             thread.start()
         for thread in threads:
             thread.join()
+        wait_for_end(killed)
         self.judge(all_done, ways, victim)
         return tuple("killed" if done.status < 0 else "wrote" if done.status == 0 else "refused" for done in all_done)
 
@@ -93,10 +111,7 @@ class Contest:
     def end_well(self):
         """Whatever has been left, a job with --force makes its output, and leaves nothing besides."""
         job = self.jobs[1][0]
-        until = time.monotonic() + RANKS_END_S
         done = job.run(["--force"])
-        while "another job is writing it" in done.errors and time.monotonic() < until:
-            done = job.run(["--force"])  # ranks whose mpirun was killed end by themselves
         check(done.status == 0, f"{done}")
         job.check_nothing_left(done)
         self.held = self.found()
