@@ -1,5 +1,6 @@
 #include "common/job_program.hpp"
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "common/output.hpp"
 #include "common/render.hpp"
@@ -8,6 +9,16 @@
 namespace ckpt::cli {
 
 namespace {
+
+/// Once the output stands, a report that cannot be written is no failure of the job.
+void write_report(const Setup& setup, const std::string& text) {
+  try {
+    setup.report->write(text);
+  } catch (const Error& error) {
+    if (setup.job.dry_run) throw;
+    spdlog::warn("{} is written, but not the report: {}", setup.job.output.string(), error.what());
+  }
+}
 
 void render(const Program& program, const Options& options, const Setup& setup, const Report& report,
             std::uint64_t peak_bytes) {
@@ -19,7 +30,7 @@ void render(const Program& program, const Options& options, const Setup& setup, 
     }
     print(text);
   }
-  if (!options.report.empty()) setup.report->write(report_json(program, setup.job, report, peak_bytes));
+  if (!options.report.empty()) write_report(setup, report_json(program, setup.job, report, peak_bytes));
   if (!options.dry_run) spdlog::info(summary(setup.job, report));
 }
 

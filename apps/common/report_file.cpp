@@ -4,15 +4,24 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "common/output.hpp"
 #include "common/versions.hpp"
+#include "engine/lock_token.hpp"
+#include "engine/places.hpp"
 
 namespace ckpt::cli {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -32,6 +41,36 @@ Json program_json(const Program& program, const Job& job) {
           {"output", job.output.string()},
           {"dry_run", job.dry_run},
           {"memory_bytes", job.memory_bytes}};
+}
+
+std::string object(const std::string& path) {
+  return "--report " + path;
+}
+
+/// "/dev/stdout", "/dev/fd/63": what is open already is written into, where it stands.
+std::optional<int> open_descriptor(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string directory : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(directory)) continue;
+    int number = -1;
+    const char* const end = path.data() + path.size();
+    const auto [rest, status] = std::from_chars(path.data() + directory.size(), end, number);
+    if (status == std::errc{} && rest == end && number >= 0) return number;
+  }
+  return std::nullopt;
+}
+
+/// Whether a file is a report of these programs, as `report_json` begins it, or has nothing in it to lose.
+bool is_report(const fs::path& file) {
+  constexpr std::size_t enough = 64;
+  const Fd fd(retried([&] { return ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
+  std::string start(enough, '\0');
+  const ssize_t count = fd ? retried([&] { return ::pread(fd.get(), start.data(), enough, 0); }) : -1;
+  if (count < 0) return false;
+  start.resize(static_cast<std::size_t>(count));
+  std::erase_if(start, [](unsigned char c) { return std::isspace(c) != 0; });
+  return start.empty() || start.starts_with(R"({"program":"ckpt-)");
 }
 
 }  // namespace
@@ -73,32 +112,71 @@ std::string report_json(const Program& program, const Job& job, const Report& re
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void DescriptorTraits::release(int descriptor) noexcept {
-  ::close(descriptor);
+ReportFile::ReportFile(const std::string& path, const Job& job) : path_(path) {
+  if (path_ == "-") return;
+  if (const auto number = open_descriptor(path)) {
+    file_ = Fd(::fcntl(*number, F_DUPFD_CLOEXEC, 0));
+    if (!file_) throw system_error(object(path), "open", errno);
+    return;
+  }
+  for (const auto& place : OutputPlaces(job.output).all())
+    if (is_within(path, place))
+      throw Error(Kind::usage, object(path),
+                  {"it would lie in the output " + job.output.string() + ", or over it", "", "write it elsewhere"});
+  real_ = resolved(path);
+  std::error_code error;
+  const auto type = fs::status(real_, error).type();
+  if (type == fs::file_type::fifo || type == fs::file_type::character) {
+    open_stream();
+  } else {
+    check_replaceable();
+    make_draft();
+  }
 }
 
-ReportFile::ReportFile(const std::string& path) : path_(path) {
-  if (path_ == "-") return;
-  file_ = Handle<DescriptorTraits>(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  unwritten_ = bool(file_);
-  if (!file_ && errno == EEXIST) file_ = Handle<DescriptorTraits>(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file_) throw system_error("--report " + path, "open", errno, "does its directory exist?");
+/// A pipe or a terminal stays open for as long as the job takes: who reads it sees its end.
+void ReportFile::open_stream() {
+  file_ = Fd(retried([&] { return ::open(real_.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }));
+  if (!file_)
+    throw system_error(object(path_), "open", errno, errno == ENXIO ? "does anybody read from the pipe?" : "");
+  ::fcntl(file_.get(), F_SETFL, O_WRONLY);  // a report that a pipe does not take at once waits for its reader
+}
+
+void ReportFile::make_draft() {
+  draft_ = real_.string() + "." + random_id() + ".new";
+  file_ = Fd(retried([&] { return ::open(draft_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
+  if (file_) return;
+  draft_.clear();
+  throw system_error(object(path_), "open", errno, "does its directory exist, and may you write there?");
+}
+
+void ReportFile::check_replaceable() const {
+  if (!is_there(real_)) return;
+  std::error_code error;
+  const bool is_file = fs::symlink_status(real_, error).type() == fs::file_type::regular;
+  if (is_file && is_report(real_)) return;
+  throw Error(Kind::io, object(path_),
+              {(path_ == real_.string() ? "it exists" : "it leads to " + real_.string() + ", which exists") +
+                   std::string(", and is no report of these programs"),
+               "only a report is replaced", "choose another name"});
 }
 
 ReportFile::~ReportFile() {
-  if (unwritten_) ::unlink(path_.c_str());
+  if (!draft_.empty()) ::unlink(draft_.c_str());
 }
 
 void ReportFile::write(const std::string& text) {
   if (path_.empty()) return;
   if (path_ == "-") return print(text);
-  unwritten_ = false;
-  if (::ftruncate(file_.get(), 0) != 0 && errno != EINVAL) throw system_error("--report " + path_, "truncate", errno);
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(file_.get(), text.data() + done, text.size() - done);
-    if (count < 0 && errno != EINTR) throw system_error("--report " + path_, "write", errno);
+    if (count < 0 && errno != EINTR) throw system_error(object(path_), "write", errno);
     if (count > 0) done += static_cast<std::size_t>(count);
   }
+  if (draft_.empty()) return;
+  check_replaceable();  // something else may have come there meanwhile
+  if (::rename(draft_.c_str(), real_.c_str()) != 0) throw system_error(object(path_), "write", errno);
+  draft_.clear();
 }
 
 }  // namespace ckpt::cli

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
-#include "base/handle.hpp"
 #include "common/options.hpp"
 #include "engine/job.hpp"
+#include "store/posix_file.hpp"
 
 namespace ckpt::cli {
 
@@ -15,29 +16,31 @@ std::uint64_t peak_resident_bytes();
 /// --report's JSON: every field of the report, what made it, and the largest peak_resident_bytes of the processes.
 std::string report_json(const Program& program, const Job& job, const Report& report, std::uint64_t peak_bytes);
 
-struct DescriptorTraits {
-  using type = int;
-  static constexpr int none() noexcept { return -1; }
-  static void release(int descriptor) noexcept;
-};
-
-/// Where --report goes. A file is opened before the job starts, so that a mistake in its path is not found after hours;
-/// one that was made and never written is taken away again.
+/// Where --report goes. Whether it can be written is found out before the job starts, not after hours: a file beside it
+/// is made then, which takes its name in the end, and is taken away again if the job fails. It takes the place of an
+/// older report or of nothing; pipes, terminals and /dev/null are written into.
 class ReportFile {
  public:
   ReportFile() = default;
-  /// "-": standard output. Throws io.
-  explicit ReportFile(const std::string& path);
+  /// "-": standard output. Throws io where something stands there that is no report, usage where it would lie in what
+  /// `job` writes.
+  ReportFile(const std::string& path, const Job& job);
   ReportFile(const ReportFile&) = delete;
   ReportFile& operator=(const ReportFile&) = delete;
   ~ReportFile();
 
+  /// Throws io.
   void write(const std::string& text);
 
  private:
-  std::string path_;
-  Handle<DescriptorTraits> file_;
-  bool unwritten_ = false;  ///< made by this object, and still empty
+  void open_stream();
+  void make_draft();
+  void check_replaceable() const;
+
+  std::string path_;             ///< as given; empty: no report
+  std::filesystem::path real_;   ///< where it leads
+  std::filesystem::path draft_;  ///< the file beside it; empty: none
+  Fd file_;
 };
 
 }  // namespace ckpt::cli

@@ -11,6 +11,7 @@
 #include "common/output.hpp"
 #include "common/processes.hpp"
 #include "common/wait.hpp"
+#include "engine/places.hpp"
 
 namespace ckpt::cli {
 
@@ -40,10 +41,14 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
   Setup setup;
   start_messages(program.manual, options.messages, processes);
   setup.job = job_from(program, options, environment);
+  for (const std::string& file : {options.source_layout, options.target_layout})
+    if (!file.empty() && file != "-") setup.job.layout_files.emplace_back(file);
+  if (program.verb != Verb::verify) OutputPlaces(setup.job.output).check_lengths({});  // before any waiting
   const auto style = parse_progress(options.progress, is_terminal());
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
   setup.report = std::make_unique<ReportFile>();
-  if (!options.report.empty() && processes.rank() == 0) setup.report = std::make_unique<ReportFile>(options.report);
+  if (!options.report.empty() && processes.rank() == 0)
+    setup.report = std::make_unique<ReportFile>(options.report, setup.job);
   return setup;
 }
 

@@ -32,6 +32,7 @@ struct TargetChoice {
 struct Job {
   std::filesystem::path source;         ///< a directory, or the single file of a merged checkpoint
   std::filesystem::path output;         ///< a directory, or with target.single_file a file
+  std::vector<std::filesystem::path> layout_files;  ///< that the layouts were read from, which nothing may overwrite
   std::optional<Layout> source_layout;  ///< absent: the one that the checkpoint carries
   TargetChoice target;
   std::vector<Pattern> only;  ///< keep parameters that match one of these; empty: all

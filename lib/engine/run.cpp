@@ -76,6 +76,7 @@ class Run {
       target = resolve_target(target_layout(job_, checkpoint.layout()), selection.tensors);
       if (processes_.rank() == 0) check_manifest_size(target->placement, job_.target.single_file, is_verified());
     });
+    check_places(output, checkpoint, target->placement.layout());
     for (const std::string& warning : source->warnings) spdlog::warn(warning);
     // Rules of parameters that are left out match nothing, and the source's own rules have been warned of already.
     if (job_.target.layout && job_.only.empty() && job_.drop.empty())
@@ -132,6 +133,17 @@ class Run {
     store_->set_decoding_memory(shares_.chunks);
   }
 
+  /// Nothing that is read, and nothing that is not these programs', is in the way of what is to be written.
+  void check_places(Output& output, const Checkpoint& source, const Layout& target) {
+    agree(processes_, [&] {
+      std::vector<std::filesystem::path> files;
+      for (const Position card : source.own_cards(process(), process_count())) files.push_back(source.file_path(card));
+      if (std::filesystem::exists(job_.source / manifest_name)) files.push_back(job_.source / manifest_name);
+      output.check_sources(files);
+      if (processes_.rank() == 0) output.plan(target, *store_);
+    });
+  }
+
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
   bool is_verified() const { return job_.verify != Verify::none; }
@@ -154,14 +166,21 @@ class Run {
   /// Makes the place that is written to. True where an earlier run of this job has left one to go on with.
   bool begin(Output& output, const Checkpoint& source, const Planner& planner) {
     bool go_on = false;
+    std::string token;
     agree(processes_, [&] {
       if (processes_.rank() != 0) return;
+      output.claim();
+      token = output.token();
       const std::string description = describe_job(job_, source, planner);
       const auto earlier = output.earlier_job();
       if (earlier) check_same_job(*earlier, description, output.partial().string());
-      go_on = earlier.has_value();
+      go_on = earlier && is_verified();
       if (job_.resume && !go_on) spdlog::warn("there is nothing that --resume could go on with: all is written anew");
-      output.begin(is_verified() ? std::optional(description) : std::nullopt, go_on);
+      output.begin(description, go_on);
+    });
+    token = processes_.broadcast(token, 0);
+    agree(processes_, [&] {
+      if (processes_.rank() != 0) output.join(token);
     });
     return processes_.maximum(go_on ? 1 : 0) != 0;
   }
@@ -194,6 +213,7 @@ class Run {
     if (is_resumed) chunks.skip(check_earlier(planner.target(), output, files, sums));
     std::optional<Journal> journal;
     agree(processes_, [&] {
+      output.check_held();
       if (is_verified()) journal.emplace(output.journal(), processes_.rank());
     });
 
@@ -251,7 +271,10 @@ class Run {
       if (job_.fsync) files.sync();
       for (const Position card : checkpoint.own_cards(process(), process_count())) checkpoint.check_unchanged(card);
     });
-    agree(processes_, check_interrupt);  // for the last time: nobody may fail beside the one that publishes
+    agree(processes_, [&] {
+      check_interrupt();  // for the last time: nobody may fail beside the one that publishes
+      if (processes_.rank() != 0) output.leave();
+    });
     agree(processes_, [&] {
       if (processes_.rank() == 0) output.publish();
     });
@@ -263,6 +286,7 @@ class Run {
     if (is_verified()) fingerprints = sums.of_parameters(processes_);
     const auto list = gather_list(files.list(is_verified() ? &sums : nullptr), processes_);
     agree(processes_, [&] {
+      output.check_held();
       if (processes_.rank() != 0) return;
       if (job_.target.single_file) {
         files.set_manifest(manifest(target, list, fingerprints, files.manifest_room()));

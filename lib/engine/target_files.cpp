@@ -74,8 +74,11 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       is_single_file_(is_single_file),
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
-      files_(most_open,
-             [this](Position card) { return std::make_shared<PosixFile>(PosixFile::open_for_writing(path(card))); }) {}
+      files_(most_open, [this](Position card) {
+        auto file = std::make_shared<PosixFile>(PosixFile::open_for_writing(path(card)));
+        output_.check_held();
+        return file;
+      }) {}
 
 /// What the files share, found once: attributes are those of the lowest card that has them.
 void TargetFiles::find_attributes() {
@@ -188,6 +191,7 @@ void TargetFiles::create(bool is_resumed, unsigned threads) {
 
 void TargetFiles::create_file(Position card, const FileSpec& spec, bool is_resumed) {
   check_interrupt();
+  output_.check_held();
   if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
   bool is_kept = false;
   FileRoom room = is_resumed ? store_.create_again(path(card), spec, is_kept) : store_.create(path(card), spec);

@@ -83,6 +83,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  /// Whether a file is of this format, by its first bytes. Throws input where it is no regular file.
+  virtual bool recognises(const std::filesystem::path& file) = 0;
+
   /// Reads a file's metadata. Throws input for what cannot or must not be read, naming the file and the object.
   virtual FileCatalog catalog(const std::filesystem::path& file) = 0;
 

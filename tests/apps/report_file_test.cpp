@@ -1,5 +1,9 @@
 #include "common/report_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
@@ -33,29 +37,140 @@ TEST_CASE("the report is JSON with every fact of the run") {
   CHECK(json["target_rules"].empty());
 }
 
-TEST_CASE("a report's file is made before the job and is gone if the job failed") {
+namespace {
+
+constexpr const char* older = "{\n  \"program\": \"ckpt-split\",\n  \"version\": \"an older and longer report\"}\n";
+
+Job job_to(const std::string& output) {
+  Job job;
+  job.output = output;
+  return job;
+}
+
+std::size_t count_in(const ScratchDirectory& scratch) {
+  const std::filesystem::directory_iterator all(scratch / "");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+}  // namespace
+
+TEST_CASE("whether a report can be written is tried before the job, and nothing is left if the job failed") {
   const ScratchDirectory scratch;
-  const std::string path = scratch / "report.json";
   {
-    const ReportFile file(path);
-    CHECK(std::filesystem::exists(path));
+    const ReportFile file(scratch / "report.json", job_to(scratch / "out"));
+    CHECK(count_in(scratch) == 1);
   }
-  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(count_in(scratch) == 0);
 }
 
 TEST_CASE("a report replaces an older one, which a failed job leaves") {
   const ScratchDirectory scratch;
   const std::string path = scratch / "report.json";
-  std::ofstream(path) << "an older and longer report";
-  { const ReportFile file(path); }
-  CHECK(text_of(path) == "an older and longer report");
-  ReportFile(path).write("{}\n");
+  std::ofstream(path) << older;
+  { const ReportFile file(path, job_to(scratch / "out")); }
+  CHECK(text_of(path) == older);
+  ReportFile(path, job_to(scratch / "out")).write("{}\n");
   CHECK(text_of(path) == "{}\n");
+  CHECK(count_in(scratch) == 1);
+  const auto permissions = std::filesystem::status(path).permissions();
+  CHECK((permissions & std::filesystem::perms::owner_read) != std::filesystem::perms::none);
+}
+
+TEST_CASE("what report_json writes is known again as a report") {
+  const ScratchDirectory scratch;
+  const std::string path = scratch / "report.json";
+  for (const Verb verb : {Verb::reshard, Verb::merge, Verb::split})
+    ReportFile(path, job_to(scratch / "out")).write(report_json(program(verb), Job(), Report(), 0));
+  CHECK(nlohmann::json::parse(text_of(path))["program"] == "ckpt-split");
+}
+
+TEST_CASE("a report takes the place of nothing but a report or an empty file") {
+  const ScratchDirectory scratch;
+  const std::string path = scratch / "file";
+  const Job job = job_to(scratch / "out");
+  for (const char* text :
+       {"\211HDF\r\n\032\n", "{\"ckpt_layout\": 1}", "{\"ckpt_manifest\": 1}", "{\"program\": \"mine\"}", "x"}) {
+    CAPTURE(text);
+    std::ofstream(path) << text;
+    const auto error = caught([&] { const ReportFile file(path, job); });
+    CHECK(error.kind == Kind::io);
+    CHECK_THAT(error.message, Contains("it exists, and is no report"));
+    CHECK(text_of(path) == text);
+    // By way of a link.
+    std::filesystem::create_symlink("file", scratch / "link");
+    CHECK_THAT(caught([&] { const ReportFile link(scratch / "link", job); }).message,
+               Contains("it leads to " + path + ", which exists"));
+    std::filesystem::remove(scratch / "link");
+  }
+  std::ofstream(path, std::ios::trunc).close();
+  ReportFile(path, job).write("{}");
+  CHECK(text_of(path) == "{}");
+  std::filesystem::create_directory(scratch / "directory");
+  CHECK(caught([&] { const ReportFile file(scratch / "directory", job); }).kind == Kind::io);
+  std::filesystem::create_symlink("nowhere", scratch / "dangling");
+  CHECK(caught([&] { const ReportFile file(scratch / "dangling", job); }).kind == Kind::io);
+}
+
+TEST_CASE("what has come to a report's place while the job ran stays") {
+  const ScratchDirectory scratch;
+  const std::string path = scratch / "report.json";
+  ReportFile file(path, job_to(scratch / "out"));
+  std::ofstream(path) << "mine";
+  CHECK(caught([&] { file.write("{}"); }).kind == Kind::io);
+  CHECK(text_of(path) == "mine");
+}
+
+TEST_CASE("a report that a link leads to is replaced there") {
+  const ScratchDirectory scratch;
+  std::filesystem::create_directory(scratch / "reports");
+  std::ofstream(scratch / "reports/1.json") << older;
+  std::filesystem::create_symlink("reports/1.json", scratch / "latest");
+  ReportFile(scratch / "latest", job_to(scratch / "out")).write("{}");
+  CHECK(text_of(scratch / "reports/1.json") == "{}");
+  CHECK(std::filesystem::is_symlink(scratch / "latest"));
+}
+
+TEST_CASE("a report does not lie in the output, or over it") {
+  const ScratchDirectory scratch;
+  std::filesystem::create_directory(scratch / "out");
+  std::filesystem::create_directory_symlink("out", scratch / "link");
+  for (const char* path : {"out", "out/report.json", "out.partial", "out.partial/r", "out.partial.lock",
+                           "out.partial.journal", "link/report.json", "./out/../out/r"}) {
+    CAPTURE(path);
+    const auto error = caught([&] { const ReportFile file(scratch / path, job_to(scratch / "out")); });
+    CHECK(error.kind == Kind::usage);
+    CHECK_THAT(error.message, Contains("it would lie in the output"));
+  }
+  const ReportFile file(scratch / "out.json", job_to(scratch / "out"));
+}
+
+TEST_CASE("pipes and devices are written into") {
+  const ScratchDirectory scratch;
+  const Job job = job_to(scratch / "out");
+  ReportFile("/dev/null", job).write("{}");
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  ReportFile full("/dev/full", job);
+  CHECK_THAT(caught([&] { full.write("{}"); }).message, Contains("No space left on device"));
+  const std::string pipe = scratch / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THAT(caught([&] { const ReportFile file(pipe, job); }).message, Contains("does anybody read from the pipe?"));
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ReportFile(pipe, job).write("{}");
+  char text[8] = {};
+  CHECK(::read(reader, text, sizeof text) == 2);
+  CHECK(::read(reader, text, sizeof text) == 0);  // its end
+  // An open file, by its number: written into where it stands.
+  const int file = ::open((scratch / "log").c_str(), O_RDWR | O_CREAT, 0600);
+  REQUIRE(::write(file, "log: ", 5) == 5);
+  ReportFile("/dev/fd/" + std::to_string(file), job).write("{}");
+  CHECK(text_of(scratch / "log") == "log: {}");
+  ::close(file);
+  ::close(reader);
 }
 
 TEST_CASE("a report that cannot be written is an error before the job starts") {
   const ScratchDirectory scratch;
-  const auto error = caught([&] { const ReportFile file(scratch / "no/such/report.json"); });
+  const auto error = caught([&] { const ReportFile file(scratch / "no/such/report.json", job_to(scratch / "out")); });
   CHECK(error.kind == Kind::io);
   CHECK_THAT(error.message, Contains("report.json: open: No such file or directory"));
 }

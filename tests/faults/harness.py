@@ -1,6 +1,7 @@
 """Jobs to be disturbed: a small checkpoint, the three programs on it, what they write when nobody disturbs them, and what
 may be left when somebody does."""
 import argparse
+import copy
 import os
 import pathlib
 import shutil
@@ -46,11 +47,15 @@ class Job:
 
     def __init__(self, place, name, words, output, ranks=0):
         self.place, self.words, self.ranks = place, [str(place.bin / name), *map(str, words)], ranks
-        self.output = place.directory / f"{ranks}_{output}"
-        self.partial = place.directory / f"{ranks}_{output}.partial"
         self.name = f"{name}, {ranks} ranks" if ranks else name
-        is_file = self.output.suffix == ".h5"
+        self.write_to(place.directory / f"{ranks}_{output}")
+
+    def write_to(self, output):
+        self.output, self.partial = output, pathlib.Path(f"{output}.partial")
+        self.lock = pathlib.Path(f"{self.partial}.lock")
+        is_file = output.suffix == ".h5"
         self.journal = pathlib.Path(f"{self.partial}.journal") if is_file else self.partial / ".journal"
+        return self
 
     def command(self, more=(), faults=None, output=None):
         """`faults`: variables of interpose.c, without FAULT_."""
@@ -67,7 +72,7 @@ class Job:
         return self.start(more, faults).finish()
 
     def clear(self):
-        for path in (self.output, self.partial, self.journal):
+        for path in (self.output, self.partial, self.journal, self.lock):
             if path.is_dir():
                 shutil.rmtree(path)
             elif path.exists():
@@ -85,12 +90,16 @@ class Job:
     def is_whole(self):
         return self.output.exists() and checkpoints.digests(self.output) == self.digests
 
+    def check_nothing_left(self, done):
+        left = [path.name for path in (self.partial, self.journal, self.lock) if path.exists()]
+        check(not left, f"{', '.join(left)} left after success: {done}")
+
     def check_left(self, done):
         """Whole or absent, and said so."""
         check(not self.output.exists() or self.is_whole(), f"a wrong output was left by {done}")
         if done.status == 0:
             check(self.output.exists(), f"no output, but success: {done}")
-            check(not self.partial.exists() and not self.journal.exists(), f"a .partial is left after success: {done}")
+            self.check_nothing_left(done)
 
     def check_message(self, done, status, *texts):
         """Failed with this status and one message that holds the texts; what it says is left is what is left."""
@@ -99,6 +108,7 @@ class Job:
         for text in texts:
             check(text in done.messages[0], f"expected '{text}': {done}")
         check(not self.output.exists(), f"an output after a failure: {done}")
+        check(not self.lock.exists(), f"the lock is left: {done}")
         says_so = f"{self.partial} holds what was written so far: {GOES_ON}" in done.messages[0]
         check(says_so == self.partial.exists(), f".partial {'is' if self.partial.exists() else 'is not'} there: {done}")
 
@@ -107,7 +117,7 @@ class Job:
         done = self.run([self.place.way_on, *(["--force"] if self.output.exists() else [])])
         check(done.status == 0, f"the run after it failed: {done}")
         check(self.is_whole(), f"the run after it made something else: {done}")
-        check(not self.partial.exists(), f"a .partial is left after success: {done}")
+        self.check_nothing_left(done)
 
 
 class Running:
@@ -146,13 +156,23 @@ class Place:
         self.directory = pathlib.Path(directory).resolve()
         sizes = ["--layers", "2", "--hidden", str(hidden)]
         for name, mesh, more in (("job", "dp=2,tp=2", []), ("b3", "dp=1,tp=4", ["--layout-only"])):
-            subprocess.run([ROOT / "scripts" / "make_sample", "-o", self.directory / name, "--mesh", mesh, *sizes, *more],
-                           check=True, stdout=subprocess.DEVNULL)
+            self.make_sample(name, "--mesh", mesh, *sizes, *more)
         said = subprocess.run([self.bin / "ckpt-merge", "--help"], check=True, capture_output=True, text=True).stdout
         self.way_on = "--resume" if "--resume" in said else "--force"
         self.job, self.layout, self.target = (self.directory / name for name in ("job", "job.json", "b3.json"))
         self.whole = self.directory / "whole.h5"
         subprocess.run([self.bin / "ckpt-merge", "-q", "--layout", self.layout, self.job, "-o", self.whole], check=True)
+
+    def within(self, name):
+        """The same, with a directory below it for what is written."""
+        place = copy.copy(self)
+        place.directory = self.directory / name
+        place.directory.mkdir()
+        return place
+
+    def make_sample(self, name, *words):
+        subprocess.run([ROOT / "scripts" / "make_sample", "-o", self.directory / name, *words], check=True,
+                       stdout=subprocess.DEVNULL)
 
     def merge(self, output="merged.h5", *more, **how):
         return Job(self, "ckpt-merge", ["--layout", self.layout, *more, self.job], output, **how)

@@ -8,12 +8,15 @@
 //   FAULT_AT="memcpy 17 512"     the 17th copy of 512 bytes in memory has a bit that is another one
 //   FAULT_FOR=out.partial        FAULT_AT counts only calls on paths that hold this text
 //   FAULT_RANK=1                 FAULT_AT holds for this process of several only
+//   FAULT_LOCKS=none             files cannot be locked (ENOLCK), as on some network file systems
+//   FAULT_LOCKS=own              every process has all the locks it asks for, as on different machines where each has its own
 //   FAULT_DELAY_US=500           each pwrite of 64 KiB or more (of data, that is) takes so much longer
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +32,7 @@ static const char* under;
 static const char* log_file;
 static const char* only_for = "";
 static long delay_us;
+static const char* locks = "";
 static char function_at[16];
 static int number_at;
 static char action_at[PATH_MAX];
@@ -45,6 +49,7 @@ __attribute__((constructor)) static void start(void) {
   log_file = getenv("FAULT_LOG");
   only_for = variable("FAULT_FOR", "");
   delay_us = atol(variable("FAULT_DELAY_US", "0"));
+  locks = variable("FAULT_LOCKS", "");
   const char* rank = variable("FAULT_RANK", "");
   if (*rank != '\0' && strcmp(rank, variable("OMPI_COMM_WORLD_RANK", "")) != 0) return;
   sscanf(variable("FAULT_AT", ""), "%15s %d %4095[^\n]", function_at, &number_at, action_at);
@@ -149,5 +154,29 @@ WRAP(void*, mmap, (void* at, size_t size, int protection, int flags, int fd, off
      (at, size, protection, flags, fd, offset), fault_of("mmap", fd), NOTHING)
 WRAP(int, mkdir, (const char* path, mode_t mode), (path, mode), fault("mkdir", path), NOTHING)
 // Without fcntl.h, where they are variadic.
+static int control(const char* name, int fd, int command, void* argument) {
+  static int (*real)(int, int, ...);
+  enum { get_lock = 36, set_lock = 37, is_free = 2 };  // F_OFD_GETLK, F_OFD_SETLK, F_UNLCK
+  if (*locks != '\0' && (command == get_lock || command == set_lock)) {
+    if (strcmp(locks, "own") == 0) {
+      if (command == get_lock) *(short*)argument = is_free;  // flock's first member is l_type
+      return 0;
+    }
+    errno = ENOLCK;
+    return -1;
+  }
+  if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, name);
+  return real(fd, command, argument);
+}
+#define WRAP_CONTROL(name)                                  \
+  int name(int fd, int command, ...) {                      \
+    va_list arguments;                                      \
+    va_start(arguments, command);                           \
+    void* const argument = va_arg(arguments, void*);        \
+    va_end(arguments);                                      \
+    return control(#name, fd, command, argument);           \
+  }
+WRAP_CONTROL(fcntl)
+WRAP_CONTROL(fcntl64)
 WRAP(int, open, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
 WRAP(int, open64, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)

@@ -55,7 +55,7 @@ def read_only(place):
     job.clear()
     top = place.directory
     done = shell(job, f"mount --bind {top} {top} && mount -o remount,bind,ro {top} && $RUN", NAMESPACE)
-    job.check_message(done, 1, f"{job.partial}: create: Read-only file system", "choose an output that you may write")
+    job.check_message(done, 1, f"{job.partial}: cannot be made: Read-only file system", "may you write there?")
     return None
 
 

@@ -30,6 +30,11 @@ class Hdf5Store final : public Store {
   /// Starts the library before threads take what memory there is: it does not survive that its start fails.
   Hdf5Store() { const hdf5::Lock started; }
 
+  bool recognises(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return has_signature(file, file.status().bytes);
+  }
+
   FileCatalog catalog(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();

@@ -1,62 +1,29 @@
 #include "engine/output.hpp"
 
+#include <unistd.h>
+
 #include <functional>
 #include <optional>
 
-#include "base/error.hpp"
 #include "catch.hpp"
-#include "unit/engine/temporary_directory.hpp"
+#include "unit/engine/output_fixture.hpp"
 
 using namespace ckpt;
 using namespace ckpt::fixture;
 using Catch::Matchers::Contains;
-namespace fs = std::filesystem;
-
-namespace {
-
-class Place {
- public:
-  Place() {
-    fs::create_directory(source());
-    write_text(source() / "rank_0.h5", "source");
-  }
-  fs::path source() const { return directory_ / "source"; }
-  fs::path path(const std::string& name) const { return directory_ / name; }
-
-  Job job(const fs::path& output) const {
-    Job job;
-    job.source = source();
-    job.output = output;
-    return job;
-  }
-  Job job() const { return job(path("out")); }
-
- private:
-  TemporaryDirectory directory_;
-};
-
-std::optional<Error> refused(const Job& job) {
-  try {
-    const Output output(job);
-  } catch (const Error& error) {
-    return error;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 TEST_CASE("what is made becomes the output when it is published, whole") {
   const Place place;
   {
-    Output output(place.job());
-    CHECK_FALSE(fs::exists(output.partial()));  // nothing is touched yet
-    output.begin(std::nullopt, false);
-    CHECK(output.partial() == place.path("out.partial"));
-    CHECK(output.file("rank_1.h5") == place.path("out.partial") / "rank_1.h5");
-    write_text(output.file("rank_1.h5"), "made");
+    Claimed output(place.job());
+    CHECK_FALSE(fs::exists(output->partial()));  // nothing is made yet
+    output->begin("the job", false);
+    CHECK(output->partial() == place.path("out.partial"));
+    CHECK(output->file("rank_1.h5") == place.path("out.partial") / "rank_1.h5");
+    write_text(output->file("rank_1.h5"), "made");
     CHECK_FALSE(fs::exists(place.path("out")));
-    output.publish();
+    output->publish();
+    CHECK(place.names() == Names{"out", "source"});
   }
   CHECK(read_text(place.path("out") / "rank_1.h5") == "made");
   CHECK_FALSE(fs::exists(place.path("out.partial")));
@@ -65,12 +32,11 @@ TEST_CASE("what is made becomes the output when it is published, whole") {
 TEST_CASE("what is begun and not published leaves nothing") {
   const Place place;
   {
-    Output output(place.job());
-    output.begin(std::nullopt, false);
-    write_text(output.file("rank_0.h5"), "half");
+    Claimed output(place.job());
+    output->begin("the job", false);
+    write_text(output->file("rank_0.h5"), "half");
   }
-  CHECK_FALSE(fs::exists(place.path("out.partial")));
-  CHECK_FALSE(fs::exists(place.path("out")));
+  CHECK(place.names() == Names{"source"});
 }
 
 TEST_CASE("data stays where a failed run can be gone on with, and the error says so") {
@@ -78,12 +44,13 @@ TEST_CASE("data stays where a failed run can be gone on with, and the error says
   const auto left_by = [&](Kind kind, bool has_data) {
     Error error(kind, "failed");
     {
-      Output output(place.job());
-      output.begin(std::nullopt, false);
-      if (has_data) output.fill();
-      output.fail(error);
+      Claimed output(place.job());
+      output->begin("the job", false);
+      if (has_data) output->fill();
+      output->fail(error);
     }
-    const bool is_left = fs::remove(place.path("out.partial"));
+    const bool is_left = fs::remove_all(place.path("out.partial")) > 0;
+    CHECK(place.names() == Names{"source"});
     CHECK(is_left == (std::string(error.what()).find("out.partial holds what was written") != std::string::npos));
     return is_left;
   };
@@ -96,16 +63,14 @@ TEST_CASE("data stays where a failed run can be gone on with, and the error says
 
 TEST_CASE("a single file is made beside its place, too") {
   const Place place;
-  Job job = place.job(place.path("merged.h5"));
-  job.target.single_file = true;
-  Output output(job);
-  output.begin(std::nullopt, false);
-  CHECK(output.file("rank_0.h5") == place.path("merged.h5.partial"));
+  Claimed output(single(place.job(place.path("merged.h5"))));
+  output->begin("the job", false);
+  CHECK(output->file("rank_0.h5") == place.path("merged.h5.partial"));
   CHECK(fs::is_regular_file(place.path("merged.h5.partial")));
-  write_text(output.file(""), "merged");
-  output.publish();
+  write_text(output->file(""), "merged");
+  output->publish();
   CHECK(read_text(place.path("merged.h5")) == "merged");
-  CHECK_FALSE(fs::exists(place.path("merged.h5.partial")));
+  CHECK(place.names() == Names{"merged.h5", "source"});
 }
 
 TEST_CASE("what exists is refused, with the way on") {
@@ -128,64 +93,35 @@ TEST_CASE("what exists is refused, with the way on") {
 TEST_CASE("an output is replaced with --force, and so is what an earlier run left") {
   const Place place;
   fs::create_directory(place.path("out"));
-  write_text(place.path("out") / "old.h5", "old");
+  write_text(place.path("out") / "rank_1.h5", hdf5);
   fs::create_directory(place.path("out.partial"));
-  write_text(place.path("out.partial") / "rest.h5", "rest");
-  Job job = place.job();
-  job.force = true;
-  {
-    Output output(job);
-    output.begin(std::nullopt, false);
-    CHECK(fs::is_empty(place.path("out.partial")));
-    CHECK(fs::exists(place.path("out") / "old.h5"));  // as long as the new one is not whole
-    write_text(output.file("new.h5"), "new");
-    output.publish();
-  }
-  CHECK(fs::exists(place.path("out") / "new.h5"));
-  CHECK_FALSE(fs::exists(place.path("out") / "old.h5"));
-  std::size_t left = 0;
-  for (const auto& entry : fs::directory_iterator(place.path(""))) left += entry.path().filename() == "source" ? 0 : 1;
-  CHECK(left == 1);  // no .partial, nothing set aside
+  write_text(place.path("out.partial") / "rank_0.h5", hdf5);
+  Claimed output(forced(place.job()));
+  output->begin("the job", false);
+  CHECK_FALSE(fs::exists(place.path("out.partial") / "rank_0.h5"));
+  CHECK(fs::exists(place.path("out") / "rank_1.h5"));  // as long as the new one is not whole
+  write_text(output->file("rank_0.h5"), "new");
+  output->publish();
+  CHECK(fs::exists(place.path("out") / "rank_0.h5"));
+  CHECK_FALSE(fs::exists(place.path("out") / "rank_1.h5"));
+  CHECK(place.names() == Names{"out", "source"});  // no .partial, nothing set aside
 }
 
 TEST_CASE("an output stays where --force does not come to its end") {
   const Place place;
   fs::create_directory(place.path("out"));
-  write_text(place.path("out") / "old.h5", "old");
-  Job job = place.job();
-  job.force = true;
+  write_text(place.path("out") / "rank_0.h5", hdf5);
   {
-    Output output(job);
-    output.begin(std::nullopt, false);
+    Claimed output(forced(place.job()));
+    output->begin("the job", false);
   }
-  CHECK(read_text(place.path("out") / "old.h5") == "old");
-}
-
-TEST_CASE("an output in its source, or over it, is refused even with --force") {
-  const Place place;
-  for (const fs::path& output :
-       {place.source(), place.source() / "out", place.source() / "..", place.path("elsewhere/../source/a/b")}) {
-    Job job = place.job(output);
-    job.force = true;
-    const auto error = refused(job);
-    CAPTURE(output);
-    REQUIRE(error.has_value());
-    CHECK(error->kind() == Kind::usage);
-    CHECK_THAT(error->what(), Contains("would lie in the source"));
-  }
-  CHECK(fs::exists(place.source() / "rank_0.h5"));
-  Job job = place.job();
-  job.source = place.path("out.partial");  // begin() would remove it
-  job.force = true;
-  fs::create_directory(job.source);
-  CHECK(refused(job).has_value());
-  CHECK_FALSE(refused(place.job(place.path("source2"))).has_value());  // a longer name is another place
+  CHECK(read_text(place.path("out") / "rank_0.h5") == hdf5);
 }
 
 TEST_CASE("an output in a directory that is not there is an error of its own words") {
   const Place place;
-  Output output(place.job(place.path("no/such/out")));
-  CHECK_THROWS_WITH(output.begin(std::nullopt, false), Contains("out.partial: cannot be made") && Contains("exist"));
+  CHECK_THAT(refused(place.job(place.path("no/such/out")))->what(),
+             Contains("out.partial: cannot be made") && Contains("exist"));
 }
 
 TEST_CASE("a slash at the end changes nothing") {
@@ -201,26 +137,24 @@ TEST_CASE("a run goes on only with what a run of its own kind has left") {
     job.target.single_file = single_file;
     CHECK_FALSE(Output(job).earlier_job());
     {
-      Output output(job);
-      output.begin("the job", false);
-      output.fill();
+      Claimed output(job);
+      output->begin("the job", false);
+      output->fill();
       Error error(Kind::io, "the disk is full");
-      output.fail(error);
+      output->fail(error);
       CHECK_THAT(error.what(), Contains("go on with --resume"));
     }
     CHECK_THAT(refused(job)->what(), Contains("go on with --resume, or start anew with --force"));
     job.resume = true;
     {
-      Output output(job);
-      REQUIRE(output.earlier_job() == "the job");
-      output.begin("the job", true);
-      CHECK(fs::exists(output.journal() / "job"));
-      output.publish();
-      CHECK_FALSE(fs::exists(output.journal()));
+      Claimed output(job);
+      REQUIRE(output->earlier_job() == "the job");
+      output->begin("the job", true);
+      CHECK(fs::exists(output->journal() / "job"));
+      output->publish();
+      CHECK_FALSE(fs::exists(output->journal()));
     }
-    CHECK(fs::exists(place.path("out")));
-    CHECK_FALSE(fs::exists(place.path("out.partial")));
-    CHECK_FALSE(fs::exists(place.path("out.partial.journal")));
+    CHECK(place.names() == Names{"out", "source"});
   }
 }
 
@@ -228,10 +162,81 @@ TEST_CASE("resuming without anything to go on with begins anew") {
   const Place place;
   Job job = place.job();
   fs::create_directory(place.path("out.partial"));
-  write_text(place.path("out.partial") / "rank_0.h5", "old");
+  write_text(place.path("out.partial") / "rank_0.h5", hdf5);
   job.resume = true;
-  Output output(job);
-  CHECK_FALSE(output.earlier_job());
-  output.begin("the job", false);
+  Claimed output(job);
+  CHECK_FALSE(output->earlier_job());
+  output->begin("the job", false);
   CHECK_FALSE(fs::exists(place.path("out.partial") / "rank_0.h5"));
+}
+
+TEST_CASE("one output is one job's: others are told who writes it, and touch nothing") {
+  for (const bool single_file : {false, true}) {
+    const Place place;
+    Job job = place.job();
+    job.target.single_file = single_file;
+    {
+      Claimed first(job);
+      first->begin("the job", false);
+      const auto before = place.names();
+      for (const auto& [force, resume] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+        Job second = job;
+        second.force = force;
+        second.resume = resume;
+        const auto error = refused(second);
+        REQUIRE(error.has_value());
+        CHECK(error->kind() == Kind::io);
+        CHECK_THAT(error->what(), Contains("out.partial: another job is writing it (process " +
+                                           std::to_string(::getpid()) + " on host "));
+      }
+      CHECK(place.names() == before);
+    }
+    CHECK_FALSE(refused(job).has_value());  // as soon as it has ended
+    CHECK(place.names() == Names{"source"});
+  }
+}
+
+TEST_CASE("two jobs that have both looked: the first one to claim has it") {
+  const Place place;
+  const auto store = hdf5_store();
+  Output first(forced(place.job()));
+  Output second(forced(place.job()));
+  for (Output* output : {&first, &second}) output->plan(parse_layout(two_cards, "two"), *store);
+  first.claim();
+  CHECK_THAT(error_of([&] { second.claim(); })->what(), Contains("another job is writing it"));
+}
+
+TEST_CASE("a job publishes nothing but what it has made") {
+  const std::vector<std::function<void(const fs::path&)>> deeds{
+      [](const fs::path& partial) { fs::remove_all(partial); },
+      [](const fs::path& partial) {
+        fs::remove_all(partial);
+        fs::create_directory(partial);
+      },
+      [](const fs::path& partial) {
+        fs::rename(partial, partial.string() + "2");
+        fs::create_directory(partial);
+      },
+      [](const fs::path& partial) { fs::remove(partial.string() + ".lock"); },
+      [](const fs::path& partial) { write_text(partial.string() + ".lock", "another job"); },
+  };
+  for (const auto& deed : deeds)
+    for (const bool force : {false, true}) {
+      const Place place;
+      Job job = place.job();
+      job.force = force;
+      Error error(Kind::io, "");
+      {
+        Claimed output(job);
+        output->begin("the job", false);
+        output->fill();
+        deed(place.path("out.partial"));
+        const auto found = error_of([&] { output->publish(); });
+        REQUIRE(found.has_value());
+        error = *found;
+        output->fail(error);
+      }
+      CHECK_THAT(error.what(), Contains("out.partial: it is not what this job made") && !Contains("--resume"));
+      CHECK_FALSE(fs::exists(place.path("out")));
+    }
 }
