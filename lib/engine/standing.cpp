@@ -192,10 +192,8 @@ void Inspection::look_into(const fs::path& place, bool is_partial, Standing& fou
     if (name == manifest_name) return manifest.has_value() || is_marked;
     if (written.contains(name)) return true;
     if (wanted.contains(name)) return is_marked || is_own_file(file);
-    if (!is_marked) return false;
     const fs::path relative(name);
-    if (relative.parent_path() == journal_name) return is_journal_file(relative.filename().string());
-    return false;
+    return is_marked && relative.parent_path() == journal_name && is_journal_file(relative.filename().string());
   });
 }
 
