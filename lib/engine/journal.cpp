@@ -125,15 +125,14 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
         break;
       }
   if (what == "another job" && before.is_object())
-    for (const auto& [key, value] : after.items())
-      if (!before.contains(key) || before[key] != value) {
-        const std::map<std::string, std::string> names{{"version", "another version of the program"},
-                                                       {"from", "another source layout"},
-                                                       {"to", "another target layout"},
-                                                       {"verify", "another --verify"},
-                                                       {"parameters", "other parameters"},
-                                                       {"files", "other source files"}};
-        if (const auto name = names.find(key); name != names.end()) what = "a job with " + name->second;
+    for (const auto& [key, difference] : {std::pair{"version", "another version of the program"},
+                                          {"from", "another source layout"},
+                                          {"to", "another target layout"},
+                                          {"verify", "another --verify"},
+                                          {"parameters", "other parameters"},
+                                          {"files", "other source files"}})
+      if (after.contains(key) && (!before.contains(key) || before[key] != after[key])) {
+        what = std::string("a job with ") + difference;
         break;
       }
   throw Error(Kind::input, partial,

@@ -10,7 +10,6 @@ from harness import Place, arguments, check, run_cases, temporary_directory
 AGAIN = {"EINTR", "short"}  # nothing has failed: to be done again, or gone on with
 WAYS = {
     "pwrite": ["ENOSPC", "EIO", "short", "EDQUOT", "EINTR"],
-    "ftruncate": ["ENOSPC", "EIO", "EFBIG"],
     "fsync": ["EIO", "EINTR", "ENOSPC", "EDQUOT"],
     "rename": ["EIO", "ENOSPC"],
     "renameat2": ["EIO", "ENOSPC", "EROFS", "EINVAL", "EEXIST"],

@@ -60,7 +60,7 @@ def lost_cases(place):
     direct, exchange = place.reshard(ranks=2), place.reshard("--exchange", "mpi", ranks=2)
     for job in (direct, exchange):
         job.reference()
-    calls = {"the catalog": ("pread 3", 1), "making files": ("ftruncate 1", 0), "reading": ("pread 80", 0),
+    calls = {"the catalog": ("pread 3", 1), "making files": ("pwrite 2", 0), "reading": ("pread 80", 0),
              "the move": ("pwrite 90", 1), "flushing": ("fsync 1", 1), "publishing": ("renameat2 1", 0)}
     cases = {}
     for i, (phase, (call, rank)) in enumerate(calls.items()):

@@ -177,7 +177,8 @@ def aligned(path):
                 continue
             offset = dataset.id.get_offset()
             sizes.add(dataset.nbytes >= 4096)
-            check(offset is not None and offset % (4096 if dataset.nbytes >= 4096 else 64) == 0, f"{path}: {name} lies at {offset}")
+            step = 4096 if dataset.nbytes >= 4096 else 64
+            check(offset is not None and offset % step == 0, f"{path}: {name} lies at {offset}")
             places.append((offset, offset + dataset.nbytes))
             raw.seek(offset)
             check(raw.read(dataset.nbytes) == checkpoints.whole(dataset).tobytes(), f"{path}: {name} is not at {offset}")

@@ -57,8 +57,8 @@ struct ImageDriver {
     const FileImage& image = image_of(file);
     const std::size_t at = image.index_of(address, bytes);
     if (at == nowhere) return -1;
-    const std::size_t there = std::min(bytes, image.bytes_.size() - std::min(at, image.bytes_.size()));
-    std::memcpy(out, image.bytes_.data() + at, there);
+    const std::size_t there = at < image.bytes_.size() ? std::min(bytes, image.bytes_.size() - at) : 0;
+    if (there > 0) std::memcpy(out, image.bytes_.data() + at, there);
     std::memset(static_cast<std::byte*>(out) + there, 0, bytes - there);  // allocated, not written yet
     return 0;
   }

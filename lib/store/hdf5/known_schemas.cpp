@@ -16,8 +16,6 @@ constexpr std::size_t max_references = 64;
 constexpr std::uint64_t max_schema_bytes = 16U << 20;
 /// One of very many datasets is kept although it is larger than all may be: the schema itself is not smaller.
 constexpr std::uint64_t max_bytes_per_dataset = 4U << 10;
-/// So much of a file's start tells most of the references that it does not fit.
-constexpr std::uint64_t start_bytes = 64U << 10;
 
 /// Where the data lies; nothing where some of it is not contiguous.
 std::optional<std::vector<Interval>> data_extents(const Schema& schema) {
@@ -42,13 +40,16 @@ std::shared_ptr<const Schema> KnownSchemas::find(const PosixFile& file, std::uin
     for (const auto& reference : references_)
       if (reference->file_bytes == file_bytes) candidates.push_back(reference);
   }
-  if (candidates.empty()) return nullptr;
-  std::string start(std::min(file_bytes, start_bytes), '\0');
-  file.read(0, std::as_writable_bytes(std::span(start)));
+  Interval looked_at;
+  std::string found;
   for (const auto& reference : candidates) {
-    if (reference->outside.empty() || reference->outside.front().lo != 0) continue;
-    const std::uint64_t known = std::min<std::uint64_t>(start.size(), reference->outside.front().hi);
-    if (std::memcmp(start.data(), reference->bytes.data(), known) != 0 || !fits(*reference, file)) continue;
+    if (reference->largest != looked_at) {  // for most of them it is the same
+      looked_at = reference->largest;
+      found.resize(looked_at.size());
+      file.read(looked_at.lo, std::as_writable_bytes(std::span(found)));
+    }
+    if (!std::string_view(reference->bytes).substr(reference->largest_at).starts_with(found) || !fits(*reference, file))
+      continue;
     const std::lock_guard lock(mutex_);
     const auto place = std::find(references_.begin(), references_.end(), reference);
     if (place != references_.end()) references_.splice(references_.begin(), references_, place);
@@ -74,7 +75,13 @@ void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& stat
   reference->file_bytes = status.bytes;
   reference->outside = outside(*extents, status.bytes);
   std::uint64_t bytes = 0;
-  for (const Interval piece : reference->outside) bytes += piece.size();
+  for (const Interval piece : reference->outside) {
+    if (piece.size() > reference->largest.size()) {
+      reference->largest = piece;
+      reference->largest_at = bytes;
+    }
+    bytes += piece.size();
+  }
   if (bytes > std::max(max_schema_bytes, max_bytes_per_dataset * schema->datasets.size())) return;
   reference->bytes.reserve(bytes);
   for_each_piece(file, reference->outside, [&](std::uint64_t, std::span<const std::byte> found) {

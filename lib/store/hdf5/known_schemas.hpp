@@ -31,6 +31,8 @@ class KnownSchemas {
     std::uint64_t file_bytes = 0;
     std::vector<Interval> outside;  ///< what no dataset's data covers, in pieces, ascending
     std::string bytes;              ///< what stands there, end to end
+    Interval largest;               ///< of the pieces, the first: it tells most files that do not fit
+    std::size_t largest_at = 0;     ///< its place in `bytes`
     std::shared_ptr<const Schema> schema;
   };
 
