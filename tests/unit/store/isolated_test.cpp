@@ -245,15 +245,22 @@ TEST_CASE("isolated: how a child ended is known even where this process ignores 
   std::signal(SIGCHLD, before);
 }
 
-TEST_CASE("isolated: without a child there is no result") {
-  const auto no_fork = +[]() -> pid_t {
-    errno = EAGAIN;
-    return -1;
-  };
-  CHECK_FALSE(run_child({repeat, "", -1, "HDF5", {}}, no_fork).has_value());
-  const HelperProcess none(no_fork);
+TEST_CASE("isolated: the helper ends when it is told to, and a lost one is told of once") {
+  auto helper = std::make_unique<HelperProcess>();
+  const auto parent = [](std::string_view, int) { return std::to_string(::getppid()); };
+  const pid_t id = std::stoi(done(parent).value());
+  CHECK(id != ::getpid());
+  const Refusal found = refusal([](std::string_view, int) -> std::string {
+    ::kill(::getppid(), SIGKILL);
+    for (;;) ::pause();
+  });
+  CHECK(found.kind == Kind::io);
+  CHECK_THAT(found.message, Contains("the process that reads metadata was ended from outside"));
+  CHECK_FALSE(done(repeat).has_value());
+  helper.reset();
   CHECK(HelperProcess::current() == nullptr);
-  std::thread([] { CHECK_FALSE(done(repeat).has_value()); }).join();  // this process has two threads meanwhile
+  CHECK(::waitpid(id, nullptr, WNOHANG) == -1);  // it is waited for: nothing is left
+  CHECK(done(repeat, "ab") == "abab");
 }
 
 TEST_CASE("isolated: a helper's child finds no lock that a thread here holds, and nothing open") {
@@ -280,20 +287,13 @@ TEST_CASE("isolated: a helper's child finds no lock that a thread here holds, an
   CHECK(count == "4");  // three standard streams and the pipe to speak into
 }
 
-TEST_CASE("isolated: the helper ends when it is told to, and a lost one is told of once") {
-  auto helper = std::make_unique<HelperProcess>();
-  const auto parent = [](std::string_view, int) { return std::to_string(::getppid()); };
-  const pid_t id = std::stoi(done(parent).value());
-  CHECK(id != ::getpid());
-  const Refusal found = refusal([](std::string_view, int) -> std::string {
-    ::kill(::getppid(), SIGKILL);
-    for (;;) ::pause();
-  });
-  CHECK(found.kind == Kind::io);
-  CHECK_THAT(found.message, Contains("the process that reads metadata was ended from outside"));
-  CHECK_FALSE(done(repeat).has_value());
-  helper.reset();
+TEST_CASE("isolated: without a child there is no result") {
+  const auto no_fork = +[]() -> pid_t {
+    errno = EAGAIN;
+    return -1;
+  };
+  CHECK_FALSE(run_child({repeat, "", -1, "HDF5", {}}, no_fork).has_value());
+  const HelperProcess none(no_fork);
   CHECK(HelperProcess::current() == nullptr);
-  CHECK(::waitpid(id, nullptr, WNOHANG) == -1);  // it is waited for: nothing is left
-  CHECK(done(repeat, "ab") == "abab");
+  std::thread([] { CHECK_FALSE(done(repeat).has_value()); }).join();  // this process has two threads meanwhile
 }
