@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -68,6 +69,7 @@ std::string wait_for_ever(std::string_view, int) {
 }
 
 int value_here = 1;
+std::mutex a_lock;  // as an allocator may have one
 
 }  // namespace
 
@@ -276,6 +278,15 @@ TEST_CASE("isolated: a helper's child finds no lock that a thread here holds, an
   stop = true;
   for (auto& thread : threads) thread.join();
   CHECK(good == 50);
+
+  {
+    const std::lock_guard held(a_lock);
+    const auto take = [](std::string_view, int) {
+      const std::lock_guard lock(a_lock);
+      return std::string("had it");
+    };
+    CHECK(done(take) == "had it");
+  }
 
   const int ours = ::open("/dev/null", O_RDONLY);
   const auto count = done([](std::string_view, int) {
