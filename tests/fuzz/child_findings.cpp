@@ -21,6 +21,8 @@
 #include <cstring>
 #include <vector>
 
+#include "store/helper_process.hpp"
+
 extern "C" {
 void* __asan_get_report_pc();
 extern std::uint8_t __start___sancov_cntrs __attribute__((visibility("hidden"), weak));
@@ -83,6 +85,7 @@ int LLVMFuzzerInitialize(int*, char***) {
   fuzzer = ::getpid();
   finding = new (share(nullptr, sizeof *finding)) std::atomic<bool>(false);
   share_counters();
+  static const ckpt::HelperProcess reads_metadata;  // before libFuzzer has threads
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -68,6 +69,7 @@ std::string wait_for_ever(std::string_view, int) {
 }
 
 int value_here = 1;
+std::mutex a_lock;  // as an allocator may have one
 
 }  // namespace
 
@@ -245,41 +247,6 @@ TEST_CASE("isolated: how a child ended is known even where this process ignores 
   std::signal(SIGCHLD, before);
 }
 
-TEST_CASE("isolated: without a child there is no result") {
-  const auto no_fork = +[]() -> pid_t {
-    errno = EAGAIN;
-    return -1;
-  };
-  CHECK_FALSE(run_child({repeat, "", -1, "HDF5", {}}, no_fork).has_value());
-  const HelperProcess none(no_fork);
-  CHECK(HelperProcess::current() == nullptr);
-  std::thread([] { CHECK_FALSE(done(repeat).has_value()); }).join();  // this process has two threads meanwhile
-}
-
-TEST_CASE("isolated: a helper's child finds no lock that a thread here holds, and nothing open") {
-  const HelperProcess helper;
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i)
-    threads.emplace_back([&] {
-      while (!stop) std::vector<std::string>(100, std::string(100, 'y'));
-    });
-  std::size_t good = 0;
-  for (int i = 0; i < 50; ++i) good += done(repeat, std::string(50'000, 'z')).value_or("").size() == 100'000 ? 1 : 0;
-  stop = true;
-  for (auto& thread : threads) thread.join();
-  CHECK(good == 50);
-
-  const int ours = ::open("/dev/null", O_RDONLY);
-  const auto count = done([](std::string_view, int) {
-    int open = 0;
-    for (int fd = 0; fd < 1024; ++fd) open += ::fcntl(fd, F_GETFD) == -1 ? 0 : 1;
-    return std::to_string(open);
-  });
-  ::close(ours);
-  CHECK(count == "4");  // three standard streams and the pipe to speak into
-}
-
 TEST_CASE("isolated: the helper ends when it is told to, and a lost one is told of once") {
   auto helper = std::make_unique<HelperProcess>();
   const auto parent = [](std::string_view, int) { return std::to_string(::getppid()); };
@@ -296,4 +263,48 @@ TEST_CASE("isolated: the helper ends when it is told to, and a lost one is told 
   CHECK(HelperProcess::current() == nullptr);
   CHECK(::waitpid(id, nullptr, WNOHANG) == -1);  // it is waited for: nothing is left
   CHECK(done(repeat, "ab") == "abab");
+}
+
+TEST_CASE("isolated: a helper's child finds no lock that a thread here holds, and nothing open") {
+  const HelperProcess helper;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      while (!stop) std::vector<std::string>(100, std::string(100, 'y'));
+    });
+  std::size_t good = 0;
+  for (int i = 0; i < 50; ++i) good += done(repeat, std::string(50'000, 'z')).value_or("").size() == 100'000 ? 1 : 0;
+  stop = true;
+  for (auto& thread : threads) thread.join();
+  CHECK(good == 50);
+
+  {
+    const std::lock_guard held(a_lock);
+    const auto take = [](std::string_view, int) {
+      const std::lock_guard lock(a_lock);
+      return std::string("had it");
+    };
+    CHECK(done(take) == "had it");
+  }
+
+  const int ours = ::open("/dev/null", O_RDONLY);
+  const auto count = done([](std::string_view, int) {
+    int open = 0;
+    for (int fd = 0; fd < 1024; ++fd) open += ::fcntl(fd, F_GETFD) == -1 ? 0 : 1;
+    return std::to_string(open);
+  });
+  ::close(ours);
+  CHECK(count == "4");  // three standard streams and the pipe to speak into
+}
+
+TEST_CASE("isolated: without a child there is no result") {
+  const auto no_fork = +[]() -> pid_t {
+    errno = EAGAIN;
+    return -1;
+  };
+  CHECK_FALSE(run_child({repeat, "", -1, "HDF5", {}}, no_fork).has_value());
+  const HelperProcess none(no_fork);
+  CHECK(HelperProcess::current() == nullptr);
+  std::thread([] { CHECK_FALSE(done(repeat).has_value()); }).join();  // this process has two threads meanwhile
 }
