@@ -89,7 +89,8 @@ std::vector<ckpt::Holding> Checkpoint::holdings() const {
       const Array& array = cards_[position].at(name);
       ckpt::StoredArray stored;
       stored.name = name;
-      stored.dtype = {dtype_name(array.element_bytes), array.element_bytes, ""};
+      stored.dtype = {ckpt::ElementKind::other, ckpt::ByteOrder::little, array.element_bytes,
+                      dtype_name(array.element_bytes), ""};
       stored.shape = ckpt::Extents(array.shape);
       stored.global_shape = carried_shape(position, name);
       declared += name + "\n" + stored.dtype.name + to_string(stored.shape) +
