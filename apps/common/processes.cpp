@@ -6,7 +6,7 @@
 #include <exception>
 #include <string_view>
 
-#include "base/text.hpp"
+#include "base/printable.hpp"
 
 namespace ckpt::cli {
 
@@ -22,7 +22,7 @@ bool is_first_process() {
 
 void print_error(const std::string& program, const std::exception& error) {
   // One write, so that nothing of another process comes between.
-  const std::string text = printable(program + ": error: " + error.what() + "\n");
+  const std::string text = printable(program + ": error: " + error.what()) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "common/json_text.hpp"
 #include "common/output.hpp"
 #include "common/versions.hpp"
 
@@ -69,8 +71,7 @@ std::string report_json(const Program& program, const Job& job, const Report& re
   json["seconds"] = report.seconds;
   json["source_rules"] = rules_json(report.source_rules);
   json["target_rules"] = rules_json(report.target_rules);
-  // Names and paths may hold bytes that are no UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(std::move(json)) + "\n";
 }
 
 void DescriptorTraits::release(int descriptor) noexcept {
@@ -91,7 +92,7 @@ ReportFile::~ReportFile() {
 
 void ReportFile::write(const std::string& text) {
   if (path_.empty()) return;
-  if (path_ == "-") return print(text);
+  if (path_ == "-") return print(Lines::as_they_are(text));
   unwritten_ = false;
   if (::ftruncate(file_.get(), 0) != 0 && errno != EINVAL) throw system_error("--report " + path_, "truncate", errno);
   for (std::size_t done = 0; done < text.size();) {

@@ -97,19 +97,6 @@ std::string join(const std::vector<std::string>& words, std::size_t most) {
   return text;
 }
 
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (std::size_t i = 0; i < clean.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(clean[i]);
-    const bool is_c0 = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
-    const bool is_c1 =
-        byte == 0xc2 && i + 1 < clean.size() && static_cast<unsigned char>(clean[i + 1]) < 0xa0;  // UTF-8
-    if (is_c0 || is_c1) clean[i] = '?';
-    if (is_c1) clean[++i] = '?';
-  }
-  return clean;
-}
-
 bool natural_less(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;
