@@ -198,7 +198,7 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
   if (at.empty() || volume(placement_.tensors_[parameter].shape) == 0) return;
   for (std::size_t d = 0; d < spread.axes.size(); ++d)
     for (std::uint64_t p = 0; p < spread.cuts[d]->pieces(); ++p) {
-      if (spread.cuts[d]->spans(p).empty()) continue;
+      if (!spread.cuts[d]->has_spans(p)) continue;
       const Position position = placement_.position_of_piece(parameter, d, p);
       for (const Axis axis : spread.axes[d])
         if (const auto found = at.find(axis);
@@ -215,11 +215,7 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
 void PlacementBuilder::check_size(ParameterId parameter) const {
   const Spread& spread = placement_.spreads_[parameter];
   Extents largest;
-  for (const auto& cut : spread.cuts) {
-    std::uint64_t extent = 0;
-    for (std::uint64_t p = 0; p < cut->pieces(); ++p) extent = std::max(extent, cut->extent(p));
-    largest.push_back(extent);
-  }
+  for (const auto& cut : spread.cuts) largest.push_back(cut->largest());
   try {
     std::uint64_t elements = volume(largest);
     if (spread.flat) {

@@ -165,12 +165,28 @@ def terminal(place):
         check_said(run(place, "ckpt-inspect", path, "--param", b"no" + name), b"no" + shown)
 
 
+def many_parts(place):
+    """A fused dimension of a million parts on 256 cards, which a list of its pieces would need 8 GiB for."""
+    path = place.directory / "fused.h5"
+    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    creation.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    with h5py.File(path, "w") as file:
+        h5py.h5d.create(file.id, b"w", h5py.h5t.STD_U8LE, h5py.h5s.create_simple((1 << 28,)), creation)
+        file["z"] = np.zeros(4, "u1")
+    layout = place.directory / "fused.json"
+    layout.write_text(json.dumps({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [256]},
+                                  "parameters": [{"name": "w", "split": ["x"], "parts": {"dim": 0, "count": 1 << 20}}]}))
+    refused(place, run(place, "ckpt-split", "--layout", layout, path, "-o", place.merge().output), 2,
+            "no rule matches parameter 'z'")
+
+
 def main():
     options = arguments(__doc__)
     with temporary_directory() as directory:
         place = Place(options, directory, hidden=64)
         run_cases({case.__name__: (lambda case=case: case(place))
-                   for case in (no_files, manifests, paths_outside, paths_inside, data_outside, terminal)})
+                   for case in (no_files, manifests, paths_outside, paths_inside, data_outside, terminal, many_parts)})
 
 
 if __name__ == "__main__":
