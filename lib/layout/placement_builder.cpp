@@ -261,8 +261,10 @@ std::string describe_member(const Layout& layout, const std::string& name, const
 
 std::vector<std::string> unused_rules(const Layout& layout, const std::vector<bool>& used,
                                       const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;  // of a layout for a larger model there may be thousands
   std::vector<std::string> warnings;
-  for (std::size_t r = 0; r < layout.parameters.size(); ++r) {
+  const auto unused = static_cast<std::size_t>(std::count(used.begin(), used.end(), false));
+  for (std::size_t r = 0; r < layout.parameters.size() && warnings.size() < most; ++r) {
     if (used[r]) continue;
     const std::string& pattern = layout.parameters[r].names.front().text();
     std::string warning =
@@ -270,6 +272,8 @@ std::vector<std::string> unused_rules(const Layout& layout, const std::vector<bo
     if (const auto close = nearest(pattern, names); !close.empty()) warning += "; nearest names: " + join(close);
     warnings.push_back(std::move(warning));
   }
+  if (unused > most)
+    warnings.push_back(layout.origin + ": " + std::to_string(unused - most) + " more rules match no parameter");
   return warnings;
 }
 

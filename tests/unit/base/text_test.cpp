@@ -92,4 +92,7 @@ TEST_CASE("the nearest names come first") {
   CHECK(nearest("wk", names, 2) == std::vector<std::string>{"wk", "wq"});
   CHECK(nearest("x", names, 9).size() == names.size());
   CHECK(nearest("x", {}).empty());
+  CHECK(nearest("x", names, 0).empty());
+  // Of names that are equally near, the first in order, wherever they stand.
+  CHECK(nearest("wz", {"wy", "wxx", "wb", "wc", "wa"}, 2) == std::vector<std::string>{"wa", "wb"});
 }
