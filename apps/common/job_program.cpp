@@ -23,12 +23,12 @@ void write_report(const Setup& setup, const std::string& text) {
 void render(const Program& program, const Options& options, const Setup& setup, const Report& report,
             std::uint64_t peak_bytes) {
   if (options.dry_run && options.report != "-") {
-    std::string text = dry_run_table(report);
+    Lines lines = dry_run_table(report);
     if (options.messages.verbose) {
-      text += rule_table("rules of the source layout", report.source_rules);
-      text += rule_table("rules of the target layout", report.target_rules);
+      lines.add(rule_table("rules of the source layout", report.source_rules));
+      lines.add(rule_table("rules of the target layout", report.target_rules));
     }
-    print(text);
+    print(lines);
   }
   if (!options.report.empty()) write_report(setup, report_json(program, setup.job, report, peak_bytes));
   if (!options.dry_run) spdlog::info(summary(setup.job, report));

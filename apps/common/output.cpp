@@ -5,14 +5,31 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
+#include "base/printable.hpp"
 
 namespace ckpt::cli {
 
-void print(const std::string& unchecked) {
-  const std::string text = printable(unchecked);
+Lines Lines::as_they_are(std::string text) {
+  Lines lines;
+  lines.text_ = std::move(text);
+  return lines;
+}
+
+Lines& Lines::add(std::string_view line) {
+  text_ += printable(line) + "\n";
+  return *this;
+}
+
+Lines& Lines::add(const Lines& more) {
+  text_ += more.text_;
+  return *this;
+}
+
+void print(const Lines& lines) {
+  const std::string& text = lines.text();
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw system_error("standard output", "write", errno);
 }

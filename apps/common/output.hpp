@@ -3,11 +3,28 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace ckpt::cli {
 
+/// What goes to standard output, line by line. A line may hold names and paths of others: it is made printable here, so
+/// that it cannot be forgotten, and stays one line whatever they hold.
+class Lines {
+ public:
+  Lines() = default;
+  /// Text that is made printable already, or that is all ours (help).
+  static Lines as_they_are(std::string text);
+
+  Lines& add(std::string_view line);
+  Lines& add(const Lines& more);
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  std::string text_;
+};
+
 /// Writes to standard output. Throws io.
-void print(const std::string& text);
+void print(const Lines& lines);
 
 /// The width of the terminal that standard output is; nothing where it is none.
 std::optional<std::size_t> output_width();

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/limits.hpp"
-#include "base/text.hpp"
+#include "base/printable.hpp"
 #include "store/helper_process.hpp"
 
 namespace ckpt::cli {
@@ -27,7 +27,7 @@ bool is_first_process() {
 
 void print_error(const std::string& program, const std::exception& error) {
   // One write, so that nothing of another process comes between.
-  const std::string text = printable(program + ": error: " + error.what() + "\n");
+  const std::string text = printable(program + ": error: " + error.what()) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int label_width = 24;
 
 std::string line(const std::string& label, const std::string& value) {
-  return fmt::format("{:<{}}{}\n", label, label_width, value);
+  return fmt::format("{:<{}}{}", label, label_width, value);
 }
 
 std::string exact_bytes(std::uint64_t bytes) {
@@ -37,7 +37,7 @@ std::string counted(std::uint64_t count, const std::string& noun) {
   return with_commas(count) + " " + noun + (count == 1 ? "" : noun.ends_with("s") ? "es" : "s");
 }
 
-std::string dry_run_table(const Report& report) {
+Lines dry_run_table(const Report& report) {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"source cards", with_commas(report.source_cards)},
       {"source files", with_commas(report.source_files)},
@@ -53,20 +53,21 @@ std::string dry_run_table(const Report& report) {
       {"threads", with_commas(report.threads) + " in each process"},
       {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
       {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
-  std::string text;
-  for (const auto& [label, value] : rows) text += line(label, value);
-  return text;
+  Lines lines;
+  for (const auto& [label, value] : rows) lines.add(line(label, value));
+  return lines;
 }
 
-std::string rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules) {
-  std::string text = "\n" + title + "\n";
+Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules) {
+  Lines lines;
+  lines.add("").add(title);
   for (const auto& use : rules) {
-    text += "  " + use.rule + ": " + counted(use.parameters.size(), "parameter") + "\n";
+    lines.add("  " + use.rule + ": " + counted(use.parameters.size(), "parameter"));
     auto names = use.parameters;
     std::sort(names.begin(), names.end(), natural_less);
-    for (const auto& name : names) text += "    " + name + "\n";
+    for (const auto& name : names) lines.add("    " + name);
   }
-  return text;
+  return lines;
 }
 
 std::string summary(const Job& job, const Report& report) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/output.hpp"
 #include "engine/job.hpp"
 
 namespace ckpt::cli {
@@ -15,10 +16,10 @@ std::string with_commas(std::uint64_t number);
 std::string counted(std::uint64_t count, const std::string& noun);
 
 /// What --dry-run prints: a table of what the run would do.
-std::string dry_run_table(const Report& report);
+Lines dry_run_table(const Report& report);
 
 /// For -v: each rule of a layout and, one on a line, the parameters that it decides.
-std::string rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules);
+Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules);
 
 /// "wrote OUTPUT: 56 files, 2.0 GiB in 1.8 s (1.19 GB/s)".
 std::string summary(const Job& job, const Report& report);

@@ -10,10 +10,12 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "common/json_text.hpp"
 #include "common/output.hpp"
 #include "common/versions.hpp"
 #include "engine/lock_token.hpp"
@@ -108,8 +110,7 @@ std::string report_json(const Program& program, const Job& job, const Report& re
   json["seconds"] = report.seconds;
   json["source_rules"] = rules_json(report.source_rules);
   json["target_rules"] = rules_json(report.target_rules);
-  // Names and paths may hold bytes that are no UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(std::move(json)) + "\n";
 }
 
 ReportFile::ReportFile(const std::string& path, const Job& job) : path_(path) {
@@ -167,7 +168,7 @@ ReportFile::~ReportFile() {
 
 void ReportFile::write(const std::string& text) {
   if (path_.empty()) return;
-  if (path_ == "-") return print(text);
+  if (path_ == "-") return print(Lines::as_they_are(text));
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(file_.get(), text.data() + done, text.size() - done);
     if (count < 0 && errno != EINTR) throw system_error(object(path_), "write", errno);

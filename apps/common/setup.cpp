@@ -74,7 +74,7 @@ int run_program(const Program& program, int argc, char** argv, const Body& body,
     Options options;
     agree(processes, [&] {
       options = parse_options(program, {argv + 1, argv + argc});
-      if (processes.rank() == 0) print(options.asked_text);
+      if (processes.rank() == 0) print(Lines::as_they_are(options.asked_text));
     });
     check_same_words(options, processes);
     return options.asked_text.empty() ? run_words(program, options, body, processes) : 0;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "base/printable.hpp"
 
 namespace ckpt::cli {
 
@@ -38,6 +41,11 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.substr(0, byte_of(text, head)) + "…" + text.substr(byte_of(text, length - tail));
 }
 
+void Table::add(std::vector<std::string> cells) {
+  for (auto& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
+}
+
 std::vector<std::size_t> Table::widths(std::optional<std::size_t> limit) const {
   std::vector<std::size_t> widths;
   for (const auto& column : columns_) widths.push_back(length_of(column.heading));
@@ -69,13 +77,13 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
   return text + "\n";
 }
 
-std::string Table::text(std::optional<std::size_t> width) const {
+Lines Table::lines(std::optional<std::size_t> width) const {
   const auto chosen = widths(width);
   std::vector<std::string> headings;
   for (const auto& column : columns_) headings.push_back(column.heading);
   std::string text = line(headings, chosen);
   for (const auto& row : rows_) text += line(row, chosen);
-  return text;
+  return Lines::as_they_are(std::move(text));
 }
 
 }  // namespace ckpt::cli

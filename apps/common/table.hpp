@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/output.hpp"
+
 namespace ckpt::cli {
 
 /// Text in aligned columns.
@@ -16,11 +18,12 @@ class Table {
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// Cells are made printable, so that each stays in its place.
+  void add(std::vector<std::string> cells);
 
   /// All of it, in lines of at most `width` characters if the flexible columns allow; without a width nothing is
   /// shortened.
-  std::string text(std::optional<std::size_t> width) const;
+  Lines lines(std::optional<std::size_t> width) const;
 
  private:
   std::vector<std::size_t> widths(std::optional<std::size_t> limit) const;

@@ -74,7 +74,7 @@ void run_inspection(const Manual& manual, const InspectOptions& options, Communi
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const Inspection inspection = inspect(options.path, files, patterns);
-    print(options.json ? inspection_json(inspection) : inspection_text(inspection, output_width()));
+    print(options.json ? Lines::as_they_are(inspection_json(inspection)) : inspection_text(inspection, output_width()));
   });
 }
 
@@ -106,7 +106,7 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
     InspectOptions options;
     agree(processes, [&] {
       options = parse_inspect_options(manual, {argv + 1, argv + argc});
-      if (processes.rank() == 0) print(options.asked_text);
+      if (processes.rank() == 0) print(Lines::as_they_are(options.asked_text));
     });
     if (options.asked_text.empty()) run_inspection(manual, options, processes);
     return 0;

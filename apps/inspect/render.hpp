@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/output.hpp"
 #include "inspect/logical_view.hpp"
 #include "inspect/survey.hpp"
 
@@ -19,7 +20,7 @@ struct Inspection {
 };
 
 /// As tables; lines of at most `width` characters where there is a width.
-std::string inspection_text(const Inspection& inspection, std::optional<std::size_t> width);
+Lines inspection_text(const Inspection& inspection, std::optional<std::size_t> width);
 
 std::string inspection_json(const Inspection& inspection);
 

@@ -1,5 +1,7 @@
 #include <map>
+#include <utility>
 
+#include "common/json_text.hpp"
 #include "inspect/render.hpp"
 
 namespace ckpt::cli {
@@ -91,8 +93,7 @@ std::string inspection_json(const Inspection& inspection) {
   }
   json["attributes"] = attributes_json(inspection.survey.attributes);
   json["parameters"] = parameters_json(inspection);
-  // Names may hold bytes that are no UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(std::move(json)) + "\n";
 }
 
 }  // namespace ckpt::cli

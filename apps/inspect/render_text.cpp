@@ -1,11 +1,10 @@
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "common/json_text.hpp"
 #include "common/render.hpp"
-#include "inspect/render.hpp"
 #include "common/table.hpp"
+#include "inspect/render.hpp"
 
 namespace ckpt::cli {
 
@@ -42,14 +41,14 @@ std::string shapes_of(const LogicalParameter& parameter, std::uint64_t files) {
   return join(forms, 4);
 }
 
-std::string stored_table(const Survey& survey, std::optional<std::size_t> width) {
+Lines stored_table(const Survey& survey, std::optional<std::size_t> width) {
   Table table({{"parameter", Kind::flexible}, {"dtype"}, {"stored", Kind::flexible}, {"bytes", Kind::number}});
   for (const auto& parameter : survey.parameters)
     table.add({parameter.name, dtypes_of(parameter), shapes_of(parameter, survey.files), with_commas(parameter.bytes)});
-  return table.text(width);
+  return table.lines(width);
 }
 
-std::string logical_table(const Inspection& inspection, std::optional<std::size_t> width) {
+Lines logical_table(const Inspection& inspection, std::optional<std::size_t> width) {
   Table table({{"parameter", Kind::flexible},
                {"dtype"},
                {"shape"},
@@ -61,19 +60,19 @@ std::string logical_table(const Inspection& inspection, std::optional<std::size_
     table.add({parameter.name, parameter.dtype, to_string(parameter.shape),
                shapes_of(parameter, inspection.survey.files), with_commas(parameter.copies), parameter.rule,
                with_commas(parameter.bytes)});
-  return table.text(width);
+  return table.lines(width);
 }
 
 /// A value that not all holders have tells on how many it is.
 void add_attributes(Table& table, const std::string& owner, const std::vector<AttributeForm>& forms,
                     std::uint64_t holders) {
   for (const auto& form : forms) {
-    const std::string value = form.value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string value = json_text(form.value, -1);
     table.add({owner, form.name, form.cards == holders ? value : value + " on " + counted(form.cards, "card")});
   }
 }
 
-std::string attribute_table(const Survey& survey, std::optional<std::size_t> width) {
+Lines attribute_table(const Survey& survey, std::optional<std::size_t> width) {
   Table table({{"attributes of", Kind::flexible}, {"name"}, {"value", Kind::flexible}});
   add_attributes(table, "(root)", survey.attributes, survey.files);
   bool is_empty = survey.attributes.empty();
@@ -83,44 +82,46 @@ std::string attribute_table(const Survey& survey, std::optional<std::size_t> wid
     add_attributes(table, parameter.name, parameter.attributes, holders);
     is_empty = is_empty && parameter.attributes.empty();
   }
-  return is_empty ? "" : fmt::format("\n{}", table.text(width));
+  return is_empty ? Lines() : Lines().add("").add(table.lines(width));
 }
 
-std::string boxes_text(const Placement& placement, const LogicalParameter& parameter) {
-  std::string text = "\n" + parameter.name + " " + parameter.dtype + " " + to_string(parameter.shape) + "\n";
+Lines boxes_of_cards(const Placement& placement, const LogicalParameter& parameter) {
+  Lines lines;
+  lines.add("").add(parameter.name + " " + parameter.dtype + " " + to_string(parameter.shape));
   for (const auto& entry : boxes_of(placement, parameter.id)) {
     std::vector<std::string> cards;
     for (const auto card : entry.cards) cards.push_back(std::to_string(card));
     std::vector<std::string> boxes;
     for (const auto& box : entry.boxes) boxes.push_back(to_string(box));
-    text += cards.size() == 1 ? "  card " : "  cards ";
-    text += join(cards, 16) + ": " + (boxes.empty() ? "nothing" : join(boxes, boxes.size())) + "\n";
+    lines.add((cards.size() == 1 ? "  card " : "  cards ") + join(cards, 16) + ": " +
+              (boxes.empty() ? "nothing" : join(boxes, boxes.size())));
   }
-  return text;
+  return lines;
 }
 
 std::string heading(const Inspection& inspection) {
   const Survey& survey = inspection.survey;
   const std::string files = counted(survey.files, "file") + " of " + format_bytes(survey.file_bytes);
   if (!inspection.placement)
-    return inspection.path + ": " + files + ", " + counted(survey.parameters.size(), "parameter") + "\n\n";
+    return inspection.path + ": " + files + ", " + counted(survey.parameters.size(), "parameter");
   std::uint64_t bytes = 0;
   for (const auto& parameter : inspection.logical) bytes += parameter.bytes;
   return inspection.path + ": " + files + ", " + counted(inspection.placement->mesh().size(), "card") + ", " +
          counted(inspection.logical.size(), "parameter") + " of " + format_bytes(bytes) + " (" +
-         inspection.placement->layout().origin + ")\n\n";
+         inspection.placement->layout().origin + ")";
 }
 
 }  // namespace
 
-std::string inspection_text(const Inspection& inspection, std::optional<std::size_t> width) {
-  std::string text = heading(inspection);
-  text += inspection.placement ? logical_table(inspection, width) : stored_table(inspection.survey, width);
-  text += attribute_table(inspection.survey, width);
+Lines inspection_text(const Inspection& inspection, std::optional<std::size_t> width) {
+  Lines lines;
+  lines.add(heading(inspection)).add("");
+  lines.add(inspection.placement ? logical_table(inspection, width) : stored_table(inspection.survey, width));
+  lines.add(attribute_table(inspection.survey, width));
   if (inspection.placement && inspection.with_boxes) {
-    for (const auto& parameter : inspection.logical) text += boxes_text(*inspection.placement, parameter);
+    for (const auto& parameter : inspection.logical) lines.add(boxes_of_cards(*inspection.placement, parameter));
   }
-  return text;
+  return lines;
 }
 
 }  // namespace ckpt::cli

@@ -2,9 +2,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "common/json_text.hpp"
 #include "common/render.hpp"
 #include "common/table.hpp"
 
@@ -55,7 +58,7 @@ std::vector<std::string> row(const Difference& difference) {
 }
 
 /// Rows of differences, and how much they are set against.
-std::string table_text(const CompareReport& comparison, std::optional<std::size_t> width) {
+Lines table_of(const CompareReport& comparison, std::optional<std::size_t> width) {
   using Column = Table::Column;
   Table table({{"parameter", Column::Kind::flexible},
                {"differs"},
@@ -66,7 +69,7 @@ std::string table_text(const CompareReport& comparison, std::optional<std::size_
                {"largest rel", Column::Kind::number},
                {"cards of B", Column::Kind::flexible}});
   for (const Difference& difference : comparison.differences) table.add(row(difference));
-  return table.text(width);
+  return table.lines(width);
 }
 
 Json difference_json(const Difference& difference) {
@@ -123,21 +126,16 @@ std::string detail(const Damage& damage) {
   }
 }
 
-std::string dumped(const Json& json) {
-  // Names and paths may hold bytes that are no UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
-std::string comparison_text(const ComparedPaths& paths, const CompareReport& comparison,
-                            std::optional<std::size_t> width) {
+Lines comparison_text(const ComparedPaths& paths, const CompareReport& comparison, std::optional<std::size_t> width) {
   const std::string pair = paths.a + " (A) and " + paths.b + " (B)";
   const std::string compared =
       counted(comparison.parameters, "parameter") + " of " + format_bytes(comparison.bytes) + " compared";
-  if (comparison.differences.empty()) return pair + " hold the same tensors: " + compared + "\n";
-  return table_text(comparison, width) + "\n" + pair + " differ in " +
-         counted(comparison.differences.size(), "parameter") + "; " + compared + "\n";
+  if (comparison.differences.empty()) return Lines().add(pair + " hold the same tensors: " + compared);
+  return table_of(comparison, width)
+      .add("")
+      .add(pair + " differ in " + counted(comparison.differences.size(), "parameter") + "; " + compared);
 }
 
 std::string comparison_json(const ComparedPaths& paths, const CompareReport& comparison,
@@ -150,20 +148,19 @@ std::string comparison_json(const ComparedPaths& paths, const CompareReport& com
   json["differences"] = Json::array();
   for (const Difference& difference : comparison.differences)
     json["differences"].push_back(difference_json(difference));
-  return dumped(json);
+  return json_text(std::move(json)) + "\n";
 }
 
-std::string integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width) {
+Lines integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width) {
   const std::string held = counted(integrity.files, "file") + ", " + counted(integrity.parameters, "parameter");
   if (integrity.damages.empty())
-    return path + " is as it was written: " + held + ", " + format_bytes(integrity.bytes) + " read\n";
+    return Lines().add(path + " is as it was written: " + held + ", " + format_bytes(integrity.bytes) + " read");
   using Column = Table::Column;
   Table table(
       {{"file", Column::Kind::flexible}, {"is"}, {"parameters", Column::Kind::flexible}, {"", Column::Kind::flexible}});
   for (const Damage& damage : integrity.damages)
     table.add({damage.file.empty() ? "-" : damage.file, word(damage.what), join(damage.parameters), detail(damage)});
-  return table.text(width) + "\n" + path + " is not as it was written" + (integrity.files > 0 ? ": " + held : "") +
-         "\n";
+  return table.lines(width).add("").add(path + " is not as it was written" + (integrity.files > 0 ? ": " + held : ""));
 }
 
 std::string integrity_json(const std::string& path, const Integrity& integrity) {
@@ -177,7 +174,7 @@ std::string integrity_json(const std::string& path, const Integrity& integrity) 
                                {"is", word(damage.what)},
                                {"parameters", damage.parameters},
                                {"detail", detail(damage)}});
-  return dumped(json);
+  return json_text(std::move(json)) + "\n";
 }
 
 }  // namespace ckpt::cli

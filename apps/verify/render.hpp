@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "common/output.hpp"
 #include "engine/compare.hpp"
 #include "engine/integrity.hpp"
 
@@ -16,14 +17,13 @@ struct ComparedPaths {
 };
 
 /// What differs as a table, with lines of at most `width` characters where there is a width; and what came of it all.
-std::string comparison_text(const ComparedPaths& paths, const CompareReport& comparison,
-                            std::optional<std::size_t> width);
+Lines comparison_text(const ComparedPaths& paths, const CompareReport& comparison, std::optional<std::size_t> width);
 
 std::string comparison_json(const ComparedPaths& paths, const CompareReport& comparison,
                             const std::optional<Tolerance>& tolerance);
 
 /// What is damaged as a table, and what came of it all.
-std::string integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width);
+Lines integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width);
 
 std::string integrity_json(const std::string& path, const Integrity& integrity);
 

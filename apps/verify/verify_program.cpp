@@ -42,7 +42,7 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
       shown(setup, [&](Counters& counters) { return check_integrity(setup.job, processes, counters); });
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    print(options.json ? integrity_json(options.source, integrity)
+    print(options.json ? Lines::as_they_are(integrity_json(options.source, integrity))
                        : integrity_text(options.source, integrity, output_width()));
   });
   return integrity.damages.empty() ? 0 : different;
@@ -58,7 +58,7 @@ int run_comparison(const Options& options, const Setup& setup, Communicator& pro
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const ComparedPaths paths{options.source, options.output};
-    print(options.json ? comparison_json(paths, comparison, tolerance)
+    print(options.json ? Lines::as_they_are(comparison_json(paths, comparison, tolerance))
                        : comparison_text(paths, comparison, output_width()));
   });
   return comparison.differences.empty() ? 0 : different;

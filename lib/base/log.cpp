@@ -5,13 +5,13 @@
 
 #include <memory>
 
-#include "base/text.hpp"
+#include "base/printable.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// %*: the message, printable.
+/// %*: the message, printable and on one line.
 class PrintableMessage final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm& /*time*/, spdlog::memory_buf_t& to) override {

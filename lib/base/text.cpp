@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <numeric>
+#include <set>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
@@ -47,17 +49,22 @@ std::string_view without_zeros(std::string_view number) {
   return number;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
+/// The edit distance of two texts, or some number above `most` where it is larger than that.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::size_t diagonal = row[0];
     row[0] = i + 1;
+    std::size_t least = row[0];
     for (std::size_t j = 0; j < b.size(); ++j) {
       const std::size_t substituted = diagonal + (a[i] != b[j]);
       diagonal = row[j + 1];
       row[j + 1] = std::min({row[j] + 1, diagonal + 1, substituted});
+      least = std::min(least, row[j + 1]);
     }
+    if (least > most) return least;
   }
   return row.back();
 }
@@ -97,19 +104,6 @@ std::string join(const std::vector<std::string>& words, std::size_t most) {
   return text;
 }
 
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (std::size_t i = 0; i < clean.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(clean[i]);
-    const bool is_c0 = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
-    const bool is_c1 =
-        byte == 0xc2 && i + 1 < clean.size() && static_cast<unsigned char>(clean[i + 1]) < 0xa0;  // UTF-8
-    if (is_c0 || is_c1) clean[i] = '?';
-    if (is_c1) clean[++i] = '?';
-  }
-  return clean;
-}
-
 bool natural_less(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;
@@ -134,14 +128,17 @@ bool natural_less(std::string_view a, std::string_view b) {
 }
 
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, std::size_t most) {
-  std::vector<std::pair<std::size_t, std::string>> ranked;
-  ranked.reserve(names.size());
-  for (const auto& candidate : names) ranked.emplace_back(edit_distance(name, candidate), candidate);
-  std::sort(ranked.begin(), ranked.end());
-  ranked.resize(std::min(most, ranked.size()));
+  std::set<std::pair<std::size_t, std::string_view>> ranked;  // the best so far
+  std::size_t worst = std::string_view::npos - 1;
+  for (const auto& candidate : names) {
+    const std::size_t distance = edit_distance(name, candidate, worst);
+    if (distance > worst) continue;
+    ranked.emplace(distance, candidate);
+    if (ranked.size() > most) ranked.erase(std::prev(ranked.end()));
+    if (ranked.size() == most && most != 0) worst = std::prev(ranked.end())->first;
+  }
   std::vector<std::string> result;
-  result.reserve(ranked.size());
-  for (auto& [distance, candidate] : ranked) result.push_back(std::move(candidate));
+  for (const auto& [distance, candidate] : ranked) result.emplace_back(candidate);
   return result;
 }
 

@@ -25,10 +25,6 @@ std::string format_list(const Numbers& numbers) {
 /// {"a", "b", "c"} → "a, b, c"; more than `most` end in ", … (7 more)".
 std::string join(const std::vector<std::string>& words, std::size_t most = 8);
 
-/// Without control characters but newline and tab, which become question marks: what a file calls its tensors must not
-/// command the terminal that shows it.
-std::string printable(std::string_view text);
-
 /// Order as people count: layers.2 before layers.10.
 bool natural_less(std::string_view a, std::string_view b);
 

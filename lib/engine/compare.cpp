@@ -30,20 +30,20 @@ struct Side {
 /// The parameters of B that count: what A has under the same name decides with its own name there.
 class Choice {
  public:
-  explicit Choice(const Job& job) : job_(job) {}
+  explicit Choice(const Job& job) : wishes_(job) {}
 
   bool keeps_a(const std::string& name) {
-    const bool is_chosen = is_kept(job_, name);
-    of_a_[new_name(job_, name)] |= is_chosen;
+    const bool is_chosen = wishes_.is_kept(name);
+    of_a_[wishes_.new_name(name)] |= is_chosen;
     return is_chosen;
   }
   bool keeps_b(const std::string& name) const {
     const auto found = of_a_.find(name);
-    return found == of_a_.end() ? is_kept(job_, name) : found->second;
+    return found == of_a_.end() ? wishes_.is_kept(name) : found->second;
   }
 
  private:
-  const Job& job_;
+  Wishes wishes_;
   std::map<std::string, bool> of_a_;  // by the name that B is to have
 };
 

@@ -32,8 +32,9 @@ class Comparison {
  public:
   Comparison(const Checkpoint& checkpoint, const Placement& placement, SourceReader& reader, const Job& job)
       : checkpoint_(checkpoint), placement_(placement), reader_(reader), is_full_(job.replicas == ReplicaCheck::full) {
+    const Wishes wishes(job);
     for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
-      if (is_kept(job, placement.tensors()[parameter].name) &&
+      if (wishes.is_kept(placement.tensors()[parameter].name) &&
           placement.spreads()[parameter].replicas == Replicas::check && placement.replica_bases(parameter).size() > 1)
         add(parameter);
   }

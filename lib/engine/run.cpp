@@ -70,8 +70,9 @@ class Run {
     std::optional<Resolved> target;
     Selection selection;
     agree(processes_, [&] {
+      const Wishes wishes(job_);
       source = resolve_source(checkpoint.layout(), checkpoint.holdings(),
-                              [&](const std::string& name) { return is_kept(job_, name); });
+                              [&](const std::string& name) { return wishes.is_kept(name); });
       selection = select(job_, source->placement);
       target = resolve_target(target_layout(job_, checkpoint.layout()), selection.tensors);
       if (processes_.rank() == 0) check_manifest_size(target->placement, job_.target.single_file, is_verified());

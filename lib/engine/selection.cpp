@@ -1,25 +1,36 @@
 #include "engine/selection.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ckpt {
 
 namespace {
 
-bool matches_any(const std::vector<Pattern>& patterns, const std::string& name) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& pattern) { return pattern.matches(name); });
+PatternIndex index_of(const std::vector<Pattern>& patterns) {
+  std::vector<const Pattern*> all;
+  for (const Pattern& pattern : patterns) all.push_back(&pattern);
+  return PatternIndex(std::move(all));
+}
+
+PatternIndex index_of(const std::vector<Rename>& renames) {
+  std::vector<const Pattern*> all;
+  for (const Rename& rename : renames) all.push_back(&rename.stored);
+  return PatternIndex(std::move(all));
 }
 
 }  // namespace
 
-bool is_kept(const Job& job, const std::string& logical_name) {
-  return (job.only.empty() || matches_any(job.only, logical_name)) && !matches_any(job.drop, logical_name);
-}
+Wishes::Wishes(const Job& job)
+    : job_(job),
+      takes_all_(job.only.empty()),
+      only_(index_of(job.only)),
+      drop_(index_of(job.drop)),
+      rename_(index_of(job.rename)) {}
 
-std::string new_name(const Job& job, const std::string& logical_name) {
-  for (const Rename& rename : job.rename)
-    if (const auto captures = rename.stored.match(logical_name)) return rename.name.fill(*captures);
-  return logical_name;
+std::string Wishes::new_name(const std::string& logical_name) const {
+  const auto found = rename_.first(logical_name);
+  return found ? job_.rename[*found].name.fill(*rename_.pattern(*found).match(logical_name)) : logical_name;
 }
 
 Selection select(const Job& job, const Placement& source) {
@@ -27,11 +38,12 @@ Selection select(const Job& job, const Placement& source) {
     Tensor tensor;
     ParameterId from;
   };
+  const Wishes wishes(job);
   std::vector<Chosen> chosen;
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
     Tensor tensor = source.tensors()[parameter];
-    if (!is_kept(job, tensor.name)) continue;
-    tensor.name = new_name(job, tensor.name);
+    if (!wishes.is_kept(tensor.name)) continue;
+    tensor.name = wishes.new_name(tensor.name);
     chosen.push_back({std::move(tensor), parameter});
   }
   if (chosen.empty() && (!job.only.empty() || !job.drop.empty()))

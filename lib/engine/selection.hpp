@@ -4,15 +4,30 @@
 #include <vector>
 
 #include "engine/job.hpp"
+#include "layout/pattern_index.hpp"
 #include "layout/placement.hpp"
 
 namespace ckpt {
 
-/// Whether a job takes the parameter of this logical name (--only, --drop).
-bool is_kept(const Job& job, const std::string& logical_name);
+/// What a job says of names, made ready to be asked about many of them. The job must stay where it is.
+class Wishes {
+ public:
+  explicit Wishes(const Job& job);
 
-/// The name that a job gives the parameter of this logical name (--rename).
-std::string new_name(const Job& job, const std::string& logical_name);
+  /// Whether the parameter of this logical name is taken (--only, --drop).
+  bool is_kept(const std::string& logical_name) const {
+    return (takes_all_ || only_.first(logical_name)) && !drop_.first(logical_name);
+  }
+  /// The name that it is given (--rename).
+  std::string new_name(const std::string& logical_name) const;
+
+ private:
+  const Job& job_;
+  bool takes_all_;
+  PatternIndex only_;
+  PatternIndex drop_;
+  PatternIndex rename_;
+};
 
 /// What is to be written: the kept tensors under their new names, and where each comes from.
 struct Selection {

@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/printable.hpp"
+
 namespace ckpt {
 
 Watchdog::Watchdog(Communicator& processes, const std::string& message, std::chrono::milliseconds limit)
-    : thread_([this, &processes, text = "error: " + message + "\n", limit] {
+    : thread_([this, &processes, text = "error: " + printable(message) + "\n", limit] {
         std::unique_lock lock(mutex_);
         if (called_off_.wait_for(lock, limit, [this] { return is_off_; })) return;
         std::fputs(text.c_str(), stderr);  // not by the log, which only the first process shows: it may be the lost one

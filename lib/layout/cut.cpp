@@ -1,6 +1,8 @@
 #include "layout/cut.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <numeric>
 #include <tuple>
 
@@ -11,17 +13,30 @@ namespace {
 /// Of the last element, by which "edge" pads one card: each is a span of its own.
 constexpr std::uint64_t most_edge_copies = 1ULL << 20;
 
+/// Of parts of different sizes: where each piece stores each of them is held (128 MiB).
+constexpr std::uint64_t most_bases = 1ULL << 24;
+
+/// Piece j of n elements that are cut k ways.
 Interval piece_of(std::uint64_t n, std::uint64_t k, std::uint64_t j, Uneven uneven) {
-  if (uneven == Uneven::balanced) {
-    const std::uint64_t base = n / k;
-    const std::uint64_t longer = n % k;
-    const std::uint64_t lo = j * base + std::min(j, longer);
-    return {lo, lo + base + (j < longer ? 1 : 0)};
+  if (uneven == Uneven::ceil) {
+    const std::uint64_t c = ceil_div(n, k);
+    const std::uint64_t lo =
+        j >= ceil_div(n, std::max<std::uint64_t>(c, 1)) ? n : j * c;  // no j * c above n: it may overflow
+    return {lo, lo + std::min(c, n - lo)};
   }
-  const std::uint64_t c = ceil_div(n, k);
-  const std::uint64_t lo =
-      j >= ceil_div(n, std::max<std::uint64_t>(c, 1)) ? n : j * c;  // no j * c above n: it may overflow
-  return {lo, lo + std::min(c, n - lo)};
+  const std::uint64_t base = n / k;
+  const std::uint64_t longer = uneven == Uneven::balanced ? n % k : 0;
+  const std::uint64_t lo = j * base + std::min(j, longer);
+  return {lo, lo + base + (j < longer ? 1 : 0)};
+}
+
+/// The piece of n elements, cut k ways, that holds element `at`.
+std::uint64_t piece_with(std::uint64_t at, std::uint64_t n, std::uint64_t k, Uneven uneven) {
+  if (uneven == Uneven::ceil) return at / ceil_div(n, k);
+  const std::uint64_t base = n / k;
+  const std::uint64_t longer = uneven == Uneven::balanced ? n % k : 0;
+  const std::uint64_t in_longer = longer * (base + 1);
+  return at < in_longer ? at / (base + 1) : longer + (at - in_longer) / base;
 }
 
 auto key(const CutSpec& s) {
@@ -55,105 +70,145 @@ std::optional<std::uint64_t> CutSpec::declared_size() const {
   return std::nullopt;
 }
 
-std::vector<Interval> cut_evenly(std::uint64_t n, std::span<const std::uint64_t> counts, Uneven uneven) {
-  std::vector<Interval> pieces{{0, n}};
-  for (const std::uint64_t k : counts) {
-    std::vector<Interval> finer;
-    finer.reserve(pieces.size() * k);
-    for (const Interval& piece : pieces) {
-      if (uneven == Uneven::exact && piece.size() % k != 0)
-        throw Error(Kind::layout, std::to_string(piece.size()) + " elements do not divide by " + std::to_string(k));
-      for (std::uint64_t j = 0; j < k; ++j) {
-        const Interval part = piece_of(piece.size(), k, j, uneven);
-        finer.push_back({piece.lo + part.lo, piece.lo + part.hi});
-      }
-    }
-    pieces = std::move(finer);
-  }
-  return pieces;
-}
-
-DimCut::DimCut(std::uint64_t size, const CutSpec& spec) : size_(size), extents_(spec.pieces(), 0) {
+DimCut::DimCut(std::uint64_t size, const CutSpec& spec)
+    : size_(size), pieces_(spec.pieces()), counts_(spec.counts), uneven_(spec.uneven) {
   const auto declared = spec.declared_size();
   if (declared && *declared != size)
     throw Error(Kind::layout,
                 std::to_string(size) + " elements where the layout's sizes add up to " + std::to_string(*declared));
-  if (spec.pad) {
-    cut_padded(spec);
-  } else if (spec.parts) {
-    cut_parts(spec);
-  } else if (!spec.sizes.empty()) {
-    std::uint64_t lo = 0;
-    for (std::uint64_t p = 0; p < pieces(); lo += spec.sizes[p++]) {
-      extents_[p] = spec.sizes[p];
-      add({lo, lo + spec.sizes[p]}, 0, p);
-    }
-  } else {
-    const auto intervals = cut_evenly(size, spec.counts, spec.uneven);
-    for (std::uint64_t p = 0; p < pieces(); ++p) {
-      extents_[p] = intervals[p].size();
-      add(intervals[p], 0, p);
-    }
+  if (spec.parts) {
+    lay_parts(*spec.parts);
+    return;
   }
-  std::stable_sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) { return a.piece < b.piece; });
-  first_.assign(pieces() + 1, 0);
-  for (const Span& span : spans_) ++first_[span.piece + 1];
-  std::partial_sum(first_.begin(), first_.end(), first_.begin());
-  for (std::uint32_t i = 0; i < spans_.size(); ++i)
-    if (!spans_[i].fill) by_index_.push_back(i);
-  std::sort(by_index_.begin(), by_index_.end(),
-            [this](auto a, auto b) { return spans_[a].logical.lo < spans_[b].logical.lo; });
+  if (spec.pad)
+    lay_padding(*spec.pad);
+  else if (!spec.sizes.empty())
+    lay_sizes(spec.sizes);
+  else
+    check_divides(size);
+  add_part(0, size, 1);
 }
 
-void DimCut::add(Interval logical, std::uint64_t stored, std::uint64_t piece, bool fill) {
-  if (!logical.empty()) spans_.push_back({logical, stored, static_cast<std::uint32_t>(piece), fill});
+void DimCut::lay_sizes(const std::vector<std::uint64_t>& sizes) {
+  starts_.resize(sizes.size() + 1, 0);
+  std::partial_sum(sizes.begin(), sizes.end(), starts_.begin() + 1);
 }
 
-void DimCut::cut_parts(const CutSpec& spec) {
-  std::vector<std::uint64_t> sizes = spec.parts->sizes;
-  if (sizes.empty()) {
-    if (size_ % spec.parts->count != 0)
-      throw Error(Kind::layout, std::to_string(size_) + " elements do not divide into " +
-                                    std::to_string(spec.parts->count) + " parts");
-    sizes.assign(spec.parts->count, size_ / spec.parts->count);
+void DimCut::check_divides(std::uint64_t size) const {
+  if (uneven_ != Uneven::exact) return;
+  for (const std::uint64_t k : counts_) {
+    if (size % k != 0)
+      throw Error(Kind::layout, std::to_string(size) + " elements do not divide by " + std::to_string(k));
+    size /= k;
+  }
+}
+
+void DimCut::add_part(std::uint64_t start, std::uint64_t size, std::uint64_t count) {
+  if (size == 0) return;
+  if (!runs_.empty() && runs_.back().size == size)
+    runs_.back().count += count;
+  else
+    runs_.push_back({start, size, count});
+}
+
+void DimCut::lay_parts(const Parts& parts) {
+  if (parts.sizes.empty()) {
+    if (size_ % parts.count != 0)
+      throw Error(Kind::layout,
+                  std::to_string(size_) + " elements do not divide into " + std::to_string(parts.count) + " parts");
+    add_part(0, size_ / parts.count, parts.count);
   }
   std::uint64_t start = 0;
-  for (const std::uint64_t part : sizes) {
-    const auto intervals = cut_evenly(part, spec.counts, spec.uneven);
-    for (std::uint64_t p = 0; p < pieces(); ++p) {
-      add({start + intervals[p].lo, start + intervals[p].hi}, extents_[p], p);
-      extents_[p] += intervals[p].size();
-    }
-    start += part;
+  for (const std::uint64_t size : parts.sizes) {
+    add_part(start, size, 1);
+    start += size;
   }
+  for (const Run& run : runs_) check_divides(run.size);
+  if (runs_.size() < 2) return;
+  if (runs_.size() * pieces_ > most_bases)
+    throw Error(Kind::layout, std::to_string(runs_.size()) + " parts of different sizes, each in " +
+                                  std::to_string(pieces_) + " pieces, at most " + std::to_string(most_bases) +
+                                  " pieces of such parts are supported");
+  bases_.resize(runs_.size() * pieces_, 0);
+  for (std::size_t r = 1; r < runs_.size(); ++r)
+    for (std::uint64_t p = 0; p < pieces_; ++p)
+      bases_[r * pieces_ + p] = base(r - 1, p) + runs_[r - 1].count * interval(runs_[r - 1].size, p).size();
 }
 
-void DimCut::cut_padded(const CutSpec& spec) {
-  const Pad& pad = *spec.pad;
-  const std::uint64_t each = checked_mul(ceil_div(size_, checked_mul(pieces(), pad.multiple_of, "the padding")),
-                                         pad.multiple_of, "the padding");
-  checked_mul(each, pieces(), "the padded size");
-  for (std::uint64_t p = 0; p < pieces(); ++p) {
-    extents_[p] = each;
-    const Interval kept{std::min(p * each, size_), std::min((p + 1) * each, size_)};
-    add(kept, 0, p);
-    if (pad.fill == Fill::edge && each - kept.size() > most_edge_copies)
-      throw Error(Kind::layout, std::to_string(each - kept.size()) +
-                                    " copies of the last element on one card, at most " +
-                                    std::to_string(most_edge_copies) + " are supported");
-    if (pad.fill == Fill::edge && size_ > 0)
-      for (std::uint64_t i = kept.size(); i < each; ++i) add({size_ - 1, size_}, i, p, true);
+void DimCut::lay_padding(const Pad& pad) {
+  is_padded_ = true;
+  padded_ = checked_mul(ceil_div(size_, checked_mul(pieces_, pad.multiple_of, "the padding")), pad.multiple_of,
+                        "the padding");
+  checked_mul(padded_, pieces_, "the padded size");
+  repeats_last_ = pad.fill == Fill::edge && size_ > 0;
+  const std::uint64_t copies = padded_ - interval(size_, pieces_ - 1).size();  // the last piece has the most
+  if (repeats_last_ && copies > most_edge_copies)
+    throw Error(Kind::layout, std::to_string(copies) + " copies of the last element on one card, at most " +
+                                  std::to_string(most_edge_copies) + " are supported");
+}
+
+Interval DimCut::interval(std::uint64_t size, std::uint64_t piece) const noexcept {
+  if (is_padded_) return {std::min(piece * padded_, size), std::min((piece + 1) * padded_, size)};
+  if (!starts_.empty()) return {starts_[piece], starts_[piece + 1]};
+  std::uint64_t lo = 0;
+  std::uint64_t under = pieces_;  // pieces within one of the axis at hand
+  for (const std::uint64_t k : counts_) {
+    under /= k;
+    const Interval part = piece_of(size, k, piece / under, uneven_);
+    piece %= under;
+    lo += part.lo;
+    size = part.size();
   }
+  return {lo, lo + size};
 }
 
-std::span<const Span> DimCut::spans(std::uint64_t piece) const noexcept {
-  return std::span(spans_).subspan(first_[piece], first_[piece + 1] - first_[piece]);
+DimCut::Found DimCut::find(std::uint64_t size, std::uint64_t at) const noexcept {
+  if (is_padded_) return {at / padded_, interval(size, at / padded_)};
+  if (!starts_.empty()) {
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), at);  // never an empty piece's
+    return {static_cast<std::uint64_t>(after - starts_.begin()) - 1, {*(after - 1), *after}};
+  }
+  std::uint64_t lo = 0;
+  std::uint64_t piece = 0;
+  for (const std::uint64_t k : counts_) {
+    const std::uint64_t j = piece_with(at, size, k, uneven_);
+    const Interval part = piece_of(size, k, j, uneven_);
+    piece = piece * k + j;
+    lo += part.lo;
+    at -= part.lo;
+    size = part.size();
+  }
+  return {piece, {lo, lo + size}};
 }
 
-std::size_t DimCut::first_meeting(Interval interval) const noexcept {
-  const auto found = std::partition_point(by_index_.begin(), by_index_.end(),
-                                          [&](auto i) { return spans_[i].logical.hi <= interval.lo; });
-  return static_cast<std::size_t>(found - by_index_.begin());
+std::uint64_t DimCut::extent(std::uint64_t piece) const noexcept {
+  if (is_padded_) return padded_;
+  if (runs_.empty()) return 0;
+  return base(runs_.size() - 1, piece) + runs_.back().count * interval(runs_.back().size, piece).size();
+}
+
+/// No piece of an even or uneven cut is larger than the first.
+std::uint64_t DimCut::largest() const noexcept {
+  std::uint64_t largest = extent(0);
+  for (std::size_t p = 1; p < starts_.size(); ++p) largest = std::max(largest, starts_[p] - starts_[p - 1]);
+  return largest;
+}
+
+bool DimCut::has_spans(std::uint64_t piece) const noexcept {
+  return extent(piece) != 0 && (!is_padded_ || repeats_last_ || !interval(size_, piece).empty());
+}
+
+std::size_t DimCut::first_stored(std::uint64_t piece, std::uint64_t stored) const noexcept {
+  std::size_t r = 0;  // the last run that starts at or before it, but for runs of which the piece holds nothing
+  for (std::size_t step = std::bit_floor(runs_.size()); step != 0; step /= 2)
+    if (r + step < runs_.size() && base(r + step, piece) <= stored) r += step;
+  return r;
+}
+
+std::size_t DimCut::first_meeting(std::uint64_t logical) const noexcept {
+  const auto after =
+      std::partition_point(runs_.begin(), runs_.end(), [&](const Run& run) { return run.start <= logical; });
+  return after == runs_.begin() ? 0 : static_cast<std::size_t>(after - runs_.begin()) - 1;
 }
 
 }  // namespace ckpt

@@ -1,9 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -37,43 +36,104 @@ struct Span {
   Interval local() const noexcept { return {stored, stored + logical.size()}; }
 };
 
-/// A dimension of `size` logical elements, cut. Immutable; shared by all tensors that are cut alike.
+/// A dimension of `size` logical elements, cut. Immutable; shared by all tensors that are cut alike. Spans are worked
+/// out when asked for: what is held does not grow with their number, of which there is one for each part and card.
 class DimCut {
  public:
   /// Throws layout, in words for a message ("10 does not divide by tp=4"), when the size cannot be cut so.
   DimCut(std::uint64_t size, const CutSpec& spec);
 
   std::uint64_t size() const noexcept { return size_; }
-  std::uint64_t pieces() const noexcept { return extents_.size(); }
+  std::uint64_t pieces() const noexcept { return pieces_; }
   /// Elements that a piece stores along this dimension, padding included.
-  std::uint64_t extent(std::uint64_t piece) const noexcept { return extents_[piece]; }
-  /// The spans of one piece, in stored order, fill included.
-  std::span<const Span> spans(std::uint64_t piece) const noexcept;
+  std::uint64_t extent(std::uint64_t piece) const noexcept;
+  /// The extent of the largest piece.
+  std::uint64_t largest() const noexcept;
+  /// Whether a piece has a span: one that stores nothing, or nothing but zeros, has none.
+  bool has_spans(std::uint64_t piece) const noexcept;
+
+  /// Calls visit(span) for the spans of a piece that meet an interval of what it stores, in stored order, fill
+  /// included.
+  template <class Visit>
+  void for_each_stored(std::uint64_t piece, Interval stored, Visit&& visit) const {
+    if (stored.empty()) return;
+    for (std::size_t r = first_stored(piece, stored.lo); r < runs_.size() && base(r, piece) < stored.hi; ++r) {
+      const Run& run = runs_[r];
+      const Interval held = interval(run.size, piece);
+      if (held.empty()) continue;
+      std::uint64_t at = base(r, piece);
+      std::uint64_t part = stored.lo > at ? (stored.lo - at) / held.size() : 0;
+      for (at += part * held.size(); part < run.count && at < stored.hi; ++part, at += held.size()) {
+        const std::uint64_t start = run.start + part * run.size;
+        visit(Span{{start + held.lo, start + held.hi}, at, static_cast<std::uint32_t>(piece), false});
+      }
+    }
+    if (!repeats_last_) return;
+    const std::uint64_t end = std::min(stored.hi, padded_);
+    for (std::uint64_t i = std::max(stored.lo, interval(size_, piece).size()); i < end; ++i)
+      visit(Span{{size_ - 1, size_}, i, static_cast<std::uint32_t>(piece), true});
+  }
+
   /// Calls visit(span) for the spans, fill excluded, that meet a logical interval, in logical order.
   template <class Visit>
-  void for_each_meeting(Interval interval, Visit&& visit) const {
-    for (std::size_t i = first_meeting(interval); i < by_index_.size(); ++i) {
-      const Span& span = spans_[by_index_[i]];
-      if (span.logical.lo >= interval.hi) break;
-      visit(span);
+  void for_each_meeting(Interval logical, Visit&& visit) const {
+    for (std::size_t r = first_meeting(logical.lo); r < runs_.size() && runs_[r].start < logical.hi; ++r) {
+      const Run& run = runs_[r];
+      std::uint64_t part = logical.lo > run.start ? (logical.lo - run.start) / run.size : 0;
+      for (; part < run.count; ++part) {
+        const std::uint64_t start = run.start + part * run.size;
+        if (start >= logical.hi) return;
+        std::uint64_t at = std::max(logical.lo, start) - start;
+        while (at < run.size && start + at < logical.hi) {
+          const Found found = find(run.size, at);
+          visit(Span{{start + found.interval.lo, start + found.interval.hi},
+                     base(r, found.piece) + part * found.interval.size(),
+                     static_cast<std::uint32_t>(found.piece),
+                     false});
+          at = found.interval.hi;
+        }
+      }
     }
   }
 
  private:
-  std::size_t first_meeting(Interval interval) const noexcept;
-  void add(Interval logical, std::uint64_t stored, std::uint64_t piece, bool fill = false);
-  void cut_parts(const CutSpec& spec);
-  void cut_padded(const CutSpec& spec);
+  /// Parts of equal size that follow one another. Without `parts` all is one part.
+  struct Run {
+    std::uint64_t start;  ///< logical index
+    std::uint64_t size;   ///< of each, above 0
+    std::uint64_t count;
+  };
+  struct Found {
+    std::uint64_t piece;
+    Interval interval;
+  };
+
+  void lay_parts(const Parts& parts);
+  void lay_sizes(const std::vector<std::uint64_t>& sizes);
+  void add_part(std::uint64_t start, std::uint64_t size, std::uint64_t count);
+  void lay_padding(const Pad& pad);
+  void check_divides(std::uint64_t size) const;
+  std::size_t first_stored(std::uint64_t piece, std::uint64_t stored) const noexcept;
+  std::size_t first_meeting(std::uint64_t logical) const noexcept;
+  /// What a piece holds of a part of `size` elements, counted from the part's first.
+  Interval interval(std::uint64_t size, std::uint64_t piece) const noexcept;
+  /// The piece that holds an element of such a part, and all that it holds of the part.
+  Found find(std::uint64_t size, std::uint64_t at) const noexcept;
+  /// Where a piece stores what it holds of a run's first part.
+  std::uint64_t base(std::size_t run, std::uint64_t piece) const noexcept {
+    return bases_.empty() ? 0 : bases_[run * pieces_ + piece];
+  }
 
   std::uint64_t size_ = 0;
-  std::vector<std::uint64_t> extents_;
-  std::vector<Span> spans_;              // by piece, then stored index
-  std::vector<std::uint32_t> first_;     // spans_ of piece p: [first_[p], first_[p + 1])
-  std::vector<std::uint32_t> by_index_;  // spans_ without fill, by logical index
+  std::uint64_t pieces_ = 1;
+  std::vector<std::uint64_t> counts_;  // of `split`, major first
+  Uneven uneven_ = Uneven::exact;
+  std::vector<std::uint64_t> starts_;  // of `sizes`: each piece's first index, and the end
+  std::vector<Run> runs_;
+  std::vector<std::uint64_t> bases_;  // for each run and piece; empty: one run
+  bool is_padded_ = false;
+  std::uint64_t padded_ = 0;   // of `pad`: what each piece stores
+  bool repeats_last_ = false;  // of `pad`: filled with copies of the last element
 };
-
-/// n elements cut over axes of these sizes, one after the other, major first: one interval for each piece.
-/// Throws layout under Uneven::exact when n does not divide.
-std::vector<Interval> cut_evenly(std::uint64_t n, std::span<const std::uint64_t> counts, Uneven uneven);
 
 }  // namespace ckpt

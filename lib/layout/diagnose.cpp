@@ -9,9 +9,13 @@ namespace {
 
 bool gives(std::uint64_t size, const std::vector<std::uint64_t>& counts, Uneven uneven,
            const std::vector<std::uint64_t>& found) {
-  const auto pieces = cut_evenly(size, counts, uneven);
-  return std::equal(pieces.begin(), pieces.end(), found.begin(), found.end(),
-                    [](const Interval& piece, std::uint64_t extent) { return piece.size() == extent; });
+  CutSpec spec;
+  spec.counts = counts;
+  spec.uneven = uneven;
+  const DimCut cut(size, spec);
+  std::uint64_t p = 0;
+  return found.size() == cut.pieces() &&
+         std::all_of(found.begin(), found.end(), [&](std::uint64_t extent) { return extent == cut.extent(p++); });
 }
 
 }  // namespace

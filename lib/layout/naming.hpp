@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "layout/index_blocks.hpp"
 #include "layout/layout.hpp"
+#include "layout/pattern_index.hpp"
 
 namespace ckpt {
 
@@ -14,30 +16,46 @@ struct StoredName {
   At at;
 };
 
-/// The name in the file → the name that the layout's patterns speak of (`rename` forwards).
-std::string renamed(const Layout& layout, const std::string& stored);
-
-/// The inverse. Throws layout when reading would not give `name` back.
-std::string unrenamed(const Layout& layout, const std::string& name);
-
-/// A renamed name on a card with these coordinates → the logical name (`indices` forwards: local numbers become
-/// global). Throws input for a number beyond the card's block.
-std::string counted(const Layout& layout, const std::string& name, const std::vector<std::uint64_t>& coordinates);
-
-/// A logical name → the renamed name (local numbers) and where its indices put it.
-/// Throws layout for a number beyond `total`.
-StoredName uncounted(const Layout& layout, const std::string& logical);
-
-/// Whether any of the layout's `indices` matches.
-bool is_counted(const Layout& layout, const std::string& name);
-
 /// The keys that decide for a logical name: those of the first rule that matches, `like` followed and overridden.
 struct Decision {
   Keys keys;
   std::optional<std::size_t> rule;  ///< nothing: the layout's default
 };
-/// Nothing when no rule matches and the default is "error". Throws layout for `like` without end or with nothing to
-/// borrow.
-std::optional<Decision> decide(const Layout& layout, const std::string& logical);
+
+/// What a layout says of names, made ready to be asked about many of them. The layout must stay where it is.
+class Naming {
+ public:
+  explicit Naming(const Layout& layout);
+
+  /// The name in the file → the name that the layout's patterns speak of (`rename` forwards).
+  std::string renamed(const std::string& stored) const;
+
+  /// The inverse. Throws layout when reading would not give `name` back.
+  std::string unrenamed(const std::string& name) const;
+
+  /// A renamed name on a card with these coordinates → the logical name (`indices` forwards: local numbers become
+  /// global). Throws input for a number beyond the card's block.
+  std::string counted(const std::string& name, const std::vector<std::uint64_t>& coordinates) const;
+
+  /// A logical name → the renamed name (local numbers) and where its indices put it.
+  /// Throws layout for a number beyond `total`.
+  StoredName uncounted(const std::string& logical) const;
+
+  /// Nothing when no rule matches and the default is "error". Throws layout for `like` without end or with nothing to
+  /// borrow.
+  std::optional<Decision> decide(const std::string& logical) const;
+
+ private:
+  template <class Visit>
+  void for_each_count(std::string& name, Visit&& visit) const;
+
+  const Layout& layout_;
+  PatternIndex stored_;  // of `rename`
+  PatternIndex names_;   // of `rename`
+  PatternIndex indices_;
+  std::vector<IndexBlocks> blocks_;  // of `indices`
+  PatternIndex rules_;
+  std::vector<std::size_t> rule_of_;  // for each pattern of rules_
+};
 
 }  // namespace ckpt

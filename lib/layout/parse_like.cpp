@@ -1,41 +1,36 @@
-#include <algorithm>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 
 #include "layout/parse_sections.hpp"
+#include "layout/pattern_index.hpp"
 
 namespace ckpt::parsing {
 
 namespace {
 
-bool is_plain(const Pattern& pattern) {
-  return !pattern.has_wildcard() && pattern.captures().empty();
-}
-
-/// Finds the rule that decides a name, the first that matches: plain names by hash, the others one by one.
+/// Finds the rule that decides a name, the first that matches.
 class Decider {
  public:
-  explicit Decider(const std::vector<Rule>& rules) : rules_(rules) {
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      const auto& names = rules[i].names;
-      for (const auto& name : names)
-        if (is_plain(name)) by_name_.try_emplace(name.fill({}), i);
-      if (!std::all_of(names.begin(), names.end(), is_plain)) open_.push_back(i);
-    }
+  explicit Decider(const std::vector<Rule>& rules) {
+    std::vector<const Pattern*> patterns;
+    for (std::size_t i = 0; i < rules.size(); ++i)
+      for (const auto& name : rules[i].names) {
+        patterns.push_back(&name);
+        rule_of_.push_back(i);
+      }
+    patterns_ = PatternIndex(std::move(patterns));
   }
 
   /// Nothing where no rule decides, or where a hostile layout makes it too long to find out.
   std::optional<std::size_t> rule_of(const std::string& name) {
-    const auto plain = by_name_.find(name);
-    const std::size_t end = plain == by_name_.end() ? rules_.size() : plain->second;
-    for (const std::size_t i : open_) {
-      if (i >= end) break;
-      for (const auto& pattern : rules_[i].names) {
-        if (!can_afford(pattern, name)) return std::nullopt;
-        if (pattern.matches(name)) return i;
-      }
-    }
-    return plain == by_name_.end() ? std::nullopt : std::optional(plain->second);
+    std::optional<std::size_t> found;
+    patterns_.for_each_candidate(name, [&](std::size_t number) {
+      const Pattern& pattern = patterns_.pattern(number);
+      if (!can_afford(pattern, name)) return true;
+      if (pattern.matches(name)) found = rule_of_[number];
+      return found.has_value();
+    });
+    return found;
   }
 
  private:
@@ -47,9 +42,8 @@ class Decider {
     return true;
   }
 
-  const std::vector<Rule>& rules_;
-  std::unordered_map<std::string, std::size_t> by_name_;
-  std::vector<std::size_t> open_;  ///< rules with wildcards or captures, in order
+  PatternIndex patterns_;
+  std::vector<std::size_t> rule_of_;  // for each pattern
   std::size_t steps_left_ = std::size_t{1} << 28;
 };
 
@@ -62,7 +56,7 @@ void check_like_cycles(const Node& node, const std::vector<Rule>& rules) {
   std::vector<std::size_t> seen(rules.size(), 0);  // by which walk, counted from 1
   for (std::size_t start = 0; start < rules.size(); ++start) {
     std::size_t at = start;
-    while (seen[at] == 0 && rules[at].like && is_plain(*rules[at].like)) {
+    while (seen[at] == 0 && rules[at].like && rules[at].like->is_plain()) {
       seen[at] = start + 1;
       const auto name = rules[at].like->fill({});
       const auto next = decider.rule_of(name);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 
 namespace ckpt {
 
@@ -15,28 +16,6 @@ constexpr std::size_t max_open_tokens = 128;
 constexpr std::size_t max_table_cells = std::size_t{1} << 26;
 constexpr std::size_t max_search_steps = std::size_t{1} << 20;
 constexpr std::size_t none = static_cast<std::size_t>(-1);
-
-struct Character {
-  char32_t code;
-  std::size_t bytes;
-};
-
-/// The character that starts at `at`. A byte that starts none is a character of its own, beyond Unicode, so that any
-/// bytes can be matched.
-Character decode(std::string_view text, std::size_t at) noexcept {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  const Character stray{char32_t{0x110000} + lead, 1};
-  if (lead < 0xC2 || lead > 0xF4 || at + bytes > text.size()) return stray;
-  auto code = static_cast<char32_t>(lead & (0x7FU >> bytes));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    const auto next = static_cast<unsigned char>(text[at + i]);
-    if ((next & 0xC0U) != 0x80) return stray;
-    code = (code << 6U) | (next & 0x3FU);
-  }
-  return {code, bytes};
-}
 
 bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
@@ -96,7 +75,7 @@ struct Pattern::Parser {
   }
 
   char32_t member() {
-    const auto character = decode(text, at);
+    const auto character = character_at(text, at);
     at += character.bytes;
     return character.code;
   }
@@ -122,7 +101,8 @@ struct Pattern::Parser {
     if (at >= text.size()) fail("an open [", "expected a closing ]", "write [[] for the character itself");
     const auto members = text.substr(inside, at - inside);
     ++at;
-    if (!token.negated && !members.empty() && decode(text, inside).bytes == members.size()) return literal(members);
+    if (!token.negated && !members.empty() && character_at(text, inside).bytes == members.size())
+      return literal(members);
     pattern.has_wildcard_ = true;
     pattern.tokens_.push_back(std::move(token));
   }
@@ -159,6 +139,17 @@ Pattern::Pattern(std::string text, const std::set<std::string>& numeric) : text_
                 {"found a pattern of " + std::to_string(open) + " wildcards and captures", "expected at most 128", ""});
 }
 
+Pattern::Pieces Pattern::pieces() const {
+  Pieces pieces;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (tokens_[i].kind != Token::Kind::literal) continue;
+    if (i == 0) pieces.first = tokens_[i].text;
+    if (i + 1 == tokens_.size()) pieces.last = tokens_[i].text;
+    if (i != 0 && i + 1 != tokens_.size()) pieces.inner.emplace_back(tokens_[i].text);
+  }
+  return pieces;
+}
+
 std::size_t Pattern::occurrences(const std::string& capture) const noexcept {
   return static_cast<std::size_t>(std::count_if(tokens_.begin(), tokens_.end(), [&](const Token& token) {
     return token.kind == Token::Kind::capture && token.text == capture;
@@ -183,14 +174,14 @@ struct Pattern::Matcher {
     return token.kind == Token::Kind::any || token.kind == Token::Kind::capture;
   }
 
-  std::size_t next(std::size_t at) const noexcept { return at + decode(name, at).bytes; }
+  std::size_t next(std::size_t at) const noexcept { return at + character_at(name, at).bytes; }
 
   /// Where a literal, a `?` or a set ends that starts at `at`, or none.
   std::size_t fixed_end(const Token& token, std::size_t at) const noexcept {
     if (token.kind == Token::Kind::literal)
       return name.substr(at).starts_with(token.text) ? at + token.text.size() : none;
     if (at >= name.size()) return none;
-    const auto character = decode(name, at);
+    const auto character = character_at(name, at);
     if (token.kind == Token::Kind::one) return at + character.bytes;
     bool inside = false;
     for (std::size_t i = 0; i < token.ranges.size() && !inside; i += 2)

@@ -33,6 +33,18 @@ class Pattern {
   /// Whether it holds a wildcard that is not captured (so that a name cannot be made from captures alone).
   bool has_wildcard() const noexcept { return has_wildcard_; }
 
+  /// Whether it matches one name only: neither wildcards nor captures.
+  bool is_plain() const noexcept { return !has_wildcard_ && captures_.empty(); }
+
+  /// Literal text of it: what all names that it matches begin with and end with (both may be empty), and what they
+  /// hold between.
+  struct Pieces {
+    std::string_view first;
+    std::string_view last;
+    std::vector<std::string_view> inner;
+  };
+  Pieces pieces() const;
+
   /// How often the capture stands in the pattern.
   std::size_t occurrences(const std::string& capture) const noexcept;
 

@@ -142,13 +142,12 @@ void Placement::regions_of_local_box(ParameterId parameter, Position position, c
     }
     const std::size_t dim = spread.permute[i];
     region.strides[dim] = strides[i];
-    for (const Span& span : spread.cuts[dim]->spans(piece(parameter, dim, position))) {
+    spread.cuts[dim]->for_each_stored(piece(parameter, dim, position), local[i], [&](const Span& span) {
       const Interval kept = intersect(local[i], span.local());
-      if (kept.empty()) continue;
       const std::uint64_t lo = span.logical.lo + (kept.lo - span.stored);
       region.box.set(dim, {lo, lo + kept.size()});
       self(self, i + 1, offset + kept.lo * strides[i], fill || span.fill);
-    }
+    });
   };
   descend(descend, 0, origin, false);
 }

@@ -198,7 +198,7 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
   if (at.empty() || volume(placement_.tensors_[parameter].shape) == 0) return;
   for (std::size_t d = 0; d < spread.axes.size(); ++d)
     for (std::uint64_t p = 0; p < spread.cuts[d]->pieces(); ++p) {
-      if (spread.cuts[d]->spans(p).empty()) continue;
+      if (!spread.cuts[d]->has_spans(p)) continue;
       const Position position = placement_.position_of_piece(parameter, d, p);
       for (const Axis axis : spread.axes[d])
         if (const auto found = at.find(axis);
@@ -215,11 +215,7 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
 void PlacementBuilder::check_size(ParameterId parameter) const {
   const Spread& spread = placement_.spreads_[parameter];
   Extents largest;
-  for (const auto& cut : spread.cuts) {
-    std::uint64_t extent = 0;
-    for (std::uint64_t p = 0; p < cut->pieces(); ++p) extent = std::max(extent, cut->extent(p));
-    largest.push_back(extent);
-  }
+  for (const auto& cut : spread.cuts) largest.push_back(cut->largest());
   try {
     std::uint64_t elements = volume(largest);
     if (spread.flat) {
@@ -265,8 +261,10 @@ std::string describe_member(const Layout& layout, const std::string& name, const
 
 std::vector<std::string> unused_rules(const Layout& layout, const std::vector<bool>& used,
                                       const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;  // of a layout for a larger model there may be thousands
   std::vector<std::string> warnings;
-  for (std::size_t r = 0; r < layout.parameters.size(); ++r) {
+  const auto unused = static_cast<std::size_t>(std::count(used.begin(), used.end(), false));
+  for (std::size_t r = 0; r < layout.parameters.size() && warnings.size() < most; ++r) {
     if (used[r]) continue;
     const std::string& pattern = layout.parameters[r].names.front().text();
     std::string warning =
@@ -274,6 +272,8 @@ std::vector<std::string> unused_rules(const Layout& layout, const std::vector<bo
     if (const auto close = nearest(pattern, names); !close.empty()) warning += "; nearest names: " + join(close);
     warnings.push_back(std::move(warning));
   }
+  if (unused > most)
+    warnings.push_back(layout.origin + ": " + std::to_string(unused - most) + " more rules match no parameter");
   return warnings;
 }
 

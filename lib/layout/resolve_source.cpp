@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <unordered_map>
+#include <utility>
 
 #include "layout/diagnose.hpp"
 #include "layout/placement_builder.hpp"
@@ -17,21 +17,23 @@ namespace {
 class SourceResolver {
  public:
   SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep)
-      : names_(layout, files, keep), layout_(layout), builder_(layout) {}
+      : naming_(layout), names_(layout, naming_, files, keep), layout_(layout), builder_(layout) {}
 
   Resolved resolve() {
     std::vector<bool> used(layout_.parameters.size(), false);
-    std::vector<std::string> all;
+    std::size_t n = 0;  // the kept names are among all, and both are in order
     for (const std::string& name : names_.all()) {
-      all.push_back(name);
+      const bool is_kept = n < names_.logical().size() && names_.logical()[n].name == name;
+      std::optional<Decision> decision;
       try {
-        if (const auto decision = decide(layout_, name); decision && decision->rule) used[*decision->rule] = true;
+        decision = naming_.decide(name);
       } catch (const Error&) {
-        if (names_.find(name)) throw;  // a dropped name need not have a sound rule
+        if (is_kept) throw;  // a dropped name need not have a sound rule
       }
+      if (decision && decision->rule) used[*decision->rule] = true;
+      if (is_kept) add(n++, decision);
     }
-    for (std::size_t n = 0; n < names_.logical().size(); ++n) add(n);
-    Resolved resolved{builder_.finish(), unused_rules(layout_, used, all)};
+    Resolved resolved{builder_.finish(), unused_rules(layout_, used, names_.all())};
     resolved.warnings.insert(resolved.warnings.end(), warnings_.begin(), warnings_.end());
     for (Position position = 0; position < layout_.mesh.size(); ++position) check_card(resolved.placement, position);
     return resolved;
@@ -42,7 +44,7 @@ class SourceResolver {
 
   std::string file(Position position) const { return layout_.files.path(layout_.mesh, position); }
 
-  void add(std::size_t n) {
+  void add(std::size_t n, const std::optional<Decision>& decision) {
     const Logical& logical = names_.logical()[n];
     if (logical.bucket) {
       const Bucket& bucket = layout_.buckets[*logical.bucket];
@@ -51,7 +53,6 @@ class SourceResolver {
                           describe_member(layout_, logical.name, bucket));
       return;
     }
-    const auto decision = decide(layout_, logical.name);
     if (!decision) {
       const Position first = names_.first_position(n);
       throw Error(Kind::input, file(first) + ": /" + logical.stored,
@@ -64,9 +65,9 @@ class SourceResolver {
     const std::size_t rank = rank_of(first, decision->keys, where);
     const CutPlan plan = builder_.plan(decision->keys, rank, where);
     Tensor tensor{logical.name, first.dtype, shape_of(n, decision->keys, plan, where), first.verbatim};
-    const StoredName place = is_counted(layout_, logical.name) ? uncounted(layout_, logical.name) : StoredName{};
+    StoredName place = naming_.uncounted(logical.name);
     try {
-      builder_.add(std::move(tensor), *decision, plan, {logical.stored, place.at}, where);
+      builder_.add(std::move(tensor), *decision, plan, {logical.stored, std::move(place.at)}, where);
     } catch (const Error& error) {
       throw Error(Kind::input, error.what());
     }
@@ -251,6 +252,7 @@ class SourceResolver {
          is_plain ? explain_shape(found.shape, expected, tensor.shape, specs, axis_names) : ""});
   }
 
+  Naming naming_;
   SourceNames names_;
   const Layout& layout_;
   PlacementBuilder builder_;

@@ -68,13 +68,13 @@ void check_names(const Placement& placement) {
                      "one name for each parameter of a card", "see rename, indices and buckets"});
 }
 
-void add_member(PlacementBuilder& builder, const Tensor& tensor, const Membership& where) {
+void add_member(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor, const Membership& where) {
   const Bucket& bucket = builder.layout().buckets[where.bucket];
   const std::string place = describe_member(builder.layout(), tensor.name, bucket);
   if (const Extents shape(bucket.members[where.member].shape); !(tensor.shape == shape))
     throw Error(Kind::layout, place,
                 {"its shape is " + to_string(tensor.shape), "the bucket gives " + to_string(shape), ""});
-  builder.add_member(tensor, where.bucket, where.member, unrenamed(builder.layout(), bucket.name), place);
+  builder.add_member(tensor, where.bucket, where.member, naming.unrenamed(bucket.name), place);
 }
 
 void check_members(const Layout& layout, const std::map<std::string, Membership>& of_name,
@@ -98,16 +98,17 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   const auto members = memberships(layout);
   check_members(layout, members, tensors);
 
+  const Naming naming(layout);
   PlacementBuilder builder(layout);
   std::vector<bool> used(layout.parameters.size(), false);
   std::vector<std::string> names;
   for (const Tensor* tensor : order) {
     names.push_back(tensor->name);
     if (const auto member = members.find(tensor->name); member != members.end()) {
-      add_member(builder, *tensor, member->second);
+      add_member(builder, naming, *tensor, member->second);
       continue;
     }
-    const auto decision = decide(layout, tensor->name);
+    const auto decision = naming.decide(tensor->name);
     if (!decision)
       throw Error(Kind::layout, layout.origin,
                   {"no rule matches parameter '" + tensor->name + "'", "every parameter has a rule",
@@ -118,8 +119,8 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
       throw Error(Kind::layout, where,
                   {"its shape is " + to_string(tensor->shape),
                    "the rule gives shape " + format_list(*decision->keys.shape), ""});
-    StoredName stored = uncounted(layout, tensor->name);
-    stored.name = unrenamed(layout, stored.name);
+    StoredName stored = naming.uncounted(tensor->name);
+    stored.name = naming.unrenamed(stored.name);
     builder.add(*tensor, *decision, builder.plan(decision->keys, tensor->shape.size(), where), std::move(stored),
                 where);
   }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "layout/naming.hpp"
-
 namespace ckpt {
 
 namespace {
@@ -28,33 +26,38 @@ bool is_at(const Layout& layout, const std::optional<At>& at, Position position)
   });
 }
 
-/// The bucket that this name is on this card, if it is one.
-std::optional<std::uint32_t> bucket_of(const Layout& layout, const std::string& name, Position position) {
-  for (std::uint32_t b = 0; b < layout.buckets.size(); ++b)
-    if (layout.buckets[b].name == name && is_at(layout, layout.buckets[b].at, position)) return b;
-  return std::nullopt;
-}
-
 }  // namespace
 
-SourceNames::SourceNames(const Layout& layout, const std::vector<Holding>& files, const Keep& keep) {
+SourceNames::SourceNames(const Layout& layout, const Naming& naming, const std::vector<Holding>& files,
+                         const Keep& keep) {
+  for (std::uint32_t b = 0; b < layout.buckets.size(); ++b) buckets_[layout.buckets[b].name].push_back(b);
   std::map<std::pair<const void*, std::vector<std::uint64_t>>, std::uint32_t> known;
   std::vector<std::unique_ptr<Draft>> drafts;
   for (Position position = 0; position < files.size(); ++position) {
     const auto [found, is_new] = known.try_emplace({files[position].get(), naming_coordinates(layout, position)},
                                                    static_cast<std::uint32_t>(drafts.size()));
     if (is_new)
-      with_context(layout.files.path(layout.mesh, position),
-                   [&] { drafts.push_back(std::make_unique<Draft>(draft(layout, files[position], position))); });
+      with_context(layout.files.path(layout.mesh, position), [&] {
+        drafts.push_back(std::make_unique<Draft>(draft(layout, naming, files[position], position)));
+      });
     table_of_.push_back(found->second);
   }
   number(layout, drafts, keep);
 }
 
-const std::string& SourceNames::renamed_once(const Layout& layout, const std::string& stored) {
+/// The bucket that this name is on this card, if it is one.
+std::optional<std::uint32_t> SourceNames::bucket_of(const Layout& layout, const std::string& name,
+                                                    Position position) const {
+  if (const auto found = buckets_.find(name); found != buckets_.end())
+    for (const std::uint32_t b : found->second)
+      if (is_at(layout, layout.buckets[b].at, position)) return b;
+  return std::nullopt;
+}
+
+const std::string& SourceNames::renamed_once(const Layout& layout, const Naming& naming, const std::string& stored) {
   const auto [known, is_new] = renamed_.try_emplace(stored);
   if (is_new) {
-    known->second = renamed(layout, stored);
+    known->second = naming.renamed(stored);
     const auto [other, is_first] = stored_of_.emplace(known->second, stored);
     if (!is_first)
       throw Error(Kind::input, layout.origin + ": /rename",
@@ -64,7 +67,8 @@ const std::string& SourceNames::renamed_once(const Layout& layout, const std::st
   return known->second;
 }
 
-SourceNames::Draft SourceNames::draft(const Layout& layout, const Holding& holding, Position position) {
+SourceNames::Draft SourceNames::draft(const Layout& layout, const Naming& naming, const Holding& holding,
+                                      Position position) {
   const auto coordinates = layout.mesh.coordinates(position);
   Draft draft{holding, {}};
   std::map<std::string, std::string> seen;  // logical → stored, on this card
@@ -78,13 +82,13 @@ SourceNames::Draft SourceNames::draft(const Layout& layout, const Holding& holdi
     draft.names.emplace_back(logical, array);
   };
   for (std::size_t i = 0; i < holding->size(); ++i) {
-    const std::string& name = renamed_once(layout, (*holding)[i].name);
+    const std::string& name = renamed_once(layout, naming, (*holding)[i].name);
     if (const auto bucket = bucket_of(layout, name, position)) {
       if ((*holding)[i].verbatim)
         throw Error(Kind::input, "/" + (*holding)[i].name, {"a bucket without fixed-size elements", "a 1-D array", ""});
       for (const BucketMember& member : layout.buckets[*bucket].members) add(member.name, i);
     } else {
-      add(counted(layout, name, coordinates), i);
+      add(naming.counted(name, coordinates), i);
     }
   }
   return draft;
@@ -138,13 +142,6 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
                        logical_[n].name + "')",
                    layout.origin + " expects it",
                    "nearest names: " + join(nearest(layout.buckets[*logical_[n].bucket].name, all_))});
-}
-
-bool SourceNames::find(const std::string& name) const {
-  const auto found =
-      std::lower_bound(logical_.begin(), logical_.end(), name,
-                       [](const Logical& logical, const std::string& key) { return logical.name < key; });
-  return found != logical_.end() && found->name == name;
 }
 
 const StoredArray* SourceNames::at(std::size_t logical, Position position) const {

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "layout/naming.hpp"
 #include "layout/resolve.hpp"
 
 namespace ckpt {
@@ -23,13 +25,12 @@ class SourceNames {
   };
 
   /// Throws input for two stored arrays that become one parameter, showing the collision.
-  SourceNames(const Layout& layout, const std::vector<Holding>& files, const Keep& keep);
+  SourceNames(const Layout& layout, const Naming& naming, const std::vector<Holding>& files, const Keep& keep);
 
   /// Kept names, in order: the parameters of the placement to come.
   const std::vector<Logical>& logical() const noexcept { return logical_; }
   /// Every name found, also those that the job does not keep.
   const std::vector<std::string>& all() const noexcept { return all_; }
-  bool find(const std::string& name) const;
 
   /// The stored array of a parameter (for a bucket's member: the bucket's) in a card's file, or nothing.
   const StoredArray* at(std::size_t logical, Position position) const;
@@ -48,12 +49,14 @@ class SourceNames {
     std::vector<std::pair<std::string, std::size_t>> names;  // logical name, array
   };
 
-  Draft draft(const Layout& layout, const Holding& holding, Position position);
-  const std::string& renamed_once(const Layout& layout, const std::string& stored);
+  std::optional<std::uint32_t> bucket_of(const Layout& layout, const std::string& name, Position position) const;
+  Draft draft(const Layout& layout, const Naming& naming, const Holding& holding, Position position);
+  const std::string& renamed_once(const Layout& layout, const Naming& naming, const std::string& stored);
   void number(const Layout& layout, const std::vector<std::unique_ptr<Draft>>& drafts, const Keep& keep);
 
-  std::map<std::string, std::string> renamed_;    // stored → renamed
-  std::map<std::string, std::string> stored_of_;  // renamed → stored
+  std::unordered_map<std::string, std::vector<std::uint32_t>> buckets_;  // by name
+  std::map<std::string, std::string> renamed_;                           // stored → renamed
+  std::map<std::string, std::string> stored_of_;                         // renamed → stored
   std::vector<Logical> logical_;
   std::vector<std::string> all_;
   std::vector<Table> tables_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "tensor/mix.hpp"
@@ -196,6 +197,13 @@ struct Part {
   }
 };
 
+/// All eight lanes, modulo 2^64: _mm512_reduce_add_epi64 adds them as signed numbers, whose overflow is undefined.
+[[CKPT_AVX512]] inline std::uint64_t added_up(__m512i total) {
+  alignas(vector_bytes) std::array<std::uint64_t, 8> lanes{};
+  _mm512_store_si512(lanes.data(), total);
+  return std::accumulate(lanes.begin(), lanes.end(), std::uint64_t{0});
+}
+
 template <KeySets Sets, bool Copies>
 [[CKPT_AVX512]] void take_rows(const Rows& rows, const std::byte* source, std::byte* target, std::uint64_t offset,
                                PartialSum& sum) {
@@ -221,8 +229,8 @@ template <KeySets Sets, bool Copies>
       left -= here;
     }
   }
-  sum.low += static_cast<std::uint64_t>(_mm512_reduce_add_epi64(low));
-  if constexpr (Sets == KeySets::both) sum.high += static_cast<std::uint64_t>(_mm512_reduce_add_epi64(high));
+  sum.low += added_up(low);
+  if constexpr (Sets == KeySets::both) sum.high += added_up(high);
   sum.bytes += rows.loop.count * rows.bytes;
 }
 

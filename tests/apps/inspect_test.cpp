@@ -1,8 +1,8 @@
 #include "catch.hpp"
+#include "common/table.hpp"
 #include "fixtures.hpp"
 #include "inspect/inspect_program.hpp"
 #include "inspect/logical_view.hpp"
-#include "common/table.hpp"
 #include "layout/resolve.hpp"
 
 using namespace ckpt;
@@ -37,7 +37,7 @@ TEST_CASE("a table is aligned, and its numbers stand to the right") {
   Table table({{"name", Table::Column::Kind::flexible}, {"n", Table::Column::Kind::number}, {"last"}});
   table.add({"a", "1", "x"});
   table.add({"longer", "1,000", ""});
-  CHECK(table.text(std::nullopt) ==
+  CHECK(table.lines(std::nullopt).text() ==
         "name        n  last\n"
         "a           1  x\n"
         "longer  1,000\n");
@@ -46,7 +46,7 @@ TEST_CASE("a table is aligned, and its numbers stand to the right") {
 TEST_CASE("a table keeps to the terminal by shortening its widest flexible column") {
   Table table({{"name", Table::Column::Kind::flexible}, {"n", Table::Column::Kind::number}});
   table.add({"decoder.layers.10.attn.qkv.weight", "7"});
-  CHECK(table.text(24) ==
+  CHECK(table.lines(24).text() ==
         "name                   n\n"
         "decoder.la…qkv.weight  7\n");
 }

@@ -31,7 +31,7 @@ TEST_CASE("the dry-run table is plain text with one fact on each line") {
   report.busiest_process = 3;
   report.busiest_process_bytes = 1024;
   report.staging_bytes = 8ULL << 20;
-  CHECK(dry_run_table(report) ==
+  CHECK(dry_run_table(report).text() ==
         "source cards            64\n"
         "source files            64\n"
         "target cards            56\n"
@@ -49,7 +49,7 @@ TEST_CASE("the dry-run table is plain text with one fact on each line") {
 }
 
 TEST_CASE("rules are listed with their parameters as people count") {
-  CHECK(rule_table("rules", {{"*.w", {"l.10.w", "l.2.w"}}, {"*.x", {}}}) ==
+  CHECK(rule_table("rules", {{"*.w", {"l.10.w", "l.2.w"}}, {"*.x", {}}}).text() ==
         "\nrules\n"
         "  *.w: 2 parameters\n"
         "    l.2.w\n"

@@ -66,7 +66,7 @@ TEST_CASE("damage as a table") {
                         {{Damage::What::content, "rank_1.h5", "", {"w"}},
                          {Damage::What::content, "rank_2.h5", "", {}},
                          {Damage::What::swapped, "rank_3.h5", "rank_0.h5", {}}}};
-  CHECK(integrity_text("dst", found, std::nullopt) ==
+  CHECK(integrity_text("dst", found, std::nullopt).text() ==
         "file       is       parameters\n"
         "rank_1.h5  changed  w\n"
         "rank_2.h5  changed              in metadata or padding\n"

@@ -3,6 +3,7 @@
 the terminal."""
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -140,18 +141,57 @@ def data_outside(place):
 
 
 def terminal(place):
-    """Names that clear the screen are shown without doing it."""
-    path = place.directory / "names.h5"
-    with h5py.File(path, "w") as file:
-        for name in ("w\x1b[2J", "w\x07", "w\u009b2J"):
+    """Names that clear the screen, end a line or turn it round are shown without doing it, wherever they are shown."""
+    names = {b"w\x1b[2J": rb"w\x1b[2J", b"w\x07": rb"w\x07", "w\u009b2J".encode(): rb"w\u{9b}2J", b"w\x9b2J": rb"w\x9b2J",
+             b"w\nckpt-merge: wrote": rb"w\x0ackpt-merge: wrote", b"w\x7f": rb"w\x7f", "w\u202e5h".encode(): rb"w\u{202e}5h",
+             "w\u2028".encode(): rb"w\u{2028}", "w\u200b".encode(): rb"w\u{200b}", b"w\xc3": rb"w\xc3", rb"w\x9c": rb"w\x5cx9c"}
+    controls = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028\u202e\udc80-\udcff]")
+
+    def check_said(what, shown=b""):
+        text = what.stdout + what.stderr
+        check(shown in text, f"expected {shown} in {what}")
+        check(not controls.search(text.decode(errors="surrogateescape")), f"a control character: {what}")
+        for line in text.splitlines():
+            check(not line.startswith(b"ckpt-merge: wrote"), f"a forged line: {what}")
+
+    one = place.directory / "one.json"
+    for name, shown in names.items():
+        is_text = name == name.decode(errors="ignore").encode()
+        path = place.directory / "names.h5"
+        with h5py.File(path, "w") as file:
             file[name] = np.zeros(4, "u1")
-    shown = run(place, "ckpt-inspect", path)
-    check(shown.returncode == 0 and shown.stdout.count(b"w?") == 3, f"{shown}")
-    (place.directory / "one.json").write_text(json.dumps({"ckpt_layout": 1, "mesh": {"axes": ["card"], "shape": [1]}}))
-    failed = run(place, "ckpt-merge", "--layout", place.directory / "one.json", path, "-o", place.merge().output)
-    check(failed.returncode != 0 and b"w?" in failed.stderr, f"{failed}")
-    for text in (shown.stdout, failed.stderr):
-        check(not any(control in text for control in (b"\x1b", b"\x07", b"\xc2\x9b")), f"a control character: {text}")
+            file[name].attrs[b"a" + name] = b"v" + name
+        for options in ([], ["--json"], ["--layout", one], ["--layout", one, "--param", "w*"]):
+            one.write_text(json.dumps({"ckpt_layout": 1, "mesh": {"axes": ["card"], "shape": [1]}, "default": "replicate"}))
+            said = run(place, "ckpt-inspect", *options, path)
+            check(said.returncode == 0, f"{said}")
+            check_said(said, b"" if "--json" in options else shown)
+            if "--json" in options:
+                found = json.loads(said.stdout)["parameters"][0]
+                check(bytes.fromhex(found.get("name_hex", found["name"].encode().hex())) == name, f"{name} is lost: {said}")
+        one.write_text(json.dumps({"ckpt_layout": 1, "mesh": {"axes": ["card"], "shape": [1]}}))
+        failed = run(place, "ckpt-merge", "--layout", one, path, "-o", place.merge().output)
+        check(failed.returncode != 0, f"{failed}")
+        check_said(failed, shown if is_text else b"")
+        check_said(run(place, "ckpt-merge", "--log-level", "trace", path, "-o", os.fsencode(place.merge().output) + name,
+                       "--dry-run", "-v"))
+        check_said(run(place, "ckpt-inspect", path, "--param", b"no" + name), b"no" + shown)
+
+
+def many_parts(place):
+    """A fused dimension of a million parts on 256 cards, which a list of its pieces would need 8 GiB for."""
+    path = place.directory / "fused.h5"
+    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    creation.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    with h5py.File(path, "w") as file:
+        h5py.h5d.create(file.id, b"w", h5py.h5t.STD_U8LE, h5py.h5s.create_simple((1 << 28,)), creation)
+        file["z"] = np.zeros(4, "u1")
+    layout = place.directory / "fused.json"
+    layout.write_text(json.dumps({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [256]},
+                                  "parameters": [{"name": "w", "split": ["x"], "parts": {"dim": 0, "count": 1 << 20}}]}))
+    refused(place, run(place, "ckpt-split", "--layout", layout, path, "-o", place.merge().output), 2,
+            "no rule matches parameter 'z'")
 
 
 def main():
@@ -159,7 +199,7 @@ def main():
     with temporary_directory() as directory:
         place = Place(options, directory, hidden=64)
         run_cases({case.__name__: (lambda case=case: case(place))
-                   for case in (no_files, manifests, paths_outside, paths_inside, data_outside, terminal)})
+                   for case in (no_files, manifests, paths_outside, paths_inside, data_outside, terminal, many_parts)})
 
 
 if __name__ == "__main__":

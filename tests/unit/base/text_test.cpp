@@ -85,14 +85,6 @@ TEST_CASE("the order of names is one") {
   }
 }
 
-TEST_CASE("control characters do not reach the terminal") {
-  CHECK(printable("a\tb\nc ü é …") == "a\tb\nc ü é …");
-  CHECK(printable("\x1b[2J\x07\x7f\r") == "?[2J???");
-  CHECK(printable("\xc2\x9b"
-                  "2J") == "??2J");  // the same as ESC [, in UTF-8
-  CHECK(printable("\xc2\xa0\xc2") == "\xc2\xa0\xc2");
-}
-
 TEST_CASE("the nearest names come first") {
   const std::vector<std::string> names{"wq", "wk", "wv", "attn.wq", "embedding"};
   CHECK(nearest("wqq", names, 1) == std::vector<std::string>{"wq"});
@@ -100,4 +92,7 @@ TEST_CASE("the nearest names come first") {
   CHECK(nearest("wk", names, 2) == std::vector<std::string>{"wk", "wq"});
   CHECK(nearest("x", names, 9).size() == names.size());
   CHECK(nearest("x", {}).empty());
+  CHECK(nearest("x", names, 0).empty());
+  // Of names that are equally near, the first in order, wherever they stand.
+  CHECK(nearest("wz", {"wy", "wxx", "wb", "wc", "wa"}, 2) == std::vector<std::string>{"wa", "wb"});
 }

@@ -28,7 +28,7 @@ TEST_CASE("only and drop choose by logical name") {
   CHECK(names(select(job, some())) == Words{"b", "w"});
   job.only = {Pattern("w"), Pattern("m.w")};
   CHECK(names(select(job, some())) == Words{"w"});
-  CHECK_FALSE(is_kept(job, "m.w"));
+  CHECK_FALSE(Wishes(job).is_kept("m.w"));
   job.only = {Pattern("nothing")};
   CHECK_THROWS_WITH(select(job, some()), Contains("--only") && Contains("leave no parameter"));
 }

@@ -17,7 +17,8 @@ Layout indexed(const std::string& keys, const std::string& stages = "2") {
 /// The global numbers that a stage holds, by its local ones.
 Words globals(const Layout& of, std::uint64_t stage, std::uint64_t count) {
   Words names;
-  for (std::uint64_t i = 0; i < count; ++i) names.push_back(counted(of, "layers." + std::to_string(i) + ".w", {stage}));
+  for (std::uint64_t i = 0; i < count; ++i)
+    names.push_back(Naming(of).counted("layers." + std::to_string(i) + ".w", {stage}));
   return names;
 }
 
@@ -26,7 +27,7 @@ Words globals(const Layout& of, std::uint64_t stage, std::uint64_t count) {
 TEST_CASE("contiguous blocks") {
   const Layout of = indexed(R"("total": 8, "numbering": "local")");
   CHECK(globals(of, 1, 4) == Words{"layers.4.w", "layers.5.w", "layers.6.w", "layers.7.w"});
-  const StoredName stored = uncounted(of, "layers.6.w");
+  const StoredName stored = Naming(of).uncounted("layers.6.w");
   CHECK(stored.name == "layers.2.w");
   CHECK(stored.at == At{{0, {1}}});
 }
@@ -35,22 +36,22 @@ TEST_CASE("interleaved chunks: 8 layers, 2 stages, virtual 2") {
   const Layout of = indexed(R"("total": 8, "numbering": "local", "virtual": 2)");
   CHECK(globals(of, 0, 4) == Words{"layers.0.w", "layers.1.w", "layers.4.w", "layers.5.w"});
   CHECK(globals(of, 1, 4) == Words{"layers.2.w", "layers.3.w", "layers.6.w", "layers.7.w"});
-  CHECK(uncounted(of, "layers.5.w").name == "layers.3.w");
-  CHECK(uncounted(of, "layers.5.w").at == At{{0, {0}}});
+  CHECK(Naming(of).uncounted("layers.5.w").name == "layers.3.w");
+  CHECK(Naming(of).uncounted("layers.5.w").at == At{{0, {0}}});
 }
 
 TEST_CASE("uneven blocks, also empty ones") {
   const Layout of = indexed(R"("counts": [3, 0, 5], "numbering": "local")", "3");
   CHECK(globals(of, 2, 2) == Words{"layers.3.w", "layers.4.w"});
-  CHECK(uncounted(of, "layers.3.w").at == At{{0, {2}}});
-  CHECK_THROWS_WITH(counted(of, "layers.0.w", {1}), Contains("numbers below 0 (local) at pp=1"));
+  CHECK(Naming(of).uncounted("layers.3.w").at == At{{0, {2}}});
+  CHECK_THROWS_WITH(Naming(of).counted("layers.0.w", {1}), Contains("numbers below 0 (local) at pp=1"));
 }
 
 TEST_CASE("global numbers stay, and still tell the stage") {
   const Layout of = indexed(R"("total": 4, "numbering": "global")");
-  CHECK(counted(of, "layers.3.w", {1}) == "layers.3.w");
-  CHECK(uncounted(of, "layers.3.w").name == "layers.3.w");
-  CHECK(uncounted(of, "layers.3.w").at == At{{0, {1}}});
+  CHECK(Naming(of).counted("layers.3.w", {1}) == "layers.3.w");
+  CHECK(Naming(of).uncounted("layers.3.w").name == "layers.3.w");
+  CHECK(Naming(of).uncounted("layers.3.w").at == At{{0, {1}}});
 }
 
 TEST_CASE("going there and back gives every name again") {
@@ -58,82 +59,94 @@ TEST_CASE("going there and back gives every name again") {
        {R"("total": 24, "numbering": "local")", R"("total": 24, "numbering": "local", "virtual": 3)",
         R"("counts": [7, 5, 0, 12], "numbering": "local")", R"("total": 24, "numbering": "global")"}) {
     const Layout of = indexed(keys, "4");
+    const Naming naming(of);
     for (int i = 0; i < 24; ++i) {
       const std::string name = "layers." + std::to_string(i) + ".w";
-      const StoredName stored = uncounted(of, name);
+      const StoredName stored = naming.uncounted(name);
       CAPTURE(keys, name);
-      CHECK(counted(of, stored.name, stored.at.at(0)) == name);
+      CHECK(naming.counted(stored.name, stored.at.at(0)) == name);
     }
   }
+}
+
+TEST_CASE("blocks without number cost nothing") {
+  const Layout of = layout(R"(["pp"])", "[1048576]",
+                           R"("indices": [{"in": "{i}.w", "axis": "pp", "total": 1152921504606846976,
+                                           "numbering": "local", "virtual": 65536}])");
+  const Naming naming(of);
+  const StoredName last = naming.uncounted("1152921504606846975.w");
+  CHECK(last.name == "1099511627775.w");
+  CHECK(last.at == At{{0, {1048575}}});
+  CHECK(naming.counted(last.name, {1048575}) == "1152921504606846975.w");
 }
 
 TEST_CASE("several counts in one name") {
   const Layout of = layout(R"(["pp", "ep"])", "[2, 4]",
                            R"("indices": [{"in": "layers.{i}.*", "axis": "pp", "total": 6, "numbering": "local"},
                                           {"in": "*.experts.{i}.*", "axis": "ep", "total": 16, "numbering": "local"}])");
-  CHECK(counted(of, "layers.2.experts.1.w", {1, 3}) == "layers.5.experts.13.w");
-  const StoredName stored = uncounted(of, "layers.5.experts.13.w");
+  CHECK(Naming(of).counted("layers.2.experts.1.w", {1, 3}) == "layers.5.experts.13.w");
+  const StoredName stored = Naming(of).uncounted("layers.5.experts.13.w");
   CHECK(stored.name == "layers.2.experts.1.w");
   CHECK(stored.at == At{{0, {1}}, {1, {3}}});
-  CHECK(uncounted(of, "layers.5.w").at == At{{0, {1}}});
-  CHECK(is_counted(of, "layers.5.w"));
-  CHECK_FALSE(is_counted(of, "embedding"));
+  CHECK(Naming(of).uncounted("layers.5.w").at == At{{0, {1}}});
+  CHECK(Naming(of).uncounted("embedding").at.empty());
 }
 
 TEST_CASE("a number that two entries count is refused") {
   const Layout of = layout(
       R"(["pp", "ep"])", "[2, 2]",
       R"("indices": [{"in": "layers.{i}.*", "axis": "pp", "total": 4}, {"in": "*.{i}.w", "axis": "ep", "total": 4}])");
-  CHECK_THROWS_WITH(uncounted(of, "layers.1.w"), Contains("that an earlier entry counts"));
+  CHECK_THROWS_WITH(Naming(of).uncounted("layers.1.w"), Contains("that an earlier entry counts"));
 }
 
 TEST_CASE("numbers beyond the block or the total are refused") {
   const Layout local = indexed(R"("total": 8, "numbering": "local")");
-  CHECK_THROWS_WITH(counted(local, "layers.4.w", {0}),
+  CHECK_THROWS_WITH(Naming(local).counted("layers.4.w", {0}),
                     Contains("\"layers.4.w\" has the number 4") && Contains("numbers below 4 (local) at pp=0"));
   const Layout global = indexed(R"("total": 8, "numbering": "global")");
-  CHECK_THROWS_WITH(counted(global, "layers.8.w", {0}), Contains("numbers below 8 (global)"));
-  CHECK_THROWS_WITH(uncounted(global, "layers.8.w"), Contains("counts only 8"));
-  CHECK_THROWS_AS(counted(local, "layers.99999999999999999999999.w", {0}), Error);
+  CHECK_THROWS_WITH(Naming(global).counted("layers.8.w", {0}), Contains("numbers below 8 (global)"));
+  CHECK_THROWS_WITH(Naming(global).uncounted("layers.8.w"), Contains("counts only 8"));
+  CHECK_THROWS_AS(Naming(local).counted("layers.99999999999999999999999.w", {0}), Error);
 }
 
 TEST_CASE("zeros in front of a number are kept") {
   const Layout of = indexed(R"("total": 200, "numbering": "local")");
-  CHECK(counted(of, "layers.007.w", {1}) == "layers.107.w");
-  CHECK(uncounted(of, "layers.107.w").name == "layers.7.w");
-  CHECK(counted(of, "layers.00.w", {0}) == "layers.00.w");
+  CHECK(Naming(of).counted("layers.007.w", {1}) == "layers.107.w");
+  CHECK(Naming(of).uncounted("layers.107.w").name == "layers.7.w");
+  CHECK(Naming(of).counted("layers.00.w", {0}) == "layers.00.w");
 }
 
 TEST_CASE("rename goes both ways") {
   const Layout of =
       layout(R"(["x"])", "[1]",
              R"("rename": [{"stored": "opt/{x}/exp_avg", "name": "m.{x}"}, {"stored": "module.{x}", "name": "{x}"}])");
-  CHECK(renamed(of, "module.layers.0.w") == "layers.0.w");
-  CHECK(renamed(of, "opt/layers.0.w/exp_avg") == "m.layers.0.w");
-  CHECK(renamed(of, "epoch") == "epoch");
-  CHECK(unrenamed(of, "m.layers.0.w") == "opt/layers.0.w/exp_avg");
-  CHECK(unrenamed(of, "layers.0.w") == "module.layers.0.w");
+  CHECK(Naming(of).renamed("module.layers.0.w") == "layers.0.w");
+  CHECK(Naming(of).renamed("opt/layers.0.w/exp_avg") == "m.layers.0.w");
+  CHECK(Naming(of).renamed("epoch") == "epoch");
+  CHECK(Naming(of).unrenamed("m.layers.0.w") == "opt/layers.0.w/exp_avg");
+  CHECK(Naming(of).unrenamed("layers.0.w") == "module.layers.0.w");
 }
 
 TEST_CASE("a name that would be read back as another is refused") {
   const Layout of = layout(R"(["x"])", "[1]", R"("rename": [{"stored": "a.{x}", "name": "b.{x}"}])");
-  CHECK(unrenamed(of, "b.w") == "a.w");
-  CHECK_THROWS_WITH(unrenamed(of, "a.w"), Contains("\"a.w\" would be stored as \"a.w\", which is read as \"b.w\""));
+  CHECK(Naming(of).unrenamed("b.w") == "a.w");
+  CHECK_THROWS_WITH(Naming(of).unrenamed("a.w"),
+                    Contains("\"a.w\" would be stored as \"a.w\", which is read as \"b.w\""));
 }
 
 TEST_CASE("the first rule that matches decides") {
   const Layout of =
       layout(R"(["tp"])", "[2]",
              R"("parameters": [{"name": "*.norm", "split": []}, {"name": ["a.*", "b.*"], "split": ["tp"]}])");
-  CHECK(decide(of, "a.norm")->rule == 0);
-  CHECK(decide(of, "b.w")->rule == 1);
-  CHECK(decide(of, "b.w")->keys.split->at(0) == std::vector<Axis>{0});
-  CHECK_FALSE(decide(of, "c.w").has_value());
+  CHECK(Naming(of).decide("a.norm")->rule == 0);
+  CHECK(Naming(of).decide("b.w")->rule == 1);
+  CHECK(Naming(of).decide("b.w")->keys.split->at(0) == std::vector<Axis>{0});
+  CHECK_FALSE(Naming(of).decide("c.w").has_value());
 }
 
 TEST_CASE("without a rule, the default may replicate") {
   const Layout of = layout(R"(["tp"])", "[2]", R"("default": "replicate")");
-  const auto decision = decide(of, "anything");
+  const auto decision = Naming(of).decide("anything");
   REQUIRE(decision.has_value());
   CHECK_FALSE(decision->rule.has_value());
   CHECK_FALSE(decision->keys.split.has_value());
@@ -144,20 +157,20 @@ TEST_CASE("like borrows a rule, keys beside it override") {
                            R"("parameters": [{"name": "m.{p}", "like": "{p}", "uneven": "balanced"},
                                              {"name": "half.{p}", "like": "m.{p}", "permute": [1, 0]},
                                              {"name": "w", "split": ["tp"], "uneven": "ceil"}])");
-  const auto decision = decide(of, "half.w");
+  const auto decision = Naming(of).decide("half.w");
   REQUIRE(decision.has_value());
   CHECK(decision->rule == 1);  // the rule by which it is found, not the one that it borrows
   CHECK(decision->keys.split->size() == 1);
   CHECK(*decision->keys.uneven == Uneven::balanced);
   CHECK(decision->keys.permute.has_value());
-  CHECK_FALSE(decide(of, "w")->keys.permute.has_value());
+  CHECK_FALSE(Naming(of).decide("w")->keys.permute.has_value());
 }
 
 TEST_CASE("like that leads nowhere or in a circle is refused") {
   const Layout nowhere = layout(R"(["tp"])", "[2]", R"("parameters": [{"name": "m.{p}", "like": "{p}"}])");
-  CHECK_THROWS_WITH(decide(nowhere, "m.w"), Contains("\"m.w\" is to be like \"w\", which no rule matches"));
+  CHECK_THROWS_WITH(Naming(nowhere).decide("m.w"), Contains("\"m.w\" is to be like \"w\", which no rule matches"));
   const Layout circle = layout(R"(["tp"])", "[2]", R"("parameters": [{"name": "{a}.{b}", "like": "{b}.{a}"}])");
-  CHECK_THROWS_WITH(decide(circle, "x.y"), Contains("leads back to"));
+  CHECK_THROWS_WITH(Naming(circle).decide("x.y"), Contains("leads back to"));
   const Layout growing = layout(R"(["tp"])", "[2]", R"("parameters": [{"name": "{a}x", "like": "{a}xx"}])");
-  CHECK_THROWS_AS(decide(growing, "x"), Error);
+  CHECK_THROWS_AS(Naming(growing).decide("x"), Error);
 }

@@ -47,6 +47,15 @@ StoredArray verbatim(std::string name) {
 
 }  // namespace
 
+TEST_CASE("of thousands of rules that match nothing the first are told") {
+  std::string rules = R"("parameters": [{"name": "w"})";
+  for (int i = 0; i < 5000; ++i) rules += R"(, {"name": "layers.)" + std::to_string(i) + R"(.w"})";
+  const auto warnings = resolve_target(layout(R"(["x"])", "[1]", rules + "]"), {tensor("w", {1})}).warnings;
+  REQUIRE(warnings.size() == 9);
+  CHECK_THAT(warnings[0], Contains("/parameters/1: rule \"layers.0.w\" matches no parameter; nearest names: w"));
+  CHECK_THAT(warnings[8], Contains("a.json: 4992 more rules match no parameter"));
+}
+
 TEST_CASE("logical shapes are found from what the cards store") {
   const auto shape = [](const std::string& keys, const std::vector<Extents>& stored) {
     std::vector<Holding> files;
