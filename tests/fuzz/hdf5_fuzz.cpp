@@ -58,8 +58,8 @@ FileSpec spec_of(const Schema& schema) {
   for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
     const StoredArray& array = (*schema.arrays)[i];
     const Dataset& dataset = schema.datasets[i];
-    spec.arrays.push_back({array.name, array.dtype, array.shape, dataset.attributes, array.global_shape, array.verbatim,
-                           dataset.verbatim});
+    spec.arrays.push_back(
+        {array.name, array.dtype, array.shape, dataset.attributes, array.global_shape, dataset.verbatim});
   }
   spec.attributes = schema.attributes;
   spec.groups = schema.groups;
