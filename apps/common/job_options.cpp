@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt::cli {
 
@@ -95,6 +96,11 @@ void set_running(Job& job, const Options& options, const Environment& environmen
   if (!options.verify.empty())
     job.verify = choose<Verify>({options.verify, "--verify"},
                                 {{"none", Verify::none}, {"written", Verify::written}, {"reread", Verify::reread}});
+  if (!options.format.empty()) {
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const Format& format : formats()) names.emplace_back(format.name, format.name);
+    job.format = choose<std::string>({options.format, "--format"}, names);
+  }
   job.dry_run = options.dry_run;
   job.force = options.force;
   job.resume = options.resume;

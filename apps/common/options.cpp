@@ -52,6 +52,8 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.value("-o,--output", to.output, "PATH",
              std::string("the ") + (verb == Verb::merge ? "file" : "directory") +
                  " to write; refused if it exists, unless --force");
+  line.value("--format", to.format, "hdf5|safetensors",
+             "the output's files; default: as the ending of their names tells (.safetensors), else HDF5");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");

@@ -34,6 +34,7 @@ struct Options {
   std::string threads;
   std::string replicas;
   std::string verify;
+  std::string format;
   bool dry_run = false;
   bool force = false;
   bool resume = false;

@@ -1,7 +1,6 @@
 #include "inspect/card_files.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -10,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "store/store.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt::cli {
 
@@ -18,36 +17,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view hdf5_signature("\x89HDF\r\n\x1a\n", 8);
-
-/// Whether HDF5's signature stands where it may: at 0, or after a block of the user's of 512, 1024, 2048… bytes.
-bool is_hdf5(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string start(hdf5_signature.size(), '\0');
-  for (std::streamoff at = 0;; at = at == 0 ? 512 : at * 2) {
-    stream.seekg(at);
-    if (!stream.read(start.data(), static_cast<std::streamsize>(start.size()))) return false;
-    if (start == hdf5_signature) return true;
-  }
-}
-
-std::vector<std::string> hdf5_files_below(const fs::path& directory) {
+std::vector<std::string> checkpoint_files_below(const fs::path& directory) {
   std::vector<std::string> names;
+  Stores stores;
   std::error_code error;
   if (!fs::exists(directory, error)) return names;  // another process's node may have it
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (it->is_regular_file() && is_hdf5(it->path()))
+    if (it->is_regular_file() && stores.reading().recognises(it->path()))
       names.push_back(it->path().lexically_relative(directory).string());
   }
   if (error) throw system_error(directory.string(), "list", error.value());
   return names;
 }
 
-/// The HDF5 files that any process sees: each may have a disk of its own.
+/// The files of tensors that any process sees: each may have a disk of its own.
 std::vector<std::string> list_files(const fs::path& directory, Communicator& processes) {
   std::string mine;
   agree(processes, [&] {
-    for (const auto& name : hdf5_files_below(directory)) mine += name + '\0';
+    for (const auto& name : checkpoint_files_below(directory)) mine += name + '\0';
   });
   std::set<std::string, decltype(&natural_less)> names(&natural_less);
   for (const auto& theirs : processes.all_gather(mine)) {
@@ -80,10 +67,10 @@ std::vector<FileCatalog> read_catalogs(const std::vector<fs::path>& files, Commu
   const auto readers = readers_of(files, processes);
   std::string mine;
   agree(processes, [&] {
-    const auto store = hdf5_store();
+    Stores stores;
     std::vector<FileCatalog> catalogs;
     for (std::size_t i = 0; i < files.size(); ++i) {
-      if (readers[i] == processes.rank()) catalogs.push_back(store->catalog(files[i]));
+      if (readers[i] == processes.rank()) catalogs.push_back(stores.reading().catalog(files[i]));
     }
     mine = encode(catalogs);
   });
@@ -188,7 +175,8 @@ CardFiles read_card_files(const fs::path& path, const std::optional<Layout>& giv
   CardFiles files{given ? files_of(*given) : found, {}, given};
   agree(processes, [&] {
     if (files.names.empty())
-      throw Error(Kind::input, path.string(), {"no HDF5 file is in it", "expected a checkpoint", ""});
+      throw Error(Kind::input, path.string(),
+                  {"no file of tensors (HDF5, safetensors) is in it", "expected a checkpoint", ""});
   });
   if (given) warn_of_others(found, files.names, given->origin);
   files.catalogs = read_catalogs(below(path, files.names), processes);

@@ -18,8 +18,8 @@ struct CardFiles {
   std::optional<Layout> layout;  ///< given, or the one that the files carry; then there is one file for each position
 };
 
-/// Reads the metadata of a directory's or a single file's HDF5 files, shared out over the processes that can see them.
-/// `given`: the layout that says which files those are; without it all HDF5 files below the directory. Collective;
+/// Reads the metadata of a directory's or a single file's files, shared out over the processes that can see them.
+/// `given`: the layout that says which files those are; without it all files of tensors below the directory. Collective;
 /// throws input and layout, the same on every process.
 CardFiles read_card_files(const std::filesystem::path& path, const std::optional<Layout>& given,
                           Communicator& processes);

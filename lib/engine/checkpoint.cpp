@@ -28,7 +28,7 @@ std::optional<struct stat> look_at(const std::filesystem::path& path) {
 }
 
 /// The layout text that a checkpoint carries, or nothing.
-std::optional<std::string> layout_of(const std::filesystem::path& path, bool is_file, Store& store) {
+std::optional<std::string> layout_of(const std::filesystem::path& path, bool is_file, SourceStore& store) {
   if (!is_file) return carried_layout(path);
   const std::string text = store.catalog(path).schema->layout;
   return text.empty() ? std::nullopt : std::optional(text);
@@ -44,7 +44,7 @@ Layout own_layout(const std::filesystem::path& path, const std::string& carried,
 
 }  // namespace
 
-Checkpoint Checkpoint::open(const std::filesystem::path& path, const std::optional<Layout>& layout, Store& store,
+Checkpoint Checkpoint::open(const std::filesystem::path& path, const std::optional<Layout>& layout, SourceStore& store,
                             Communicator& processes) {
   Checkpoint checkpoint;
   checkpoint.path_ = path;
@@ -134,7 +134,7 @@ void Checkpoint::warn_of_others() const {
     spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }
 
-void Checkpoint::read_metadata(Store& store, Communicator& processes) {
+void Checkpoint::read_metadata(SourceStore& store, Communicator& processes) {
   const auto readers = owners_of_unshared_;
   const auto is_mine = [&](Position card) {
     const auto reader = readers.empty() ? card % static_cast<std::uint64_t>(processes.size()) : readers[card];

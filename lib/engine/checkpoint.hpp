@@ -19,7 +19,7 @@ class Checkpoint {
   /// Finds the files that the layout names (absent: the layout that the checkpoint carries; a single file without one
   /// holds everything whole), and reads their metadata, shared out over the processes. Collective; `path` may differ
   /// between processes (node-local disks). Throws input, naming the file, for what is missing or damaged.
-  static Checkpoint open(const std::filesystem::path& path, const std::optional<Layout>& layout, Store& store,
+  static Checkpoint open(const std::filesystem::path& path, const std::optional<Layout>& layout, SourceStore& store,
                          Communicator& processes);
 
   const Layout& layout() const noexcept { return layout_; }
@@ -44,7 +44,7 @@ class Checkpoint {
  private:
   void find_files(Communicator& processes);
   void warn_of_others() const;
-  void read_metadata(Store& store, Communicator& processes);
+  void read_metadata(SourceStore& store, Communicator& processes);
 
   std::filesystem::path path_;
   bool is_single_file_ = false;

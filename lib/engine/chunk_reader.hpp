@@ -15,7 +15,7 @@ namespace ckpt {
 class ChunkReader {
  public:
   /// `most_open`: how many files may be open at a time (`files_in_cache`).
-  ChunkReader(const Checkpoint& checkpoint, const Placement& placement, Store& store, std::size_t most_open)
+  ChunkReader(const Checkpoint& checkpoint, const Placement& placement, SourceStore& store, std::size_t most_open)
       : checkpoint_(checkpoint), placement_(placement), files_(most_open, [this, &store](Position card) {
           return std::shared_ptr<SourceFile>(store.open(checkpoint_.file_path(card), checkpoint_.file(card)));
         }) {}

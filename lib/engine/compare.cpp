@@ -14,6 +14,7 @@
 #include "engine/selection.hpp"
 #include "exchange/exchange.hpp"
 #include "layout/resolve.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -145,7 +146,7 @@ class Elements {
         threads_(thread_count(job, processes)) {}
 
   std::map<ParameterId, Mismatch> compare(const Pairing& pairing, const std::optional<Tolerance>& tolerance,
-                                          Store& store) {
+                                          SourceStore& store) {
     const ExchangeKind kind = choose_exchange(job_, a_.files.is_shared(), processes_);
     const bool is_direct = kind == ExchangeKind::direct;
     const auto process = static_cast<std::uint32_t>(processes_.rank());
@@ -249,9 +250,10 @@ CompareReport compare(const Job& job, const std::optional<Tolerance>& tolerance,
                       Counters& counters) {
   std::size_t most_open = 0;
   agree(processes, [&] { most_open = files_in_cache(thread_count(job, processes)); });
-  const auto store = hdf5_store();
-  Side a{Checkpoint::open(job.source, job.source_layout, *store, processes), {}};
-  Side b{Checkpoint::open(job.output, job.target.layout, *store, processes), {}};
+  Stores stores;
+  SourceStore& store = stores.reading();
+  Side a{Checkpoint::open(job.source, job.source_layout, store, processes), {}};
+  Side b{Checkpoint::open(job.output, job.target.layout, store, processes), {}};
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   agree(processes, [&] {
@@ -267,7 +269,7 @@ CompareReport compare(const Job& job, const std::optional<Tolerance>& tolerance,
     for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
   CompareReport result = pairing->comparison();
   for (const auto& [parameter, found] :
-       Elements(job, a, b, most_open, processes, counters).compare(*pairing, tolerance, *store))
+       Elements(job, a, b, most_open, processes, counters).compare(*pairing, tolerance, store))
     result.differences.push_back(difference(b.placement(), parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {
     return natural_less(one.parameter, other.parameter);

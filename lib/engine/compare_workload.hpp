@@ -20,7 +20,7 @@ struct ComparedPair {
   const Readers& readers;  ///< of A
   SourceReader& reader;    ///< of A
   const Checkpoint& b;
-  Store& store;
+  SourceStore& store;
   std::vector<ParameterId> parameters;  ///< of B: those whose elements are compared
   std::vector<Position> cards;          ///< of B: those whose files this process reads
   std::optional<Tolerance> tolerance;

@@ -27,7 +27,8 @@ class ContentSearch {
       : checkpoint_(files.checkpoint),
         placement_(files.placement),
         manifest_(files.manifest),
-        reader_(files.checkpoint, files.placement, files.store, files.most_open),
+        stores_(files.stores),
+        reader_(files.checkpoint, files.placement, files.stores.reading(), files.most_open),
         processes_(processes),
         counters_(counters),
         threads_(files.threads),
@@ -93,7 +94,7 @@ class ContentSearch {
   /// Where a merged file holds its manifest, which is not summed. The manifest itself says where: a file that has
   /// something else there is summed whole, and so found to be damaged.
   std::optional<Interval> place_of_manifest(const PosixFile& opened, const FileCatalog& file) const {
-    const std::string& text = file.schema->manifest;
+    const std::string text = stores_.named(file.schema->format).manifest_bytes(file.schema->manifest);
     if (!manifest_.place || text.size() > file.bytes || *manifest_.place > file.bytes - text.size())
       return std::nullopt;
     std::string found(text.size(), '\0');
@@ -169,6 +170,7 @@ class ContentSearch {
   const Checkpoint& checkpoint_;
   const Placement& placement_;
   const Manifest& manifest_;
+  Stores& stores_;
   ChunkReader reader_;
   Communicator& processes_;
   Counters& counters_;

@@ -5,6 +5,7 @@
 #include "engine/checkpoint.hpp"
 #include "engine/integrity.hpp"
 #include "engine/read_manifest.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -13,7 +14,7 @@ struct SearchedFiles {
   const Checkpoint& checkpoint;
   const Placement& placement;
   const Manifest& manifest;
-  Store& store;
+  Stores& stores;
   std::size_t most_open = 1;       ///< files at a time
   std::uint64_t memory_bytes = 0;  ///< of all threads, for what is read
   unsigned threads = 1;

@@ -14,6 +14,7 @@
 #include "engine/parallel.hpp"
 #include "engine/read_manifest.hpp"
 #include "layout/resolve.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -104,7 +105,7 @@ struct Opened {
   Resolved resolved;
 };
 
-Opened open(const Job& job, const Manifest& manifest, Store& store, Communicator& processes) {
+Opened open(const Job& job, const Manifest& manifest, SourceStore& store, Communicator& processes) {
   Opened opened{Checkpoint::open(job.source, job.source_layout ? job.source_layout : manifest.layout, store, processes),
                 {}};
   agree(processes, [&] { opened.resolved = resolve_source(opened.checkpoint.layout(), opened.checkpoint.holdings()); });
@@ -125,7 +126,7 @@ bool reads(Communicator& processes, std::vector<Damage>& damages, const std::fun
 }
 
 /// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.
-std::optional<Manifest> whole_manifest(const Job& job, Store& store, Communicator& processes,
+std::optional<Manifest> whole_manifest(const Job& job, SourceStore& store, Communicator& processes,
                                        std::vector<Damage>& damages) {
   std::error_code error;
   const bool is_file = processes.maximum(std::filesystem::is_regular_file(job.source, error) ? 1 : 0) != 0;
@@ -153,12 +154,13 @@ std::optional<Manifest> whole_manifest(const Job& job, Store& store, Communicato
 Integrity check_integrity(const Job& job, Communicator& processes, Counters& counters) {
   std::size_t most_open = 0;
   agree(processes, [&] { most_open = files_in_cache(thread_count(job, processes)); });
-  const auto store = hdf5_store();
+  Stores stores;
+  SourceStore& store = stores.reading();
   Integrity result;
   const auto add = [&](std::vector<Damage> damages) {
     result.damages.insert(result.damages.end(), damages.begin(), damages.end());
   };
-  const auto manifest_found = whole_manifest(job, *store, processes, result.damages);
+  const auto manifest_found = whole_manifest(job, store, processes, result.damages);
   if (!manifest_found) return result;
   const Manifest& manifest = *manifest_found;
   result.files = manifest.files.size();
@@ -168,7 +170,7 @@ Integrity check_integrity(const Job& job, Communicator& processes, Counters& cou
   if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
 
   std::optional<Opened> opened;
-  if (!reads(processes, result.damages, [&] { opened = open(job, manifest, *store, processes); })) return result;
+  if (!reads(processes, result.damages, [&] { opened = open(job, manifest, store, processes); })) return result;
   const Placement& placement = opened->resolved.placement;
   add(compare_layouts(opened->checkpoint, manifest));
   if (auto damages = compare_names(placement, manifest); !damages.empty()) {
@@ -180,12 +182,12 @@ Integrity check_integrity(const Job& job, Communicator& processes, Counters& cou
   counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
   MemoryShares shares;
   agree(processes, [&] { shares = share_memory(job.memory_bytes, 2, largest_chunk(opened->checkpoint, placement)); });
-  store->set_decoding_memory(shares.chunks);
+  store.set_decoding_memory(shares.chunks);
   const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
   add(search_contents(
-      {opened->checkpoint, placement, manifest, *store, most_open, memory_bytes, thread_count(job, processes)},
+      {opened->checkpoint, placement, manifest, stores, most_open, memory_bytes, thread_count(job, processes)},
       processes, counters));
-  warn_of_repeats(job, store->decoding(), processes);
+  warn_of_repeats(job, store.decoding(), processes);
   counters.phase = Phase::done;
   return result;
 }

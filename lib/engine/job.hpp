@@ -30,11 +30,12 @@ struct TargetChoice {
 
 /// A run, with everything resolved that the command line says.
 struct Job {
-  std::filesystem::path source;         ///< a directory, or the single file of a merged checkpoint
-  std::filesystem::path output;         ///< a directory, or with target.single_file a file
+  std::filesystem::path source;                     ///< a directory, or the single file of a merged checkpoint
+  std::filesystem::path output;                     ///< a directory, or with target.single_file a file
   std::vector<std::filesystem::path> layout_files;  ///< that the layouts were read from, which nothing may overwrite
-  std::optional<Layout> source_layout;  ///< absent: the one that the checkpoint carries
+  std::optional<Layout> source_layout;              ///< absent: the one that the checkpoint carries
   TargetChoice target;
+  std::string format;         ///< of the output's files; empty: as the ending of their names tells
   std::vector<Pattern> only;  ///< keep parameters that match one of these; empty: all
   std::vector<Pattern> drop;
   std::vector<Rename> rename;  ///< `stored` is the logical name as read, `name` the new one

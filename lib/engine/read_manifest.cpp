@@ -100,7 +100,7 @@ std::optional<std::string> carried_layout(const std::filesystem::path& directory
   return json["layout"].dump();
 }
 
-std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, Store& store,
+std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, SourceStore& store,
                                           Communicator& processes) {
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());

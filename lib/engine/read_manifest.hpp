@@ -32,7 +32,7 @@ struct ManifestText {
 
 /// The manifest that a checkpoint (a directory, or with `is_file` a merged file) carries, the first process's that
 /// finds one; nothing where there is none. Collective; throws input for what cannot be read.
-std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, Store& store,
+std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, SourceStore& store,
                                           Communicator& processes);
 
 /// What `manifest` has written, read again.

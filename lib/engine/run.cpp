@@ -9,6 +9,7 @@
 #include "engine/manifest.hpp"
 #include "engine/memory_shares.hpp"
 #include "engine/output.hpp"
+#include "engine/output_format.hpp"
 #include "engine/parallel.hpp"
 #include "engine/replicas.hpp"
 #include "engine/resume.hpp"
@@ -41,7 +42,7 @@ class Stopwatch {
 class Run {
  public:
   Run(const Job& job, Communicator& processes, Counters& counters)
-      : job_(job), processes_(processes), counters_(counters), store_(hdf5_store()) {
+      : job_(job), processes_(processes), counters_(counters) {
     report_.processes = static_cast<std::uint64_t>(processes.size());
     report_.threads = thread_count(job, processes);
   }
@@ -62,7 +63,7 @@ class Run {
   void make(Output& output) {
     std::size_t most_open = 0;
     agree(processes_, [&] { most_open = files_in_cache(static_cast<unsigned>(report_.threads)); });
-    Checkpoint checkpoint = Checkpoint::open(job_.source, job_.source_layout, *store_, processes_);
+    Checkpoint checkpoint = Checkpoint::open(job_.source, job_.source_layout, stores_.reading(), processes_);
     time("catalog");
 
     counters_.phase = Phase::plan;
@@ -74,7 +75,10 @@ class Run {
       source = resolve_source(checkpoint.layout(), checkpoint.holdings(),
                               [&](const std::string& name) { return wishes.is_kept(name); });
       selection = select(job_, source->placement);
-      target = resolve_target(target_layout(job_, checkpoint.layout()), selection.tensors);
+      const Layout layout = target_layout(job_, checkpoint.layout());
+      const Format& format = output_format(job_, layout);
+      store_ = &stores_.named(format.name);
+      target = resolve_target(with_ending(layout, format), selection.tensors);
       if (processes_.rank() == 0) check_manifest_size(target->placement, job_.target.single_file, is_verified());
     });
     check_places(output, checkpoint, target->placement.layout());
@@ -96,7 +100,9 @@ class Run {
     });
     const auto exchange = make_exchange(kind, job_, shares_.rest, static_cast<unsigned>(report_.threads), processes_);
     describe(checkpoint, source->placement, target->placement, *exchange);
-    SourceReader reader(checkpoint, source->placement, *store_, shares_.windows, most_open);
+    SourceReader reader(checkpoint, source->placement, stores_.reading(), shares_.windows, most_open);
+    TargetFiles files(checkpoint, planner, *store_, output, cards, job_.target.single_file, is_verified(), most_open);
+    agree(processes_, [&] { files.check_format(); });
     if (job_.dry_run) {
       agree(processes_, [&] { summarise(planner, readers, writers, process_count(), report_); });
       return time("plan");
@@ -109,12 +115,11 @@ class Run {
                    static_cast<unsigned>(report_.threads), processes_);
     time("replicas");
 
-    TargetFiles files(checkpoint, planner, *store_, output, cards, job_.target.single_file, is_verified(), most_open);
     ContentSums sums(target->placement);
     write(checkpoint, planner, readers, reader, files, *exchange, output, cards, sums);
     if (job_.verify == Verify::reread) reread(target->placement, files, exchange->chunk_bytes(), sums);
     publish(checkpoint, planner.target(), files, output, sums);
-    warn_of_repeats(job_, store_->decoding(), processes_);
+    warn_of_repeats(job_, stores_.reading().decoding(), processes_);
   }
 
   std::vector<Position> cards_of(const std::vector<std::uint32_t>& writers) const {
@@ -131,7 +136,7 @@ class Run {
       is_read[planner.source().array_of(planner.source_of(p))] = true;
     shares_ = share_memory(job_.memory_bytes, 2,
                            largest_chunk(checkpoint, planner.source(), [&](ArrayId array) { return is_read[array]; }));
-    store_->set_decoding_memory(shares_.chunks);
+    stores_.reading().set_decoding_memory(shares_.chunks);
   }
 
   /// Nothing that is read, and nothing that is not these programs', is in the way of what is to be written.
@@ -317,7 +322,8 @@ class Run {
   const Job& job_;
   Communicator& processes_;
   Counters& counters_;
-  std::unique_ptr<Store> store_;
+  Stores stores_;
+  Store* store_ = nullptr;  // of the output
   Report report_;
   Stopwatch watch_;
   MemoryShares shares_;

@@ -10,7 +10,7 @@ constexpr std::uint32_t absent = ~std::uint32_t{0};
 
 }  // namespace
 
-SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placement, Store& store,
+SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placement, SourceStore& store,
                            std::uint64_t window_bytes, std::size_t most_open)
     : checkpoint_(checkpoint),
       placement_(placement),

@@ -19,7 +19,7 @@ class SourceReader {
  public:
   /// `window_bytes`: how much of the files may be mapped at a time; `most_open`: how many of them may be open
   /// (`files_in_cache`).
-  SourceReader(const Checkpoint& checkpoint, const Placement& placement, Store& store, std::uint64_t window_bytes,
+  SourceReader(const Checkpoint& checkpoint, const Placement& placement, SourceStore& store, std::uint64_t window_bytes,
                std::size_t most_open);
 
   /// Performs a transfer: its first element goes to `target`. Sums the elements if asked to.

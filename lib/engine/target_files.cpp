@@ -170,8 +170,17 @@ FileSpec TargetFiles::spec(const std::vector<std::optional<Extents>>& shapes) co
   return spec;
 }
 
-void TargetFiles::create(bool is_resumed, unsigned threads) {
+void TargetFiles::check_format() {
   find_attributes();
+  std::vector<std::optional<Extents>> shapes;
+  for (const ArrayPlace& place : planner_.target().arrays())
+    shapes.emplace_back(place.members.size() == 1 ? planner_.target().tensors()[place.members.front()].shape
+                                                  : Extents{1});
+  const auto lost = store_.losses(spec(shapes));
+  for (const std::string& what : lost) spdlog::warn("the output's format cannot hold {}: left out", what);
+}
+
+void TargetFiles::create(bool is_resumed, unsigned threads) {
   Specs specs(*this);
   std::atomic<std::size_t> next{0};
   Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, cards_.size())));
@@ -219,6 +228,8 @@ std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
 
 bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const {
   if (first.card != second.card) return false;
+  if (place_of(first) + first.bytes == place_of(second)) return true;
+  if (!rooms_.at(first.card)->is_in_order) return false;
   if (first.array == second.array) return first.elements.hi == second.elements.lo;
   const Placement& target = planner_.target();
   if (first.array > second.array || second.elements.lo != 0 ||
@@ -273,7 +284,8 @@ void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, Content
       if (target.holds(card, array) && !target.arrays()[array].verbatim)
         data.push_back({room->offsets[array], room->offsets[array] + volume(target.stored_shape(array, card)) *
                                                                          target.arrays()[array].dtype.size});
-    if (room->manifest) data.push_back({*room->manifest, *room->manifest + manifest_text_.size()});
+    if (room->manifest)
+      data.push_back({*room->manifest, *room->manifest + store_.manifest_bytes(manifest_text_).size()});
     std::erase_if(data, [](const Interval& interval) { return interval.empty(); });
     sums.add_metadata(card, sum_outside(*file, room->bytes, std::move(data)));
   }
@@ -298,11 +310,12 @@ ManifestRoom TargetFiles::manifest_room() const {
 
 void TargetFiles::set_manifest(const std::string& text) {
   const ManifestRoom room = manifest_room();
-  if (text.size() != room.bytes)
+  if (text.size() != room.bytes || store_.manifest_bytes(text).size() != store_.manifest_bytes(manifest_text_).size())
     throw Error(Kind::io, path(cards_.front()).string(),
                 {"a manifest of " + std::to_string(text.size()) + " bytes", std::to_string(room.bytes),
                  "this is a defect of the program"});
-  files_.get(cards_.front())->write(room.offset, std::as_bytes(std::span(text)));
+  const std::string bytes = store_.manifest_bytes(text);
+  files_.get(cards_.front())->write(room.offset, std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace ckpt

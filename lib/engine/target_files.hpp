@@ -33,6 +33,8 @@ class TargetFiles {
   TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
               std::vector<Position> cards, bool is_single_file, bool with_fingerprints, std::size_t most_open);
 
+  /// Says what the output's format cannot hold; throws input for tensors that it cannot. Before all that follows.
+  void check_format();
   /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
   /// there may be kept.
   void create(bool is_resumed, unsigned threads);

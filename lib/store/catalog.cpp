@@ -123,6 +123,7 @@ Dataset take_dataset(ByteReader& in) {
 
 std::string encode(const Schema& schema) {
   ByteWriter out;
+  out.text(schema.format);
   out.number(schema.arrays->size());
   for (const auto& array : *schema.arrays) put(out, array);
   for (const auto& dataset : schema.datasets) put(out, dataset);
@@ -140,6 +141,7 @@ std::string encode(const Schema& schema) {
 std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
   ByteReader in(bytes, what);
   auto schema = std::make_shared<Schema>();
+  schema->format = in.text();
   std::vector<StoredArray> arrays(in.count(sizeof(std::uint64_t)));
   for (auto& array : arrays) array = take_array(in);
   schema->datasets.resize(arrays.size());

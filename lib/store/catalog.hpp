@@ -39,6 +39,7 @@ struct Group {
 
 /// What the metadata of one file says, for any number of files that say the same.
 struct Schema {
+  std::string format;                 ///< the Store's name
   Holding arrays;                     ///< sorted by name
   std::vector<Dataset> datasets;      ///< parallel to *arrays
   std::vector<Attribute> attributes;  ///< of the root group, sorted by name, without the project's own

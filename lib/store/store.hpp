@@ -51,6 +51,7 @@ struct FileRoom {
   std::vector<std::uint64_t> offsets;     ///< parallel to FileSpec::arrays; 0 for empty and verbatim arrays
   std::uint64_t bytes = 0;                ///< the file's full size
   std::optional<std::uint64_t> manifest;  ///< where FileSpec::manifest is, if it has least_manifest_bytes
+  bool is_in_order = true;                ///< data lies in the arrays' order
   PartialSum metadata;  ///< of all bytes that are neither an array's data nor the manifest, by their offset in the file
 };
 
@@ -78,12 +79,12 @@ class SourceFile {
   virtual std::optional<FileExtent> extent(std::size_t /*dataset*/) const { return std::nullopt; }
 };
 
-/// A file format. Only metadata is its business; data is reached by offset.
-class Store {
+/// Files to be read. Only metadata is its business; data is reached by offset.
+class SourceStore {
  public:
-  virtual ~Store() = default;
+  virtual ~SourceStore() = default;
 
-  /// Whether a file is of this format, by its first bytes. Throws input where it is no regular file.
+  /// Whether it reads a file, by its first bytes. Throws input where it is no regular file.
   virtual bool recognises(const std::filesystem::path& file) = 0;
 
   /// Reads a file's metadata. Throws input for what cannot or must not be read, naming the file and the object.
@@ -93,12 +94,23 @@ class Store {
 
   /// The memory in which all open files' chunks are decoded and kept (Dataset::decoding_bytes is the least that any
   /// use of a dataset takes), and what has been decoded in it.
-  virtual void set_decoding_memory(std::uint64_t bytes) = 0;
-  virtual Decoding decoding() const = 0;
+  virtual void set_decoding_memory(std::uint64_t /*bytes*/) {}
+  virtual Decoding decoding() const { return {}; }
+};
 
+/// A file format, read and written.
+class Store : public SourceStore {
+ public:
   /// Throws input, naming the first, for names of datasets, and of groups with attributes, that a file cannot hold, or
   /// that `catalog` would not read back, and for a dataset in the place of such a group.
   virtual void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const = 0;
+
+  /// What of a specification such a file would not hold, in words for the user. Throws input for elements that it has
+  /// no type for.
+  virtual std::vector<std::string> losses(const FileSpec& spec) const = 0;
+
+  /// How the text of a manifest stands in a file: the same number of bytes for texts of the same form.
+  virtual std::string manifest_bytes(const std::string& text) const { return text; }
 
   /// Makes a new file (truncating one that is there) with all its metadata and room for its data. The bytes are a
   /// function of `spec` alone.
@@ -108,8 +120,5 @@ class Store {
   /// tells.
   virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) = 0;
 };
-
-/// HDF5 files.
-std::unique_ptr<Store> hdf5_store();
 
 }  // namespace ckpt

@@ -9,6 +9,7 @@
 
 #include "base/checked.hpp"
 #include "child_findings.hpp"
+#include "store/hdf5/hdf5_store.hpp"
 #include "store/posix_file.hpp"
 #include "store/store.hpp"
 

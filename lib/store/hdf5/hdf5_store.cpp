@@ -1,13 +1,15 @@
+#include "store/hdf5/hdf5_store.hpp"
+
 #include <mutex>
 
+#include "store/hdf5/datatype.hpp"
 #include "store/hdf5/guarded_schema.hpp"
-#include "store/hdf5/known_schemas.hpp"
 #include "store/hdf5/known_skeletons.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/source_file.hpp"
+#include "store/known_schemas.hpp"
 #include "store/posix_file.hpp"
-#include "store/store.hpp"
 
 namespace ckpt {
 
@@ -59,6 +61,12 @@ class Hdf5Store final : public Store {
     hdf5::check_names(datasets, groups);
   }
 
+  std::vector<std::string> losses(const FileSpec& spec) const override {
+    const hdf5::Lock lock;
+    for (const auto& array : spec.arrays) with_context("/" + array.name, [&] { hdf5::make_type(array.dtype); });
+    return {};
+  }
+
   FileRoom create(const std::filesystem::path& file, const FileSpec& spec) override {
     return skeletons_.create(file, spec);
   }
@@ -79,7 +87,7 @@ class Hdf5Store final : public Store {
   }
 
   std::shared_ptr<DecodedChunks> chunks_ = std::make_shared<DecodedChunks>();
-  hdf5::KnownSchemas schemas_;
+  KnownSchemas schemas_;
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;
 };

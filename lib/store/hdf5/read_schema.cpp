@@ -70,6 +70,7 @@ void Walk::leave_out(const std::vector<std::string>& names) {
 SchemaReading Walk::run(hid_t file) {
   const auto root = own<GroupId>(H5Gopen2(file, "/", H5P_DEFAULT), "opening the root group");
   auto schema = std::make_shared<Schema>();
+  schema->format = "hdf5";
   std::vector<std::string> names;
   schema->attributes = read_attributes(root.get(), heap_, names);
   leave_out(names);

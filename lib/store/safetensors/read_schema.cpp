@@ -13,13 +13,6 @@ namespace ckpt::safetensors {
 
 namespace {
 
-std::uint64_t header_length(const PosixFile& file) {
-  static_assert(std::endian::native == std::endian::little);
-  std::uint64_t length = 0;
-  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
-  return length;
-}
-
 std::string take(std::map<std::string, std::string>& metadata, const char* key) {
   const auto found = metadata.extract(key);
   return found ? std::move(found.mapped()) : "";
@@ -47,15 +40,22 @@ std::map<std::string, Extents> global_shapes(const std::string& text) {
 
 }  // namespace
 
+std::uint64_t header_bytes(const PosixFile& file) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t length = 0;
+  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  return length;
+}
+
 bool is_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
   if (file_bytes < length_bytes + 2) return false;
   char first = '\0';
   file.read(length_bytes, std::as_writable_bytes(std::span(&first, 1)));
-  return first == '{' && header_length(file) <= max_header_bytes;
+  return first == '{' && header_bytes(file) <= max_header_bytes;
 }
 
 std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t file_bytes) {
-  const std::uint64_t length = header_length(file);
+  const std::uint64_t length = header_bytes(file);
   if (length > file_bytes - length_bytes)
     throw Error(Kind::input, "its header",
                 {std::to_string(length) + " bytes", "the file has " + std::to_string(file_bytes), "is it truncated?"});
@@ -65,6 +65,7 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
   Header header = parse_header(text, file_bytes - data);
 
   auto schema = std::make_shared<Schema>();
+  schema->format = "safetensors";
   schema->layout = take(header.metadata, layout_key);
   schema->manifest = take(header.metadata, manifest_key);
   auto shapes = global_shapes(take(header.metadata, global_shapes_key));

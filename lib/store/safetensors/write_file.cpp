@@ -7,7 +7,6 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
-#include "store/posix_file.hpp"
 #include "store/safetensors/header.hpp"
 #include "store/safetensors/read_schema.hpp"
 
@@ -79,17 +78,37 @@ Form form_of(const FileSpec& spec) {
   form.head.assign(reinterpret_cast<const char*>(&length), length_bytes);
   form.head += text;
   form.room.bytes = form.head.size() + end;
+  form.room.is_in_order = false;
   form.room.metadata = sum_of(std::as_bytes(std::span(form.head)), 0);
+  if (spec.manifest.size() >= least_manifest_bytes) {
+    const std::string manifest = quoted_inside(spec.manifest);
+    const std::size_t found = form.head.find(manifest);
+    if (found == std::string::npos || form.head.find(manifest, found + 1) != std::string::npos)
+      throw Error(Kind::io, "", {"its manifest is not in its header once", "", "this is a defect of the program"});
+    form.room.manifest = found;
+    form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(manifest)), found);
+  }
   for (const std::uint64_t begin : begins) form.room.offsets.push_back(form.head.size() + begin);
   return form;
 }
 
-FileRoom write_file(const std::filesystem::path& path, const FileSpec& spec) {
-  Form form = form_of(spec);
-  const PosixFile file = PosixFile::create(path);
-  file.write(0, std::as_bytes(std::span(form.head)));
-  file.resize(form.room.bytes);
-  return std::move(form.room);
+void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& /*groups*/) {
+  for (const std::string& name : datasets) {
+    if (name == "__metadata__")
+      throw Error(Kind::input, "tensor \"__metadata__\"",
+                  {"a name that safetensors files use themselves", "another one", "rename it with --rename"});
+    try {
+      quoted_inside(name);
+    } catch (const nlohmann::json::exception&) {
+      throw Error(Kind::input, "tensor \"" + name + "\"",
+                  {"its name is not UTF-8", "text, as safetensors files hold names", "rename it with --rename"});
+    }
+  }
+}
+
+std::string quoted_inside(const std::string& text) {
+  const std::string quoted = nlohmann::json(text).dump();
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 }  // namespace ckpt::safetensors

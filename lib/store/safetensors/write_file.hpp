@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,11 @@ namespace ckpt::safetensors {
 /// an error instead: throws input.
 std::vector<std::string> losses(const FileSpec& spec);
 
-/// Store::create.
-FileRoom write_file(const std::filesystem::path& path, const FileSpec& spec);
+/// Throws input for names that a header could not hold, or that have a meaning of their own in it.
+void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups);
+
+/// A text as it stands between the quotes of a JSON string.
+std::string quoted_inside(const std::string& text);
 
 /// The file's bytes before its data, and where its data goes.
 struct Form {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "engine/output.hpp"
+#include "store/hdf5/hdf5_store.hpp"
 #include "unit/engine/temporary_directory.hpp"
 
 namespace ckpt::fixture {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/hdf5/datatype.hpp"
+#include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/posix_file.hpp"
 #include "store/store.hpp"
@@ -141,8 +142,8 @@ inline FileSpec spec_of(const Schema& schema) {
   for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
     const StoredArray& stored = (*schema.arrays)[i];
     const Dataset& dataset = schema.datasets[i];
-    spec.arrays.push_back({stored.name, stored.dtype, stored.shape, dataset.attributes, stored.global_shape,
-                           dataset.verbatim});
+    spec.arrays.push_back(
+        {stored.name, stored.dtype, stored.shape, dataset.attributes, stored.global_shape, dataset.verbatim});
   }
   spec.attributes = schema.attributes;
   spec.groups = schema.groups;

@@ -10,11 +10,12 @@
 #include "store/posix_file.hpp"
 #include "tensor/box.hpp"
 
-namespace ckpt::hdf5 {
+namespace ckpt {
 
-/// Schemas of files read lately, to be found again without HDF5, which takes 25 µs and more for each dataset under one
-/// lock. Where all data is contiguous, everything that HDF5 could read of a file stands outside the data: another file
-/// of the same size and the same bytes there has the same schema. May be used from several threads at once.
+/// Schemas of files read lately, to be found again without reading their metadata, of which HDF5 takes 25 µs and more
+/// for each dataset under one lock. Where all data is contiguous, everything else that a file says stands outside the
+/// data: another file of the same size and the same bytes there has the same schema. May be used from several threads
+/// at once.
 class KnownSchemas {
  public:
   /// The schema of `file`, or null where none known fits.
@@ -44,4 +45,4 @@ class KnownSchemas {
   std::uint64_t version_ = 0;
 };
 
-}  // namespace ckpt::hdf5
+}  // namespace ckpt

@@ -1,4 +1,4 @@
-#include "store/hdf5/known_schemas.hpp"
+#include "store/known_schemas.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "base/checked.hpp"
 #include "store/outside_data.hpp"
 
-namespace ckpt::hdf5 {
+namespace ckpt {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::uint64_t KnownSchemas::version() const {
   return version_;
 }
 
-}  // namespace ckpt::hdf5
+}  // namespace ckpt

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include "store/posix_file.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// A source file whose datasets lie in it as they are: read and mapped by offset. What a format stores in another way,
+/// a derived class reads.
+class OffsetFile : public SourceFile {
+ public:
+  /// Throws input where the file has not the size that it was catalogued with.
+  OffsetFile(const std::filesystem::path& path, const FileCatalog& catalog);
+
+  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) final;
+  std::optional<FileExtent> extent(std::size_t dataset) const final;
+
+ protected:
+  /// Bytes of a dataset of Storage::filtered; both are within it.
+  virtual void read_filtered(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out);
+
+  const PosixFile& file() const noexcept { return file_; }
+  const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  PosixFile file_;
+  PosixFile::Status status_;
+  bool is_local_;
+  std::shared_ptr<const Schema> schema_;
+  std::uint64_t bytes_;
+};
+
+}  // namespace ckpt

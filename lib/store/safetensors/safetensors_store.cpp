@@ -1,0 +1,103 @@
+#include "store/safetensors/safetensors_store.hpp"
+
+#include <filesystem>
+
+#include "base/checked.hpp"
+#include "store/byte_stream.hpp"
+#include "store/isolated.hpp"
+#include "store/known_schemas.hpp"
+#include "store/offset_file.hpp"
+#include "store/safetensors/read_schema.hpp"
+#include "store/safetensors/write_file.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// A header is held a few times over while it is read.
+constexpr std::uint64_t memory_per_byte = 64;
+constexpr std::uint64_t bytes_per_second = 1U << 20;
+
+/// What the child does.
+std::string read_open_file(std::string_view argument, int fd) {
+  ByteReader in(argument, "a request for metadata");
+  const std::uint64_t bytes = in.number();
+  const PosixFile file = PosixFile::adopt(in.text(), Fd(fd));
+  return encode(FileCatalog{safetensors::read_schema(file, bytes), bytes, 0});
+}
+
+std::shared_ptr<const Schema> read_guarded(const PosixFile& file, std::uint64_t file_bytes) {
+  const std::uint64_t header = safetensors::header_bytes(file);
+  IsolationLimits limits;
+  limits.memory_bytes = checked_add(limits.memory_bytes, checked_mul(header, memory_per_byte));
+  limits.processor_s += header / bytes_per_second;
+  ByteWriter request;
+  request.number(file_bytes);
+  request.text(file.path());
+  const auto said = isolated({read_open_file, request.take(), file.fd(), "safetensors", limits});
+  return said ? decode_catalog(*said).schema : safetensors::read_schema(file, file_bytes);
+}
+
+class SafetensorsStore final : public Store {
+ public:
+  bool recognises(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return safetensors::is_safetensors(file, file.status().bytes);
+  }
+
+  FileCatalog catalog(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    const PosixFile::Status status = file.status();
+    if (!safetensors::is_safetensors(file, status.bytes))
+      throw Error(Kind::input, path.string(),
+                  {"is no safetensors file", "", "check the path and the layout's `files`"});
+    auto schema = schemas_.find(file, status.bytes);
+    if (!schema) {
+      schema = with_context(path.string(), [&] { return read_guarded(file, status.bytes); });
+      schemas_.remember(file, status, schema);
+    }
+    return {std::move(schema), status.bytes, status.modified_ns};
+  }
+
+  std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
+    return std::make_unique<OffsetFile>(file, catalog);
+  }
+
+  void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
+    safetensors::check_names(datasets, groups);
+  }
+
+  std::vector<std::string> losses(const FileSpec& spec) const override { return safetensors::losses(spec); }
+
+  std::string manifest_bytes(const std::string& text) const override { return safetensors::quoted_inside(text); }
+
+  FileRoom create(const std::filesystem::path& path, const FileSpec& spec) override {
+    const safetensors::Form form = safetensors::form_of(spec);
+    const PosixFile file = PosixFile::create(path);
+    file.write(0, std::as_bytes(std::span(form.head)));
+    file.resize(form.room.bytes);
+    return form.room;
+  }
+
+  FileRoom create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) override {
+    is_kept = false;
+    if (!std::filesystem::exists(path)) return create(path, spec);
+    const safetensors::Form form = safetensors::form_of(spec);
+    const PosixFile file = PosixFile::open_for_writing(path);
+    if (file.status().bytes != form.room.bytes) return create(path, spec);
+    file.write(0, std::as_bytes(std::span(form.head)));
+    is_kept = true;
+    return form.room;
+  }
+
+ private:
+  KnownSchemas schemas_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> safetensors_store() {
+  return std::make_unique<SafetensorsStore>();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,79 @@
+#include "store/stores.hpp"
+
+#include <algorithm>
+
+#include "store/hdf5/hdf5_store.hpp"
+#include "store/posix_file.hpp"
+#include "store/safetensors/safetensors_store.hpp"
+
+namespace ckpt {
+
+const std::vector<Format>& formats() {
+  // The first one says what is wrong with a file that is none of them, and is written where nothing tells.
+  static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store},
+                                       {"safetensors", ".safetensors", {}, safetensors_store}};
+  return all;
+}
+
+const Format* format_by_ending(std::string_view name) {
+  for (const Format& format : formats())
+    if (name.ends_with(format.ending) || std::any_of(format.other_endings.begin(), format.other_endings.end(),
+                                                     [&](std::string_view ending) { return name.ends_with(ending); }))
+      return &format;
+  return nullptr;
+}
+
+class Stores::ByContent final : public SourceStore {
+ public:
+  explicit ByContent(Stores& stores) : stores_(stores) {}
+
+  bool recognises(const std::filesystem::path& file) override { return find(file) != nullptr; }
+
+  FileCatalog catalog(const std::filesystem::path& file) override {
+    Store* const store = find(file);
+    return (store != nullptr ? *store : *stores_.stores_.front()).catalog(file);
+  }
+
+  std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
+    return stores_.named(catalog.schema->format).open(file, catalog);
+  }
+
+  void set_decoding_memory(std::uint64_t bytes) override {
+    for (const auto& store : stores_.stores_) store->set_decoding_memory(bytes);
+  }
+
+  Decoding decoding() const override {
+    Decoding all;
+    for (const auto& store : stores_.stores_) {
+      const Decoding one = store->decoding();
+      all.bytes += one.bytes;
+      all.again += one.again;
+      all.memory_once = std::max(all.memory_once, one.memory_once);
+    }
+    return all;
+  }
+
+ private:
+  Store* find(const std::filesystem::path& file) {
+    for (const auto& store : stores_.stores_)
+      if (store->recognises(file)) return store.get();
+    return nullptr;
+  }
+
+  Stores& stores_;
+};
+
+Stores::Stores() {
+  for (const Format& format : formats()) stores_.push_back(format.make());
+  reading_ = std::make_unique<ByContent>(*this);
+}
+
+Stores::~Stores() = default;
+
+Store& Stores::named(std::string_view name) {
+  for (std::size_t i = 0; i < stores_.size(); ++i)
+    if (formats()[i].name == name) return *stores_[i];
+  throw Error(Kind::usage, std::string(name), {"no file format", "", ""});
+}
+
+}  // namespace ckpt

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// The file formats there are. A new one is a folder beside this file, and a line in stores.cpp.
+struct Format {
+  std::string_view name;    ///< "hdf5"
+  std::string_view ending;  ///< of its files' names, as they are written: ".h5"
+  std::vector<std::string_view> other_endings;
+  std::unique_ptr<Store> (*make)();
+};
+const std::vector<Format>& formats();
+
+/// The format that the ending of a file's name tells, or nothing.
+const Format* format_by_ending(std::string_view name);
+
+/// The formats at work in a job, one store each.
+class Stores {
+ public:
+  Stores();
+  Stores(const Stores&) = delete;
+  Stores& operator=(const Stores&) = delete;
+  Stores(Stores&&) = delete;
+  Stores& operator=(Stores&&) = delete;
+  ~Stores();
+
+  /// Reads each file by the format that its content tells.
+  SourceStore& reading() noexcept { return *reading_; }
+  /// Throws usage for an unknown name.
+  Store& named(std::string_view format);
+
+ private:
+  class ByContent;
+
+  std::vector<std::unique_ptr<Store>> stores_;  // parallel to formats()
+  std::unique_ptr<SourceStore> reading_;
+};
+
+}  // namespace ckpt
