@@ -75,7 +75,6 @@ class Run {
                               [&](const std::string& name) { return wishes.is_kept(name); });
       selection = select(job_, source->placement);
       target = resolve_target(target_layout(job_, checkpoint.layout()), selection.tensors);
-      if (processes_.rank() == 0) check_manifest_size(target->placement, job_.target.single_file, is_verified());
     });
     check_places(output, checkpoint, target->placement.layout());
     for (const std::string& warning : source->warnings) spdlog::warn(warning);
@@ -92,6 +91,7 @@ class Run {
     const std::vector<Position> cards = cards_of(writers);
     agree(processes_, [&] {
       check_target_names(checkpoint, planner, cards, *store_);
+      if (processes_.rank() == 0) check_manifest_size(target->placement, job_.target.single_file, is_verified());
       divide_memory(checkpoint, planner);
     });
     const auto exchange = make_exchange(kind, job_, shares_.rest, static_cast<unsigned>(report_.threads), processes_);
