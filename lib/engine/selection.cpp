@@ -28,6 +28,7 @@ Selection select(const Job& job, const Placement& source) {
     ParameterId from;
   };
   std::vector<Chosen> chosen;
+  chosen.reserve(source.tensors().size());
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
     Tensor tensor = source.tensors()[parameter];
     if (!is_kept(job, tensor.name)) continue;
@@ -46,6 +47,7 @@ Selection select(const Job& job, const Placement& source) {
                        "' both become '" + chosen[i].tensor.name + "'",
                    "one name for each parameter", ""});
   Selection selection;
+  selection.tensors.reserve(chosen.size());
   for (Chosen& each : chosen) {
     selection.tensors.push_back(std::move(each.tensor));
     selection.source_of.push_back(each.from);
