@@ -1,5 +1,6 @@
 #include "engine/manifest.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -24,6 +25,8 @@ std::string checksum_of(std::string_view text) {
 }
 
 std::string quoted(const std::string& text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return '"' + text + '"';
   return nlohmann::json(text).dump();
 }
 

@@ -79,7 +79,6 @@ class Run {
       const Format& format = output_format(job_, layout);
       store_ = &stores_.named(format.name);
       target = resolve_target(with_ending(layout, format), selection.tensors);
-      if (processes_.rank() == 0) check_manifest_size(target->placement, job_.target.single_file, is_verified());
     });
     check_places(output, checkpoint, target->placement.layout());
     for (const std::string& warning : source->warnings) spdlog::warn(warning);
@@ -96,6 +95,7 @@ class Run {
     const std::vector<Position> cards = cards_of(writers);
     agree(processes_, [&] {
       check_target_names(checkpoint, planner, cards, *store_);
+      if (processes_.rank() == 0) check_manifest_size(target->placement, job_.target.single_file, is_verified());
       divide_memory(checkpoint, planner);
     });
     const auto exchange = make_exchange(kind, job_, shares_.rest, static_cast<unsigned>(report_.threads), processes_);

@@ -40,6 +40,7 @@ Selection select(const Job& job, const Placement& source) {
   };
   const Wishes wishes(job);
   std::vector<Chosen> chosen;
+  chosen.reserve(source.tensors().size());
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
     Tensor tensor = source.tensors()[parameter];
     if (!wishes.is_kept(tensor.name)) continue;
@@ -58,6 +59,7 @@ Selection select(const Job& job, const Placement& source) {
                        "' both become '" + chosen[i].tensor.name + "'",
                    "one name for each parameter", ""});
   Selection selection;
+  selection.tensors.reserve(chosen.size());
   for (Chosen& each : chosen) {
     selection.tensors.push_back(std::move(each.tensor));
     selection.source_of.push_back(each.from);

@@ -18,20 +18,6 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-/// In quotes; bytes that are no plain characters as \xe9.
-std::string in_bytes(const std::string& text) {
-  constexpr const char* digits = "0123456789abcdef";
-  std::string shown = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f)
-      shown += c;
-    else
-      shown += std::string("\\x") + digits[byte >> 4] + digits[byte & 15];
-  }
-  return shown + '"';
-}
-
 /// The source's file that a parameter is read from, the first of them.
 std::string file_of(const Checkpoint& source, const Placement& placement, ParameterId parameter) {
   for (Position card = 0; card < source.files().size(); ++card)
@@ -46,8 +32,8 @@ void check_text(const Checkpoint& source, const Planner& planner) {
     const ParameterId from = planner.source_of(p);
     const std::string& before = planner.source().tensors()[from].name;
     throw Error(Kind::input, file_of(source, planner.source(), from),
-                {"the name of parameter " + in_bytes(before) +
-                     (before == name ? "" : " becomes " + in_bytes(name) + ", which") + " is not UTF-8",
+                {"the name of parameter \"" + before + "\"" +
+                     (before == name ? "" : " becomes \"" + name + "\", which") + " is not UTF-8",
                  "text that a manifest can hold", "give it another name with --rename, or leave it out with --drop"});
   }
 }

@@ -10,7 +10,7 @@ namespace ckpt {
 
 namespace {
 
-bool is_digit(char c) {
+bool is_decimal(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -97,7 +97,7 @@ void Naming::for_each_count(std::string& name, Visit&& visit) const {
   for (auto at = indices_.first(name); at; at = indices_.first(name, *at + 1)) {
     const auto found = *indices_.pattern(*at).find(name, "i");
     std::size_t place = 0;
-    for (std::size_t i = 1; i <= found.position; ++i) place += is_digit(name[i - 1]) && !is_digit(name[i]);
+    for (std::size_t i = 1; i <= found.position; ++i) place += is_decimal(name[i - 1]) && !is_decimal(name[i]);
     if (!places.insert(place).second)
       throw Error(Kind::layout, layout_.origin,
                   {describe(layout_.indices[*at]) + " counts a number of \"" + name + "\" that an earlier entry counts",

@@ -8,7 +8,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::size_t none = static_cast<std::size_t>(-1);
+constexpr std::size_t no_piece = static_cast<std::size_t>(-1);
 
 /// A piece within a name is looked for at each of its bytes: worth it only where it spares trying this many patterns.
 constexpr std::size_t worth_searching = 64;
@@ -23,7 +23,7 @@ PatternIndex::Pieces::Pieces(std::map<std::string, Numbers> numbers) {
   std::vector<std::size_t> around;  // pieces that the next one may begin with, each beginning with the one before
   for (auto& [text, of_text] : numbers) {
     while (!around.empty() && !text.starts_with(pieces_[around.back()].text)) around.pop_back();
-    pieces_.push_back({text, std::move(of_text), around.empty() ? none : around.back()});
+    pieces_.push_back({text, std::move(of_text), around.empty() ? no_piece : around.back()});
     around.push_back(pieces_.size() - 1);
   }
 }
@@ -34,8 +34,8 @@ void PatternIndex::Pieces::find(std::string_view text, Runs& runs) const {
   const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), text,
                                       [](std::string_view key, const Piece& piece) { return key < piece.text; });
   auto at = static_cast<std::size_t>(after - pieces_.begin()) - 1;  // before the first: none
-  while (at != none && !text.starts_with(pieces_[at].text)) at = pieces_[at].shorter;
-  for (; at != none; at = pieces_[at].shorter) runs.emplace_back(pieces_[at].numbers);
+  while (at != no_piece && !text.starts_with(pieces_[at].text)) at = pieces_[at].shorter;
+  for (; at != no_piece; at = pieces_[at].shorter) runs.emplace_back(pieces_[at].numbers);
 }
 
 /// Chooses each pattern's piece, when it is known how many patterns share each.

@@ -12,6 +12,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
@@ -35,31 +37,33 @@ bool send_all(int socket, std::string_view bytes) {
   return true;
 }
 
-/// Room for one file's number beside a message.
+/// Open files that go with a message, at most.
+constexpr std::size_t max_files = 2;
+
 struct Control {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(max_files * sizeof(int))> bytes{};
 };
 
-/// The length of what follows, and an open file with it if there is one.
-bool send_head(int socket, std::uint64_t length, int fd) {
+/// The length of what follows, and open files with it.
+bool send_head(int socket, std::uint64_t length, std::span<const int> files) {
   iovec piece{&length, sizeof length};
   Control control;
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
-  if (fd >= 0) {
+  if (!files.empty()) {
     message.msg_control = control.bytes.data();
-    message.msg_controllen = control.bytes.size();
+    message.msg_controllen = CMSG_SPACE(files.size_bytes());
     cmsghdr* head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof fd);
-    std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    head->cmsg_len = CMSG_LEN(files.size_bytes());
+    std::memcpy(CMSG_DATA(head), files.data(), files.size_bytes());
   }
   return retried([&] { return ::sendmsg(socket, &message, MSG_NOSIGNAL); }) == static_cast<ssize_t>(sizeof length);
 }
 
-std::optional<std::uint64_t> receive_head(int socket, Fd& fd) {
+std::optional<std::uint64_t> receive_head(int socket, std::vector<Fd>& files) {
   std::uint64_t length = 0;
   iovec piece{&length, sizeof length};
   Control control;
@@ -72,16 +76,17 @@ std::optional<std::uint64_t> receive_head(int socket, Fd& fd) {
       static_cast<ssize_t>(sizeof length))
     return std::nullopt;
   if (const cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr && head->cmsg_type == SCM_RIGHTS) {
-    int number = -1;
-    std::memcpy(&number, CMSG_DATA(head), sizeof number);
-    fd = Fd(number);
+    std::array<int, max_files> numbers{};
+    const std::size_t bytes = std::min(head->cmsg_len - CMSG_LEN(0), sizeof numbers);
+    std::memcpy(numbers.data(), CMSG_DATA(head), bytes);
+    for (std::size_t i = 0; i < bytes / sizeof(int); ++i) files.emplace_back(numbers[i]);
   }
   return length;
 }
 
-/// A message, and the open file that came with it; nothing where the other side has ended.
-std::optional<std::string> receive(int socket, Fd& fd) {
-  const auto length = receive_head(socket, fd);
+/// A message, and the open files that came with it; nothing where the other side has ended.
+std::optional<std::string> receive(int socket, std::vector<Fd>& files) {
+  const auto length = receive_head(socket, files);
   if (!length) return std::nullopt;
   std::string bytes(*length, '\0');
   for (std::size_t at = 0; at < bytes.size();) {
@@ -156,20 +161,43 @@ void leave_signals_to_the_program() {
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
+void send_answer(int socket, const std::optional<ChildReport>& report) {
+  const std::string answer = encode(report);
+  if (send_head(socket, answer.size(), {})) send_all(socket, answer);
+}
+
+/// Has a child do the work, watches it, and says into `answer` how it ended.
+void watch(const IsolatedWork& work, const Fd& answer) {
+  const auto fork_alone = [&] {
+    const pid_t id = ::fork();
+    if (id == 0) ::close(answer.get());  // a child that a file has taken over must not speak for this process
+    return id;
+  };
+  send_answer(answer.get(), run_child(work, fork_alone));
+}
+
+/// Those that have ended, or all, once they have.
+void forget_watchers(int flags) {
+  while (retried([&] { return ::waitpid(-1, nullptr, flags); }) > 0) continue;
+}
+
+/// Each request has a watcher of its own, so that any number go on at the same time.
 void serve(int socket) {
+  const pid_t helper = ::getpid();
   for (;;) {
-    Fd fd;
-    const auto request = receive(socket, fd);
-    if (!request) return;
+    std::vector<Fd> files;
+    const auto request = receive(socket, files);
+    forget_watchers(request ? WNOHANG : 0);
+    if (!request || files.empty()) return;
     IsolatedWork work = decode_work(*request);
-    work.fd = fd.get();
-    const auto fork_alone = [&] {
-      const pid_t id = ::fork();
-      if (id == 0) ::close(socket);  // a child that a file has taken over must not speak for the helper
-      return id;
-    };
-    const std::string answer = encode(run_child(work, fork_alone));
-    if (!send_head(socket, answer.size(), -1) || !send_all(socket, answer)) return;
+    if (files.size() > 1) work.fd = files[1].get();
+    const pid_t id = ::fork();
+    if (id < 0) send_answer(files[0].get(), std::nullopt);
+    if (id != 0) continue;
+    end_with(helper);
+    ::close(socket);
+    watch(work, files[0]);
+    return;
   }
 }
 
@@ -184,6 +212,15 @@ void serve(int socket) {
     ::_exit(EXIT_FAILURE);  // out of memory: the program sees that the helper has ended
   }
   ::_exit(EXIT_SUCCESS);
+}
+
+/// An error where the helper, or what watches the work, has ended meanwhile, which is likely to be this file's doing.
+const std::string& answered(const std::optional<std::string>& answer) {
+  if (answer) return *answer;
+  check_interrupt();
+  throw Error(
+      Kind::io, "",
+      {"the process that reads metadata was ended from outside", "", "was the job cancelled or out of memory?"});
 }
 
 }  // namespace
@@ -215,23 +252,30 @@ HelperProcess* HelperProcess::current() noexcept {
   return the_helper;
 }
 
-std::optional<ChildReport> HelperProcess::run(const IsolatedWork& work) {
-  const auto answer = ask(work);
-  return answer ? decode_report(*answer) : std::nullopt;
+std::vector<std::optional<ChildReport>> HelperProcess::run(std::span<const IsolatedWork> works) {
+  std::vector<Fd> sockets;
+  for (const IsolatedWork& work : works) sockets.push_back(ask(work));
+  std::vector<std::optional<std::string>> answers;  // all of them, before anything is thrown: nobody is left at work
+  std::vector<Fd> none;
+  for (const Fd& socket : sockets) answers.push_back(socket ? receive(socket.get(), none) : std::nullopt);
+  std::vector<std::optional<ChildReport>> reports(works.size());
+  for (std::size_t i = 0; i < works.size(); ++i)
+    if (sockets[i]) reports[i] = decode_report(answered(answers[i]));
+  return reports;
 }
 
-/// Nothing where the helper had ended before; an error where it ends meanwhile, which is likely to be this file's
-/// doing.
-std::optional<std::string> HelperProcess::ask(const IsolatedWork& work) {
-  const std::lock_guard lock(mutex_);
+/// Where the answer will come from: nowhere if the helper has ended before.
+Fd HelperProcess::ask(const IsolatedWork& work) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return {};
+  Fd ours(ends[0]);
+  const Fd theirs(ends[1]);
+  const std::array<int, max_files> files{theirs.get(), work.fd};
   const std::string request = encode(work);
-  if (!send_head(socket_.get(), request.size(), work.fd) || !send_all(socket_.get(), request)) return std::nullopt;
-  Fd none;
-  if (auto answer = receive(socket_.get(), none)) return answer;
-  check_interrupt();
-  throw Error(
-      Kind::io, "",
-      {"the process that reads metadata was ended from outside", "", "was the job cancelled or out of memory?"});
+  const std::lock_guard lock(mutex_);
+  const bool sent = send_head(socket_.get(), request.size(), std::span(files).first(work.fd < 0 ? 1 : 2)) &&
+                    send_all(socket_.get(), request);
+  return sent ? std::move(ours) : Fd();
 }
 
 }  // namespace ckpt

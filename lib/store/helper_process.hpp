@@ -2,6 +2,8 @@
 
 #include <mutex>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "store/child_process.hpp"
 #include "store/posix_file.hpp"
@@ -24,13 +26,13 @@ class HelperProcess {
   /// This process's, or none.
   static HelperProcess* current() noexcept;
 
-  /// run_child in the helper. Threads may share it; they wait for one another.
-  std::optional<ChildReport> run(const IsolatedWork& work);
+  /// run_child in the helper, for all works at the same time. Threads may share it.
+  std::vector<std::optional<ChildReport>> run(std::span<const IsolatedWork> works);
 
  private:
-  std::optional<std::string> ask(const IsolatedWork& work);
+  Fd ask(const IsolatedWork& work);
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // around a request
   Fd socket_;
   pid_t id_ = -1;
 };

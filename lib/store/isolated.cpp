@@ -65,20 +65,38 @@ void judge(const ChildReport& report, const IsolatedWork& work) {
   }
 }
 
-}  // namespace
-
-std::optional<std::string> isolated(const IsolatedWork& work) {
-  std::optional<ChildReport> report;
-  if (HelperProcess* helper = HelperProcess::current())
-    report = helper->run(work);
-  else if (is_single_threaded())
-    report = run_child(work);
-  if (!report) return std::nullopt;
-  judge(*report, work);
-  Outcome outcome = outcome_in(report->said);
+std::string result_of(const ChildReport& report, const IsolatedWork& work) {
+  judge(report, work);
+  Outcome outcome = outcome_in(report.said);
   if (outcome.what == Outcome::What::memory) refuse_memory(work);
   if (outcome.what == Outcome::What::error) throw Error(static_cast<Kind>(outcome.kind), outcome.text);
   return std::move(outcome.text);
+}
+
+std::vector<std::optional<ChildReport>> reports_of(std::span<const IsolatedWork> works) {
+  if (HelperProcess* helper = HelperProcess::current()) return helper->run(works);
+  std::vector<std::optional<ChildReport>> reports(works.size());
+  if (is_single_threaded())
+    for (std::size_t i = 0; i < works.size(); ++i) reports[i] = run_child(works[i]);
+  return reports;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> isolated(std::span<const IsolatedWork> works) {
+  std::vector<std::string> results;
+  const auto reports = reports_of(works);
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (!reports[i]) return std::nullopt;
+    results.push_back(result_of(*reports[i], works[i]));
+  }
+  return results;
+}
+
+std::optional<std::string> isolated(const IsolatedWork& work) {
+  auto results = isolated(std::span(&work, 1));
+  if (!results) return std::nullopt;
+  return std::move(results->front());
 }
 
 }  // namespace ckpt

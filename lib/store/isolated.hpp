@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "store/child_process.hpp"
 
@@ -12,5 +14,9 @@ namespace ckpt {
 /// what the work returned, or nothing where no child can be had. An Error that leaves the work is thrown here as it
 /// was; a child that crashes or goes beyond its limits is an input error about the work's library.
 std::optional<std::string> isolated(const IsolatedWork& work);
+
+/// The same for several works, in a process each; with a helper, at the same time. The error is that of the first work
+/// that has one; nothing where one of them can have no child.
+std::optional<std::vector<std::string>> isolated(std::span<const IsolatedWork> works);
 
 }  // namespace ckpt

@@ -9,6 +9,8 @@ target_compile_options(ckpt_flags INTERFACE
 if(CKPT_SANITIZE)
   target_compile_options(ckpt_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined>)
   target_link_options(ckpt_flags INTERFACE -fsanitize=address,undefined)
+  target_sources(ckpt_flags INTERFACE
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${CMAKE_CURRENT_LIST_DIR}/sanitizer_options.cpp>)
 endif()
 
 # ckpt_library(NAME DEPENDS...): the library of the current folder, made of every source below it. What it links is what it

@@ -108,7 +108,8 @@ void write_extents(hid_t object, const char* name, const Extents& extents) {
   const hsize_t count = extents.size();
   const auto space = own<SpaceId>(H5Screate_simple(1, &count, nullptr), "H5Screate_simple");
   const auto id = create_attribute(object, name, H5T_STD_I64LE, space.get());
-  if (count > 0) check(H5Awrite(id.get(), H5T_NATIVE_UINT64, extents.data()), "writing an attribute");
+  // Extents are below 2^63. Of the type that is stored, they are not converted.
+  if (count > 0) check(H5Awrite(id.get(), H5T_NATIVE_INT64, extents.data()), "writing an attribute");
 }
 
 void write_value(hid_t dataset, hid_t type, const Value& value) {

@@ -2,9 +2,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "base/checked.hpp"
+#include "base/text.hpp"
 #include "store/byte_stream.hpp"
 #include "store/hdf5/read_schema.hpp"
 #include "store/isolated.hpp"
@@ -17,10 +20,14 @@ namespace {
 constexpr std::uint64_t memory_per_byte = 4;
 /// Of the processor. HDF5 takes some 50 µs for a dataset, which is a few hundred bytes of metadata: 0.2 s for a MiB.
 constexpr std::uint64_t bytes_per_second = 1U << 20;
+/// A file with more names is read in parts, by several children at the same time: HDF5 works for one thread at a time.
+constexpr std::uint64_t links_of_one = 4096;
+constexpr std::uint64_t most_parts = 8;
 
-IsolationLimits limits_for(std::uint64_t file_bytes) {
+/// Of one of `parts` children. Each may have all the work before it: a file need not be easy to divide.
+IsolationLimits limits_for(std::uint64_t file_bytes, std::uint64_t parts) {
   IsolationLimits limits;
-  limits.memory_bytes = checked_add(limits.memory_bytes, checked_mul(file_bytes, memory_per_byte));
+  limits.memory_bytes = checked_add(limits.memory_bytes / parts, checked_mul(file_bytes, memory_per_byte));
   limits.processor_s += file_bytes / bytes_per_second;
   limits.clock_s += limits.processor_s;
   return limits;
@@ -29,10 +36,10 @@ IsolationLimits limits_for(std::uint64_t file_bytes) {
 std::string encode(const SchemaReading& reading) {
   ByteWriter out;
   out.text(ckpt::encode(FileCatalog{reading.schema, 0, 0}));
-  out.number(reading.remarks.size());
-  for (const auto& remark : reading.remarks) {
-    out.flag(remark.is_warning);
-    out.text(remark.text);
+  out.flag(reading.is_whole);
+  for (const auto* texts : {&reading.left_out, &reading.remarks}) {
+    out.number(texts->size());
+    for (const auto& text : *texts) out.text(text);
   }
   return out.take();
 }
@@ -41,10 +48,10 @@ SchemaReading decode(std::string_view bytes) {
   ByteReader in(bytes, "a catalog from a child process");
   SchemaReading reading;
   reading.schema = decode_catalog(in.text()).schema;
-  reading.remarks.resize(in.count(1 + sizeof(std::uint64_t)));
-  for (auto& remark : reading.remarks) {
-    remark.is_warning = in.flag();
-    remark.text = in.text();
+  reading.is_whole = in.flag();
+  for (auto* texts : {&reading.left_out, &reading.remarks}) {
+    texts->resize(in.count(sizeof(std::uint64_t)));
+    for (auto& text : *texts) text = in.text();
   }
   in.finish();
   return reading;
@@ -63,26 +70,53 @@ SchemaReading read_unguarded(const PosixFile& source, std::uint64_t file_bytes) 
 std::string read_open_file(std::string_view argument, int fd) {
   ByteReader in(argument, "a request for metadata");
   const std::uint64_t file_bytes = in.number();
+  Share share;
+  for (std::uint64_t* each : {&share.part, &share.count, &share.most_links}) *each = in.number();
   const PosixFile source = PosixFile::adopt(in.text(), Fd(fd));
   const Lock lock;
-  return encode(read_schema(lock, source, file_bytes));
+  return encode(read_schema(lock, source, file_bytes, share));
 }
 
-std::string request(const PosixFile& source, std::uint64_t file_bytes) {
+IsolatedWork work_for(const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
   ByteWriter out;
-  out.number(file_bytes);
+  for (const std::uint64_t each : {file_bytes, share.part, share.count, share.most_links}) out.number(each);
   out.text(source.path());
-  return out.take();
+  return {read_open_file, out.take(), source.fd(), "HDF5", limits_for(file_bytes, share.count)};
+}
+
+/// Nothing where there can be no child.
+std::optional<SchemaReading> read_in_parts(const PosixFile& source, std::uint64_t file_bytes) {
+  const std::uint64_t cores = std::thread::hardware_concurrency();  // as far as this process may use them
+  Share share;
+  share.count = std::clamp<std::uint64_t>(cores, 1, most_parts);
+  std::vector<IsolatedWork> works;
+  for (; share.part < share.count; ++share.part) works.push_back(work_for(source, file_bytes, share));
+  const auto results = isolated(works);
+  if (!results) return std::nullopt;
+  std::vector<SchemaReading> parts;
+  for (const auto& bytes : *results) parts.push_back(decode(bytes));
+  return joined(parts);
+}
+
+std::optional<SchemaReading> read_guarded(const PosixFile& source, std::uint64_t file_bytes) {
+  Share small;
+  small.most_links = links_of_one;
+  const auto bytes = isolated(work_for(source, file_bytes, small));
+  if (!bytes) return std::nullopt;
+  SchemaReading reading = decode(*bytes);
+  if (reading.is_whole) return reading;
+  return read_in_parts(source, file_bytes);
 }
 
 }  // namespace
 
 std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::uint64_t file_bytes) {
-  const auto bytes =
-      isolated({read_open_file, request(source, file_bytes), source.fd(), "HDF5", limits_for(file_bytes)});
-  const SchemaReading reading = bytes ? decode(*bytes) : read_unguarded(source, file_bytes);
-  for (const auto& remark : reading.remarks)
-    spdlog::log(remark.is_warning ? spdlog::level::warn : spdlog::level::info, "{}: {}", source.path(), remark.text);
+  auto guarded = read_guarded(source, file_bytes);
+  const SchemaReading reading = guarded ? std::move(*guarded) : read_unguarded(source, file_bytes);
+  for (const auto& remark : reading.remarks) spdlog::info("{}: {}", source.path(), remark);
+  if (!reading.left_out.empty())
+    spdlog::warn("{}: attributes that refer to objects of the file are left out: {}", source.path(),
+                 join(reading.left_out));
   return reading.schema;
 }
 

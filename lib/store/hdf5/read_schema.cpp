@@ -8,6 +8,7 @@
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/read_dataset.hpp"
+#include "tensor/box.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -15,14 +16,19 @@ namespace {
 
 /// A name of an object takes at least so many bytes of a file.
 constexpr std::uint64_t min_link_bytes = 8;
+/// Where a file is read in parts, a group with so many links for each part is divided. What lies in smaller groups
+/// below the root is walked for all parts, but so many links at most.
+constexpr std::uint64_t links_to_divide = 8;
+constexpr std::uint64_t most_common_links = 1024;
 
 struct Link {
   std::string name;
   H5L_type_t type;
+  haddr_t address;  ///< of the object, for a hard link
 };
 
 herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
-  static_cast<std::vector<Link>*>(links)->push_back({name, info->type});
+  static_cast<std::vector<Link>*>(links)->push_back({name, info->type, info->u.address});
   return 0;
 }
 
@@ -37,9 +43,15 @@ std::string take_text(std::vector<Attribute>& attributes, const char* name) {
   return *text;
 }
 
+template <class Item>
+void append(std::vector<Item>& all, const std::vector<Item>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
 class Walk {
  public:
-  Walk(std::uint64_t file_bytes, GlobalHeap& heap) : file_bytes_(file_bytes), heap_(heap) {}
+  Walk(std::uint64_t file_bytes, GlobalHeap& heap, const Share& share)
+      : file_bytes_(file_bytes), heap_(heap), share_(share) {}
 
   SchemaReading run(hid_t file);
   /// Where the walk is: the object that an error is about.
@@ -47,33 +59,48 @@ class Walk {
 
  private:
   void visit_group(hid_t group, const std::string& path);
+  void visit_links(hid_t group, const std::vector<Link>& links, const std::string& path);
   void visit_link(hid_t group, const Link& link, const std::string& path);
   void visit_object(hid_t group, const Link& link, const std::string& path);
   void visit_dataset(hid_t dataset, const std::string& path);
   void leave_out(const std::vector<std::string>& names);
+  /// Whether what is visited now belongs to this part.
+  bool is_ours() const { return !is_common_ || share_.part == 0; }
+  std::vector<Attribute> attributes_of(hid_t object);
 
   std::uint64_t file_bytes_;
   GlobalHeap& heap_;
+  Share share_;
+  bool is_common_ = true;  ///< what is visited now, every part visits, in the same order
+  std::uint64_t common_links_ = 0;
+  bool is_whole_ = true;
   std::uint64_t links_ = 0;
   std::string here_;
   std::vector<haddr_t> ancestors_;  ///< the groups that are being visited, by address: hard links may form a cycle
   std::vector<CatalogEntry> entries_;
   std::vector<Group> groups_;
-  std::vector<std::string> left_out_;  ///< attributes that are not in the schema: "ATTRIBUTE of /OBJECT"
-  std::vector<Remark> remarks_;
+  std::vector<std::string> left_out_;
+  std::vector<std::string> remarks_;
 };
 
 void Walk::leave_out(const std::vector<std::string>& names) {
   for (const auto& name : names) left_out_.push_back(name + " of " + here());
 }
 
+/// Of a group: none where another part has them.
+std::vector<Attribute> Walk::attributes_of(hid_t object) {
+  if (!is_ours()) return {};
+  std::vector<std::string> names;
+  auto attributes = read_attributes(object, heap_, names);
+  leave_out(names);
+  return attributes;
+}
+
 SchemaReading Walk::run(hid_t file) {
   const auto root = own<GroupId>(H5Gopen2(file, "/", H5P_DEFAULT), "opening the root group");
   auto schema = std::make_shared<Schema>();
   schema->format = "hdf5";
-  std::vector<std::string> names;
-  schema->attributes = read_attributes(root.get(), heap_, names);
-  leave_out(names);
+  schema->attributes = attributes_of(root.get());
   schema->layout = take_text(schema->attributes, layout_attribute);
   schema->manifest = take_text(schema->attributes, manifest_attribute);
   visit_group(root.get(), "");
@@ -88,9 +115,7 @@ SchemaReading Walk::run(hid_t file) {
   }
   schema->arrays = std::move(arrays);
   schema->groups = std::move(groups_);
-  if (!left_out_.empty())
-    remarks_.push_back({true, "attributes that refer to objects of the file are left out: " + join(left_out_)});
-  return {std::move(schema), std::move(remarks_)};
+  return {std::move(schema), std::move(left_out_), std::move(remarks_), is_whole_};
 }
 
 void Walk::visit_group(hid_t group, const std::string& path) {
@@ -109,12 +134,25 @@ void Walk::visit_group(hid_t group, const std::string& path) {
     throw Error(
         Kind::input, "",
         {"more names than a file of this size can hold", "", "do its groups contain one another through hard links?"});
+  if (links_ > share_.most_links) is_whole_ = false;
   ancestors_.push_back(info.addr);
-  for (const auto& link : links) {
-    here_ = path.empty() ? link.name : path + "/" + link.name;
-    visit_link(group, link, std::string(here_));
-  }
+  visit_links(group, links, path);
   ancestors_.pop_back();
+}
+
+void Walk::visit_links(hid_t group, const std::vector<Link>& links, const std::string& path) {
+  Interval ours{0, links.size()};
+  const bool was_common = is_common_;
+  if (is_common_) common_links_ += links.size();
+  if (is_common_ && (links.size() >= links_to_divide * share_.count || common_links_ > most_common_links)) {
+    ours = {links.size() * share_.part / share_.count, links.size() * (share_.part + 1) / share_.count};
+    is_common_ = false;
+  }
+  for (std::uint64_t i = ours.lo; i < ours.hi && is_whole_; ++i) {
+    here_ = path.empty() ? links[i].name : path + "/" + links[i].name;
+    visit_link(group, links[i], std::string(here_));
+  }
+  is_common_ = was_common;
 }
 
 void Walk::visit_link(hid_t group, const Link& link, const std::string& path) {
@@ -137,23 +175,22 @@ void Walk::visit_link(hid_t group, const Link& link, const std::string& path) {
 }
 
 void Walk::visit_object(hid_t group, const Link& link, const std::string& path) {
-  const auto object = own<ObjectId>(H5Oopen(group, link.name.c_str(), H5P_DEFAULT), "opening it");
+  const auto object = own<ObjectId>(H5Oopen_by_addr(group, link.address), "opening it");
   switch (H5Iget_type(object.get())) {
     case H5I_DATASET:
       return visit_dataset(object.get(), path);
     case H5I_GROUP: {
-      std::vector<std::string> names;
-      auto attributes = read_attributes(object.get(), heap_, names);
-      leave_out(names);
+      auto attributes = attributes_of(object.get());
       if (!attributes.empty()) groups_.push_back({path, std::move(attributes)});
       return visit_group(object.get(), path);
     }
     default:
-      remarks_.push_back({false, "/" + path + " is left out: a named datatype, no tensor"});
+      if (is_ours()) remarks_.push_back("/" + path + " is left out: a named datatype, no tensor");
   }
 }
 
 void Walk::visit_dataset(hid_t dataset, const std::string& path) {
+  if (!is_ours()) return;
   entries_.push_back(read_dataset(dataset, file_bytes_, heap_));
   entries_.back().array.name = path;
   leave_out(entries_.back().left_out);
@@ -176,16 +213,53 @@ std::string name_of(const PosixFile& source) {
 
 }  // namespace
 
-SchemaReading read_schema(const Lock&, const PosixFile& source, std::uint64_t file_bytes) {
+SchemaReading read_schema(const Lock&, const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
   const auto file = open_file(name_of(source));
   GlobalHeap heap(source, file_bytes, file.get());
-  Walk walk(file_bytes, heap);
+  Walk walk(file_bytes, heap, share);
   try {
     return walk.run(file.get());
   } catch (Error& error) {
     error.within(walk.here());
     throw;
   }
+}
+
+SchemaReading joined(const std::vector<SchemaReading>& parts) {
+  if (parts.size() == 1) return parts.front();
+  struct Place {
+    const StoredArray* array;
+    const Dataset* dataset;
+  };
+  std::vector<Place> places;
+  auto schema = std::make_shared<Schema>();
+  SchemaReading all;
+  for (const SchemaReading& part : parts) {
+    const std::vector<StoredArray>& arrays = *part.schema->arrays;
+    const auto middle = static_cast<std::ptrdiff_t>(places.size());
+    for (std::size_t i = 0; i < arrays.size(); ++i) places.push_back({&arrays[i], &part.schema->datasets[i]});
+    std::inplace_merge(places.begin(), places.begin() + middle, places.end(),
+                       [](const Place& a, const Place& b) { return a.array->name < b.array->name; });
+    append(schema->groups, part.schema->groups);
+    append(all.left_out, part.left_out);
+    append(all.remarks, part.remarks);
+  }
+  std::sort(schema->groups.begin(), schema->groups.end(),
+            [](const Group& a, const Group& b) { return a.path < b.path; });
+  const Schema& first = *parts.front().schema;
+  schema->attributes = first.attributes;
+  schema->layout = first.layout;
+  schema->manifest = first.manifest;
+  auto arrays = std::make_shared<std::vector<StoredArray>>();
+  arrays->reserve(places.size());
+  schema->datasets.reserve(places.size());
+  for (const Place& place : places) {
+    arrays->push_back(*place.array);
+    schema->datasets.push_back(*place.dataset);
+  }
+  schema->arrays = std::move(arrays);
+  all.schema = std::move(schema);
+  return all;
 }
 
 }  // namespace ckpt::hdf5

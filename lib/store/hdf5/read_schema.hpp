@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,19 +14,27 @@ namespace ckpt::hdf5 {
 /// Opens a file for reading. Throws input for what is no HDF5 file.
 FileId open_file(const std::string& path);
 
-/// Something worth logging about a file.
-struct Remark {
-  bool is_warning = false;
-  std::string text;
-};
-
 struct SchemaReading {
   std::shared_ptr<const Schema> schema;
-  std::vector<Remark> remarks;
+  std::vector<std::string> left_out;  ///< attributes that are not in the schema: "ATTRIBUTE of /OBJECT"
+  std::vector<std::string> remarks;   ///< what else is worth knowing of the file
+  bool is_whole = true;               ///< false: ended where more links were found than were asked for
 };
 
-/// Walks a whole file's metadata. `file_bytes` bounds what it may declare. Errors name the object, not the file. Logs
-/// nothing itself: it may run in a child process.
-SchemaReading read_schema(const Lock& lock, const PosixFile& source, std::uint64_t file_bytes);
+/// How much of a file is to be read.
+struct Share {
+  /// One of `count` parts of about the same size, which together are the file. What lies near the root is walked for
+  /// every part and given with the first.
+  std::uint64_t part = 0;
+  std::uint64_t count = 1;
+  std::uint64_t most_links = std::numeric_limits<std::uint64_t>::max();  ///< names of objects
+};
+
+/// Walks a file's metadata. `file_bytes` bounds what it may declare. Errors name the object, not the file. Logs nothing
+/// itself: it may run in a child process.
+SchemaReading read_schema(const Lock& lock, const PosixFile& source, std::uint64_t file_bytes, const Share& share = {});
+
+/// What all parts of a file say, in order, as if it had been read at once.
+SchemaReading joined(const std::vector<SchemaReading>& parts);
 
 }  // namespace ckpt::hdf5
