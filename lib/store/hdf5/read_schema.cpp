@@ -233,6 +233,7 @@ SchemaReading joined(const std::vector<SchemaReading>& parts) {
   };
   std::vector<Place> places;
   auto schema = std::make_shared<Schema>();
+  schema->format = "hdf5";
   SchemaReading all;
   for (const SchemaReading& part : parts) {
     const std::vector<StoredArray>& arrays = *part.schema->arrays;

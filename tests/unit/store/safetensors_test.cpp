@@ -1,0 +1,166 @@
+#include "catch.hpp"
+#include "store/safetensors/header.hpp"
+#include "store/safetensors/safetensors_store.hpp"
+#include "store/stores.hpp"
+#include "unit/store/hdf5_fixture.hpp"
+
+namespace ckpt {
+namespace {
+
+using Catch::Matchers::Contains;
+using fixture::error_of;
+using fixture::Folder;
+
+/// A file with this header and so many bytes of data.
+std::string file_of(const std::string& header, std::size_t data_bytes) {
+  const std::uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + std::string(data_bytes, 'd');
+}
+
+std::string refused(const std::string& header, std::size_t data_bytes) {
+  const Folder folder;
+  fixture::put_bytes(folder / "a.safetensors", file_of(header, data_bytes));
+  const std::string said = error_of([&] { safetensors_store()->catalog(folder / "a.safetensors"); });
+  CHECK_THAT(said, Contains("a.safetensors"));
+  return said;
+}
+
+TEST_CASE("A safetensors file is read as its header says") {
+  const Folder folder;
+  fixture::put_bytes(
+      folder / "a.safetensors",
+      file_of(R"({"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[2,1],"data_offsets":[0,4]},)"
+              R"("a.w":{"dtype":"I64","shape":[],"data_offsets":[4,12]},)"
+              R"("none":{"dtype":"F32","shape":[0,7],"data_offsets":[12,12]}}   )",
+              12));
+  Stores stores;
+  REQUIRE(stores.reading().recognises(folder / "a.safetensors"));
+  const FileCatalog catalog = stores.reading().catalog(folder / "a.safetensors");
+  const Schema& schema = *catalog.schema;
+  CHECK(schema.format == "safetensors");
+  REQUIRE(schema.arrays->size() == 3);
+  CHECK((*schema.arrays)[0].name == "a.w");
+  CHECK((*schema.arrays)[0].dtype == number_type("i64"));
+  CHECK((*schema.arrays)[0].shape.empty());
+  CHECK((*schema.arrays)[1].dtype == number_type("bf16"));
+  CHECK((*schema.arrays)[2].shape == Extents{0, 7});
+  CHECK(schema.datasets[2].storage == Storage::empty);
+  REQUIRE(schema.attributes.size() == 1);
+  CHECK(text_in(schema.attributes[0].value) == "pt");
+  const auto source = stores.reading().open(folder / "a.safetensors", catalog);
+  CHECK(fixture::data_of(*source, catalog, "b") == "dddd");
+}
+
+TEST_CASE("A safetensors header that lies is refused, and what is wrong is said") {
+  const std::string w = R"("w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+  CHECK_THAT(refused("{" + w + "," + w + "}", 8), Contains("\"w\" twice"));
+  CHECK_THAT(refused("{" + w + "}", 9), Contains("9 bytes of data"));
+  CHECK_THAT(refused("{" + w + "}", 7), Contains("is the file truncated?"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12), Contains("begin at 4"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
+             Contains("12 bytes for [3] of f32"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), Contains("bytes 8 to 0"));
+  CHECK_THAT(refused("{" + w + R"(,"v":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})", 8), Contains("v: "));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})", 1), Contains("F4"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,8]}})", 8), Contains("extent -1"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})", 8),
+             Contains("2^64"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1}})", 8), Contains("other keys"));
+  CHECK_THAT(refused(R"({"__metadata__":{"a":1}})", 0), Contains("no text"));
+  CHECK_THAT(refused("{" + std::string(100, '['), 0), Contains("header"));
+  CHECK_THAT(refused(R"({"w":)", 0), Contains("not JSON"));
+}
+
+TEST_CASE("A file whose header would be longer than itself is refused") {
+  const Folder folder;
+  std::string bytes = file_of("{}", 0);
+  bytes[1] = '\x10';  // 4,098 bytes of header
+  fixture::put_bytes(folder / "a.safetensors", bytes);
+  CHECK_THAT(error_of([&] { safetensors_store()->catalog(folder / "a.safetensors"); }), Contains("is it truncated?"));
+}
+
+FileSpec spec() {
+  FileSpec spec;
+  const auto add = [&](const char* name, const DType& dtype, const Extents& shape) {
+    FileSpec::Array array;
+    array.name = name;
+    array.dtype = dtype;
+    array.shape = shape;
+    array.global_shape = shape;
+    spec.arrays.push_back(array);
+  };
+  add("a", *number_type("bool"), {3});
+  add("b \"quoted\"", *number_type("f64"), {});
+  add("c", *number_type("f8_e4m3"), {5});
+  add("d", *number_type("bf16"), {2, 2});
+  add("e", *number_type("c64"), {0});
+  spec.attributes = {{"origin", text_value("a\nb")}};
+  spec.layout = R"({"ckpt_layout": 1})";
+  spec.manifest = std::string(5000, 'm') + "\"\n";
+  return spec;
+}
+
+TEST_CASE("What is written is read again, each tensor at a multiple of its element's size") {
+  const Folder folder;
+  const auto store = safetensors_store();
+  const FileSpec written = spec();
+  CHECK(store->losses(written).empty());
+  const FileRoom room = store->create(folder / "a.safetensors", written);
+  const FileCatalog catalog = store->catalog(folder / "a.safetensors");
+  CHECK(catalog.bytes == room.bytes);
+  CHECK(catalog.schema->layout == written.layout);
+  CHECK(catalog.schema->manifest == written.manifest);
+  CHECK(catalog.schema->attributes == written.attributes);
+  for (std::size_t i = 0; i < written.arrays.size(); ++i) {
+    const std::size_t index = catalog.schema->find(written.arrays[i].name);
+    REQUIRE(index < written.arrays.size());
+    const StoredArray& found = (*catalog.schema->arrays)[index];
+    CHECK(found.dtype == written.arrays[i].dtype);
+    CHECK(found.shape == written.arrays[i].shape);
+    CHECK(found.global_shape == written.arrays[i].global_shape);
+    CHECK(catalog.schema->datasets[index].offset == room.offsets[i]);
+    CHECK(room.offsets[i] % written.arrays[i].dtype.size == 0);
+  }
+  CHECK_FALSE(room.is_in_order);
+  const std::string bytes = fixture::bytes_of(folder / "a.safetensors");
+  const std::string manifest = store->manifest_bytes(written.manifest);
+  REQUIRE(room.manifest);
+  CHECK(bytes.substr(*room.manifest, manifest.size()) == manifest);
+}
+
+TEST_CASE("The same specification makes the same safetensors file; one that is there keeps its data") {
+  const Folder folder;
+  const auto store = safetensors_store();
+  const FileRoom room = store->create(folder / "a.safetensors", spec());
+  store->create(folder / "b.safetensors", spec());
+  CHECK(fixture::bytes_of(folder / "a.safetensors") == fixture::bytes_of(folder / "b.safetensors"));
+  const std::string data = "\1\2\3";
+  PosixFile::open_for_writing(folder / "a.safetensors").write(room.offsets[0], std::as_bytes(std::span(data)));
+  bool is_kept = false;
+  store->create_again(folder / "a.safetensors", spec(), is_kept);
+  CHECK(is_kept);
+  CHECK(fixture::bytes_of(folder / "a.safetensors").substr(room.offsets[0], 3) == data);
+}
+
+TEST_CASE("What safetensors cannot hold is told of, or refused") {
+  const auto store = safetensors_store();
+  FileSpec odd = spec();
+  odd.attributes.push_back({"step", integers_value({1000})});
+  odd.arrays[0].attributes = {{"unit", text_value("m")}};
+  odd.groups = {{"g", {{"kind", text_value("layer")}}}};
+  CHECK(store->losses(odd).size() == 3);
+  odd.arrays[0].dtype = *number_type("f32be");
+  CHECK_THAT(error_of([&] { store->losses(odd); }), Contains("/a: elements of type f32be"));
+  CHECK_THAT(error_of([&] { store->check_names({"__metadata__"}, {}); }), Contains("use themselves"));
+  CHECK_THAT(error_of([&] { store->check_names({"caf\xe9"}, {}); }), Contains("not UTF-8"));
+}
+
+TEST_CASE("A file's name tells its format where its ending is a format's") {
+  CHECK(format_by_ending("rank_{card}.safetensors")->name == "safetensors");
+  CHECK(format_by_ending("a.hdf5")->name == "hdf5");
+  CHECK(format_by_ending("a.bin") == nullptr);
+  CHECK_THROWS_AS(Stores().named("zip"), Error);
+}
+
+}  // namespace
+}  // namespace ckpt
