@@ -18,8 +18,6 @@ namespace ckpt {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int fields_before_start = 19;  // in /proc/PID/stat, behind the name and the state
 
 std::string text_of(const std::string& path) {
@@ -60,9 +58,9 @@ std::string now() {
   return {text.data(), std::strftime(text.data(), text.size(), "%FT%TZ", &fields)};
 }
 
-std::optional<Json> parsed(const std::string& line) {
-  Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object() || json.value("ckpt_lock", Json()) != 1) return std::nullopt;
+std::optional<nlohmann::ordered_json> parsed(const std::string& line) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(line, nullptr, false);
+  if (!json.is_object() || json.value("ckpt_lock", nlohmann::ordered_json()) != 1) return std::nullopt;
   for (const char* key : {"host", "process", "since", "started", "numbers", "id"})
     if (!json.contains(key) || !json[key].is_string()) return std::nullopt;
   return json;
@@ -94,11 +92,11 @@ std::string random_id() {
 
 std::string new_token() {
   const std::string process = std::to_string(::getpid());
-  Json json{{"ckpt_lock", 1}, {"host", host()}, {"process", process}, {"since", now()}};
+  nlohmann::ordered_json json{{"ckpt_lock", 1}, {"host", host()}, {"process", process}, {"since", now()}};
   json["started"] = start_of(process);
   json["numbers"] = number_space();
   json["id"] = random_id();
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 bool is_token(const std::string& text) {

@@ -16,6 +16,9 @@ namespace {
 constexpr std::string_view before_checksum = " \"checksum\": \"";
 constexpr std::string_view after_checksum = "\"\n}\n";
 constexpr std::size_t checksum_size = 32;
+constexpr std::uint64_t longest_escape = 6;           // \u001b
+constexpr std::uint64_t most_parameter_bytes = 1024;  // its shape of up to 32 dimensions, fingerprint and words
+constexpr std::uint64_t most_file_bytes = 32768;      // a path, escaped, and numbers
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 
 std::string checksum_of(std::string_view text) {
@@ -109,6 +112,11 @@ std::string provisional_manifest(const Placement& placement, bool with_fingerpri
 
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,
                          std::uint64_t most_bytes) {
+  // A text of this size is made only where it may be too large.
+  std::uint64_t most = to_json(placement.layout()).size() + (placement.mesh().size() + 1) * most_file_bytes;
+  for (const Tensor& tensor : placement.tensors())
+    most += longest_escape * (tensor.name.size() + tensor.dtype.name.size()) + most_parameter_bytes;
+  if (most <= most_bytes) return;
   std::vector<ManifestFile> files;
   if (!is_single_file)
     for (Position card = 0; card < placement.mesh().size(); ++card)

@@ -61,7 +61,7 @@ void check_fingerprints(const Manifest& manifest) {
                  "was it written with --verify none? compare it with its source: ckpt-verify SRC DST"});
 }
 
-bool is_there(const std::filesystem::path& path) {
+bool is_present(const std::filesystem::path& path) {
   std::error_code error;
   const bool is_there = std::filesystem::exists(path, error);
   if (error) throw system_error(path.string(), "cannot be looked at", error.value());
@@ -72,7 +72,7 @@ bool is_there(const std::filesystem::path& path) {
 
 std::optional<std::string> directory_manifest(const std::filesystem::path& directory) {
   const auto path = directory / manifest_name;
-  if (!is_there(path)) return std::nullopt;
+  if (!is_present(path)) return std::nullopt;
   const PosixFile file = PosixFile::open_for_reading(path);
   const std::uint64_t bytes = file.status().bytes;
   if (bytes > most_manifest_bytes)
@@ -105,7 +105,7 @@ std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoin
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());
   bool is_here = false;
-  agree(processes, [&] { is_here = is_there(is_file ? checkpoint : checkpoint / manifest_name); });
+  agree(processes, [&] { is_here = is_present(is_file ? checkpoint : checkpoint / manifest_name); });
   const std::uint64_t before_end = processes.maximum(is_here ? size - rank : 0);
   if (before_end == 0) return std::nullopt;
   const std::uint64_t finder = size - before_end;

@@ -172,6 +172,9 @@ FileSpec TargetFiles::spec(const std::vector<std::optional<Extents>>& shapes) co
 
 void TargetFiles::check_format() {
   find_attributes();
+  const auto all = schemas(source_);
+  if (std::all_of(all.begin(), all.end(), [&](const Schema* schema) { return schema->format == store_.name(); }))
+    return;
   std::vector<std::optional<Extents>> shapes;
   for (const ArrayPlace& place : planner_.target().arrays())
     shapes.emplace_back(place.members.size() == 1 ? planner_.target().tensors()[place.members.front()].shape

@@ -9,7 +9,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr const char* what = "a catalog from another process";
+constexpr const char* in_messages = "a catalog from another process";
 
 void put(ByteWriter& out, const Extents& extents) {
   out.number(extents.size());
@@ -139,7 +139,7 @@ std::string encode(const Schema& schema) {
 }
 
 std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
-  ByteReader in(bytes, what);
+  ByteReader in(bytes, in_messages);
   auto schema = std::make_shared<Schema>();
   schema->format = in.text();
   std::vector<StoredArray> arrays(in.count(sizeof(std::uint64_t)));
@@ -163,7 +163,7 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
 using Pool = std::unordered_map<std::string_view, std::shared_ptr<const Schema>>;
 
 void decode_message(std::string_view message, Pool& pool, std::vector<FileCatalog>& catalogs) {
-  ByteReader in(message, what);
+  ByteReader in(message, in_messages);
   std::vector<std::shared_ptr<const Schema>> schemas(in.count(sizeof(std::uint64_t)));
   for (auto& schema : schemas) {
     const std::string_view bytes = in.raw(in.number());
@@ -222,7 +222,7 @@ std::string encode(const FileCatalog& catalog) {
 
 FileCatalog decode_catalog(const std::string& bytes) {
   std::vector<FileCatalog> catalogs = decode_catalogs({bytes});
-  if (catalogs.size() != 1) ByteReader({}, what).fail();
+  if (catalogs.size() != 1) ByteReader({}, in_messages).fail();
   return std::move(catalogs.front());
 }
 

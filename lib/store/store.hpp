@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/catalog.hpp"
@@ -101,6 +102,9 @@ class SourceStore {
 /// A file format, read and written.
 class Store : public SourceStore {
  public:
+  /// As Schema::format has it.
+  virtual std::string_view name() const noexcept = 0;
+
   /// Throws input, naming the first, for names of datasets, and of groups with attributes, that a file cannot hold, or
   /// that `catalog` would not read back, and for a dataset in the place of such a group.
   virtual void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const = 0;

@@ -1,8 +1,5 @@
 #include "store/value.hpp"
 
-#include <cstring>
-#include <limits>
-
 #include "base/checked.hpp"
 #include "store/byte_stream.hpp"
 #include "tensor/number.hpp"
@@ -11,7 +8,6 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t no_text = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t most_extent = std::uint64_t{1} << 62;
 
 bool is_text(const DType& dtype) {

@@ -10,6 +10,9 @@
 
 namespace ckpt {
 
+/// The count of bytes of a text that is none, which is not the empty one.
+inline constexpr std::uint64_t no_text = ~std::uint64_t{0};
+
 /// A small value, free of any file: an attribute's, or that of a dataset without elements of a fixed size. It can be
 /// sent to another process and written again.
 struct Value {

@@ -15,9 +15,9 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-constexpr std::size_t checksum_bytes = 4;
+constexpr std::size_t fletcher32_bytes = 4;
 
-[[noreturn]] void refuse(const std::string& found, const std::string& expected) {
+[[noreturn]] void refuse_encoded(const std::string& found, const std::string& expected) {
   throw Error(Kind::input, "", {"a chunk " + found, expected, "is the file damaged?"});
 }
 
@@ -45,14 +45,16 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
 
 /// The data before its checksum. Before 1.6.3, HDF5 wrote both halves of it with their bytes swapped.
 std::span<const std::byte> checked(std::span<const std::byte> encoded) {
-  if (encoded.size() < checksum_bytes) refuse("of " + std::to_string(encoded.size()) + " bytes", "with a checksum");
-  const auto data = encoded.first(encoded.size() - checksum_bytes);
+  if (encoded.size() < fletcher32_bytes)
+    refuse_encoded("of " + std::to_string(encoded.size()) + " bytes", "with a checksum");
+  const auto data = encoded.first(encoded.size() - fletcher32_bytes);
   std::uint32_t said = 0;
-  for (std::size_t i = 0; i < checksum_bytes; ++i)
+  for (std::size_t i = 0; i < fletcher32_bytes; ++i)
     said |= std::to_integer<std::uint32_t>(encoded[data.size() + i]) << (8 * i);
   const std::uint32_t swapped = (said & 0x00ff00ffU) << 8 | (said & 0xff00ff00U) >> 8;
   const std::uint32_t found = fletcher32(data);
-  if (found != said && found != swapped) refuse("whose bytes are not those of its checksum", "as it was written");
+  if (found != said && found != swapped)
+    refuse_encoded("whose bytes are not those of its checksum", "as it was written");
   return data;
 }
 
@@ -64,7 +66,8 @@ class Sink {
   Sink(std::span<std::byte> out, std::uint64_t element) : out_(out), element_(element), count_(out.size() / element) {}
 
   void put(std::span<const std::byte> bytes) {
-    if (bytes.size() > out_.size() - done_) refuse("of more than " + std::to_string(out_.size()) + " bytes", "as many");
+    if (bytes.size() > out_.size() - done_)
+      refuse_encoded("of more than " + std::to_string(out_.size()) + " bytes", "as many");
     while (!bytes.empty()) {
       const std::size_t taken = element_ == 1 || done_ >= count_ * element_ ? copy(bytes) : scatter(bytes);
       bytes = bytes.subspan(taken);
@@ -73,7 +76,7 @@ class Sink {
   }
   void finish() const {
     if (done_ < out_.size())
-      refuse("of " + std::to_string(done_) + " bytes", "expected " + std::to_string(out_.size()));
+      refuse_encoded("of " + std::to_string(done_) + " bytes", "expected " + std::to_string(out_.size()));
   }
 
  private:
@@ -118,7 +121,8 @@ class Inflation {
       rest_ = rest_.subspan(given - state_.avail_in);
       is_done_ = result == Z_STREAM_END;
       if (!is_done_ && result != Z_OK)
-        refuse("that is no gzip data: " + std::string(state_.msg != nullptr ? state_.msg : "it ends too early"), "");
+        refuse_encoded("that is no gzip data: " + std::string(state_.msg != nullptr ? state_.msg : "it ends too early"),
+                       "");
     }
     return window.first(window.size() - state_.avail_out);
   }

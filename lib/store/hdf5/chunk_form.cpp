@@ -26,7 +26,7 @@ std::vector<Filter> filters_of(hid_t creation) {
   return filters;
 }
 
-[[noreturn]] void refuse(const std::string& found) {
+[[noreturn]] void refuse_form(const std::string& found) {
   throw Error(Kind::input, "", {found, "expected what its filters can read", "is the file damaged?"});
 }
 
@@ -50,11 +50,11 @@ std::uint64_t ChunkForm::decoding_bytes(std::uint64_t encoded) const {
 ChunkForm chunk_form(hid_t creation, hid_t type, const Extents& shape) {
   std::array<hsize_t, H5S_MAX_RANK> extents{};
   const int rank = check(H5Pget_chunk(creation, H5S_MAX_RANK, extents.data()), "its chunks");
-  if (static_cast<std::size_t>(rank) != shape.size()) refuse("chunks of another rank");
+  if (static_cast<std::size_t>(rank) != shape.size()) refuse_form("chunks of another rank");
   ChunkForm form;
   form.bytes = H5Tget_size(type);
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (extents[i] == 0) refuse("chunks of no elements");
+    if (extents[i] == 0) refuse_form("chunks of no elements");
     form.shape.push_back(extents[i]);
     form.bytes = checked_mul(form.bytes, extents[i], "its chunk");
   }

@@ -32,6 +32,8 @@ class Hdf5Store final : public Store {
   /// Starts the library before threads take what memory there is: it does not survive that its start fails.
   Hdf5Store() { const hdf5::Lock started; }
 
+  std::string_view name() const noexcept override { return "hdf5"; }
+
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     return has_signature(file, file.status().bytes);

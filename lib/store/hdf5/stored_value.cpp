@@ -1,18 +1,17 @@
 #include "store/hdf5/stored_value.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <numeric>
 
 #include "base/checked.hpp"
 #include "store/hdf5/datatype.hpp"
+#include "store/value.hpp"
 
 namespace ckpt::hdf5 {
 
 namespace {
 
-constexpr std::uint64_t null_text = std::numeric_limits<std::uint64_t>::max();
 constexpr const char* reference_tag = "ckpt heap reference";
 
 void put_number(std::string& out, std::uint64_t value) {
@@ -142,7 +141,7 @@ void StoredForm::flatten_one(const std::byte* value, GlobalHeap& heap, std::stri
 
 void StoredForm::flatten_text(const std::byte* value, GlobalHeap& heap, std::string& out) const {
   const GlobalHeap::Part part = heap.resolve(value);
-  if (part.null) return put_number(out, null_text);
+  if (part.null) return put_number(out, no_text);
   if (part.elements > part.bytes.size()) throw Error(Kind::input, "its variable-length data is damaged");
   heap.spend(part.elements);
   std::string_view text(reinterpret_cast<const char*>(part.bytes.data()), part.elements);

@@ -30,7 +30,7 @@ bool is_identifier(std::string_view text) {
 }
 
 /// A name that cannot be mistaken for the text around it.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   if (is_identifier(text)) return std::string(text);
   std::string result = "\"";
   for (const char c : text) {
@@ -138,7 +138,7 @@ std::string enum_name(hid_t type, int depth) {
     if (!name) fail("an enum's member");
     std::vector<std::byte> value(size_of(base.get()));
     check(H5Tget_member_value(type, index, value.data()), "an enum's value");
-    members.push_back(quoted(name.get()) + "=" + enum_value(base.get(), std::move(value)));
+    members.push_back(in_quotes(name.get()) + "=" + enum_value(base.get(), std::move(value)));
   }
   std::sort(members.begin(), members.end());
   const std::string base_name = name_of(base.get(), depth + 1);
@@ -173,7 +173,7 @@ std::string compound_name(hid_t type, int depth) {
 
   std::string text = "{";
   for (const auto& member : members)
-    text += fmt::format("{}{}:{}@{}", text.size() > 1 ? "," : "", quoted(member.name), member.type, member.offset);
+    text += fmt::format("{}{}:{}@{}", text.size() > 1 ? "," : "", in_quotes(member.name), member.type, member.offset);
   return fmt::format("{}}}/{}", text, size);
 }
 
@@ -212,7 +212,7 @@ std::string opaque_name(hid_t type) {
   const LibraryText tag(H5Tget_tag(type));
   if (!tag) fail("an opaque type's tag");
   return *tag == '\0' ? fmt::format("opaque{}", size_of(type))
-                      : fmt::format("opaque{}({})", size_of(type), quoted(tag.get()));
+                      : fmt::format("opaque{}({})", size_of(type), in_quotes(tag.get()));
 }
 
 std::string name_of(hid_t type, int depth) {

@@ -1,18 +1,12 @@
 #include "store/hdf5/written_value.hpp"
 
 #include <cstring>
-#include <limits>
 
 #include "base/checked.hpp"
 #include "store/byte_stream.hpp"
+#include "store/value.hpp"
 
 namespace ckpt::hdf5 {
-
-namespace {
-
-constexpr std::uint64_t null_text = std::numeric_limits<std::uint64_t>::max();
-
-}  // namespace
 
 struct MemoryForm::Unflattened {
   ByteReader bytes;
@@ -72,7 +66,7 @@ void MemoryForm::unflatten_one(std::byte* value, Unflattened& in) const {
     case Form::text: {
       const std::uint64_t length = in.bytes.number();
       std::byte* text = nullptr;
-      if (length != null_text) {
+      if (length != no_text) {
         const std::string_view content = in.bytes.raw(length);
         text = in.part(length + 1);  // ends in a null byte
         std::memcpy(text, content.data(), length);

@@ -22,12 +22,12 @@ std::string take(std::map<std::string, std::string>& metadata, const char* key) 
 std::map<std::string, Extents> global_shapes(const std::string& text) {
   std::map<std::string, Extents> shapes;
   if (text.empty()) return shapes;
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto declared = nlohmann::json::parse(text, nullptr, false);
   const auto refuse = [] {
     throw Error(Kind::input, global_shapes_key, {"no shapes of tensors", "expected what these programs wrote", ""});
   };
-  if (!json.is_object()) refuse();
-  for (const auto& [name, list] : json.items()) {
+  if (!declared.is_object()) refuse();
+  for (const auto& [name, list] : declared.items()) {
     if (!list.is_array()) refuse();
     Extents& shape = shapes[name];
     for (const auto& extent : list) {

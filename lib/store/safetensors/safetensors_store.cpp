@@ -40,6 +40,8 @@ std::shared_ptr<const Schema> read_guarded(const PosixFile& file, std::uint64_t 
 
 class SafetensorsStore final : public Store {
  public:
+  std::string_view name() const noexcept override { return "safetensors"; }
+
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     return safetensors::is_safetensors(file, file.status().bytes);
