@@ -273,7 +273,7 @@ TEST_CASE("A manifest is written over by offset, whatever its size and company, 
         const hdf5::Lock lock;
         spec.arrays = {array("w", H5T_IEEE_F32LE, {1024, 3})};
         Maker file(folder / "model.h5");
-        for (int i = 0; i < attributes; ++i)
+        for (std::int64_t i = 0; i < attributes; ++i)
           file.attribute(file.file(), "attribute " + std::to_string(i), H5T_STD_I64LE, {1}, &i);
       }
       spec.attributes = store->catalog(folder / "model.h5").schema->attributes;
