@@ -81,6 +81,8 @@ def few_addresses(job):
             job.clear()
             done = limited(job, "v", mebibytes * 1024, ["--threads", "8", "--memory", "128MiB"])
             job.check_left(done)
+            if done.status == 127 and "loading shared libraries" in done.errors:
+                continue  # the system could not even start it: a library such as NCCL is larger than that
             check(done.status in (0, 1), f"{mebibytes} MiB: {done}")
             if done.status == 1:
                 check(len(done.messages) == 1, f"{mebibytes} MiB, expected one message: {done}")
