@@ -1,4 +1,4 @@
-#include "common/job_program.hpp"
+#include "cli/job_program.hpp"
 
 int main(int argc, char** argv) {
   const ckpt::cli::Program program{

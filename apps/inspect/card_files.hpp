@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "exchange/communicator.hpp"
 #include "layout/layout.hpp"
+#include "processes/communicator.hpp"
 #include "store/catalog.hpp"
 
 namespace ckpt::cli {
@@ -19,8 +19,8 @@ struct CardFiles {
 };
 
 /// Reads the metadata of a directory's or a single file's files, shared out over the processes that can see them.
-/// `given`: the layout that says which files those are; without it all files of tensors below the directory. Collective;
-/// throws input and layout, the same on every process.
+/// `given`: the layout that says which files those are; without it all files of tensors below the directory.
+/// Collective; throws input and layout, the same on every process.
 CardFiles read_card_files(const std::filesystem::path& path, const std::optional<Layout>& given,
                           Communicator& processes);
 

@@ -6,12 +6,12 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "common/layout_text.hpp"
-#include "common/output.hpp"
-#include "common/processes.hpp"
+#include "cli/layout_text.hpp"
+#include "cli/processes.hpp"
 #include "inspect/card_files.hpp"
 #include "inspect/render.hpp"
 #include "layout/resolve.hpp"
+#include "report/output.hpp"
 
 namespace ckpt::cli {
 

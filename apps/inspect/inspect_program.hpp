@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.hpp"
-#include "common/messages.hpp"
+#include "cli/command_line.hpp"
+#include "cli/messages.hpp"
 
 namespace ckpt::cli {
 

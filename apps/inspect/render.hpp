@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "common/output.hpp"
 #include "inspect/logical_view.hpp"
 #include "inspect/survey.hpp"
+#include "report/output.hpp"
 
 namespace ckpt::cli {
 

@@ -1,8 +1,8 @@
 #include <map>
 #include <utility>
 
-#include "common/json_text.hpp"
 #include "inspect/render.hpp"
+#include "report/json_text.hpp"
 
 namespace ckpt::cli {
 

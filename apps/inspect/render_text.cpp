@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "common/json_text.hpp"
-#include "common/render.hpp"
-#include "common/table.hpp"
 #include "inspect/render.hpp"
+#include "report/json_text.hpp"
+#include "report/render.hpp"
+#include "report/table.hpp"
 
 namespace ckpt::cli {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "common/json_text.hpp"
-#include "common/render.hpp"
-#include "common/table.hpp"
+#include "report/json_text.hpp"
+#include "report/render.hpp"
+#include "report/table.hpp"
 
 namespace ckpt::cli {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "common/output.hpp"
-#include "engine/compare.hpp"
-#include "engine/integrity.hpp"
+#include "jobs/check.hpp"
+#include "jobs/compare.hpp"
+#include "report/output.hpp"
 
 namespace ckpt::cli {
 

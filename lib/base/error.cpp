@@ -1,36 +1,51 @@
 #include "base/error.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace ckpt {
 
-namespace {
-
-std::string build(std::string_view object, const Error::Text& text) {
-  std::string message(object);
-  if (!message.empty() && !text.found.empty()) message += ": ";
-  message += text.found;
-  if (!text.expected.empty()) message += (message.empty() ? "" : ", ") + text.expected;
-  if (!text.remedy.empty()) message += "; " + text.remedy;
-  return message;
+Error::Error(Kind kind, std::string_view object, Text text) : kind_(kind), object_(object), text_(std::move(text)) {
+  build();
 }
 
-}  // namespace
-
-Error::Error(Kind kind, std::string_view object, const Text& text) : kind_(kind), message_(build(object, text)) {}
+void Error::build() {
+  message_ = object_;
+  if (!message_.empty() && !text_.found.empty()) message_ += ": ";
+  message_ += text_.found;
+  if (!text_.expected.empty()) message_ += (message_.empty() ? "" : ", ") + text_.expected;
+  if (!text_.remedy.empty()) message_ += "; " + text_.remedy;
+}
 
 Error& Error::within(std::string_view context) {
-  message_ = std::string(context) + ": " + message_;
+  object_ = object_.empty() ? std::string(context) : std::string(context) + ": " + object_;
+  build();
   return *this;
 }
 
-Error& Error::advise(std::string_view remedy) {
-  message_.append("; ").append(remedy);
+Error& Error::advise(std::string_view remedy, Advice advice) {
+  if (!remedy.empty()) text_.remedy.append(text_.remedy.empty() ? "" : "; ").append(remedy);
+  if (advice.what != Advice::What::none) text_.advice = std::move(advice);
+  build();
   return *this;
 }
 
-Error system_error(std::string_view path, std::string_view action, int errno_value, std::string_view remedy) {
-  return Error(Kind::io, path, {std::string(action) + ": " + std::strerror(errno_value), "", std::string(remedy)});
+Error& Error::in_file(std::string_view file) {
+  if (file_.empty()) file_ = file;
+  return *this;
+}
+
+Error& Error::of_parameter(std::string_view parameter) {
+  if (parameter_.empty()) parameter_ = parameter;
+  return *this;
+}
+
+Error system_error(std::string_view path, std::string_view action, int errno_value, std::string_view remedy,
+                   Advice advice) {
+  Error error(Kind::io, path,
+              {std::string(action) + ": " + std::strerror(errno_value), "", std::string(remedy), std::move(advice)});
+  error.in_file(path);
+  return error;
 }
 
 }  // namespace ckpt

@@ -4,12 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/advice.hpp"
+
 namespace ckpt {
 
 /// What went wrong decides how a program ends: usage and layout with 2, a signal with 128 and its number, the rest
 /// with 1.
 enum class Kind {
-  usage,        ///< the command line
+  usage,        ///< what the job was asked to do
   layout,       ///< a layout, by itself or for the tensors it is to hold
   input,        ///< the source checkpoint, or its disagreement with its layout
   io,           ///< the system refused to read or write
@@ -18,33 +20,49 @@ enum class Kind {
   terminated,   ///< SIGTERM
 };
 
-/// The one exception of the project. Its message is built as "object: found, expected; remedy".
+/// The one exception of the project. Its parts stay apart until it is printed, as "object: found, expected; remedy".
 class Error : public std::exception {
  public:
   struct Text {
     std::string found;     ///< what is there: "stored shape [512, 4096]"
     std::string expected;  ///< what ought to be: "layout a.json expects [1024, 4096]"; may be empty
     std::string remedy;    ///< what to do: "was it saved with tp=8?"; may be empty
+    Advice advice = {};    ///< what to do by other settings of the job
   };
 
-  Error(Kind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
-  Error(Kind kind, std::string_view object, const Text& text);
+  Error(Kind kind, std::string message) : Error(kind, "", {std::move(message), "", ""}) {}
+  Error(Kind kind, std::string_view object, Text text);
 
   Kind kind() const noexcept { return kind_; }
+  const std::string& object() const noexcept { return object_; }
+  const Text& text() const noexcept { return text_; }
+  /// The file and the logical parameter that it is about, where it is about one and that is known; else empty.
+  const std::string& file() const noexcept { return file_; }
+  const std::string& parameter() const noexcept { return parameter_; }
+  /// All but the advice.
   const char* what() const noexcept override { return message_.c_str(); }
 
   /// Puts the place in front, on the way up: "rank_3.h5: " + what().
   Error& within(std::string_view context);
   /// Puts what can be done behind: what() + "; " + remedy.
-  Error& advise(std::string_view remedy);
+  Error& advise(std::string_view remedy, Advice advice = {});
+  Error& in_file(std::string_view file);            ///< unless a file is known already
+  Error& of_parameter(std::string_view parameter);  ///< unless a parameter is known already
 
  private:
+  void build();
+
   Kind kind_;
+  std::string object_;
+  Text text_;
+  std::string file_;
+  std::string parameter_;
   std::string message_;
 };
 
 /// An io error for a failed system call: "path: write: No space left on device; remedy".
-Error system_error(std::string_view path, std::string_view action, int errno_value, std::string_view remedy = {});
+Error system_error(std::string_view path, std::string_view action, int errno_value, std::string_view remedy = {},
+                   Advice advice = {});
 
 /// Runs `work`; an Error that leaves it gets `context` in front.
 template <class Work>
@@ -53,6 +71,17 @@ decltype(auto) with_context(std::string_view context, Work&& work) {
     return work();
   } catch (Error& error) {
     error.within(context);
+    throw;
+  }
+}
+
+/// The same for work on a file.
+template <class Work>
+decltype(auto) with_file(std::string_view file, Work&& work) {
+  try {
+    return work();
+  } catch (Error& error) {
+    error.within(file).in_file(file);
     throw;
   }
 }

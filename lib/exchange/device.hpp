@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "exchange/communicator.hpp"
 #include "exchange/device_copy.hpp"
+#include "processes/communicator.hpp"
 
 namespace ckpt {
 

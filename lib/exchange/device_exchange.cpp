@@ -187,7 +187,9 @@ class DeviceRun {
         throw Error(Kind::peer, "exchange over GPUs",
                     {"no progress for " + std::to_string(stall_limit_.count()) + " s on process " +
                          std::to_string(processes_.rank()) + " of " + std::to_string(processes_.size()),
-                     "", "was a process or a link lost? NCCL_DEBUG=WARN tells more, --stall-timeout sets the limit"});
+                     "",
+                     "was a process or a link lost? NCCL_DEBUG=WARN tells more",
+                     {Advice::What::more_patience, ""}});
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   }

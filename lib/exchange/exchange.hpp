@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "exchange/communicator.hpp"
 #include "plan/planner.hpp"
+#include "processes/communicator.hpp"
 #include "tensor/fingerprint.hpp"
 
 namespace ckpt {

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "exchange/communicator.hpp"
+#include "processes/communicator.hpp"
 
 namespace ckpt {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "store/byte_stream.hpp"
+#include "base/byte_stream.hpp"
 
 namespace ckpt {
 

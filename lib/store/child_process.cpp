@@ -19,9 +19,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/byte_stream.hpp"
 #include "base/error.hpp"
 #include "base/limits.hpp"
-#include "store/byte_stream.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt {

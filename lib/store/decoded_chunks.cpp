@@ -95,8 +95,10 @@ DecodedChunks::Entry& DecodedChunks::decode_new(std::unique_lock<std::mutex>& lo
 bool DecodedChunks::make_room(std::uint64_t bytes) {
   if (bytes > budget_)
     throw Error(Kind::input, "",
-                {"decoding a chunk takes " + format_bytes(bytes), "--memory has " + format_bytes(budget_) + " for it",
-                 "give more"});
+                {"decoding a chunk takes " + format_bytes(bytes),
+                 "there are " + format_bytes(budget_) + " for it",
+                 "",
+                 {Advice::What::more_memory, ""}});
   for (auto entry = order_.end(); used_ + bytes > budget_ && entry != order_.begin();) {
     --entry;
     if (entry->users != 0) continue;

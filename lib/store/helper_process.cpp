@@ -15,10 +15,10 @@
 #include <span>
 #include <vector>
 
+#include "base/byte_stream.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/limits.hpp"
-#include "store/byte_stream.hpp"
 
 namespace ckpt {
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/error.hpp"
 #include "base/limits.hpp"
@@ -50,25 +51,25 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   }
 }
 
-void watch_bus_errors() {
-  static const bool once = [] {
-    struct sigaction handler {};
-    handler.sa_sigaction = on_bus_error;
-    handler.sa_flags = SA_SIGINFO;
-    sigemptyset(&handler.sa_mask);
-    return sigaction(SIGBUS, &handler, &previous_handler) == 0;
-  }();
-  static_cast<void>(once);
-}
+std::atomic<bool> bus_errors_are_taken{false};
 
 }  // namespace
+
+void take_bus_errors() {
+  if (bus_errors_are_taken.exchange(true)) return;
+  struct sigaction handler {};
+  handler.sa_sigaction = on_bus_error;
+  handler.sa_flags = SA_SIGINFO;
+  sigemptyset(&handler.sa_mask);
+  if (sigaction(SIGBUS, &handler, &previous_handler) != 0) bus_errors_are_taken = false;
+}
 
 MappedWindows::MappedWindows(std::uint64_t budget_bytes) : budget_(budget_bytes) {
   // At least four windows in the budget, of two steps each.
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   step_ = std::clamp(budget_bytes / 8 / page * page, least_step, best_step);
-  most_windows_ = std::min(most_windows, addresses_left() / share_of_addresses / (2 * step_));
-  watch_bus_errors();
+  most_windows_ =
+      bus_errors_are_taken ? std::min(most_windows, addresses_left() / share_of_addresses / (2 * step_)) : 0;
 }
 
 MappedWindows::Window::~Window() {

@@ -12,6 +12,11 @@
 
 namespace ckpt {
 
+/// Takes SIGBUS for the whole process, as MappedWindows needs it to find out files that are truncated while they are
+/// mapped; a signal that is not theirs goes to whoever had it before. Asked for by `main`: without it nothing is
+/// mapped.
+void take_bus_errors();
+
 /// Parts of source files mapped into memory, the least recently used let go, so that the pages in memory stay within a
 /// budget, but for those that a copy is in: what counts is what has been touched of a window, not its length. For short
 /// runs of bytes: a read costs a call for each, a mapped page nothing more once it is there. Where the system refuses a

@@ -40,12 +40,6 @@ struct FileSpec {
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
 
-/// What the data of an array of so many bytes is aligned to in a new file: large data to pages, small data to cache
-/// lines, which packs it.
-constexpr std::uint64_t data_alignment(std::uint64_t bytes) noexcept {
-  return bytes < 4096 ? 64 : 4096;
-}
-
 /// Where a new file's data goes: one array's after the other's, each as near as its alignment allows. Between them are
 /// zeros, and nothing else ever.
 struct FileRoom {

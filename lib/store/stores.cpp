@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/hdf5/hdf5_store.hpp"
+#include "store/hdf5/library.hpp"
 #include "store/posix_file.hpp"
 #include "store/safetensors/safetensors_store.hpp"
 
@@ -10,9 +11,13 @@ namespace ckpt {
 
 const std::vector<Format>& formats() {
   // The first one says what is wrong with a file that is none of them, and is written where nothing tells.
-  static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store},
+  static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
                                        {"safetensors", ".safetensors", {}, safetensors_store}};
   return all;
+}
+
+void leave_libraries_at_exit() {
+  hdf5::leave_open_at_exit();
 }
 
 const Format* format_by_ending(std::string_view name) {

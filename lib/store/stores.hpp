@@ -17,8 +17,13 @@ struct Format {
   std::string_view ending;  ///< of its files' names, as they are written: ".h5"
   std::vector<std::string_view> other_endings;
   std::unique_ptr<Store> (*make)();
+  std::string (*library_version)() = nullptr;  ///< of the library that it is read and written with, if there is one
 };
 const std::vector<Format>& formats();
+
+/// What the formats' libraries need to hear from a whole program, before their first use: at its end it leaves them as
+/// they are.
+void leave_libraries_at_exit();
 
 /// The format that the ending of a file's name tells, or nothing.
 const Format* format_by_ending(std::string_view name);

@@ -1,7 +1,7 @@
 #include "store/value.hpp"
 
+#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
-#include "store/byte_stream.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include "tensor/region.hpp"
 #include "tensor/strided_copy.hpp"
@@ -17,6 +18,7 @@ struct PartialSum {
   std::uint64_t high = 0;
   std::uint64_t bytes = 0;  ///< that were summed
 
+  static auto fields(auto& self) { return std::tie(self.low, self.high, self.bytes); }
   PartialSum& operator+=(const PartialSum& other) noexcept {
     low += other.low;
     high += other.high;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "tensor/dtype.hpp"
 
@@ -31,6 +32,8 @@ double float_value(const NumberFormat& format, const std::byte* element);
 struct Distance {
   double absolute = 0;
   double relative = 0;
+
+  static auto fields(auto& self) { return std::tie(self.absolute, self.relative); }
 };
 
 /// Two floating-point numbers, or two integers of one format.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 namespace ckpt::cli {
 

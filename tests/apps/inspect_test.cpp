@@ -1,9 +1,9 @@
 #include "catch.hpp"
-#include "common/table.hpp"
 #include "fixtures.hpp"
 #include "inspect/inspect_program.hpp"
 #include "inspect/logical_view.hpp"
 #include "layout/resolve.hpp"
+#include "report/table.hpp"
 
 using namespace ckpt;
 using namespace ckpt::cli;

@@ -1,4 +1,4 @@
-#include "common/job_options.hpp"
+#include "cli/job_options.hpp"
 
 #include "catch.hpp"
 #include "fixtures.hpp"
@@ -9,8 +9,8 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-Job job_of(const Options& options, const Environment& environment = {}, Verb verb = Verb::reshard) {
-  return job_from(program(verb), options, environment);
+ReshardJob job_of(const Options& options, const Environment& environment = {}, Verb verb = Verb::reshard) {
+  return reshard_job(program(verb), options, environment);
 }
 
 std::string refusal(const Options& options, const Environment& environment = {}) {
@@ -23,15 +23,16 @@ std::string refusal(const Options& options, const Environment& environment = {})
 
 TEST_CASE("a job has the documented defaults") {
   const auto job = job_of({});
-  CHECK(job.exchange == ExchangeKind::automatic);
-  CHECK(job.memory_bytes == 512ULL << 20);
-  CHECK(job.threads == 0);
+  CHECK(job.resources.exchange == ExchangeKind::automatic);
+  CHECK(job.resources.memory_bytes == 512ULL << 20);
+  CHECK(job.resources.threads == 0);
   CHECK(job.replicas == ReplicaCheck::sample);
-  CHECK(job.fsync);
+  CHECK(job.output.fsync);
   CHECK_FALSE(job.dry_run);
-  CHECK_FALSE(job.force);
-  CHECK_FALSE(job.target.single_file);
-  CHECK(job_of({}, {}, Verb::merge).target.single_file);
+  CHECK_FALSE(job.output.force);
+  CHECK_FALSE(job.output.is_single_file);
+  CHECK(job_of({}, {}, Verb::merge).output.is_single_file);
+  CHECK(job_of({}, {}, Verb::merge).target.layout->mesh.size() == 1);
 }
 
 TEST_CASE("options become a job's values") {
@@ -48,35 +49,35 @@ TEST_CASE("options become a job's values") {
   options.replicas = "trust";
   options.dry_run = options.force = options.no_fsync = true;
   const auto job = job_of(options);
-  CHECK(job.source == "s");
-  CHECK(job.output == "d");
+  CHECK(job.source.path == "s");
+  CHECK(job.output.path == "d");
   CHECK(job.target.mesh == std::map<std::string, std::uint64_t>{{"dp", 7}, {"tp", 8}});
-  CHECK(job.only.size() == 1);
-  CHECK(job.drop.size() == 2);
-  REQUIRE(job.rename.size() == 1);
-  CHECK(job.rename[0].stored.text() == "model.{x}");
-  CHECK(job.rename[0].name.text() == "{x}");
-  CHECK(job.exchange == ExchangeKind::direct);
-  CHECK(job.memory_bytes == 1ULL << 20);
-  CHECK(job.threads == 4096);
+  CHECK(job.names.only.size() == 1);
+  CHECK(job.names.drop.size() == 2);
+  REQUIRE(job.names.rename.size() == 1);
+  CHECK(job.names.rename[0].stored.text() == "model.{x}");
+  CHECK(job.names.rename[0].name.text() == "{x}");
+  CHECK(job.resources.exchange == ExchangeKind::direct);
+  CHECK(job.resources.memory_bytes == 1ULL << 20);
+  CHECK(job.resources.threads == 4096);
   CHECK(job.replicas == ReplicaCheck::trust);
   CHECK(job.dry_run);
-  CHECK(job.force);
-  CHECK_FALSE(job.fsync);
+  CHECK(job.output.force);
+  CHECK_FALSE(job.output.fsync);
 }
 
 TEST_CASE("an environment variable stands in for an option that is not given") {
   const Environment environment{{"CKPT_MEMORY", "2MiB"}, {"CKPT_THREADS", "5"}, {"CKPT_EXCHANGE", "mpi"}};
-  CHECK(job_of({}, environment).memory_bytes == 2ULL << 20);
-  CHECK(job_of({}, environment).threads == 5);
-  CHECK(job_of({}, environment).exchange == ExchangeKind::mpi);
+  CHECK(job_of({}, environment).resources.memory_bytes == 2ULL << 20);
+  CHECK(job_of({}, environment).resources.threads == 5);
+  CHECK(job_of({}, environment).resources.exchange == ExchangeKind::mpi);
   Options options;
   options.memory = "3MiB";
   options.threads = "6";
   options.exchange = "auto";
-  CHECK(job_of(options, environment).memory_bytes == 3ULL << 20);
-  CHECK(job_of(options, environment).threads == 6);
-  CHECK(job_of(options, environment).exchange == ExchangeKind::automatic);
+  CHECK(job_of(options, environment).resources.memory_bytes == 3ULL << 20);
+  CHECK(job_of(options, environment).resources.threads == 6);
+  CHECK(job_of(options, environment).resources.exchange == ExchangeKind::automatic);
 }
 
 TEST_CASE("a bad value names the option or the variable that holds it") {
@@ -102,19 +103,19 @@ TEST_CASE("a bad value names the option or the variable that holds it") {
 }
 
 TEST_CASE("nccl has a share of the GPU's memory, and patience") {
-  const Job usual = job_of({});
-  CHECK(usual.device_memory_bytes == 2ULL << 30);
-  CHECK(usual.stall_limit.count() == 120);
+  const ReshardJob usual = job_of({});
+  CHECK(usual.resources.device_memory_bytes == 2ULL << 30);
+  CHECK(usual.resources.stall_limit.count() == 120);
   Options options;
   options.exchange = "nccl";
   options.device_memory = "3GiB";
   options.stall_timeout = "7";
-  const Job job = job_of(options);
-  CHECK(job.exchange == ExchangeKind::nccl);
-  CHECK(job.device_memory_bytes == 3ULL << 30);
-  CHECK(job.stall_limit.count() == 7);
-  CHECK(job_of({}, {{"CKPT_DEVICE_MEMORY", "1GiB"}}).device_memory_bytes == 1ULL << 30);
-  CHECK(job_of({}, {{"CKPT_STALL_TIMEOUT", "5"}}).stall_limit.count() == 5);
+  const ReshardJob job = job_of(options);
+  CHECK(job.resources.exchange == ExchangeKind::nccl);
+  CHECK(job.resources.device_memory_bytes == 3ULL << 30);
+  CHECK(job.resources.stall_limit.count() == 7);
+  CHECK(job_of({}, {{"CKPT_DEVICE_MEMORY", "1GiB"}}).resources.device_memory_bytes == 1ULL << 30);
+  CHECK(job_of({}, {{"CKPT_STALL_TIMEOUT", "5"}}).resources.stall_limit.count() == 5);
   options.stall_timeout = "0";
   CHECK_THAT(refusal(options), Contains("--stall-timeout: '0', expected a whole number"));
 }

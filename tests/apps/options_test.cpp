@@ -1,4 +1,4 @@
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 #include "catch.hpp"
 #include "fixtures.hpp"

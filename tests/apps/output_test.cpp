@@ -1,8 +1,8 @@
-#include "common/output.hpp"
+#include "report/output.hpp"
 
 #include "catch.hpp"
-#include "common/json_text.hpp"
-#include "common/table.hpp"
+#include "report/json_text.hpp"
+#include "report/table.hpp"
 
 using namespace ckpt;
 using namespace ckpt::cli;

@@ -1,11 +1,11 @@
-#include "common/processes.hpp"
+#include "cli/processes.hpp"
 
 #include <new>
 #include <thread>
 
 #include "catch.hpp"
-#include "common/layout_text.hpp"
-#include "common/wait.hpp"
+#include "cli/layout_text.hpp"
+#include "cli/wait.hpp"
 #include "fixtures.hpp"
 
 using namespace ckpt;

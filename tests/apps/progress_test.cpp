@@ -1,4 +1,4 @@
-#include "common/progress.hpp"
+#include "report/progress.hpp"
 
 #include "catch.hpp"
 #include "fixtures.hpp"

@@ -1,4 +1,4 @@
-#include "common/render.hpp"
+#include "report/render.hpp"
 
 #include "catch.hpp"
 #include "fixtures.hpp"
@@ -58,12 +58,10 @@ TEST_CASE("rules are listed with their parameters as people count") {
 }
 
 TEST_CASE("the summary tells what, how much and how fast") {
-  Job job;
-  job.output = "out";
   Report report;
   report.target_files = 56;
   report.bytes_written = 2'000'000'000;
-  CHECK(summary(job, report) == "wrote out: 56 files, 1.9 GiB in 0.0 s");
+  CHECK(summary("out", report) == "wrote out: 56 files, 1.9 GiB in 0.0 s");
   report.seconds["total"] = 1.6;
-  CHECK(summary(job, report) == "wrote out: 56 files, 1.9 GiB in 1.6 s (1.25 GB/s)");
+  CHECK(summary("out", report) == "wrote out: 56 files, 1.9 GiB in 1.6 s (1.25 GB/s)");
 }

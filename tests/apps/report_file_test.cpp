@@ -1,4 +1,4 @@
-#include "common/report_file.hpp"
+#include "report/report_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,16 +14,16 @@ using namespace ckpt::cli;
 using Catch::Matchers::Contains;
 
 TEST_CASE("the report is JSON with every fact of the run") {
-  Job job;
-  job.source = "src";
-  job.output = "dst\xff";  // not UTF-8
+  ReshardJob job;
+  job.source.path = "src";
+  job.output.path = "dst\xff";  // not UTF-8
   Report report;
   report.exchange = "mpi";
   report.processes = 3;
   report.bytes_written = 18446744073709551615ULL;
   report.seconds = {{"read", 0.5}, {"total", 1.5}};
   report.source_rules = {{"*.w", {"a.w", "b.w"}}};
-  const auto json = nlohmann::json::parse(report_json(program(Verb::merge), job, report, 4096));
+  const auto json = nlohmann::json::parse(report_json("ckpt-merge", job, report, 4096));
   CHECK(json["program"] == "ckpt-merge");
   CHECK(json["version"] == CKPT_VERSION);
   CHECK(json["libraries"]["hdf5"].get<std::string>().substr(0, 1) == "1");
@@ -41,12 +41,6 @@ namespace {
 
 constexpr const char* older = "{\n  \"program\": \"ckpt-split\",\n  \"version\": \"an older and longer report\"}\n";
 
-Job job_to(const std::string& output) {
-  Job job;
-  job.output = output;
-  return job;
-}
-
 std::size_t count_in(const ScratchDirectory& scratch) {
   const std::filesystem::directory_iterator all(scratch / "");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
@@ -57,7 +51,7 @@ std::size_t count_in(const ScratchDirectory& scratch) {
 TEST_CASE("whether a report can be written is tried before the job, and nothing is left if the job failed") {
   const ScratchDirectory scratch;
   {
-    const ReportFile file(scratch / "report.json", job_to(scratch / "out"));
+    const ReportFile file(scratch / "report.json", scratch / "out");
     CHECK(count_in(scratch) == 1);
   }
   CHECK(count_in(scratch) == 0);
@@ -67,9 +61,9 @@ TEST_CASE("a report replaces an older one, which a failed job leaves") {
   const ScratchDirectory scratch;
   const std::string path = scratch / "report.json";
   std::ofstream(path) << older;
-  { const ReportFile file(path, job_to(scratch / "out")); }
+  { const ReportFile file(path, scratch / "out"); }
   CHECK(text_of(path) == older);
-  ReportFile(path, job_to(scratch / "out")).write("{}\n");
+  ReportFile(path, scratch / "out").write("{}\n");
   CHECK(text_of(path) == "{}\n");
   CHECK(count_in(scratch) == 1);
   const auto permissions = std::filesystem::status(path).permissions();
@@ -80,14 +74,14 @@ TEST_CASE("what report_json writes is known again as a report") {
   const ScratchDirectory scratch;
   const std::string path = scratch / "report.json";
   for (const Verb verb : {Verb::reshard, Verb::merge, Verb::split})
-    ReportFile(path, job_to(scratch / "out")).write(report_json(program(verb), Job(), Report(), 0));
+    ReportFile(path, scratch / "out").write(report_json(program(verb).manual.name, ReshardJob(), Report(), 0));
   CHECK(nlohmann::json::parse(text_of(path))["program"] == "ckpt-split");
 }
 
 TEST_CASE("a report takes the place of nothing but a report or an empty file") {
   const ScratchDirectory scratch;
   const std::string path = scratch / "file";
-  const Job job = job_to(scratch / "out");
+  const std::string job = scratch / "out";
   for (const char* text :
        {"\211HDF\r\n\032\n", "{\"ckpt_layout\": 1}", "{\"ckpt_manifest\": 1}", "{\"program\": \"mine\"}", "x"}) {
     CAPTURE(text);
@@ -114,7 +108,7 @@ TEST_CASE("a report takes the place of nothing but a report or an empty file") {
 TEST_CASE("what has come to a report's place while the job ran stays") {
   const ScratchDirectory scratch;
   const std::string path = scratch / "report.json";
-  ReportFile file(path, job_to(scratch / "out"));
+  ReportFile file(path, scratch / "out");
   std::ofstream(path) << "mine";
   CHECK(caught([&] { file.write("{}"); }).kind == Kind::io);
   CHECK(text_of(path) == "mine");
@@ -125,7 +119,7 @@ TEST_CASE("a report that a link leads to is replaced there") {
   std::filesystem::create_directory(scratch / "reports");
   std::ofstream(scratch / "reports/1.json") << older;
   std::filesystem::create_symlink("reports/1.json", scratch / "latest");
-  ReportFile(scratch / "latest", job_to(scratch / "out")).write("{}");
+  ReportFile(scratch / "latest", scratch / "out").write("{}");
   CHECK(text_of(scratch / "reports/1.json") == "{}");
   CHECK(std::filesystem::is_symlink(scratch / "latest"));
 }
@@ -137,16 +131,16 @@ TEST_CASE("a report does not lie in the output, or over it") {
   for (const char* path : {"out", "out/report.json", "out.partial", "out.partial/r", "out.partial.lock",
                            "out.partial.journal", "link/report.json", "./out/../out/r"}) {
     CAPTURE(path);
-    const auto error = caught([&] { const ReportFile file(scratch / path, job_to(scratch / "out")); });
+    const auto error = caught([&] { const ReportFile file(scratch / path, scratch / "out"); });
     CHECK(error.kind == Kind::usage);
     CHECK_THAT(error.message, Contains("it would lie in the output"));
   }
-  const ReportFile file(scratch / "out.json", job_to(scratch / "out"));
+  const ReportFile file(scratch / "out.json", scratch / "out");
 }
 
 TEST_CASE("pipes and devices are written into") {
   const ScratchDirectory scratch;
-  const Job job = job_to(scratch / "out");
+  const std::string job = scratch / "out";
   ReportFile("/dev/null", job).write("{}");
   CHECK(std::filesystem::is_character_file("/dev/null"));
   ReportFile full("/dev/full", job);
@@ -170,7 +164,7 @@ TEST_CASE("pipes and devices are written into") {
 
 TEST_CASE("a report that cannot be written is an error before the job starts") {
   const ScratchDirectory scratch;
-  const auto error = caught([&] { const ReportFile file(scratch / "no/such/report.json", job_to(scratch / "out")); });
+  const auto error = caught([&] { const ReportFile file(scratch / "no/such/report.json", scratch / "out"); });
   CHECK(error.kind == Kind::io);
   CHECK_THAT(error.message, Contains("report.json: open: No such file or directory"));
 }

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "catch.hpp"
+#include "cli/job_options.hpp"
 #include "fixtures.hpp"
 #include "verify/render.hpp"
 #include "verify/verify_program.hpp"

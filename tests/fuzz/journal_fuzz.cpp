@@ -6,7 +6,8 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "engine/journal.hpp"
+#include "output/job_description.hpp"
+#include "output/journal.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

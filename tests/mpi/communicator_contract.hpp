@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "catch.hpp"
-#include "exchange/communicator.hpp"
+#include "processes/communicator.hpp"
 
 // What every Communicator promises, as functions that each process runs. None of them checks between two collective
 // calls: results are collected first, so that a process whose check fails leaves no other waiting.
@@ -154,7 +154,7 @@ inline void agrees_on_other_exceptions(Communicator& processes) {
   CHECK((memory && standard && unknown));
   if (!memory || !standard || !unknown) return;
   CHECK(memory->kind == Kind::io);
-  CHECK_THAT(memory->text, Catch::Matchers::Contains("out of memory; lower --memory"));
+  CHECK_THAT(memory->text, Catch::Matchers::Contains("out of memory; run fewer processes"));
   CHECK(standard->kind == Kind::io);
   CHECK_THAT(standard->text, Catch::Matchers::Contains("broken pipe"));
   CHECK(unknown->kind == Kind::io);

@@ -1,7 +1,7 @@
 #include "catch.hpp"
-#include "exchange/mpi/mpi_communicator.hpp"
 #include "mpi/communicator_contract.hpp"
 #include "mpi/main.hpp"
+#include "processes/mpi/mpi_communicator.hpp"
 
 using namespace ckpt;
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "exchange/communicator.hpp"
+#include "processes/communicator.hpp"
 
 namespace {
 

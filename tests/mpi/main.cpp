@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "catch.hpp"
-#include "exchange/communicator.hpp"
+#include "processes/communicator.hpp"
 
 namespace {
 

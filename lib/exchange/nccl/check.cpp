@@ -3,10 +3,10 @@
 
 namespace ckpt {
 
-void check(cudaError_t status, const char* call, const std::string& remedy) {
+void check(cudaError_t status, const char* call, const Advice& advice) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // else a later call that merely asks for the last error would find this one
-  throw Error(Kind::io, call, {cudaGetErrorString(status), "", remedy});
+  throw Error(Kind::io, call, {cudaGetErrorString(status), "", "", advice});
 }
 
 void check(ncclResult_t status, const char* call) {

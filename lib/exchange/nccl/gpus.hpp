@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchange/communicator.hpp"
+#include "processes/communicator.hpp"
 
 namespace ckpt {
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 
+#include "base/advice.hpp"
 #include "base/handle.hpp"
 
 namespace ckpt {
@@ -45,7 +46,7 @@ struct NcclCommTraits {
 using NcclComm = Handle<NcclCommTraits>;
 
 /// Throws io with CUDA's own text when a call did not succeed: check(cudaSetDevice(0), "cudaSetDevice").
-void check(cudaError_t status, const char* call, const std::string& remedy = {});
+void check(cudaError_t status, const char* call, const Advice& advice = {});
 
 /// Throws peer with NCCL's own text. A call of a non-blocking communicator may still be in progress.
 void check(ncclResult_t status, const char* call);

@@ -29,8 +29,8 @@ class OwnedMemory final : public Device::Memory {
 };
 
 /// What `call` found the memory short of.
-void check_memory(cudaError_t status, const char* call, std::uint64_t bytes, const char* option) {
-  check(status, (std::string(call) + " of " + format_bytes(bytes)).c_str(), std::string("lower ") + option);
+void check_memory(cudaError_t status, const char* call, std::uint64_t bytes, Advice::What advice) {
+  check(status, (std::string(call) + " of " + format_bytes(bytes)).c_str(), {advice, ""});
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ class NcclDevice::EventMark final : public Mark {
 
 NcclDevice::NcclDevice(int gpu, int rank, int size) : gpu_(gpu), rank_(rank), size_(size) {
   check(cudaSetDevice(gpu_), "cudaSetDevice");
-  check(load_copy_kernel(), "loading kernels", "is the program built for this GPU (CMAKE_CUDA_ARCHITECTURES)?");
+  check(load_copy_kernel(), "loading kernels (is the program built for this GPU, CMAKE_CUDA_ARCHITECTURES?)");
   check(resident_blocks(gpu_, blocks_), "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   for (Stream& each : streams_) {
     cudaStream_t stream = nullptr;
@@ -73,13 +73,13 @@ NcclDevice::~NcclDevice() {
 
 std::unique_ptr<Device::Memory> NcclDevice::host_memory(std::uint64_t bytes) {
   void* memory = nullptr;
-  check_memory(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault), "cudaHostAlloc", bytes, "--memory");
+  check_memory(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault), "cudaHostAlloc", bytes, Advice::What::less_memory);
   return std::make_unique<OwnedMemory<PinnedMemoryTraits>>(memory);
 }
 
 std::unique_ptr<Device::Memory> NcclDevice::device_memory(std::uint64_t bytes) {
   void* memory = nullptr;
-  check_memory(cudaMalloc(&memory, bytes), "cudaMalloc", bytes, "--device-memory");
+  check_memory(cudaMalloc(&memory, bytes), "cudaMalloc", bytes, Advice::What::less_device_memory);
   return std::make_unique<OwnedMemory<DeviceMemoryTraits>>(memory);
 }
 

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <thread>
 
+#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
 #include "base/text.hpp"
-#include "store/byte_stream.hpp"
 #include "store/hdf5/read_schema.hpp"
 #include "store/isolated.hpp"
 

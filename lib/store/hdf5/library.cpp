@@ -30,10 +30,25 @@ std::string shortened(const std::string& description) {
 }  // namespace
 
 Lock::Lock() : lock_(library_mutex()) {
-  // At the end of the program the library would close what could not be closed before (a full disk), and crash.
-  [[maybe_unused]] static const herr_t once = H5dont_atexit();
   // A thread-safe build has this setting for each thread.
+  H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Lock::~Lock() {
+  H5Eset_auto2(H5E_DEFAULT, print_, print_data_);
+}
+
+void leave_open_at_exit() {
+  H5dont_atexit();
+}
+
+std::string version() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  if (H5get_libversion(&major, &minor, &release) < 0) return "unknown";
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
 void fail(const std::string& action) {

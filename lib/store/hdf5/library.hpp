@@ -16,10 +16,24 @@ namespace ckpt::hdf5 {
 class Lock {
  public:
   Lock();
+  ~Lock();
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  Lock(Lock&&) = delete;
+  Lock& operator=(Lock&&) = delete;
 
  private:
   std::unique_lock<std::mutex> lock_;
+  H5E_auto2_t print_ = nullptr;  // what the process had asked for
+  void* print_data_ = nullptr;
 };
+
+/// At the end of the process the library would close what could not be closed before (a full disk), and crash. Before
+/// its first use.
+void leave_open_at_exit();
+
+/// "1.10.8".
+std::string version();
 
 template <herr_t (*Close)(hid_t)>
 struct IdTraits {

@@ -10,11 +10,9 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-constexpr const char* remedy = "rename it with --rename";
-
 [[noreturn]] void refuse(const char* what, std::string name, const std::string& found, const std::string& expected) {
   std::replace(name.begin(), name.end(), '\0', '?');  // it would end the message
-  throw Error(Kind::input, what + (" name \"" + name + '"'), {found, expected, remedy});
+  throw Error(Kind::input, what + (" name \"" + name + '"'), {found, expected, "", {Advice::What::rename, ""}});
 }
 
 void check_parts(const char* what, const std::string& name, std::size_t most) {

@@ -10,6 +10,7 @@
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/file_image.hpp"
 #include "store/hdf5/object_names.hpp"
+#include "tensor/alignment.hpp"
 
 namespace ckpt::hdf5 {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
-#include "store/byte_stream.hpp"
 #include "store/value.hpp"
 
 namespace ckpt::hdf5 {

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
+#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
-#include "store/byte_stream.hpp"
 #include "store/isolated.hpp"
 #include "store/known_schemas.hpp"
 #include "store/offset_file.hpp"

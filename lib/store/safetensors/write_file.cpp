@@ -39,8 +39,10 @@ std::vector<std::size_t> order_of(const FileSpec& spec) {
 
 void refuse_type(const FileSpec::Array& array) {
   throw Error(Kind::input, "/" + array.name,
-              {"elements of type " + array.dtype.name, "which safetensors files cannot hold",
-               "leave it out with --drop, or write HDF5"});
+              {"elements of type " + array.dtype.name,
+               "which safetensors files cannot hold",
+               "write HDF5 instead",
+               {Advice::What::leave_out, ""}});
 }
 
 }  // namespace
@@ -96,12 +98,12 @@ void check_names(const std::vector<std::string>& datasets, const std::vector<std
   for (const std::string& name : datasets) {
     if (name == "__metadata__")
       throw Error(Kind::input, "tensor \"__metadata__\"",
-                  {"a name that safetensors files use themselves", "another one", "rename it with --rename"});
+                  {"a name that safetensors files use themselves", "another one", "", {Advice::What::rename, ""}});
     try {
       quoted_inside(name);
     } catch (const nlohmann::json::exception&) {
       throw Error(Kind::input, "tensor \"" + name + "\"",
-                  {"its name is not UTF-8", "text, as safetensors files hold names", "rename it with --rename"});
+                  {"its name is not UTF-8", "text, as safetensors files hold names", "", {Advice::What::rename, ""}});
     }
   }
 }

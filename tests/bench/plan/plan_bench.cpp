@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/file_workload.hpp"
-#include "engine/summary.hpp"
+#include "jobs/summary.hpp"
 #include "layout/resolve.hpp"
+#include "output/file_workload.hpp"
 #include "plan/planner.hpp"
 
 namespace {

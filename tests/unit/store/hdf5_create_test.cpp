@@ -48,7 +48,7 @@ FileSpec varied(const Folder& folder) {
   spec.arrays.push_back(array("\xc3\xbc", H5T_STD_I8LE, {1}));
   spec.arrays.push_back(array("big", H5T_STD_I8LE, {10, 1000, 1000}));
   spec.layout = std::string(200'000, 'l');
-  spec.manifest = std::string(3'000'000, 'm');
+  for (int i = 0; spec.manifest.size() < 3'000'000; ++i) spec.manifest += std::to_string(i) + " ";
   return spec;
 }
 

@@ -9,7 +9,7 @@
 #include "base/limits.hpp"
 #include "catch.hpp"
 #include "store/posix_file.hpp"
-#include "unit/engine/temporary_directory.hpp"
+#include "temporary_directory.hpp"
 
 using namespace ckpt;
 
@@ -35,6 +35,7 @@ std::uint64_t peak_after_touching(std::uint64_t budget, std::uint64_t step) {
   for (std::uint64_t i = 0; i < 64; ++i) file.write(i * mebibyte, piece);
   const auto status = file.status();
   const FileExtent extent{file.fd(), &file.path(), status.device, status.inode, status.bytes, 0};
+  take_bus_errors();
   MappedWindows windows(budget);
   const std::uint64_t before = mapped_in_memory();
   std::uint64_t peak = before;
@@ -75,6 +76,7 @@ TEST_CASE("where addresses are few, so are mapped windows; where a mapping is re
     REQUIRE(setrlimit(RLIMIT_AS, &low) == 0);
   };
 
+  take_bus_errors();
   MappedWindows many(256 * mebibyte);
   allow(128 * mebibyte);
   const std::uint64_t mapped = mapped_bytes();

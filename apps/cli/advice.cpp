@@ -1,0 +1,59 @@
+#include "cli/advice.hpp"
+
+namespace ckpt::cli {
+
+std::string words(const Advice& advice) {
+  using What = Advice::What;
+  switch (advice.what) {
+    case What::none:
+      return "";
+    case What::replace_output:
+      return "choose another output, or replace it with --force";
+    case What::resume_or_restart:
+      return "go on with --resume, or start anew with --force";
+    case What::restart:
+      return "start anew with --force instead of --resume";
+    case What::give_layout:
+      return "give the layout with --from or --layout";
+    case What::wait_for_writer:
+      return "wait until the job that saves it is done (see --wait-for)";
+    case What::compare_two:
+      return "compare it with another checkpoint: ckpt-verify A B";
+    case What::fewer_threads:
+      return "lower --threads";
+    case What::less_memory:
+      return "lower --memory or --threads";
+    case What::less_device_memory:
+      return "lower --device-memory";
+    case What::more_memory:
+      return advice.detail.empty() ? "raise --memory" : "give --memory " + advice.detail;
+    case What::trust_replicas:
+      return "take one unchecked with --replicas trust";
+    case What::leave_out:
+      return "leave it out with --drop";
+    case What::choose_others:
+      return "see the names with ckpt-inspect, and what --only and --drop say";
+    case What::rename:
+      return "give another name with --rename";
+    case What::rename_or_leave_out:
+      return "give it another name with --rename, or leave it out with --drop";
+    case What::say_axes:
+      return "use --to-mesh, for example " + advice.detail;
+    case What::other_exchange:
+      return "use --exchange " + advice.detail;
+    case What::more_patience:
+      return "raise --stall-timeout where it takes longer";
+  }
+  return "";
+}
+
+std::string message(const Error& error) {
+  const std::string advice = words(error.text().advice);
+  const std::string& remedy = error.text().remedy;
+  if (advice.empty()) return error.what();
+  const bool is_another_way = !remedy.empty() && error.text().advice.what != Advice::What::resume_or_restart;
+  const char* const before = is_another_way ? (remedy.ends_with('?') ? " Else " : ", or ") : "; ";
+  return error.what() + (before + advice);
+}
+
+}  // namespace ckpt::cli

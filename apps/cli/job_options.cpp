@@ -1,0 +1,223 @@
+#include "cli/job_options.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "store/stores.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+constexpr std::uint64_t least_memory = 1ULL << 20;
+constexpr std::uint64_t most_threads = 4096;
+constexpr std::uint64_t most_stall_seconds = 86'400;
+
+/// A value and where it was given, for messages: "--memory", "environment variable CKPT_MEMORY".
+struct Setting {
+  std::string text;
+  std::string origin;
+};
+
+Setting setting(const std::string& option, const std::string& given, const std::string& variable,
+                const Environment& environment) {
+  const auto found = environment.find(variable);
+  if (!given.empty() || found == environment.end()) return {given, option};
+  return {found->second, "environment variable " + variable};
+}
+
+/// The value of the word that `setting` holds.
+template <class Value>
+Value choose(const Setting& setting, const std::vector<std::pair<std::string, Value>>& choices) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : choices) {
+    if (word == setting.text) return value;
+    words.push_back(word);
+  }
+  throw Error(Kind::usage, setting.origin, {"'" + setting.text + "'", "expected one of " + join(words), ""});
+}
+
+std::uint64_t parse_count(const Setting& setting, std::uint64_t most) {
+  std::uint64_t number = 0;
+  const char* const end = setting.text.data() + setting.text.size();
+  const auto [rest, status] = std::from_chars(setting.text.data(), end, number);
+  if (status != std::errc{} || rest != end || number == 0 || number > most)
+    throw Error(Kind::usage, setting.origin,
+                {"'" + setting.text + "'", "expected a whole number from 1 to " + std::to_string(most), ""});
+  return number;
+}
+
+std::uint64_t parse_memory(const Setting& setting) {
+  const std::uint64_t bytes = parse_bytes(setting.text, setting.origin);
+  if (bytes < least_memory)
+    throw Error(Kind::usage, setting.origin, {"'" + setting.text + "'", "expected at least 1MiB", ""});
+  return bytes;
+}
+
+ExchangeKind parse_exchange(const Setting& setting) {
+  return choose<ExchangeKind>(setting, {{"auto", ExchangeKind::automatic},
+                                        {"direct", ExchangeKind::direct},
+                                        {"mpi", ExchangeKind::mpi},
+                                        {"nccl", ExchangeKind::nccl}});
+}
+
+std::vector<Pattern> parse_globs(const std::string& option, const std::vector<std::string>& texts) {
+  std::vector<Pattern> patterns;
+  patterns.reserve(texts.size());
+  for (const auto& text : texts)
+    patterns.push_back(with_context(fmt::format("{} '{}'", option, text), [&] { return Pattern(text); }));
+  return patterns;
+}
+
+Resources resources_from(const Options& options, const Environment& environment) {
+  Resources resources;
+  if (const auto it = setting("--memory", options.memory, "CKPT_MEMORY", environment); !it.text.empty())
+    resources.memory_bytes = parse_memory(it);
+  if (const auto it = setting("--device-memory", options.device_memory, "CKPT_DEVICE_MEMORY", environment);
+      !it.text.empty())
+    resources.device_memory_bytes = parse_memory(it);
+  if (const auto it = setting("--stall-timeout", options.stall_timeout, "CKPT_STALL_TIMEOUT", environment);
+      !it.text.empty())
+    resources.stall_limit = std::chrono::seconds(parse_count(it, most_stall_seconds));
+  if (const auto it = setting("--threads", options.threads, "CKPT_THREADS", environment); !it.text.empty())
+    resources.threads = static_cast<unsigned>(parse_count(it, most_threads));
+  if (const auto it = setting("--exchange", options.exchange, "CKPT_EXCHANGE", environment); !it.text.empty())
+    resources.exchange = parse_exchange(it);
+  return resources;
+}
+
+NameChoice names_from(const Options& options) {
+  NameChoice names{parse_globs("--only", options.only), parse_globs("--drop", options.drop), {}};
+  for (const auto& text : options.rename) names.rename.push_back(parse_rename(text));
+  return names;
+}
+
+ReplicaCheck replicas_from(const Options& options) {
+  if (options.replicas.empty()) return ReplicaCheck::sample;
+  return choose<ReplicaCheck>(
+      {options.replicas, "--replicas"},
+      {{"trust", ReplicaCheck::trust}, {"sample", ReplicaCheck::sample}, {"full", ReplicaCheck::full}});
+}
+
+/// Layouts were read from these, so that nothing may overwrite them.
+std::vector<std::filesystem::path> layout_files(const Options& options) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& file : {options.source_layout, options.target_layout})
+    if (!file.empty() && file != "-") files.emplace_back(file);
+  return files;
+}
+
+double parse_bound(std::string_view text, const std::string& whole) {
+  double bound = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, bound);
+  if (status != std::errc{} || rest != end || !std::isfinite(bound) || bound < 0)
+    throw Error(Kind::usage, "--tolerance",
+                {"'" + whole + "'", "expected REL or REL,ABS", "write for example 1e-2, or 5e-4,3e-8"});
+  return bound;
+}
+
+}  // namespace
+
+Environment read_environment() {
+  Environment environment;
+  for (const char* name :
+       {"CKPT_DEVICE_MEMORY", "CKPT_EXCHANGE", "CKPT_MEMORY", "CKPT_STALL_TIMEOUT", "CKPT_THREADS"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') environment[name] = value;
+  }
+  return environment;
+}
+
+std::map<std::string, std::uint64_t> parse_mesh(std::string_view text) {
+  std::map<std::string, std::uint64_t> mesh;
+  while (true) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos || equals == 0)
+      throw Error(Kind::usage, "--to-mesh",
+                  {"'" + std::string(entry) + "'", "expected AXIS=N", "write for example dp=7,tp=8"});
+    const std::string axis(entry.substr(0, equals));
+    const std::uint64_t size = parse_count({std::string(entry.substr(equals + 1)), "--to-mesh " + axis}, max_cards);
+    if (!mesh.emplace(axis, size).second)
+      throw Error(Kind::usage, "--to-mesh", {"axis " + axis + " is given twice", "expected once", ""});
+    if (entry.size() == text.size()) return mesh;
+    text.remove_prefix(entry.size() + 1);
+  }
+}
+
+Rename parse_rename(const std::string& text) {
+  const std::string origin = "--rename '" + text + "'";
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw Error(Kind::usage, origin, {"not a renaming", "expected OLD=NEW", "write for example 'model.{x}={x}'"});
+  return with_context(origin, [&] {
+    Rename rename{Pattern(text.substr(0, equals)), Pattern(text.substr(equals + 1))};
+    if (rename.name.has_wildcard())
+      throw Error(Kind::usage, "",
+                  {"NEW has a wildcard", "expected captures of OLD and literal text", "write {x} on both sides"});
+    for (const auto& capture : rename.name.captures()) {
+      if (!rename.stored.captures().contains(capture))
+        throw Error(Kind::usage, "", {"NEW has {" + capture + "}", "expected a capture of OLD", ""});
+    }
+    return rename;
+  });
+}
+
+Tolerance parse_tolerance(const std::string& text) {
+  const std::size_t comma = text.find(',');
+  Tolerance tolerance{parse_bound(std::string_view(text).substr(0, comma), text), 0};
+  if (comma != std::string::npos) tolerance.absolute = parse_bound(std::string_view(text).substr(comma + 1), text);
+  return tolerance;
+}
+
+ReshardJob reshard_job(const Program& program, const Options& options, const Environment& environment) {
+  ReshardJob job;
+  job.source.path = options.source;
+  job.output.path = options.output;
+  job.output.is_single_file = program.verb == Verb::merge;
+  job.output.force = options.force;
+  job.output.resume = options.resume;
+  job.output.fsync = !options.no_fsync;
+  if (program.verb == Verb::merge) job.target.layout = single_card();
+  if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
+  if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
+  job.spared_files = layout_files(options);
+  job.names = names_from(options);
+  job.replicas = replicas_from(options);
+  if (!options.verify.empty())
+    job.verify = choose<Verify>({options.verify, "--verify"},
+                                {{"none", Verify::none}, {"written", Verify::written}, {"reread", Verify::reread}});
+  if (!options.format.empty()) {
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const Format& format : formats()) names.emplace_back(format.name, format.name);
+    job.format = choose<std::string>({options.format, "--format"}, names);
+  }
+  job.dry_run = options.dry_run;
+  job.resources = resources_from(options, environment);
+  return job;
+}
+
+CompareJob compare_job(const Options& options, const Environment& environment) {
+  CompareJob job;
+  job.a.path = options.source;
+  job.b.path = options.output;
+  job.names = names_from(options);
+  job.replicas = replicas_from(options);
+  if (!options.tolerance.empty()) job.tolerance = parse_tolerance(options.tolerance);
+  job.resources = resources_from(options, environment);
+  return job;
+}
+
+CheckJob check_job(const Options& options, const Environment& environment) {
+  return {{options.source, {}}, resources_from(options, environment)};
+}
+
+}  // namespace ckpt::cli

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "cli/options.hpp"
+#include "jobs/check.hpp"
+#include "jobs/compare.hpp"
+#include "jobs/reshard.hpp"
+
+namespace ckpt::cli {
+
+/// The environment variables that stand in for options in batch jobs, as far as they are set.
+using Environment = std::map<std::string, std::string>;
+Environment read_environment();
+
+/// The jobs that the options say, but for the layouts that are read. They throw usage, naming the option or the
+/// variable.
+ReshardJob reshard_job(const Program& program, const Options& options, const Environment& environment);
+CompareJob compare_job(const Options& options, const Environment& environment);
+CheckJob check_job(const Options& options, const Environment& environment);
+
+/// "dp=7,tp=8". Throws usage.
+std::map<std::string, std::uint64_t> parse_mesh(std::string_view text);
+
+/// "OLD=NEW": the captures of NEW must be in OLD, and it must have no wildcard. Throws usage.
+Rename parse_rename(const std::string& text);
+
+/// "1e-2", or "5e-4,3e-8": relative, and absolute. Throws usage.
+Tolerance parse_tolerance(const std::string& text);
+
+}  // namespace ckpt::cli

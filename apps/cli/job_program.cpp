@@ -1,0 +1,57 @@
+#include "cli/job_program.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "cli/setup.hpp"
+#include "report/output.hpp"
+#include "report/render.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+/// Once the output stands, a report that cannot be written is no failure of the job.
+void write_report(const Setup& setup, const ReshardJob& job, const std::string& text) {
+  try {
+    setup.report->write(text);
+  } catch (const Error& error) {
+    if (job.dry_run) throw;
+    spdlog::warn("{} is written, but not the report: {}", job.output.path.string(), error.what());
+  }
+}
+
+void render(const Program& program, const Options& options, const Setup& setup, const Report& report,
+            std::uint64_t peak_bytes) {
+  const auto& job = std::get<ReshardJob>(setup.job);
+  if (options.dry_run && options.report != "-") {
+    Lines lines = dry_run_table(report);
+    if (options.messages.verbose) {
+      lines.add(rule_table("rules of the source layout", report.source_rules));
+      lines.add(rule_table("rules of the target layout", report.target_rules));
+    }
+    print(lines);
+  }
+  if (!options.report.empty()) write_report(setup, job, report_json(program.manual.name, job, report, peak_bytes));
+  if (!options.dry_run) spdlog::info(summary(job.output.path, report));
+}
+
+Report run_shown(const Setup& setup, Communicator& processes) {
+  Counters counters;
+  const Progress progress(counters, setup.progress);
+  return reshard(std::get<ReshardJob>(setup.job), processes, counters);
+}
+
+}  // namespace
+
+int run_job_program(const Program& program, int argc, char** argv) {
+  return run_program(program, argc, argv, [&](const Options& options, const Setup& setup, Communicator& processes) {
+    const Report report = run_shown(setup, processes);
+    const std::uint64_t peak_bytes = processes.maximum(peak_resident_bytes());
+    agree(processes, [&] {
+      if (processes.rank() == 0) render(program, options, setup, report, peak_bytes);
+    });
+    return 0;
+  });
+}
+
+}  // namespace ckpt::cli

@@ -1,0 +1,182 @@
+#include "cli/options.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+void declare_layouts(CommandLine& line, Verb verb, Options& to) {
+  line.group("Layouts (a file, or - for standard input)");
+  const std::string carried = "; may be left out where the checkpoint carries it";
+  if (verb == Verb::verify) {
+    line.value("--from", to.source_layout, "A.json", "layout of A" + carried);
+    line.value("--to", to.target_layout, "B.json", "layout of B" + carried);
+    return;
+  }
+  if (verb == Verb::reshard) {
+    line.value("--from", to.source_layout, "A.json", "layout of SRC" + carried);
+    line.value("--to", to.target_layout, "B.json", "layout of the output");
+    line.value(
+        "--to-mesh", to.to_mesh, "AXIS=N,...",
+        "instead of --to: SRC's own rules on another mesh, for example dp=7,tp=8; axes not named keep their size");
+    line.value("--cards", to.cards, "N", "instead of --to: SRC's own rules on N cards, for a mesh of one axis");
+  } else if (verb == Verb::merge) {
+    line.value("--layout", to.source_layout, "A.json", "layout of SRC" + carried);
+  } else {
+    line.value("--layout", to.target_layout, "B.json", "layout of the output");
+  }
+}
+
+void declare_parameters(CommandLine& line, Options& to) {
+  line.group("Parameters (each option may be repeated)");
+  line.repeated("--only", to.only, "GLOB", "keep the parameters whose names match");
+  line.repeated("--drop", to.drop, "GLOB", "leave out the parameters whose names match");
+  line.repeated("--rename", to.rename, "OLD=NEW", "give parameters other names, for example 'model.{x}={x}'");
+}
+
+void declare_comparison(CommandLine& line, Options& to) {
+  line.group("Comparison");
+  line.value(
+      "--tolerance", to.tolerance, "REL[,ABS]",
+      "floating-point elements agree when |a - b| <= REL * max(|a|, |b|) or |a - b| <= ABS (default 0), NaN agrees "
+      "with NaN, infinity with itself, and dtypes may differ among f64, f32, f16 and bf16; without it "
+      "all bytes must be the same. For casts to bf16 4e-3, to f16 5e-4,3e-8");
+  line.flag("--json", to.json, "JSON instead of a table");
+}
+
+void declare_output(CommandLine& line, Verb verb, Options& to) {
+  line.group("Output");
+  line.value("-o,--output", to.output, "PATH",
+             std::string("the ") + (verb == Verb::merge ? "file" : "directory") +
+                 " to write; refused if it exists, unless --force");
+  line.value("--format", to.format, "hdf5|safetensors",
+             "the output's files; default: as the ending of their names tells (.safetensors), else HDF5");
+  line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
+  line.flag("--resume", to.resume,
+            "go on with the .partial output that a run of the same job left; data that is there is checked first");
+  line.flag("--no-fsync", to.no_fsync, "don't wait for the disk before publishing");
+  line.flag(
+      "--dry-run", to.dry_run,
+      "resolve, check and plan, print what would be done as a table, write nothing; with -v, what each rule decides");
+  line.value("--report", to.report, "FILE",
+             "write the run's facts as JSON (-: to standard output, where it stands in for the table of --dry-run)");
+}
+
+void declare_running(CommandLine& line, Verb verb, Options& to) {
+  line.group("Running");
+  line.value(
+      "--exchange", to.exchange, "auto|direct|mpi|nccl",
+      "how bytes get from reader to writer: direct, where every process sees every source file; mpi, where a file is "
+      "seen by some; nccl, the same by way of GPUs; default: auto; environment variable: CKPT_EXCHANGE");
+  line.value(
+      "--memory", to.memory, "SIZE",
+      "staging memory of each process, for example 512MiB (the default) or 2GB; environment variable: CKPT_MEMORY");
+  line.value("--device-memory", to.device_memory, "SIZE",
+             "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
+             "CKPT_DEVICE_MEMORY");
+  line.value("--stall-timeout", to.stall_timeout, "S",
+             "with nccl: give up when the GPUs make no progress for S seconds; default: 120; environment variable: "
+             "CKPT_STALL_TIMEOUT");
+  line.value("--threads", to.threads, "N",
+             "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
+  line.value("--replicas", to.replicas, "trust|sample|full",
+             "how far the cards' copies of one tensor are compared; default: sample");
+  if (verb != Verb::verify)
+    line.value(
+        "--verify", to.verify, "none|written|reread",
+        "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
+        "default: written");
+  line.value("--wait-for", to.wait_for, "FILE", "start when FILE exists: the done-file of whoever writes SRC");
+  line.value("--wait-timeout", to.wait_timeout, "S", "give up after S seconds; default: wait for ever");
+}
+
+[[noreturn]] void contradiction(const std::string& found, const std::string& expected) {
+  throw Error(Kind::usage, "", {found, expected, ""});
+}
+
+void check_targets(const Program& program, const CommandLine& line, const Options& options) {
+  if (program.verb == Verb::merge || program.verb == Verb::verify) return;
+  if (program.verb == Verb::split) {
+    if (options.target_layout.empty())
+      throw Error(Kind::usage, "--layout B.json", {"missing", "expected the layout of the output", line.see_help()});
+    return;
+  }
+  const auto given = [](const std::string& value) { return value.empty() ? 0 : 1; };
+  const int count = given(options.target_layout) + given(options.to_mesh) + given(options.cards);
+  const std::string expected = "expected one of --to, --to-mesh and --cards";
+  if (count == 0) throw Error(Kind::usage, "", {"no target is given", expected, line.see_help()});
+  if (count > 1) contradiction("more than one target is given", expected);
+}
+
+/// What only makes sense with a second checkpoint.
+void check_comparison(const CommandLine& line, const Options& options) {
+  if (!options.output.empty()) return;
+  const auto refuse = [&](const std::string& option) {
+    throw Error(Kind::usage, option, {"given without B", "expected two checkpoints to compare", line.see_help()});
+  };
+  if (!options.target_layout.empty()) refuse("--to");
+  if (!options.tolerance.empty()) refuse("--tolerance");
+  if (!options.only.empty()) refuse("--only");
+  if (!options.drop.empty()) refuse("--drop");
+  if (!options.rename.empty()) refuse("--rename");
+}
+
+void check_output(const CommandLine& line, const Options& options) {
+  if (options.output.empty())
+    throw Error(Kind::usage, "-o PATH", {"missing", "expected where to write", line.see_help()});
+  if (options.output == "-")
+    throw Error(Kind::usage, "-o -", {"HDF5 cannot be written to a pipe", "expected a path", ""});
+}
+
+void check(const Program& program, const CommandLine& line, const Options& options) {
+  const bool is_verify = program.verb == Verb::verify;
+  if (options.source.empty())
+    throw Error(Kind::usage, is_verify ? "A" : "SRC", {"missing", "expected a checkpoint's path", line.see_help()});
+  check_targets(program, line, options);
+  if (is_verify)
+    check_comparison(line, options);
+  else
+    check_output(line, options);
+  if (options.source_layout == "-" && options.target_layout == "-")
+    contradiction("two layouts are to come from standard input", "expected at most one -");
+  if (!options.wait_timeout.empty() && options.wait_for.empty())
+    contradiction("--wait-timeout without --wait-for", "expected --wait-for FILE too");
+}
+
+/// All words but the last that is this one.
+std::vector<std::string> without(std::vector<std::string> words, const std::string& word) {
+  const auto last = std::find(words.rbegin(), words.rend(), word);
+  if (last != words.rend()) words.erase(std::next(last).base());
+  return words;
+}
+
+}  // namespace
+
+Options parse_options(const Program& program, const std::vector<std::string>& words) {
+  Options options;
+  CommandLine line(program.manual);
+  const bool is_verify = program.verb == Verb::verify;
+  line.positional(is_verify ? "A" : "SRC", options.source);
+  if (is_verify) line.positional("B", options.output);
+  declare_layouts(line, program.verb, options);
+  if (is_verify) declare_comparison(line, options);
+  declare_parameters(line, options);
+  if (!is_verify) declare_output(line, program.verb, options);
+  declare_running(line, program.verb, options);
+  declare_messages(line, options.messages);
+  line.value("--progress", options.progress, "auto|bar|lines|none",
+             "a bar, a line each 10 s, or nothing; default: auto, a bar on a terminal and lines elsewhere");
+  if (const auto text = line.parse(words)) {
+    options.asked_text = *text;
+    return options;
+  }
+  check(program, line, options);
+  options.unshared = without(words, options.source);
+  if (is_verify) options.unshared = without(options.unshared, options.output);
+  return options;
+}
+
+}  // namespace ckpt::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/messages.hpp"
+
+namespace ckpt::cli {
+
+/// What a program does decides which options it has.
+enum class Verb { reshard, merge, split, verify };
+
+/// One of the programs that read checkpoints whole.
+struct Program {
+  Verb verb = Verb::reshard;
+  Manual manual;
+};
+
+/// The command line as it was written: nothing is looked up, converted or compared yet. Empty: not given.
+struct Options {
+  std::string source;
+  std::string output;         ///< for ckpt-verify: B, the checkpoint to compare with
+  std::string source_layout;  ///< --from, or ckpt-merge's --layout
+  std::string target_layout;  ///< --to, or ckpt-split's --layout
+  std::string to_mesh;
+  std::string cards;
+  std::vector<std::string> only;
+  std::vector<std::string> drop;
+  std::vector<std::string> rename;
+  std::string exchange;
+  std::string memory;
+  std::string device_memory;
+  std::string stall_timeout;
+  std::string threads;
+  std::string replicas;
+  std::string verify;
+  std::string format;
+  bool dry_run = false;
+  bool force = false;
+  bool resume = false;
+  bool no_fsync = false;
+  std::string wait_for;
+  std::string wait_timeout;
+  std::string report;
+  std::string tolerance;  ///< this and what follows: ckpt-verify's
+  bool json = false;
+  MessageOptions messages;
+  std::string progress;
+  std::string asked_text;             ///< what --help or --version is to print; nothing else is looked at then
+  std::vector<std::string> unshared;  ///< every word but the checkpoints' paths: the same on all processes of a run
+};
+
+/// Parses the words after the program's name. Throws usage: unknown options, missing values, options that contradict
+/// each other.
+Options parse_options(const Program& program, const std::vector<std::string>& words);
+
+}  // namespace ckpt::cli

@@ -1,0 +1,97 @@
+#include "cli/setup.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/interrupt.hpp"
+#include "cli/job_options.hpp"
+#include "cli/layout_text.hpp"
+#include "cli/processes.hpp"
+#include "cli/wait.hpp"
+#include "output/places.hpp"
+#include "report/output.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+/// Throws usage where a process was started with other words than process 0: they would not do the same job.
+void check_same_words(const Options& options, Communicator& processes) {
+  const nlohmann::json words(options.unshared);
+  const auto all = processes.all_gather(words.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const auto other = std::find_if(all.begin(), all.end(), [&](const std::string& each) { return each != all[0]; });
+  agree(processes, [&] {
+    if (other != all.end())
+      throw Error(Kind::usage, "process " + std::to_string(other - all.begin()),
+                  {"other options than process 0", "expected the same on every process",
+                   "only the checkpoints' paths may differ"});
+  });
+}
+
+/// Process 0's environment on every process: mpirun hands it to the other nodes or not, as it likes.
+Environment shared_environment(Communicator& processes) {
+  const nlohmann::json mine(read_environment());
+  const auto bytes = processes.broadcast(mine.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 0);
+  return nlohmann::json::parse(bytes).get<Environment>();
+}
+
+Job job_from(const Program& program, const Options& options, const Environment& environment) {
+  if (program.verb != Verb::verify) return reshard_job(program, options, environment);
+  if (options.output.empty()) return check_job(options, environment);
+  return compare_job(options, environment);
+}
+
+/// The places of a job's layouts, that of what is read first.
+std::pair<std::optional<Layout>*, std::optional<Layout>*> layouts_of(Job& job) {
+  if (auto* const reshard = std::get_if<ReshardJob>(&job)) return {&reshard->source.layout, &reshard->target.layout};
+  if (auto* const compare = std::get_if<CompareJob>(&job)) return {&compare->a.layout, &compare->b.layout};
+  return {&std::get<CheckJob>(job).checkpoint.layout, nullptr};
+}
+
+Setup set_up(const Program& program, const Options& options, const Environment& environment, Communicator& processes) {
+  Setup setup;
+  start_messages(program.manual, options.messages, processes);
+  setup.job = job_from(program, options, environment);
+  if (program.verb != Verb::verify) OutputPlaces(options.output).check_lengths({});  // before any waiting
+  const auto style = parse_progress(options.progress, is_terminal());
+  if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
+  setup.report = std::make_unique<ReportFile>();
+  if (!options.report.empty() && processes.rank() == 0)
+    setup.report = std::make_unique<ReportFile>(options.report, options.output);
+  return setup;
+}
+
+int run_words(const Program& program, const Options& options, const Body& body, Communicator& processes) {
+  const Environment environment = shared_environment(processes);
+  Setup setup;
+  std::optional<Seconds> wait_timeout;
+  agree(processes, [&] {
+    setup = set_up(program, options, environment, processes);
+    if (!options.wait_timeout.empty()) wait_timeout = parse_wait_timeout(options.wait_timeout);
+  });
+  const auto [source, target] = layouts_of(setup.job);
+  if (!options.source_layout.empty()) *source = read_layout(options.source_layout, processes);
+  if (!options.target_layout.empty() && target != nullptr) *target = read_layout(options.target_layout, processes);
+  if (!options.wait_for.empty()) wait_for_file(options.wait_for, wait_timeout, processes);
+  return body(options, setup, processes);
+}
+
+}  // namespace
+
+int run_program(const Program& program, int argc, char** argv, const Body& body, int failure) {
+  watch_interrupts();
+  const auto on_each = [&](Communicator& processes) {
+    Options options;
+    agree(processes, [&] {
+      options = parse_options(program, {argv + 1, argv + argc});
+      if (processes.rank() == 0) print(Lines::as_they_are(options.asked_text));
+    });
+    check_same_words(options, processes);
+    return options.asked_text.empty() ? run_words(program, options, body, processes) : 0;
+  };
+  return run_processes(program.manual.name, on_each, failure);
+}
+
+}  // namespace ckpt::cli

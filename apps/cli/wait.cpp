@@ -1,0 +1,69 @@
+#include "cli/wait.hpp"
+
+#include <spdlog/fmt/fmt.h>
+#include <time.h>  // NOLINT(modernize-deprecated-headers): nanosleep
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/interrupt.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr Seconds first_pause{0.01};
+constexpr Seconds longest_pause{1.0};
+constexpr double longest_timeout_s = 1e9;
+
+bool is_there(const std::filesystem::path& file) {
+  std::error_code error;
+  const bool found = std::filesystem::exists(file, error);
+  if (error) throw system_error(file.string(), "--wait-for", error.value());
+  return found;
+}
+
+/// Unlike std::this_thread::sleep_for it is over when a signal comes.
+void sleep_for(Seconds pause) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(pause).count();
+  const timespec time{ns / 1'000'000'000, ns % 1'000'000'000};
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+Seconds parse_wait_timeout(const std::string& text) {
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, seconds);
+  if (status != std::errc{} || rest != end || !(seconds >= 0 && seconds <= longest_timeout_s))
+    throw Error(Kind::usage, "--wait-timeout", {"'" + text + "'", "expected a number of seconds", ""});
+  return Seconds(seconds);
+}
+
+void wait_for_file(const std::filesystem::path& file, std::optional<Seconds> timeout, Communicator& processes) {
+  const auto start = Clock::now();
+  for (Seconds pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    bool found = false;
+    Seconds left = longest_pause;
+    agree(processes, [&] {
+      check_interrupt();
+      if (processes.rank() != 0) return;
+      found = is_there(file);
+      if (timeout) left = *timeout - Seconds(Clock::now() - start);
+      if (!found && left.count() <= 0)
+        throw Error(Kind::io, file.string(),
+                    {fmt::format("not there after {} s", timeout->count()), "--wait-for expected it",
+                     "is the job that writes it still running?"});
+    });
+    if (processes.maximum(found ? 1 : 0) != 0) return;
+    // The other processes' `left` is unbounded, so they may sleep longer than process 0: by less than one pause.
+    sleep_for(std::min(pause, left));
+  }
+}
+
+}  // namespace ckpt::cli

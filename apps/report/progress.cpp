@@ -1,0 +1,203 @@
+#include "report/progress.hpp"
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/sinks/base_sink.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr auto bar_interval = std::chrono::milliseconds(200);
+constexpr auto line_interval = std::chrono::seconds(10);
+constexpr std::string_view erase_line = "\r\033[K";
+constexpr std::size_t widest_bar = 30;
+constexpr std::size_t narrowest_bar = 8;
+constexpr double rate_window_s = 5;  ///< the time over which the shown rate forgets
+
+const char* phase_words(Phase phase) {
+  switch (phase) {
+    case Phase::catalog:
+      return "reading metadata";
+    case Phase::plan:
+      return "planning";
+    case Phase::resume:
+      return "checking what an earlier run left";
+    case Phase::reread:
+      return "reading the output again";
+    case Phase::replicas:
+      return "comparing replicas";
+    case Phase::metadata:
+      return "making files";
+    case Phase::move:
+      return "moving";
+    case Phase::compare:
+      return "comparing";
+    case Phase::publish:
+      return "publishing";
+    case Phase::done:
+      return "done";
+  }
+  return "";
+}
+
+bool has_bytes(const Moment& moment) {
+  return (moment.phase == Phase::move || moment.phase == Phase::compare) && moment.bytes_total > 0;
+}
+
+double fraction(const Moment& moment) {
+  return std::min(1.0, double(moment.bytes_written) / double(moment.bytes_total));
+}
+
+/// The terminal's width, 80 where it doesn't tell.
+std::size_t terminal_columns() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+void put(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+/// The rate of a growing count, with a memory of a few seconds.
+class Rate {
+ public:
+  double update(std::uint64_t bytes, Clock::time_point now) {
+    const double seconds = Seconds(now - time_).count();
+    if (bytes == 0 || seconds <= 0) {
+      time_ = now;
+      return rate_;
+    }
+    const double lately = double(bytes - bytes_) / seconds;
+    const double weight = rate_ == 0 ? 1 : 1 - std::exp(-seconds / rate_window_s);
+    rate_ += weight * (lately - rate_);
+    bytes_ = bytes;
+    time_ = now;
+    return rate_;
+  }
+
+ private:
+  double rate_ = 0;
+  std::uint64_t bytes_ = 0;
+  Clock::time_point time_ = Clock::now();
+};
+
+}  // namespace
+
+ProgressStyle parse_progress(const std::string& text, bool is_terminal) {
+  if (text.empty() || text == "auto") return is_terminal ? ProgressStyle::bar : ProgressStyle::lines;
+  if (text == "bar") return ProgressStyle::bar;
+  if (text == "lines") return ProgressStyle::lines;
+  if (text == "none") return ProgressStyle::none;
+  throw Error(Kind::usage, "--progress", {"'" + text + "'", "expected one of auto, bar, lines, none", ""});
+}
+
+bool is_terminal() {
+  const char* const kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::max(0.0, std::ceil(seconds)));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string progress_line(const Moment& moment) {
+  std::string text = phase_words(moment.phase);
+  if (!has_bytes(moment)) return text;
+  text += fmt::format(": {} of {} ({:.0f} %)", format_bytes(moment.bytes_written), format_bytes(moment.bytes_total),
+                      std::floor(100 * fraction(moment)));
+  if (moment.rate < 1) return text;
+  const double left = double(moment.bytes_total - std::min(moment.bytes_total, moment.bytes_written)) / moment.rate;
+  text += fmt::format(", {}/s", format_bytes(static_cast<std::uint64_t>(moment.rate)));
+  if (left < 1e7) text += fmt::format(", {} left", format_duration(left));
+  return text;
+}
+
+std::string progress_bar(const Moment& moment, std::size_t columns) {
+  std::string text = progress_line(moment);
+  if (has_bytes(moment) && columns > text.size() + narrowest_bar + 3) {
+    const std::size_t width = std::min(widest_bar, columns - text.size() - 3);
+    const auto filled = static_cast<std::size_t>(fraction(moment) * double(width));
+    text = fmt::format("[{:=<{}}{:<{}}] {}", "", filled, "", width - filled, text);
+  }
+  return text.substr(0, columns);
+}
+
+/// A log sink in front of the others: takes the bar away before a message is written where it stands.
+class Progress::LineEraser : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& /*message*/) override { put(erase_line); }
+  void flush_() override {}
+};
+
+Progress::Progress(const Counters& counters, ProgressStyle style) : counters_(counters), style_(style) {
+  if (style_ == ProgressStyle::bar) {
+    eraser_ = std::make_shared<LineEraser>();
+    auto& sinks = spdlog::default_logger()->sinks();
+    sinks.insert(sinks.begin(), eraser_);
+  }
+  if (style_ == ProgressStyle::none) return;
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    std::erase(spdlog::default_logger()->sinks(), eraser_);  // nothing to see, but the job goes on
+  }
+}
+
+Progress::~Progress() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  if (style_ != ProgressStyle::bar) return;
+  std::erase(spdlog::default_logger()->sinks(), eraser_);
+  put(erase_line);
+}
+
+void Progress::watch() {
+  Rate rate;
+  auto last_line = Clock::now();
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, bar_interval, [this] { return stop_; })) {
+    const auto now = Clock::now();
+    Moment moment{counters_.phase, counters_.bytes_total, counters_.bytes_written, 0};
+    moment.rate = rate.update(moment.bytes_written, now);
+    if (style_ == ProgressStyle::lines && now - last_line < line_interval) continue;
+    last_line = now;
+    show(moment);
+  }
+}
+
+void Progress::show(const Moment& moment) {
+  if (style_ == ProgressStyle::lines)
+    spdlog::info(progress_line(moment));
+  else
+    put(std::string(erase_line) + progress_bar(moment, terminal_columns() - 1));
+}
+
+}  // namespace ckpt::cli

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "jobs/reshard.hpp"
+
+namespace ckpt::cli {
+
+enum class ProgressStyle { none, lines, bar };
+
+/// "auto" (or nothing), "bar", "lines", "none". Throws usage.
+ProgressStyle parse_progress(const std::string& text, bool is_terminal);
+
+/// Whether standard error is a terminal that can redraw a line.
+bool is_terminal();
+
+/// A running job at one moment.
+struct Moment {
+  Phase phase = Phase::catalog;
+  std::uint64_t bytes_total = 0;
+  std::uint64_t bytes_written = 0;
+  double rate = 0;  ///< bytes written in a second, lately
+};
+
+/// "moving: 1.2 GiB of 2.6 GiB (45 %), 1.1 GiB/s, 12 s left"; only the phase where there is nothing to count.
+std::string progress_line(const Moment& moment);
+
+/// The same with a bar in front, no longer than `columns` characters.
+std::string progress_bar(const Moment& moment, std::size_t columns);
+
+/// "12 s", "3:05 min", "1:02:03 h".
+std::string format_duration(double seconds);
+
+/// Shows a job's counters on standard error from a thread of its own for as long as it lives, and leaves no bar behind.
+class Progress {
+ public:
+  Progress(const Counters& counters, ProgressStyle style);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+
+ private:
+  class LineEraser;
+  void watch();
+  void show(const Moment& moment);
+
+  const Counters& counters_;
+  const ProgressStyle style_;
+  std::shared_ptr<LineEraser> eraser_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace ckpt::cli

@@ -1,0 +1,83 @@
+#include "report/render.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+constexpr int label_width = 24;
+
+std::string line(const std::string& label, const std::string& value) {
+  return fmt::format("{:<{}}{}", label, label_width, value);
+}
+
+std::string exact_bytes(std::uint64_t bytes) {
+  const std::string exact = with_commas(bytes);
+  return bytes < 1024 ? exact : fmt::format("{} ({})", exact, format_bytes(bytes));
+}
+
+}  // namespace
+
+std::string with_commas(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  return with_commas(count) + " " + noun + (count == 1 ? "" : noun.ends_with("s") ? "es" : "s");
+}
+
+Lines dry_run_table(const Report& report) {
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"source cards", with_commas(report.source_cards)},
+      {"source files", with_commas(report.source_files)},
+      {"target cards", with_commas(report.target_cards)},
+      {"target files", with_commas(report.target_files)},
+      {"parameters", with_commas(report.parameters)},
+      {"tensor bytes", exact_bytes(report.tensor_bytes)},
+      {"bytes to read", exact_bytes(report.bytes_to_read)},
+      {"bytes to write", exact_bytes(report.bytes_to_write)},
+      {"bytes that change card", exact_bytes(report.bytes_changing_card)},
+      {"exchange", report.exchange},
+      {"processes", with_commas(report.processes)},
+      {"threads", with_commas(report.threads) + " in each process"},
+      {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
+      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
+  Lines lines;
+  for (const auto& [label, value] : rows) lines.add(line(label, value));
+  return lines;
+}
+
+Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules) {
+  Lines lines;
+  lines.add("").add(title);
+  for (const auto& use : rules) {
+    lines.add("  " + use.rule + ": " + counted(use.parameters.size(), "parameter"));
+    auto names = use.parameters;
+    std::sort(names.begin(), names.end(), natural_less);
+    for (const auto& name : names) lines.add("    " + name);
+  }
+  return lines;
+}
+
+std::string summary(const std::filesystem::path& output, const Report& report) {
+  const auto total = report.seconds.find("total");
+  const double seconds = total == report.seconds.end() ? 0 : total->second;
+  std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", output.string(), counted(report.target_files, "file"),
+                                 format_bytes(report.bytes_written), seconds);
+  if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
+  if (seconds > 0) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
+  return text;
+}
+
+}  // namespace ckpt::cli

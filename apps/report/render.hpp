@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "jobs/reshard.hpp"
+#include "report/output.hpp"
+
+namespace ckpt::cli {
+
+/// 1234567 → "1,234,567".
+std::string with_commas(std::uint64_t number);
+
+/// "1 file", "2 files".
+std::string counted(std::uint64_t count, const std::string& noun);
+
+/// What --dry-run prints: a table of what the run would do.
+Lines dry_run_table(const Report& report);
+
+/// For -v: each rule of a layout and, one on a line, the parameters that it decides.
+Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules);
+
+/// "wrote OUTPUT: 56 files, 2.0 GiB in 1.8 s (1.19 GB/s)".
+std::string summary(const std::filesystem::path& output, const Report& report);
+
+}  // namespace ckpt::cli

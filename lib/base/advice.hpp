@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+namespace ckpt {
+
+/// What whoever started a job can do about an error by giving the job other settings. A program has words for it: the
+/// names of its options.
+struct Advice {
+  enum class What {
+    none,
+    replace_output,     ///< or choose another
+    resume_or_restart,  ///< go on with what an earlier run left, or replace it
+    restart,            ///< replace what an earlier run left
+    give_layout,        ///< of what is read
+    wait_for_writer,    ///< start when the job that saves the checkpoint is done
+    compare_two,        ///< a checkpoint with the one that it was made of
+    fewer_threads,
+    less_memory,  ///< or fewer threads
+    less_device_memory,
+    more_memory,     ///< `detail`: how much
+    trust_replicas,  ///< not to compare them
+    leave_out,       ///< the parameter
+    choose_others,   ///< other parameters to keep
+    rename,          ///< the parameter
+    rename_or_leave_out,
+    say_axes,        ///< the size of each axis: `detail` is one, "tp=4"
+    other_exchange,  ///< one that needs less: `detail` lists them
+    more_patience,   ///< a longer limit for devices that make no progress
+  };
+  What what = What::none;
+  std::string detail;
+
+  friend bool operator==(const Advice&, const Advice&) = default;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,144 @@
+#include "checkpoint/content_sums.hpp"
+
+#include <cstring>
+
+#include "base/buffer.hpp"
+#include "base/error.hpp"
+#include "base/workers.hpp"
+#include "plan/chunk_sequence.hpp"
+#include "processes/gather_all.hpp"
+
+namespace ckpt {
+
+namespace {
+
+const std::byte* first_of(const Region& region, const Chunk& chunk, std::uint64_t element, const std::byte* bytes) {
+  return bytes + (region.offset - chunk.elements.lo) * element;
+}
+
+}  // namespace
+
+ContentSums::ContentSums(const Placement& placement, bool every_copy)
+    : placement_(placement), every_copy_(every_copy), parameters_(placement.tensors().size()) {
+  keys_.reserve(placement.tensors().size());
+  tensor_strides_.reserve(placement.tensors().size());
+  for (const Tensor& tensor : placement.tensors()) {
+    keys_.emplace_back(tensor.name);
+    tensor_strides_.push_back(row_major_strides(tensor.shape));
+  }
+}
+
+ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) const {
+  const std::uint64_t element = placement_.arrays()[chunk.array].dtype.size;
+  ChunkSums sums;
+  sums.card = chunk.card;
+  placement_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
+    const PartialSum sum =
+        sum_of(region, element, first_of(region, chunk, element, bytes.data()), tensor_strides_[parameter]);
+    sums.all += keys_[parameter] * sum;
+    if (region.fill) return;
+    sums.file += keys_[parameter] * sum;
+    sums.parameters.emplace_back(parameter, sum);
+  });
+  sums.all.high = 0;
+  if (sums.file.bytes < bytes.size()) add_padding(chunk, bytes, sums);
+  return sums;
+}
+
+void ContentSums::add(const ChunkSums& chunk) {
+  const std::lock_guard lock(mutex_);
+  files_[chunk.card] += chunk.file;
+  for (const auto& [parameter, sum] : chunk.parameters) {
+    if (placement_.is_of_first_copy(parameter, chunk.card)) parameters_[parameter] += sum;
+    if (every_copy_) copies_[{parameter, placement_.base_of(parameter, chunk.card)}] += sum;
+  }
+}
+
+/// The sum of those elements of a stored array that are padding, by their place in it: all without the others. Those
+/// that repeat no others must be zeros.
+void ContentSums::add_padding(const Chunk& chunk, std::span<const std::byte> bytes, ChunkSums& sums) const {
+  const ArrayPlace& place = placement_.arrays()[chunk.array];
+  const std::uint64_t element = place.dtype.size;
+  PartialSum rest = sum_of(bytes, chunk.elements.lo * element);
+  PartialSum repeated;
+  placement_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId, const Region& region) {
+    const PartialSum sum = sum_of(region.box.shape(), element, first_of(region, chunk, element, bytes.data()),
+                                  region.strides, region.offset, region.strides);
+    if (region.fill)
+      repeated += sum;
+    else
+      rest = rest - sum;
+  });
+  sums.file += NameKey(place.name + " (padding)") * rest;
+  sums.has_clean_padding = rest.low == repeated.low && rest.high == repeated.high;
+}
+
+void ContentSums::add_verbatim(ParameterId parameter, Position card, const std::string& value) {
+  const PartialSum sum = sum_of(std::as_bytes(std::span(value)), 0);
+  add(ChunkSums{card, {}, keys_[parameter] * sum, {{parameter, sum}}, true});
+}
+
+void ContentSums::add_metadata(Position card, const PartialSum& sum) {
+  const std::lock_guard lock(mutex_);
+  files_[card] += NameKey("(metadata)") * sum;
+}
+
+Fingerprint ContentSums::of_file(Position card) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(card);
+  return fingerprint(found == files_.end() ? PartialSum{} : found->second, "file");
+}
+
+std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) const {
+  // Each process adds up its share of the parameters.
+  const auto size = static_cast<std::size_t>(processes.size());
+  std::vector<std::vector<PartialSum>> to_peer(size);
+  for (std::size_t p = 0; p < parameters_.size(); ++p) to_peer[p % size].push_back(parameters_[p]);
+  std::vector<PartialSum> mine;
+  for (const auto& part : give_each(std::move(to_peer), processes)) {
+    mine.resize(part.size());
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] += part[i];
+  }
+  const auto all = gather_all(mine, processes);
+  std::vector<Fingerprint> fingerprints;
+  agree(processes, [&] {
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      const Tensor& tensor = placement_.tensors()[p];
+      const PartialSum& sum = all[p % size][p / size];
+      if (!tensor.verbatim && sum.bytes != tensor.bytes())
+        throw Error(Kind::io, "parameter '" + tensor.name + "'",
+                    {std::to_string(sum.bytes) + " bytes of it were written", std::to_string(tensor.bytes()),
+                     "this is a defect of the program"});
+      fingerprints.push_back(fingerprint(sum, describe_tensor(tensor.name, tensor.dtype.name, tensor.shape)));
+    }
+  });
+  return fingerprints;
+}
+
+void sum_files(const Placement& placement, const std::vector<Position>& cards, std::uint64_t chunk_bytes,
+               unsigned threads, const std::function<void(const Chunk&, std::span<std::byte>)>& read,
+               ContentSums& sums) {
+  ChunkSequence chunks(placement, cards, chunk_bytes);
+  std::mutex mutex;
+  Workers workers(threads);
+  TaskGroup tasks(workers);
+  for (unsigned i = 0; i < threads; ++i)
+    tasks.run([&] {
+      Buffer buffer(chunk_bytes);
+      for (;;) {
+        std::optional<Chunk> chunk;
+        {
+          const std::lock_guard lock(mutex);
+          chunk = chunks.next();
+        }
+        if (!chunk) return;
+        if (chunk->bytes > buffer.size()) buffer = Buffer(chunk->bytes);
+        const auto bytes = buffer.first(chunk->bytes);
+        read(*chunk, bytes);
+        sums.add(sums.of(*chunk, bytes));
+      }
+    });
+  tasks.wait();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "layout/placement.hpp"
+#include "plan/chunk.hpp"
+#include "processes/communicator.hpp"
+#include "tensor/fingerprint.hpp"
+
+namespace ckpt {
+
+/// The sums of one chunk.
+struct ChunkSums {
+  Position card = 0;
+  PartialSum all;  ///< Σ key(parameter) · sum (KeySets::low) over all its regions, to compare with what was read for it
+  PartialSum file;                                             ///< what it adds to its file
+  std::vector<std::pair<ParameterId, PartialSum>> parameters;  ///< what it adds to its parameters
+  bool has_clean_padding = true;                               ///< zeros, or what the layout says is repeated there
+};
+
+/// What the files of a checkpoint hold, summed chunk by chunk: for each parameter (every element once, however many
+/// cards repeat it) and for each file (every byte). Threads may share one.
+class ContentSums {
+ public:
+  /// `every_copy`: sums each copy of a parameter for itself, too.
+  explicit ContentSums(const Placement& placement, bool every_copy = false);
+
+  const NameKey& key(ParameterId parameter) const noexcept { return keys_[parameter]; }
+
+  /// Sums a chunk by the placement's own regions.
+  ChunkSums of(const Chunk& chunk, std::span<const std::byte> bytes) const;
+  void add(const ChunkSums& chunk);
+  /// The value of a parameter that has no fixed-size elements, on a card that holds it.
+  void add_verbatim(ParameterId parameter, Position card, const std::string& value);
+  /// What of a card's file is no data (sum_outside).
+  void add_metadata(Position card, const PartialSum& sum);
+
+  Fingerprint of_file(Position card) const;
+
+  /// One copy of a parameter, by its name (Placement::base_of).
+  struct Copy {
+    ParameterId parameter = 0;
+    Position base = 0;
+
+    static auto fields(auto& self) { return std::tie(self.parameter, self.base); }
+    friend bool operator<(const Copy& a, const Copy& b) noexcept {
+      return std::tie(a.parameter, a.base) < std::tie(b.parameter, b.base);
+    }
+  };
+  /// What this process's files add to each copy; none without `every_copy`.
+  const std::map<Copy, PartialSum>& of_copies() const noexcept { return copies_; }
+
+  /// The fingerprints of all parameters, the same on every process. Collective. Throws io where the files of all
+  /// processes together do not hold each element once.
+  std::vector<Fingerprint> of_parameters(Communicator& processes) const;
+
+ private:
+  void add_padding(const Chunk& chunk, std::span<const std::byte> bytes, ChunkSums& sums) const;
+
+  const Placement& placement_;
+  bool every_copy_;
+  std::vector<NameKey> keys_;            // by parameter
+  std::vector<Extents> tensor_strides_;  // by parameter
+  mutable std::mutex mutex_;             // for what follows
+  std::vector<PartialSum> parameters_;
+  std::map<Position, PartialSum> files_;
+  std::map<Copy, PartialSum> copies_;
+};
+
+/// Sums all data of some cards' files: `read` fills in a chunk's bytes, and is called by several threads.
+void sum_files(const Placement& placement, const std::vector<Position>& cards, std::uint64_t chunk_bytes,
+               unsigned threads, const std::function<void(const Chunk&, std::span<std::byte>)>& read,
+               ContentSums& sums);
+
+}  // namespace ckpt

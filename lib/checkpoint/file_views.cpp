@@ -1,0 +1,151 @@
+#include "checkpoint/file_views.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+#include <optional>
+
+#include "base/error.hpp"
+#include "processes/gather_all.hpp"
+
+namespace ckpt {
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+/// "2026-01-31 12:00:00.000000001 UTC": file systems tell times apart that differ in the last digit.
+std::string time_text(std::int64_t since_epoch_ns) {
+  constexpr std::int64_t second = 1'000'000'000;
+  const std::int64_t fraction = ((since_epoch_ns % second) + second) % second;
+  const std::time_t whole = (since_epoch_ns - fraction) / second;
+  std::tm calendar{};
+  std::array<char, 64> text{};
+  ::gmtime_r(&whole, &calendar);
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &calendar);
+  const std::string digits = std::to_string(second + fraction).substr(1);
+  return text.data() + ("." + digits) + " UTC";
+}
+
+class Together {
+ public:
+  Together(const std::vector<FileView>& views, const std::function<std::string(Position)>& name_of)
+      : views_(views), name_of_(name_of), load_(views.size(), 0) {}
+
+  FilesTogether all() {
+    FilesTogether all;
+    for (Position card = 0; card < views_.front().files.size(); ++card) {
+      const SeenFile file = newest(card);
+      all.files.push_back(file);
+      all.owners.push_back(file.is_seen() ? take_owner(card, file) : 0);
+    }
+    if (differing_ > 0) all.warning = warning();
+    return all;
+  }
+
+ private:
+  const SeenFile& seen(std::uint32_t process, Position card) const { return views_[process].files[card]; }
+
+  /// A file as those see it that see the last change of it.
+  SeenFile newest(Position card) {
+    std::optional<std::uint32_t> newest;
+    std::optional<std::uint32_t> oldest;
+    for (std::uint32_t process = 0; process < views_.size(); ++process) {
+      const SeenFile& file = seen(process, card);
+      if (!file.is_seen()) continue;
+      if (newest && file.bytes != seen(*newest, card).bytes) refuse_sizes(card, *newest, process);
+      if (!newest || file.modified_ns > seen(*newest, card).modified_ns) newest = process;
+      if (!oldest || file.modified_ns < seen(*oldest, card).modified_ns) oldest = process;
+    }
+    if (!newest) return {};
+    if (seen(*newest, card) != seen(*oldest, card) && differing_++ == 0)
+      first_ = "of " + name_of_(card) + " " + sight(*newest, card) + ", " + sight(*oldest, card);
+    return seen(*newest, card);
+  }
+
+  /// The least loaded of those that see exactly this file.
+  std::uint32_t take_owner(Position card, const SeenFile& file) {
+    std::optional<std::uint32_t> owner;
+    for (std::uint32_t process = 0; process < views_.size(); ++process)
+      if (seen(process, card) == file && (!owner || load_[process] < load_[*owner])) owner = process;
+    load_[*owner] += file.bytes;
+    return *owner;
+  }
+
+  std::string name(std::uint32_t process) const {
+    return "process " + std::to_string(process) + " (" + views_[process].host + ")";
+  }
+
+  std::string sight(std::uint32_t process, Position card) const {
+    return name(process) + " sees the version of " + time_text(seen(process, card).modified_ns);
+  }
+
+  [[noreturn]] void refuse_sizes(Position card, std::uint32_t one, std::uint32_t other) const {
+    const auto size = [&](std::uint32_t process) {
+      return name(process) + " sees " + std::to_string(seen(process, card).bytes) + " bytes";
+    };
+    throw Error(Kind::input, name_of_(card),
+                {size(one) + " and " + size(other), "the same file wherever it is seen",
+                 "is an older checkpoint left on one of the nodes?"});
+  }
+
+  std::string warning() const {
+    const std::string others = differing_ > 1 ? " (and so with " + std::to_string(differing_ - 1) + " more)" : "";
+    return first_ + others +
+           ": only the newest is read. Remove the older one; if it is one file that all nodes share, start again in a "
+           "minute, when all of them know of its last change";
+  }
+
+  const std::vector<FileView>& views_;
+  const std::function<std::string(Position)>& name_of_;
+  std::vector<std::uint64_t> load_;
+  std::uint64_t differing_ = 0;
+  std::string first_;  // of those that differ, in words
+};
+
+/// One number for all of them, which is the same on every process where they are.
+std::uint64_t digest(const std::vector<SeenFile>& files) {
+  std::uint64_t digest = 14695981039346656037ULL;  // FNV-1a
+  for (const SeenFile& file : files)
+    for (const std::uint64_t word : {file.bytes, static_cast<std::uint64_t>(file.modified_ns)})
+      digest = (digest ^ word) * 1099511628211ULL;
+  return digest;
+}
+
+}  // namespace
+
+FilesTogether put_together(const std::vector<FileView>& views, const std::function<std::string(Position)>& name_of) {
+  return Together(views, name_of).all();
+}
+
+FilesTogether put_together(const std::vector<SeenFile>& mine, const std::function<std::string(Position)>& name_of,
+                           Communicator& processes) {
+  const std::uint64_t own = digest(mine);
+  const std::uint64_t largest = processes.maximum(own);
+  const std::uint64_t smallest = ~processes.maximum(~own);
+  if (largest == smallest) return {mine, {}, ""};
+  const auto views = gather_all(FileView{host_name(), mine}, processes);
+  FilesTogether together;
+  agree(processes, [&] { together = put_together(views, name_of); });
+  return together;
+}
+
+std::string one_text(const std::vector<std::string>& texts, const std::string& what) {
+  std::optional<std::size_t> first;
+  for (std::size_t process = 0; process < texts.size(); ++process) {
+    if (texts[process].empty()) continue;
+    if (!first) first = process;
+    if (texts[process] != texts[*first])
+      throw Error(
+          Kind::input, what,
+          {"process " + std::to_string(*first) + " and process " + std::to_string(process) + " see different ones",
+           "the same wherever it is seen", "is an older checkpoint left on one of the nodes?"});
+  }
+  return first ? texts[*first] : "";
+}
+
+}  // namespace ckpt

@@ -1,0 +1,130 @@
+#include "checkpoint/gather.hpp"
+
+#include <algorithm>
+
+namespace ckpt {
+
+namespace {
+
+/// A read costs about as much as moving this many bytes (1 µs at 8 GB/s).
+constexpr std::uint64_t read_cost_bytes = 8192;
+
+/// Less than this is not worth a mapping that may not be there yet.
+constexpr std::uint64_t small_copy = 65536;
+
+/// Runs from this length on are read by calls of their own even where they could be mapped.
+constexpr std::uint64_t long_run = 32768;
+
+class Gatherer {
+ public:
+  Gatherer(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
+           std::span<std::byte> scratch, MappedWindows& windows)
+      : file_(file),
+        dataset_(dataset),
+        transfer_(transfer),
+        summing_(summing),
+        scratch_(scratch),
+        windows_(windows),
+        extent_(file.extent(dataset)) {}
+
+  Gathered gather(std::byte* target) {
+    take(transfer_.source, target);
+    return gathered_;
+  }
+
+ private:
+  /// Copies the part of the transfer that `region` is.
+  void take(const Region& region, std::byte* target) {
+    const StridedCopy copy = copy_of(region);
+    if (copy.run == 0) return;
+    const std::uint64_t span = copy.source_span();
+    const bool is_small =
+        copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(copy)));
+    const bool is_mapped = extent_ && copy.run < long_run && !is_small && !is_dense(copy);
+    const std::uint64_t offset = region.offset * transfer_.element;
+    if (is_mapped && span <= windows_.reach()) {
+      if (!windows_.with(*extent_, extent_->offset + offset, span,
+                         [&](const std::byte* source) { move(region, copy, source, target); })) {
+        extent_.reset();  // it cannot be mapped after all
+        return take(region, target);
+      }
+      gathered_.bytes_read += copy.bytes();
+    } else if (copy.depth == 0) {
+      read(offset, {target, static_cast<std::size_t>(copy.run)});
+      // One run on both sides: it lies in the target as it does in the source.
+      if (summing_ != nullptr)
+        gathered_.sum += sum_of(region, transfer_.element, target, summing_->tensor_strides, summing_->sets);
+    } else if (!is_mapped && span <= scratch_.size() && !is_sparse(copy)) {
+      const auto window = scratch_.first(static_cast<std::size_t>(span));
+      read(offset, window);
+      move(region, copy, window.data(), target);
+    } else {
+      divide(region, target, is_mapped ? windows_.reach() : scratch_.size());
+    }
+  }
+
+  /// Along the dimension that strides furthest through the source: as many indices at a time as lie within `reach`, or
+  /// one.
+  void divide(const Region& region, std::byte* target, std::uint64_t reach) {
+    const Extents shape = region.box.shape();
+    std::size_t widest = 0;
+    for (std::size_t d = 1; d < shape.size(); ++d)
+      if (shape[d] > 1 && (shape[widest] == 1 || region.strides[d] > region.strides[widest])) widest = d;
+    const std::uint64_t lo = region.box.lo[widest];
+    const std::uint64_t hi = region.box.hi[widest];
+    const auto part = [&](std::uint64_t first, std::uint64_t count) {
+      Box box = region.box;
+      box.set(widest, {first, first + count});
+      return restricted(region, box);
+    };
+    const StridedCopy one = copy_of(part(lo, 1));
+    const std::uint64_t stride = region.strides[widest] * transfer_.element;
+    std::uint64_t steps = 1;
+    if (one.source_span() <= reach) steps = std::min(hi - lo, (reach - one.source_span()) / stride + 1);
+    if (steps == hi - lo || (reach == scratch_.size() && is_sparse(copy_of(part(lo, steps))))) steps = 1;
+    for (std::uint64_t i = lo; i < hi; i += steps)
+      take(part(i, std::min(steps, hi - i)), target + (i - lo) * transfer_.target_strides[widest] * transfer_.element);
+  }
+
+  StridedCopy copy_of(const Region& region) const {
+    return strided_copy(region.box.shape(), region.strides, transfer_.target_strides, transfer_.element);
+  }
+
+  static bool is_sparse(const StridedCopy& copy) {
+    return copy.source_span() >= copy.bytes() + copy.bytes() / copy.run * read_cost_bytes;
+  }
+
+  /// Whether nearly all bytes between the first and the last are wanted: then a read into the cache is cheaper than
+  /// page faults, and the unmapping that all threads' processors have to hear of.
+  static bool is_dense(const StridedCopy& copy) { return copy.source_span() <= copy.bytes() + copy.bytes() / 8; }
+
+  void read(std::uint64_t offset, std::span<std::byte> out) {
+    file_.read(dataset_, offset, out);
+    gathered_.bytes_read += out.size();
+  }
+
+  /// Copies a region whose elements lie at `source` as they do in the file, and sums it if asked to.
+  void move(const Region& region, const StridedCopy& copy, const std::byte* source, std::byte* target) {
+    if (summing_ == nullptr) return run(copy, source, target);
+    gathered_.sum += copy_and_sum(region, transfer_.element, source, target, transfer_.target_strides,
+                                  summing_->tensor_strides, summing_->sets);
+  }
+
+  SourceFile& file_;
+  std::size_t dataset_;
+  const Transfer& transfer_;
+  const Summing* summing_;
+  std::span<std::byte> scratch_;
+  MappedWindows& windows_;
+  std::optional<FileExtent> extent_;
+  Gathered gathered_;
+};
+
+}  // namespace
+
+Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
+                std::byte* target, std::span<std::byte> scratch, MappedWindows& windows) {
+  return Gatherer(file, dataset, transfer, summing, scratch, windows).gather(target);
+}
+
+}  // namespace ckpt

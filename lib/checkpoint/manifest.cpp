@@ -1,0 +1,146 @@
+#include "checkpoint/manifest.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "processes/gather_all.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::string_view before_checksum = " \"checksum\": \"";
+constexpr std::string_view after_checksum = "\"\n}\n";
+constexpr std::size_t checksum_size = 32;
+constexpr std::uint64_t longest_escape = 6;           // \u001b
+constexpr std::uint64_t most_parameter_bytes = 1024;  // its shape of up to 32 dimensions, fingerprint and words
+constexpr std::uint64_t most_file_bytes = 32768;      // a path, escaped, and numbers
+constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
+
+std::string checksum_of(std::string_view text) {
+  // Zeros add nothing to a sum but their number.
+  return to_string(
+      fingerprint(sum_of(std::as_bytes(std::span(text)), 0), "manifest of " + std::to_string(text.size()) + " bytes"));
+}
+
+std::string quoted(const std::string& text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return '"' + text + '"';
+  return nlohmann::json(text).dump();
+}
+
+std::string number(std::uint64_t value) {
+  return std::to_string(value);
+}
+
+/// The last member of an object, if there is one, and its end.
+std::string end_with(const std::string& fingerprint) {
+  return fingerprint.empty() ? "}" : ", \"fingerprint\": \"" + fingerprint + "\"}";
+}
+
+std::string list_of(const std::vector<ManifestFile>& files) {
+  std::string text = " \"files\": [";
+  for (const ManifestFile& file : files) {
+    text += &file == &files.front() ? "\n  " : ",\n  ";
+    text += "{\"name\": " + quoted(file.name) + ", \"card\": " + number(file.card) +
+            ", \"bytes\": " + number(file.bytes) + end_with(file.fingerprint);
+  }
+  return text + "\n ],\n";
+}
+
+std::string single(const ManifestFile& file, const ManifestRoom& room) {
+  return " \"file\": {\"bytes\": " + number(file.bytes) + ", \"manifest_at\": " + number(room.offset) +
+         end_with(file.fingerprint) + ",\n";
+}
+
+void add_parameters(const Placement& placement, const std::vector<Fingerprint>& fingerprints, std::string& text) {
+  text += " \"parameters\": {";
+  for (ParameterId p = 0; p < placement.tensors().size(); ++p) {
+    const Tensor& tensor = placement.tensors()[p];
+    text += p == 0 ? "\n  " : ",\n  ";
+    text += quoted(tensor.name) + ": {\"dtype\": " + quoted(tensor.dtype.name) +
+            ", \"shape\": " + to_string(tensor.shape) +
+            end_with(fingerprints.empty() ? std::string() : to_string(fingerprints[p]));
+  }
+  text += "\n },\n";
+}
+
+/// No fact of a file and no fingerprint takes more digits.
+ManifestFile longest(std::string name, bool with_fingerprints) {
+  return {std::move(name), largest, largest, with_fingerprints ? to_string(Fingerprint{}) : std::string()};
+}
+
+std::vector<Fingerprint> any_fingerprints(const Placement& placement, bool with_fingerprints) {
+  return std::vector<Fingerprint>(with_fingerprints ? placement.tensors().size() : 0);
+}
+
+}  // namespace
+
+std::string sealed(std::string text) {
+  text += before_checksum;
+  return text += checksum_of(text) + std::string(after_checksum);
+}
+
+bool is_sealed(std::string_view text) {
+  constexpr std::size_t end = checksum_size + after_checksum.size();
+  if (text.size() < end) return false;
+  const std::string_view covered = text.substr(0, text.size() - end);
+  return covered.ends_with(before_checksum) &&
+         text.substr(covered.size()) == checksum_of(covered) + std::string(after_checksum);
+}
+
+std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
+                     const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room) {
+  std::string text = "{\n \"ckpt_manifest\": 1,\n \"tool\": \"ckpt-reshard\",\n \"version\": " + quoted(CKPT_VERSION);
+  text += ",\n \"layout\": " + to_json(placement.layout());
+  while (text.back() == '\n') text.pop_back();
+  text += ",\n" + (room ? single(files.front(), *room) : list_of(files));
+  add_parameters(placement, fingerprints, text);
+  const std::uint64_t end = text.size() + before_checksum.size() + checksum_size + after_checksum.size();
+  if (room && end < room->bytes) text.append(room->bytes - end, ' ');
+  return sealed(std::move(text));
+}
+
+std::string provisional_manifest(const Placement& placement, bool with_fingerprints) {
+  return manifest(placement, {longest("", with_fingerprints)}, any_fingerprints(placement, with_fingerprints),
+                  ManifestRoom{largest, least_manifest_bytes});
+}
+
+void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,
+                         std::uint64_t most_bytes) {
+  // A text of this size is made only where it may be too large.
+  std::uint64_t most = to_json(placement.layout()).size() + (placement.mesh().size() + 1) * most_file_bytes;
+  for (const Tensor& tensor : placement.tensors())
+    most += longest_escape * (tensor.name.size() + tensor.dtype.name.size()) + most_parameter_bytes;
+  if (most <= most_bytes) return;
+  std::vector<ManifestFile> files;
+  if (!is_single_file)
+    for (Position card = 0; card < placement.mesh().size(); ++card)
+      files.push_back(longest(placement.layout().files.path(placement.mesh(), card), with_fingerprints));
+  const std::uint64_t bytes =
+      (is_single_file ? provisional_manifest(placement, with_fingerprints)
+                      : manifest(placement, files, any_fingerprints(placement, with_fingerprints)))
+          .size();
+  if (bytes > most_bytes)
+    throw Error(Kind::input, "the output's manifest",
+                {"its " + std::to_string(placement.tensors().size()) + " parameters would take " + format_bytes(bytes),
+                 "expected at most " + format_bytes(most_bytes),
+                 "",
+                 {Advice::What::leave_out, ""}});
+}
+
+std::vector<ManifestFile> gather_list(const std::vector<ManifestFile>& mine, Communicator& processes) {
+  std::vector<std::vector<ManifestFile>> to_peer(static_cast<std::size_t>(processes.size()));
+  to_peer[0] = mine;
+  std::vector<ManifestFile> list;
+  for (const auto& theirs : give_each(std::move(to_peer), processes))
+    list.insert(list.end(), theirs.begin(), theirs.end());
+  return list;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "layout/placement.hpp"
+#include "processes/communicator.hpp"
+#include "tensor/fingerprint.hpp"
+
+namespace ckpt {
+
+/// More is neither written nor read: room for some ten million parameters.
+inline constexpr std::uint64_t most_manifest_bytes = 2ULL << 30;
+
+struct ManifestFile {
+  std::string name;
+  std::uint64_t card = 0;
+  std::uint64_t bytes = 0;
+  std::string fingerprint;  ///< empty: the run did not verify
+
+  static auto fields(auto& self) { return std::tie(self.name, self.card, self.bytes, self.fingerprint); }
+};
+
+/// Where a merged file holds its manifest. What lies there is no part of the file's fingerprint.
+struct ManifestRoom {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// `checkpoint.json` (in a merged file: root attribute ckpt_manifest): what a checkpoint is, as JSON text that is the
+/// same for the same checkpoint, sealed. `fingerprints`: of every parameter, or none where the run did not verify.
+/// `room`: `files` is the one merged file, which holds the text there: spaces fill it up.
+std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
+                     const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {});
+
+/// A merged file's manifest as long as it will be, before the facts are known.
+std::string provisional_manifest(const Placement& placement, bool with_fingerprints);
+
+/// Throws input where the manifest of what is to be written would be larger than `most_bytes`.
+void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,
+                         std::uint64_t most_bytes = most_manifest_bytes);
+
+/// An object's JSON text, whole but for its last `}`, with a checksum of all that is before it as its last member.
+std::string sealed(std::string text);
+/// Whether a text is, byte for byte, one that `sealed` gave.
+bool is_sealed(std::string_view text);
+
+/// The files of all processes, by card id. Collective; on process 0 alone there are any.
+std::vector<ManifestFile> gather_list(const std::vector<ManifestFile>& mine, Communicator& processes);
+
+}  // namespace ckpt

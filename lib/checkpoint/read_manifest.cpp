@@ -1,0 +1,148 @@
+#include "checkpoint/read_manifest.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "checkpoint/file_views.hpp"
+#include "layout/parse_json.hpp"
+#include "store/posix_file.hpp"
+
+namespace ckpt {
+
+namespace {
+
+using Json = nlohmann::json;
+constexpr const char* parameters_key = "parameters";
+
+void add_parameter(const std::string& name, const Json& parameter, Manifest& manifest) {
+  if (!manifest.parameters.emplace(name, parameter.value("fingerprint", "")).second)
+    throw Error(Kind::input, manifest.origin, {"it names parameter '" + name + "' twice", "", "is it damaged?"});
+}
+
+Manifest parsed(const ManifestText& found) {
+  Manifest manifest;
+  manifest.origin = found.origin;
+  const Json json = parsing::parse_json(
+      found.text, found.origin, parameters_key,
+      [&](const std::string& name, const Json& parameter) { add_parameter(name, parameter, manifest); });
+  json.at(parameters_key).get_ref<const Json::object_t&>();
+  manifest.layout_json = json.at("layout");
+  manifest.layout = parse_layout(manifest.layout_json.dump(), "the layout in " + found.origin);
+  if (found.is_directory) {
+    for (const auto& file : json.at("files"))
+      manifest.files[file.at("name")] = {file.at("name"), file.at("card"), file.at("bytes"),
+                                         file.value("fingerprint", "")};
+  } else {
+    const Json& file = json.at("file");
+    manifest.files[found.file] = {found.file, 0, file.at("bytes"), file.value("fingerprint", "")};
+    manifest.place = file.at("manifest_at");
+  }
+  return manifest;
+}
+
+/// The layout's files are the manifest's: no other name is ever looked at.
+void check_files(const Manifest& manifest) {
+  const Mesh& mesh = manifest.layout.mesh;
+  bool is_same = manifest.files.size() == mesh.size();
+  for (Position card = 0; is_same && card < mesh.size(); ++card)
+    is_same = manifest.files.contains(manifest.layout.files.path(mesh, card));
+  if (!is_same)
+    throw Error(Kind::input, manifest.origin,
+                {"its files are not those that its layout names", "the same", "is it damaged?"});
+}
+
+void check_fingerprints(const Manifest& manifest) {
+  if (std::any_of(manifest.files.begin(), manifest.files.end(),
+                  [](const auto& entry) { return entry.second.fingerprint.empty(); }) ||
+      std::any_of(manifest.parameters.begin(), manifest.parameters.end(),
+                  [](const auto& entry) { return entry.second.empty(); }))
+    throw Error(Kind::input, manifest.origin,
+                {"it holds no fingerprints",
+                 "expected one for each file and parameter",
+                 "was it written without being verified?",
+                 {Advice::What::compare_two, ""}});
+}
+
+bool is_present(const std::filesystem::path& path) {
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(path, error);
+  if (error) throw system_error(path.string(), "cannot be looked at", error.value());
+  return is_there;
+}
+
+}  // namespace
+
+std::optional<std::string> directory_manifest(const std::filesystem::path& directory) {
+  const auto path = directory / manifest_name;
+  if (!is_present(path)) return std::nullopt;
+  const PosixFile file = PosixFile::open_for_reading(path);
+  const std::uint64_t bytes = file.status().bytes;
+  if (bytes > most_manifest_bytes)
+    throw Error(Kind::input, path.string(),
+                {"larger than " + format_bytes(most_manifest_bytes),
+                 "expected a manifest that these programs wrote",
+                 "",
+                 {Advice::What::give_layout, ""}});
+  std::string text(bytes, '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+std::optional<std::string> carried_layout(const std::filesystem::path& directory) {
+  const auto text = directory_manifest(directory);
+  if (!text) return std::nullopt;
+  const std::string path = (directory / manifest_name).string();
+  if (!is_sealed(*text))
+    throw Error(Kind::input, path,
+                {"it is not as it was written",
+                 "expected a manifest that these programs wrote",
+                 "",
+                 {Advice::What::give_layout, ""}});
+  const Json json = parsing::parse_json(*text, path, parameters_key, [](const std::string&, const Json&) {});
+  if (!json.is_object() || !json.contains("layout"))
+    throw Error(
+        Kind::input, path,
+        {"it holds no layout", "expected a manifest that these programs wrote", "", {Advice::What::give_layout, ""}});
+  return json["layout"].dump();
+}
+
+std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, SourceStore& store,
+                                          Communicator& processes) {
+  const auto size = static_cast<std::uint64_t>(processes.size());
+  const auto rank = static_cast<std::uint64_t>(processes.rank());
+  bool is_here = false;
+  agree(processes, [&] { is_here = is_present(is_file ? checkpoint : checkpoint / manifest_name); });
+  const std::uint64_t before_end = processes.maximum(is_here ? size - rank : 0);
+  if (before_end == 0) return std::nullopt;
+  const std::uint64_t finder = size - before_end;
+  ManifestText found;
+  std::string digest;
+  agree(processes, [&] {
+    if (is_file && rank == finder) found.text = store.catalog(checkpoint).schema->manifest;
+    if (is_file || !is_here) return;
+    found.text = directory_manifest(checkpoint).value_or("");
+    digest = to_string(fingerprint(sum_of(std::as_bytes(std::span(found.text)), 0), manifest_name));
+  });
+  const auto digests = processes.all_gather(digest);  // a single file is compared by size and time like all data
+  agree(processes, [&] { one_text(digests, "the manifest of " + checkpoint.string()); });
+  found.text = processes.broadcast(found.text, static_cast<int>(finder));
+  if (is_file && found.text.empty()) return std::nullopt;
+  found.is_directory = !is_file;
+  found.origin = is_file ? checkpoint.string() + ": attribute ckpt_manifest" : (checkpoint / manifest_name).string();
+  found.file = is_file ? checkpoint.filename().string() : manifest_name;
+  return found;
+}
+
+Manifest parse_manifest(const ManifestText& found) {
+  Manifest manifest;
+  try {
+    manifest = parsed(found);
+  } catch (const Json::exception& problem) {
+    throw Error(Kind::input, found.origin, {"it is no manifest of these programs", problem.what(), "is it damaged?"});
+  }
+  if (found.is_directory) check_files(manifest);
+  check_fingerprints(manifest);
+  return manifest;
+}
+
+}  // namespace ckpt

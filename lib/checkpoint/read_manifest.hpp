@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/manifest.hpp"
+#include "layout/layout.hpp"
+#include "processes/communicator.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// The text of the manifest in a checkpoint's directory, not looked into; nothing where there is none. Throws input,
+/// at once, where something else stands in its place.
+std::optional<std::string> directory_manifest(const std::filesystem::path& directory);
+
+/// The layout in the manifest of a checkpoint's directory; nothing where there is none. Throws input where the manifest
+/// is not as it was written.
+std::optional<std::string> carried_layout(const std::filesystem::path& directory);
+
+/// A checkpoint's manifest as it was found.
+struct ManifestText {
+  std::string text;
+  std::string origin;  ///< for messages
+  std::string file;    ///< that holds it: checkpoint.json, or the merged file
+  bool is_directory = true;
+};
+
+/// The manifest that a checkpoint (a directory, or with `is_file` a merged file) carries, the first process's that
+/// finds one; nothing where there is none. Collective; throws input for what cannot be read.
+std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, SourceStore& store,
+                                          Communicator& processes);
+
+/// What `manifest` has written, read again.
+struct Manifest {
+  std::string origin;  ///< where it was found, for messages
+  nlohmann::json layout_json;
+  Layout layout;
+  std::map<std::string, ManifestFile> files;      ///< by name; a merged file is its only one
+  std::map<std::string, std::string> parameters;  ///< their fingerprints, by name
+  std::optional<std::uint64_t> place;             ///< in a merged file: where in it the manifest begins
+};
+
+/// Throws input where the text is no manifest, or one without fingerprints; layout where its layout is wrong. Whether
+/// it is as it was written, is_sealed tells.
+Manifest parse_manifest(const ManifestText& found);
+
+}  // namespace ckpt

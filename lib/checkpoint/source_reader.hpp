@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "checkpoint/file_cache.hpp"
+#include "checkpoint/gather.hpp"
+#include "layout/placement.hpp"
+#include "plan/planner.hpp"
+#include "store/mapped_windows.hpp"
+
+namespace ckpt {
+
+/// Reads transfers from a checkpoint's files. Threads may share one.
+class SourceReader {
+ public:
+  /// `window_bytes`: how much of the files may be mapped at a time; `most_open`: how many of them may be open
+  /// (`files_in_cache`).
+  SourceReader(const Checkpoint& checkpoint, const Placement& placement, SourceStore& store, std::uint64_t window_bytes,
+               std::size_t most_open);
+
+  /// Performs a transfer: its first element goes to `target`. Sums the elements if asked to.
+  Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
+                std::optional<KeySets> sums = std::nullopt);
+
+  /// The dataset of an array in a card's file (an index into its schema), or nothing where it is absent.
+  std::optional<std::size_t> dataset(Position card, ArrayId array) const;
+
+ private:
+  const Checkpoint& checkpoint_;
+  const Placement& placement_;
+  std::map<const Schema*, std::vector<std::uint32_t>> datasets_;  // of each array
+  FileCache<SourceFile> files_;
+  MappedWindows windows_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace ckpt {
+
+/// What a process has moved so far; written by a job's threads, read by whoever shows progress.
+struct Traffic {
+  std::atomic<std::uint64_t> bytes_total{0};  ///< to be written, or compared
+  std::atomic<std::uint64_t> bytes_read{0};
+  std::atomic<std::uint64_t> bytes_exchanged{0};  ///< sent to other processes
+  std::atomic<std::uint64_t> bytes_written{0};
+};
+
+}  // namespace ckpt

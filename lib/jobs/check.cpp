@@ -1,0 +1,199 @@
+#include "jobs/check.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "checkpoint/checkpoint.hpp"
+#include "checkpoint/file_cache.hpp"
+#include "checkpoint/read_manifest.hpp"
+#include "jobs/memory_shares.hpp"
+#include "jobs/resources.hpp"
+#include "layout/resolve.hpp"
+#include "processes/gather_all.hpp"
+#include "proof/content_search.hpp"
+#include "store/stores.hpp"
+
+namespace ckpt {
+
+namespace {
+
+using What = Damage::What;
+
+/// The search before any file is opened, over what all processes see.
+class FileSearch {
+ public:
+  FileSearch(const std::filesystem::path& checkpoint, const Manifest& manifest, Communicator& processes)
+      : checkpoint_(checkpoint), manifest_(manifest), processes_(processes) {}
+
+  std::vector<Damage> damages() {
+    std::vector<std::pair<std::string, std::uint64_t>> here;
+    agree(processes_, [&] { here = seen(); });
+    std::vector<Damage> damages;
+    std::set<std::string> found;
+    for (const auto& [name, bytes] : of_all(here, processes_)) {
+      const auto expected = manifest_.files.find(name);
+      if (expected == manifest_.files.end())
+        damages.push_back({What::surplus, name, "the manifest does not name it", {}});
+      else if (bytes != expected->second.bytes)
+        damages.push_back({What::size, name, sizes(bytes, expected->second.bytes), {}});
+      found.insert(name);
+    }
+    for (const auto& [name, file] : manifest_.files)
+      if (!found.contains(name)) damages.push_back({What::missing, name, "", {}});
+    return damages;
+  }
+
+ private:
+  static std::string sizes(std::uint64_t found, std::uint64_t expected) {
+    return std::to_string(found) + " bytes, expected " + std::to_string(expected);
+  }
+
+  /// The files of the manifest's kind that this process sees, and their sizes.
+  std::vector<std::pair<std::string, std::uint64_t>> seen() const {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(checkpoint_, error))
+      return {{checkpoint_.filename().string(), std::filesystem::file_size(checkpoint_)}};
+    std::set<std::string> kinds;
+    for (const auto& [name, file] : manifest_.files) kinds.insert(std::filesystem::path(name).extension());
+    std::vector<std::pair<std::string, std::uint64_t>> seen;
+    std::filesystem::recursive_directory_iterator entry(checkpoint_, error);
+    for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error))
+      if (kinds.contains(entry->path().extension()) && entry->is_regular_file())
+        seen.emplace_back(entry->path().lexically_relative(checkpoint_).string(), entry->file_size());
+    if (error && error != std::errc::no_such_file_or_directory)
+      throw system_error(checkpoint_.string(), "list", error.value());
+    return seen;
+  }
+
+  const std::filesystem::path& checkpoint_;
+  const Manifest& manifest_;
+  Communicator& processes_;
+};
+
+/// Whether the parameters that the files hold are those of the manifest.
+std::vector<Damage> compare_names(const Placement& placement, const Manifest& manifest) {
+  Damage surplus{What::parameter, "", "the manifest does not name them", {}};
+  Damage missing{What::parameter, "", "no file holds them", {}};
+  for (const Tensor& tensor : placement.tensors())
+    if (!manifest.parameters.contains(tensor.name)) surplus.parameters.push_back(tensor.name);
+  for (const auto& [name, fingerprint] : manifest.parameters)
+    if (!placement.find(name)) missing.parameters.push_back(name);
+  std::vector<Damage> damages{std::move(surplus), std::move(missing)};
+  std::erase_if(damages, [](const Damage& damage) { return damage.parameters.empty(); });
+  return damages;
+}
+
+/// Files of another run carry another layout.
+std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest& manifest) {
+  std::map<const Schema*, bool> is_same;
+  std::vector<Damage> damages;
+  for (Position card = 0; card < checkpoint.files().size(); ++card) {
+    const Schema* schema = checkpoint.file(card).schema.get();
+    const auto [known, is_new] = is_same.try_emplace(schema);
+    if (is_new) known->second = nlohmann::json::parse(schema->layout, nullptr, false) == manifest.layout_json;
+    if (!known->second) damages.push_back({What::layout, checkpoint.file_name(card), "", {}});
+  }
+  return damages;
+}
+
+/// The files, open, and what the layout makes of them.
+struct Opened {
+  Checkpoint checkpoint;
+  Resolved resolved;
+};
+
+Opened open(const CheckJob& job, const Manifest& manifest, SourceStore& store, Communicator& processes) {
+  Opened opened{Checkpoint::open({job.checkpoint.path, job.checkpoint.layout ? job.checkpoint.layout : manifest.layout},
+                                 store, processes),
+                {}};
+  agree(processes, [&] { opened.resolved = resolve_source(opened.checkpoint.layout(), opened.checkpoint.holdings()); });
+  return opened;
+}
+
+/// Whether `work` can read what it is to: a damage where it cannot.
+bool reads(Communicator& processes, std::vector<Damage>& damages, const std::function<void()>& work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != Kind::input || !processes.failed_together()) throw;
+    processes.set_failed_together(false);
+    damages.push_back({What::unreadable, "", error.what(), {}});
+    return false;
+  }
+}
+
+/// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.
+std::optional<Manifest> whole_manifest(const CheckJob& job, SourceStore& store, Communicator& processes,
+                                       std::vector<Damage>& damages) {
+  std::error_code error;
+  const bool is_file = processes.maximum(std::filesystem::is_regular_file(job.checkpoint.path, error) ? 1 : 0) != 0;
+  std::optional<ManifestText> found;
+  const auto find = [&] { found = find_manifest(job.checkpoint.path, is_file, store, processes); };
+  // A merged file that HDF5 cannot open is damaged. What cannot be read in checkpoint.json's place never was one.
+  if (!is_file)
+    find();
+  else if (!reads(processes, damages, find))
+    return std::nullopt;
+  std::optional<Manifest> manifest;
+  agree(processes, [&] {
+    if (!found)
+      throw Error(Kind::input, job.checkpoint.path.string(),
+                  {std::string("it has no manifest (") + manifest_name + ", in a merged file attribute ckpt_manifest)",
+                   "expected a checkpoint that these programs wrote",
+                   "",
+                   {Advice::What::compare_two, ""}});
+    if (is_sealed(found->text)) manifest = parse_manifest(*found);
+  });
+  if (!manifest) damages.push_back({What::manifest, found->file, "", {}});
+  return manifest;
+}
+
+}  // namespace
+
+Integrity check_integrity(const CheckJob& job, Communicator& processes, Counters& counters) {
+  std::size_t most_open = 0;
+  agree(processes, [&] { most_open = files_in_cache(thread_count(job.resources, processes)); });
+  Stores stores;
+  SourceStore& store = stores.reading();
+  Integrity result;
+  const auto add = [&](std::vector<Damage> damages) {
+    result.damages.insert(result.damages.end(), damages.begin(), damages.end());
+  };
+  const auto manifest_found = whole_manifest(job, store, processes, result.damages);
+  if (!manifest_found) return result;
+  const Manifest& manifest = *manifest_found;
+  result.files = manifest.files.size();
+  result.parameters = manifest.parameters.size();
+  add(FileSearch(job.checkpoint.path, manifest, processes).damages());
+  const auto hides_data = [](const Damage& damage) { return damage.what != What::surplus; };
+  if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
+
+  std::optional<Opened> opened;
+  if (!reads(processes, result.damages, [&] { opened = open(job, manifest, store, processes); })) return result;
+  const Placement& placement = opened->resolved.placement;
+  add(compare_layouts(opened->checkpoint, manifest));
+  if (auto damages = compare_names(placement, manifest); !damages.empty()) {
+    add(std::move(damages));
+    return result;
+  }
+  for (const FileCatalog& file : opened->checkpoint.files()) result.bytes += file.bytes;
+  counters.phase = Phase::compare;
+  counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
+  MemoryShares shares;
+  agree(processes,
+        [&] { shares = share_memory(job.resources.memory_bytes, 2, largest_chunk(opened->checkpoint, placement)); });
+  store.set_decoding_memory(shares.chunks);
+  const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
+  add(search_contents({opened->checkpoint, placement, manifest, stores, most_open, memory_bytes,
+                       thread_count(job.resources, processes)},
+                      processes, counters));
+  warn_of_repeats(job.resources.memory_bytes, store.decoding(), processes);
+  counters.phase = Phase::done;
+  return result;
+}
+
+}  // namespace ckpt

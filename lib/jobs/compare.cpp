@@ -1,0 +1,284 @@
+#include "jobs/compare.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.hpp"
+#include "checkpoint/checkpoint.hpp"
+#include "exchange/exchange.hpp"
+#include "jobs/memory_shares.hpp"
+#include "jobs/resources.hpp"
+#include "jobs/selection.hpp"
+#include "layout/resolve.hpp"
+#include "processes/gather_all.hpp"
+#include "proof/compare_workload.hpp"
+#include "proof/replicas.hpp"
+#include "store/stores.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// One side: a checkpoint's files and what its layout makes of them.
+struct Side {
+  Checkpoint files;
+  Resolved resolved;
+
+  const Placement& placement() const noexcept { return resolved.placement; }
+};
+
+/// The parameters of B that count: what A has under the same name decides with its own name there.
+class Choice {
+ public:
+  explicit Choice(const NameChoice& names) : wishes_(names) {}
+
+  bool keeps_a(const std::string& name) {
+    const bool is_chosen = wishes_.is_kept(name);
+    of_a_[wishes_.new_name(name)] |= is_chosen;
+    return is_chosen;
+  }
+  bool keeps_b(const std::string& name) const {
+    const auto found = of_a_.find(name);
+    return found == of_a_.end() ? wishes_.is_kept(name) : found->second;
+  }
+
+ private:
+  Wishes wishes_;
+  std::map<std::string, bool> of_a_;  // by the name that B is to have
+};
+
+/// What each card holds of a parameter without elements of fixed size, by card id; it lies in the metadata. Where
+/// copies may differ the first alone counts.
+std::vector<std::pair<std::uint64_t, const Dataset*>> values(const Side& side, ParameterId parameter) {
+  const Placement& placement = side.placement();
+  const ArrayId array = placement.array_of(parameter);
+  std::vector<std::pair<std::uint64_t, const Dataset*>> values;
+  for (const Position card : placement.mesh().by_card()) {
+    if (!placement.holds(card, array)) continue;
+    const Schema& schema = *side.files.file(card).schema;
+    values.emplace_back(placement.mesh().card(card), &schema.datasets.at(schema.find(placement.arrays()[array].name)));
+    if (placement.spreads()[parameter].replicas == Replicas::first) break;
+  }
+  return values;
+}
+
+/// What the metadata tells, and what is left to compare.
+class Pairing {
+ public:
+  Pairing(const CompareJob& job, const Side& a, const Side& b, const Choice& choice)
+      : is_tolerant_(job.tolerance.has_value()),
+        a_(a),
+        b_(b),
+        a_of_(b.placement().tensors().size(), 0),
+        is_chosen_(a.placement().tensors().size(), false) {
+    const Selection selection = select(job.names, a.placement());
+    for (const ParameterId parameter : selection.source_of) is_chosen_[parameter] = true;
+    std::vector<bool> is_paired(a_of_.size(), false);
+    for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
+      const Tensor& tensor = selection.tensors[i];
+      if (const auto same = b.placement().find(tensor.name)) {
+        is_paired[*same] = true;
+        pair(selection.source_of[i], *same);
+      } else {
+        add(Difference::What::only_in_a, tensor.name, tensor.dtype.name + " " + to_string(tensor.shape), "");
+      }
+    }
+    for (ParameterId parameter = 0; parameter < a_of_.size(); ++parameter) {
+      const Tensor& tensor = b.placement().tensors()[parameter];
+      if (!is_paired[parameter] && choice.keeps_b(tensor.name))
+        add(Difference::What::only_in_b, tensor.name, "", tensor.dtype.name + " " + to_string(tensor.shape));
+    }
+  }
+
+  const std::vector<ParameterId>& a_of() const noexcept { return a_of_; }
+  /// Each of A's: whether it counts.
+  const std::vector<bool>& is_chosen() const noexcept { return is_chosen_; }
+  /// Those whose elements are to be compared.
+  const std::vector<ParameterId>& parameters() const noexcept { return parameters_; }
+  /// The comparison as far as the metadata tells it.
+  const CompareReport& comparison() const noexcept { return comparison_; }
+
+ private:
+  void pair(ParameterId in_a, ParameterId in_b) {
+    const Tensor& a = a_.placement().tensors()[in_a];
+    const Tensor& b = b_.placement().tensors()[in_b];
+    a_of_[in_b] = in_a;
+    if (!is_comparable(a.dtype, b.dtype)) return add(Difference::What::dtype, b.name, a.dtype.name, b.dtype.name);
+    if (!(a.shape == b.shape)) return add(Difference::What::shape, b.name, to_string(a.shape), to_string(b.shape));
+    ++comparison_.parameters;
+    comparison_.bytes += a.bytes();
+    if (a.verbatim || b.verbatim) return compare_values(in_a, in_b);
+    parameters_.push_back(in_b);
+  }
+
+  bool is_comparable(const DType& a, const DType& b) const {
+    if (a == b) return true;
+    const auto one = number_format(a);
+    const auto other = number_format(b);
+    return is_tolerant_ && one && other && one->is_float && other->is_float;
+  }
+
+  void add(Difference::What what, const std::string& name, const std::string& a, const std::string& b) {
+    comparison_.differences.push_back({what, name, a, b, {}, {}, 0, 0, 1, {}});
+  }
+
+  void compare_values(ParameterId in_a, ParameterId in_b) {
+    const Dataset* const expected = values(a_, in_a).front().second;
+    Difference difference{Difference::What::value, b_.placement().tensors()[in_b].name, "", "", {}, {}, 0, 0, 1, {}};
+    for (const auto& [card, found] : values(b_, in_b))
+      if (found->verbatim != expected->verbatim) difference.cards.push_back(card);
+    if (!difference.cards.empty()) comparison_.differences.push_back(std::move(difference));
+  }
+
+  bool is_tolerant_;
+  const Side& a_;
+  const Side& b_;
+  std::vector<ParameterId> a_of_;  // by B's parameter; of no meaning for those that B alone has
+  std::vector<bool> is_chosen_;    // by A's parameter
+  std::vector<ParameterId> parameters_;
+  CompareReport comparison_;
+};
+
+/// The comparison of A's bytes with B's, on all processes.
+class Elements {
+ public:
+  Elements(const CompareJob& job, const Side& a, const Side& b, std::size_t most_open, Communicator& processes,
+           Counters& counters)
+      : job_(job),
+        a_(a),
+        b_(b),
+        most_open_(most_open),
+        processes_(processes),
+        counters_(counters),
+        threads_(thread_count(job.resources, processes)) {}
+
+  std::map<ParameterId, Mismatch> compare(const Pairing& pairing, SourceStore& store) {
+    const ExchangeKind kind = choose_exchange(job_.resources.exchange, a_.files.is_shared(), processes_);
+    const bool is_direct = kind == ExchangeKind::direct;
+    const auto process = static_cast<std::uint32_t>(processes_.rank());
+    const auto process_count = static_cast<std::uint32_t>(processes_.size());
+    const Owners owners = a_.files.owners(process_count);
+    const Readers readers(a_.placement(), is_direct ? Owners{} : owners, job_.replicas == ReplicaCheck::full);
+    const Planner planner(a_.placement(), b_.placement(), pairing.a_of(), readers);
+    // A third each for mapped parts of A, for staging, and for what is read of B.
+    MemoryShares shares;
+    agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read(pairing)); });
+    store.set_decoding_memory(shares.chunks);
+    SourceReader reader(a_.files, a_.placement(), store, shares.windows, most_open_);
+
+    counters_.phase = Phase::replicas;
+    if (job_.replicas != ReplicaCheck::trust)
+      check_replicas({a_.files, a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, pairing.is_chosen(),
+                      job_.replicas, threads_},
+                     processes_);
+    counters_.phase = Phase::compare;
+    const auto exchange = make_exchange(kind, job_.resources, shares.rest / 2, threads_, processes_);
+    ComparedPair pair{planner, readers, reader, b_.files, store, pairing.parameters(), {}, job_.tolerance, most_open_};
+    const Owners b_owners = b_.files.owners(process_count);
+    for (Position card = 0; card < b_owners.size(); ++card)
+      if (b_owners[card] == process) pair.cards.push_back(card);
+    CompareWorkload work(pair, exchange->chunk_bytes(), shares.order(), process, counters_);
+    exchange->run(work);
+    agree(processes_, [&] {
+      for (const Position card : a_.files.own_cards(process, process_count)) a_.files.check_unchanged(card);
+      for (const Position card : pair.cards) b_.files.check_unchanged(card);
+    });
+    warn_of_repeats(job_.resources.memory_bytes, store.decoding(), processes_);
+    return add_up(work.found());
+  }
+
+ private:
+  /// Of either side.
+  LargestChunk largest_chunk_read(const Pairing& pairing) const {
+    std::vector<bool> of_a(a_.placement().arrays().size(), false);
+    std::vector<bool> of_b(b_.placement().arrays().size(), false);
+    for (const ParameterId parameter : pairing.parameters()) {
+      of_b[b_.placement().array_of(parameter)] = true;
+      of_a[a_.placement().array_of(pairing.a_of()[parameter])] = true;
+    }
+    const LargestChunk a = largest_chunk(a_.files, a_.placement(), [&](ArrayId array) { return of_a[array]; });
+    const LargestChunk b = largest_chunk(b_.files, b_.placement(), [&](ArrayId array) { return of_b[array]; });
+    return b.decoding_bytes > a.decoding_bytes ? b : a;
+  }
+
+  std::map<ParameterId, Mismatch> add_up(const std::map<ParameterId, Mismatch>& mine) {
+    std::map<ParameterId, Mismatch> all;
+    for (const auto& theirs : gather_all(mine, processes_))
+      for (const auto& [parameter, mismatch] : theirs) all[parameter].add(mismatch);
+    return all;
+  }
+
+  const CompareJob& job_;
+  const Side& a_;
+  const Side& b_;
+  std::size_t most_open_;
+  Communicator& processes_;
+  Counters& counters_;
+  unsigned threads_;
+};
+
+/// The index of an element by its number in row-major order.
+Extents index_of(std::uint64_t number, const Extents& shape) {
+  Extents index = row_major_strides(shape);
+  for (std::uint64_t& each : index) {
+    const std::uint64_t stride = each;
+    each = number / stride;
+    number %= stride;
+  }
+  return index;
+}
+
+Difference difference(const Placement& b, ParameterId parameter, const Mismatch& found) {
+  const Tensor& tensor = b.tensors()[parameter];
+  const bool is_one_copy = b.spreads()[parameter].replicas == Replicas::first;
+  const std::uint64_t copies = is_one_copy ? 1 : b.replica_bases(parameter).size();
+  Difference difference{Difference::What::elements,
+                        tensor.name,
+                        found.first_a,
+                        found.first_b,
+                        {},
+                        index_of(found.first, tensor.shape),
+                        found.count,
+                        volume(tensor.shape) * copies,
+                        copies,
+                        std::nullopt};
+  for (Position card = 0; card < found.cards.size(); ++card)
+    if (found.cards[card]) difference.cards.push_back(b.mesh().card(card));
+  std::sort(difference.cards.begin(), difference.cards.end());
+  if (number_format(tensor.dtype)) difference.largest = found.largest;
+  return difference;
+}
+
+}  // namespace
+
+CompareReport compare(const CompareJob& job, Communicator& processes, Counters& counters) {
+  std::size_t most_open = 0;
+  agree(processes, [&] { most_open = files_in_cache(thread_count(job.resources, processes)); });
+  Stores stores;
+  SourceStore& store = stores.reading();
+  Side a{Checkpoint::open(job.a, store, processes), {}};
+  Side b{Checkpoint::open(job.b, store, processes), {}};
+  counters.phase = Phase::plan;
+  std::optional<Pairing> pairing;
+  agree(processes, [&] {
+    Choice choice(job.names);
+    a.resolved = resolve_source(a.files.layout(), a.files.holdings(),
+                                [&](const std::string& name) { return choice.keeps_a(name); });
+    for (const Tensor& tensor : a.placement().tensors()) choice.keeps_a(tensor.name);  // members of buckets, too
+    b.resolved = resolve_source(b.files.layout(), b.files.holdings(),
+                                [&](const std::string& name) { return choice.keeps_b(name); });
+    pairing.emplace(job, a, b, choice);
+  });
+  for (const Side* side : {&a, &b})
+    for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
+  CompareReport result = pairing->comparison();
+  for (const auto& [parameter, found] : Elements(job, a, b, most_open, processes, counters).compare(*pairing, store))
+    result.differences.push_back(difference(b.placement(), parameter, found));
+  std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {
+    return natural_less(one.parameter, other.parameter);
+  });
+  counters.phase = Phase::done;
+  return result;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,76 @@
+#include "jobs/memory_shares.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/checked.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+
+namespace ckpt {
+
+namespace {
+
+// In eighths of the memory, where something is decoded: one is mapped, three hold chunks, or up to five where the
+// largest takes more than three.
+constexpr std::uint64_t eighths = 8;
+constexpr std::uint64_t usual_chunks = 3;
+constexpr std::uint64_t most_chunks = 5;
+
+/// A job's memory that decodes in so many bytes, in whole MiB.
+std::string memory_for(std::uint64_t chunks, std::uint64_t share) {
+  constexpr std::uint64_t mebibyte = 1ULL << 20;
+  return std::to_string(ceil_div(ceil_div(checked_mul(chunks, eighths), share), mebibyte)) + "MiB";
+}
+
+}  // namespace
+
+LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placement,
+                           const std::function<bool(ArrayId)>& is_read) {
+  LargestChunk largest;
+  std::set<const Schema*> seen;
+  for (Position card = 0; card < checkpoint.files().size(); ++card) {
+    const Schema& schema = *checkpoint.file(card).schema;
+    if (!seen.insert(&schema).second) continue;
+    for (ArrayId array = 0; array < placement.arrays().size(); ++array) {
+      const std::size_t found = schema.find(placement.arrays()[array].name);
+      if (found >= schema.datasets.size() || !is_read(array)) continue;
+      const Dataset& dataset = schema.datasets[found];
+      if (dataset.decoding_bytes > largest.decoding_bytes)
+        largest = {checkpoint.file_name(card) + ": /" + placement.arrays()[array].name, dataset.chunk_bytes,
+                   dataset.decoding_bytes};
+    }
+  }
+  return largest;
+}
+
+MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const LargestChunk& largest) {
+  if (largest.place.empty()) return {memory_bytes / uses, 0, memory_bytes - memory_bytes / uses};
+  MemoryShares shares;
+  const std::uint64_t eighth = memory_bytes / eighths;
+  const std::uint64_t most = eighth * most_chunks;
+  const std::uint64_t needed = DecodedChunks::room_of(largest.decoding_bytes);
+  if (needed > most)
+    throw Error(Kind::input, largest.place,
+                {"is stored in chunks of " + format_bytes(largest.bytes) + ", each of which takes " +
+                     format_bytes(needed) + " to decode",
+                 "of " + format_bytes(memory_bytes) + " of memory there are " + format_bytes(most) + " for it",
+                 "",
+                 {Advice::What::more_memory, memory_for(needed, most_chunks)}});
+  shares.windows = eighth;
+  shares.chunks = std::max(eighth * usual_chunks, needed);
+  shares.rest = memory_bytes - shares.windows - shares.chunks;
+  return shares;
+}
+
+void warn_of_repeats(std::uint64_t memory_bytes, const Decoding& decoding, Communicator& processes) {
+  const std::uint64_t bytes = processes.sum(decoding.bytes);
+  const std::uint64_t again = processes.sum(decoding.again);
+  const std::uint64_t memory = processes.maximum(decoding.memory_once);
+  if (again <= bytes - again) return;
+  spdlog::warn("{} of compressed data were decoded for {}, as {} of memory do not hold what is read together: {} would",
+               format_bytes(bytes), format_bytes(bytes - again), format_bytes(memory_bytes),
+               memory_for(memory, usual_chunks));
+}
+
+}  // namespace ckpt

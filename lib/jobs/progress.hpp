@@ -1,0 +1,16 @@
+#pragma once
+
+#include <atomic>
+
+#include "exchange/traffic.hpp"
+
+namespace ckpt {
+
+enum class Phase : int { catalog, plan, replicas, metadata, resume, move, reread, compare, publish, done };
+
+/// How far a running job has got in this process.
+struct Counters : Traffic {
+  std::atomic<Phase> phase{Phase::catalog};
+};
+
+}  // namespace ckpt

@@ -1,0 +1,339 @@
+#include "jobs/reshard.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/interrupt.hpp"
+#include "base/log.hpp"
+#include "checkpoint/manifest.hpp"
+#include "jobs/memory_shares.hpp"
+#include "jobs/reshard_plan.hpp"
+#include "jobs/summary.hpp"
+#include "output/file_workload.hpp"
+#include "output/job_description.hpp"
+#include "output/resume.hpp"
+#include "output/target_names.hpp"
+
+namespace ckpt {
+
+namespace {
+
+class Stopwatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// One run, step by step. Everything before `write` only looks.
+class Run {
+ public:
+  Run(const ReshardJob& job, Communicator& processes, Counters& counters)
+      : job_(job), processes_(processes), counters_(counters) {
+    report_.processes = static_cast<std::uint64_t>(processes.size());
+    report_.threads = thread_count(job.resources, processes);
+  }
+
+  Report perform() {
+    agree(processes_, [&] {
+      output_.emplace(job_.output);
+      output_->check_source(job_.source.path);
+      output_->check_sources(job_.spared_files);
+      output_->check_free();
+    });
+    try {
+      make();
+    } catch (Error& error) {
+      output_->fail(error);
+      throw;
+    }
+    return finish();
+  }
+
+ private:
+  void make() {
+    std::size_t most_open = 0;
+    agree(processes_, [&] { most_open = files_in_cache(threads()); });
+    counters_.phase = Phase::catalog;
+    sides_.emplace(resolve_sides(job_, stores_, processes_));
+    time("catalog");
+    counters_.phase = Phase::plan;
+    check_places();
+    warn();
+
+    const ExchangeKind kind = choose_exchange(job_.resources.exchange, checkpoint().is_shared(), processes_);
+    plan_.emplace(*sides_, kind, job_.replicas, processes_);
+    agree(processes_, [&] {
+      check_target_names(checkpoint(), plan_->planner, plan_->cards, *sides_->store);
+      if (processes_.rank() == 0) check_manifest_size(target(), job_.output.is_single_file, is_verified());
+      divide_memory();
+    });
+    exchange_ = make_exchange(kind, job_.resources, shares_.rest, threads(), processes_);
+    describe();
+    reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open);
+    files_.emplace(checkpoint(), plan_->planner, *sides_->store, *output_, plan_->cards, job_.output.is_single_file,
+                   is_verified(), most_open);
+    agree(processes_, [&] { files_->check_format(); });
+    if (job_.dry_run) {
+      agree(processes_, [&] { summarise(plan_->planner, plan_->readers, plan_->writers, process_count(), report_); });
+      return time("plan");
+    }
+    time("plan");
+
+    counters_.phase = Phase::replicas;
+    check_copies();
+    time("replicas");
+
+    sums_.emplace(target());
+    write();
+    if (job_.verify == Verify::reread) reread();
+    publish();
+    warn_of_repeats(job_.resources.memory_bytes, stores_.reading().decoding(), processes_);
+  }
+
+  const Checkpoint& checkpoint() const { return sides_->checkpoint; }
+  const Placement& source() const { return sides_->source.placement; }
+  const Placement& target() const { return sides_->target.placement; }
+  unsigned threads() const { return static_cast<unsigned>(report_.threads); }
+  std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
+  std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
+  bool is_verified() const { return job_.verify != Verify::none; }
+  void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
+
+  void warn() const {
+    for (const std::string& warning : sides_->source.warnings) spdlog::warn(warning);
+    // Rules of parameters that are left out match nothing, and the source's own rules have been warned of already.
+    if (job_.target.layout && job_.names.only.empty() && job_.names.drop.empty())
+      for (const std::string& warning : sides_->target.warnings) spdlog::warn(warning);
+  }
+
+  /// Half of the memory is for the source, half is staging, unless the source has large chunks.
+  void divide_memory() {
+    std::vector<bool> is_read(source().arrays().size(), false);
+    for (ParameterId p = 0; p < target().tensors().size(); ++p)
+      is_read[source().array_of(plan_->planner.source_of(p))] = true;
+    shares_ = share_memory(job_.resources.memory_bytes, 2,
+                           largest_chunk(checkpoint(), source(), [&](ArrayId array) { return is_read[array]; }));
+    stores_.reading().set_decoding_memory(shares_.chunks);
+  }
+
+  /// Nothing that is read, and nothing that is not these programs', is in the way of what is to be written.
+  void check_places() {
+    agree(processes_, [&] {
+      std::vector<std::filesystem::path> files;
+      for (const Position card : checkpoint().own_cards(process(), process_count()))
+        files.push_back(checkpoint().file_path(card));
+      if (const auto manifest = checkpoint().path() / manifest_name; std::filesystem::exists(manifest))
+        files.push_back(manifest);
+      output_->check_sources(files);
+      if (processes_.rank() == 0) output_->plan(target().layout(), *sides_->store);
+    });
+  }
+
+  void check_copies() {
+    if (job_.replicas == ReplicaCheck::trust) return;
+    std::vector<bool> is_taken(source().tensors().size(), false);
+    for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
+    check_replicas(
+        {checkpoint(), source(), *reader_, checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count()),
+         is_taken, job_.replicas, threads()},
+        processes_);
+  }
+
+  void describe() {
+    report_.exchange = exchange_->name();
+    report_.source_cards = source().mesh().size();
+    report_.target_cards = target().mesh().size();
+    report_.source_files = checkpoint().files().size();
+    report_.target_files = target().mesh().size();
+    report_.parameters = target().tensors().size();
+    for (const Tensor& tensor : target().tensors()) report_.tensor_bytes += tensor.bytes();
+    report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
+    report_.source_rules = rule_use(source());
+    report_.target_rules = rule_use(target());
+  }
+
+  /// Makes the place that is written to. True where an earlier run of this job has left one to go on with.
+  bool begin() {
+    bool go_on = false;
+    std::string token;
+    agree(processes_, [&] {
+      if (processes_.rank() != 0) return;
+      output_->claim();
+      token = output_->token();
+      const std::string description =
+          describe_job(checkpoint(), plan_->planner, job_.output.is_single_file, is_verified());
+      const auto earlier = output_->earlier_job();
+      if (earlier) check_same_job(*earlier, description, output_->partial().string());
+      go_on = earlier && is_verified();
+      if (job_.output.resume && !go_on) spdlog::warn("there is nothing to go on with: all is written anew");
+      output_->begin(description, go_on);
+    });
+    token = processes_.broadcast(token, 0);
+    agree(processes_, [&] {
+      if (processes_.rank() != 0) output_->join(token);
+    });
+    return processes_.maximum(go_on ? 1 : 0) != 0;
+  }
+
+  Finished check_earlier() {
+    counters_.phase = Phase::resume;
+    Finished finished;
+    std::uint64_t bytes = 0;
+    agree(processes_, [&] {
+      finished = check_finished(read_journal(output_->journal()), target(), *files_, threads(), *sums_, bytes);
+    });
+    report_.bytes_resumed = processes_.sum(bytes);
+    resumed_ = bytes;
+    time("resume");
+    return finished;
+  }
+
+  void write() {
+    counters_.phase = Phase::metadata;
+    const bool is_resumed = begin();
+    agree(processes_, [&] {
+      files_->create(is_resumed, threads());
+      if (is_verified()) files_->add_the_rest(*sums_);
+    });
+    time("metadata");
+    ChunkSequence chunks(target(), plan_->cards, exchange_->chunk_bytes(), shares_.order());
+    if (is_resumed) chunks.skip(check_earlier());
+    std::optional<Journal> journal;
+    agree(processes_, [&] {
+      output_->check_held();
+      if (is_verified()) journal.emplace(output_->journal(), processes_.rank());
+    });
+
+    counters_.phase = Phase::move;
+    const std::uint64_t total = bytes_to_write() - resumed_;
+    counters_.bytes_total = total;
+    FileWorkload work({plan_->planner, plan_->readers, *reader_, *files_, process(), counters_,
+                       is_verified() ? &*sums_ : nullptr, journal ? &*journal : nullptr},
+                      std::move(chunks));
+    output_->fill();
+    exchange_->run(work);
+    report_.bytes_to_write = processes_.sum(total);
+    const double moving = watch_.lap();
+    report_.seconds["move"] = moving;
+    report_.seconds["read"] = work.read_seconds() / threads();
+    report_.seconds["write"] = work.write_seconds() / threads();
+    report_.seconds["exchange"] = std::max(0.0, moving - report_.seconds["read"] - report_.seconds["write"]);
+  }
+
+  /// Data of this process's files.
+  std::uint64_t bytes_to_write() const {
+    std::uint64_t total = 0;
+    for (ArrayId array = 0; array < target().arrays().size(); ++array)
+      for (const Position card : plan_->cards)
+        if (target().holds(card, array) && !target().arrays()[array].verbatim)
+          total += volume(target().stored_shape(array, card)) * target().arrays()[array].dtype.size;
+    return total;
+  }
+
+  /// The output as the storage gives it back must be what was written.
+  void reread() {
+    counters_.phase = Phase::reread;
+    ContentSums again(target());
+    agree(processes_, [&] { files_->sum_again(exchange_->chunk_bytes(), threads(), again); });
+    const auto before = sums_->of_parameters(processes_);
+    const auto after = again.of_parameters(processes_);
+    agree(processes_, [&] {
+      const auto expected = files_->list(&*sums_);
+      const auto found = files_->list(&again);
+      const auto [file, other] =
+          std::mismatch(found.begin(), found.end(), expected.begin(),
+                        [](const auto& a, const auto& b) { return a.fingerprint == b.fingerprint; });
+      if (file == found.end()) return;
+      std::vector<std::string> parameters;
+      for (std::size_t p = 0; p < before.size(); ++p)
+        if (before[p] != after[p]) parameters.push_back("'" + target().tensors()[p].name + "'");
+      throw Error(Kind::io, file->name,
+                  {"the storage does not give back what was written" +
+                       (parameters.empty() ? "" : ", in parameter " + join(parameters)),
+                   "fingerprint " + other->fingerprint, "nothing is published; write to another disk"})
+          .in_file(file->name);
+    });
+    time("reread");
+  }
+
+  void publish() {
+    counters_.phase = Phase::publish;
+    write_manifest();
+    agree(processes_, [&] {
+      if (job_.output.fsync) files_->sync();
+      for (const Position card : checkpoint().own_cards(process(), process_count())) checkpoint().check_unchanged(card);
+    });
+    agree(processes_, [&] {
+      check_interrupt();  // for the last time: nobody may fail beside the one that publishes
+      if (processes_.rank() != 0) output_->leave();
+    });
+    agree(processes_, [&] {
+      if (processes_.rank() == 0) output_->publish();
+    });
+    time("publish");
+  }
+
+  void write_manifest() {
+    std::vector<Fingerprint> fingerprints;
+    if (is_verified()) fingerprints = sums_->of_parameters(processes_);
+    const auto list = gather_list(files_->list(is_verified() ? &*sums_ : nullptr), processes_);
+    agree(processes_, [&] {
+      output_->check_held();
+      if (processes_.rank() != 0) return;
+      if (job_.output.is_single_file) {
+        files_->set_manifest(manifest(target(), list, fingerprints, files_->manifest_room()));
+        return;
+      }
+      const std::string text = manifest(target(), list, fingerprints);
+      const PosixFile file = PosixFile::create(output_->file(manifest_name));
+      file.write(0, std::as_bytes(std::span(text.data(), text.size())));
+      if (job_.output.fsync) file.sync();
+    });
+  }
+
+  Report finish() {
+    counters_.phase = Phase::done;
+    report_.bytes_read = processes_.sum(counters_.bytes_read);
+    report_.bytes_exchanged = processes_.sum(counters_.bytes_exchanged);
+    report_.bytes_written = processes_.sum(counters_.bytes_written);
+    double total = 0;
+    for (const auto& [phase, seconds] : report_.seconds)
+      if (phase != "read" && phase != "write" && phase != "exchange") total += seconds;
+    report_.seconds["total"] = total;
+    for (auto& [phase, seconds] : report_.seconds)  // the slowest process's
+      seconds = double(processes_.maximum(static_cast<std::uint64_t>(seconds * 1e9))) * 1e-9;
+    return report_;
+  }
+
+  const ReshardJob& job_;
+  Communicator& processes_;
+  Counters& counters_;
+  Stores stores_;
+  Report report_;
+  Stopwatch watch_;
+  MemoryShares shares_;
+  std::uint64_t resumed_ = 0;  // bytes of this process that need not be written
+  // In the order in which they come to be; each uses those before it.
+  std::optional<Output> output_;
+  std::optional<ReshardSides> sides_;
+  std::optional<MovePlan> plan_;
+  std::unique_ptr<Exchange> exchange_;
+  std::optional<SourceReader> reader_;
+  std::optional<TargetFiles> files_;
+  std::optional<ContentSums> sums_;
+};
+
+}  // namespace
+
+Report reshard(const ReshardJob& job, Communicator& processes, Counters& counters) {
+  return Run(job, processes, counters).perform();
+}
+
+}  // namespace ckpt

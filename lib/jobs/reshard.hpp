@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "jobs/progress.hpp"
+#include "jobs/resources.hpp"
+#include "jobs/selection.hpp"
+#include "output/output.hpp"
+#include "proof/replicas.hpp"
+
+namespace ckpt {
+
+enum class Verify { none, written, reread };
+
+/// One checkpoint to be written in another layout.
+struct ReshardJob {
+  CheckpointPlace source;
+  TargetChoice target;
+  OutputPlace output;
+  std::string format;  ///< of the output's files; empty: as the ending of their names tells
+  std::vector<std::filesystem::path> spared_files;  ///< that nothing may overwrite: those the layouts were read from
+  NameChoice names;
+  ReplicaCheck replicas = ReplicaCheck::sample;
+  Verify verify = Verify::written;
+  bool dry_run = false;
+  Resources resources;
+};
+
+/// The facts of a run, the same on every process (sums and maxima over all).
+struct Report {
+  std::string exchange;  ///< "direct", "mpi" or "nccl"
+  std::uint64_t processes = 1;
+  std::uint64_t threads = 1;  ///< of each process
+  std::uint64_t source_cards = 0;
+  std::uint64_t target_cards = 0;
+  std::uint64_t source_files = 0;
+  std::uint64_t target_files = 0;
+  std::uint64_t parameters = 0;
+  std::uint64_t tensor_bytes = 0;         ///< of the logical tensors, replicas counted once
+  std::uint64_t bytes_to_read = 0;        ///< planned, all processes
+  std::uint64_t bytes_to_write = 0;       ///< data of all target files
+  std::uint64_t bytes_changing_card = 0;  ///< written to another card id than the one they are read from
+  std::uint64_t busiest_process = 0;
+  std::uint64_t busiest_process_bytes = 0;  ///< it reads and writes together
+  std::uint64_t staging_bytes = 0;          ///< largest staging memory of a process
+  std::uint64_t bytes_read = 0;             ///< done
+  std::uint64_t bytes_exchanged = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t bytes_resumed = 0;  ///< that an earlier run had written, and that were found good
+  std::map<std::string, double>
+      seconds;  ///< by phase: catalog, plan, read, exchange, write, metadata, publish, total; largest over processes
+  struct RuleUse {
+    std::string rule;                     ///< as written: "*.qkv.weight", or "(default)"
+    std::vector<std::string> parameters;  ///< that it decided
+  };
+  std::vector<RuleUse> source_rules;  ///< of a dry run
+  std::vector<RuleUse> target_rules;
+};
+
+/// Runs the job. Collective: every process calls it with the same job (but its own `source.path`). Throws ckpt::Error,
+/// the same on every process; then nothing has been published.
+Report reshard(const ReshardJob& job, Communicator& processes, Counters& counters);
+
+}  // namespace ckpt

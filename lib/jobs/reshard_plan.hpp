@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "jobs/reshard.hpp"
+#include "layout/resolve.hpp"
+#include "plan/planner.hpp"
+#include "store/stores.hpp"
+
+namespace ckpt {
+
+/// Both sides of a job: what is there, and what it is to become.
+struct ReshardSides {
+  Checkpoint checkpoint;
+  Resolved source;
+  Selection selection;
+  Store* store = nullptr;  ///< of the output's format
+  Resolved target;
+};
+
+/// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.
+ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes);
+
+/// How the bytes get from one side to the other, the same on every process. `sides` must stay where they are.
+struct MovePlan {
+  MovePlan(const ReshardSides& sides, ExchangeKind kind, ReplicaCheck replicas, const Communicator& processes);
+
+  Readers readers;
+  Planner planner;
+  std::vector<std::uint32_t> writers;  ///< of each target card's file
+  std::vector<Position> cards;         ///< whose files are this process's
+};
+
+}  // namespace ckpt

@@ -1,0 +1,48 @@
+#include "jobs/resources.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/error.hpp"
+
+namespace ckpt {
+
+/// Where nothing is asked for: the cores that a launcher bound this process to, else its share of the node's.
+unsigned thread_count(const Resources& resources, const Communicator& processes) {
+  if (resources.threads != 0) return resources.threads;
+  const int all = static_cast<int>(std::thread::hardware_concurrency());  // as far as this process may use them
+  const int node = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
+}
+
+ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& processes) {
+  const bool is_automatic = wanted == ExchangeKind::automatic;
+  // On one node whose processes all see the sources, to read them is always less than to send them.
+  if (is_automatic && is_shared && processes.local_size() == processes.size()) return ExchangeKind::direct;
+  const bool may_be_nccl = is_automatic || wanted == ExchangeKind::nccl;
+  const std::string no_nccl = may_be_nccl ? why_no_nccl(processes) : "";
+  agree(processes, [&] {
+    if (wanted == ExchangeKind::direct && !is_shared)
+      throw Error(Kind::usage, "direct exchange",
+                  {"not every process sees the same source files",
+                   "a file system that all share",
+                   "",
+                   {Advice::What::other_exchange, "mpi"}});
+    if (wanted == ExchangeKind::nccl && !no_nccl.empty())
+      throw Error(Kind::io, "nccl exchange", {no_nccl, "", "", {Advice::What::other_exchange, "auto, direct or mpi"}});
+  });
+  if (!is_automatic) return wanted;
+  return no_nccl.empty() ? ExchangeKind::nccl : ExchangeKind::mpi;
+}
+
+std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, const Resources& resources, std::uint64_t memory_bytes,
+                                        unsigned threads, Communicator& processes) {
+  const Staging staging{memory_bytes, threads, resources.device_memory_bytes, resources.stall_limit};
+  if (kind == ExchangeKind::direct) return direct_exchange(processes, staging);
+  if (kind == ExchangeKind::nccl) return nccl_exchange(processes, staging);
+  return message_exchange(processes, staging);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "exchange/exchange.hpp"
+
+namespace ckpt {
+
+enum class ExchangeKind { automatic, direct, mpi, nccl };
+
+/// What a job may use on each process.
+struct Resources {
+  std::uint64_t memory_bytes = 512ULL << 20;
+  std::uint64_t device_memory_bytes = 2ULL << 30;  ///< staging on its GPU
+  std::chrono::seconds stall_limit{120};           ///< how long GPUs may make no progress
+  unsigned threads = 0;                            ///< 0: as many as there are cores for this process
+  ExchangeKind exchange = ExchangeKind::automatic;
+};
+
+/// The threads of this process: as asked for, or the cores that are its own.
+unsigned thread_count(const Resources& resources, const Communicator& processes);
+
+/// How bytes get from reader to writer, `automatic` decided. `is_shared`: every process sees every source file. Throws
+/// where what is asked for cannot be. Collective.
+ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& processes);
+
+/// The exchange of a kind that was chosen; `memory_bytes` is its share for staging.
+std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, const Resources& resources, std::uint64_t memory_bytes,
+                                        unsigned threads, Communicator& processes);
+
+}  // namespace ckpt

@@ -1,0 +1,89 @@
+#include "jobs/selection.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ckpt {
+
+namespace {
+
+PatternIndex index_of(const std::vector<Pattern>& patterns) {
+  std::vector<const Pattern*> all;
+  for (const Pattern& pattern : patterns) all.push_back(&pattern);
+  return PatternIndex(std::move(all));
+}
+
+PatternIndex index_of(const std::vector<Rename>& renames) {
+  std::vector<const Pattern*> all;
+  for (const Rename& rename : renames) all.push_back(&rename.stored);
+  return PatternIndex(std::move(all));
+}
+
+}  // namespace
+
+Wishes::Wishes(const NameChoice& choice)
+    : choice_(choice),
+      takes_all_(choice.only.empty()),
+      only_(index_of(choice.only)),
+      drop_(index_of(choice.drop)),
+      rename_(index_of(choice.rename)) {}
+
+std::string Wishes::new_name(const std::string& logical_name) const {
+  const auto found = rename_.first(logical_name);
+  return found ? choice_.rename[*found].name.fill(*rename_.pattern(*found).match(logical_name)) : logical_name;
+}
+
+Selection select(const NameChoice& choice, const Placement& source) {
+  struct Chosen {
+    Tensor tensor;
+    ParameterId from;
+  };
+  const Wishes wishes(choice);
+  std::vector<Chosen> chosen;
+  chosen.reserve(source.tensors().size());
+  for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
+    Tensor tensor = source.tensors()[parameter];
+    if (!wishes.is_kept(tensor.name)) continue;
+    tensor.name = wishes.new_name(tensor.name);
+    chosen.push_back({std::move(tensor), parameter});
+  }
+  if (chosen.empty() && (!choice.only.empty() || !choice.drop.empty()))
+    throw Error(Kind::usage, "",
+                {"none of the " + std::to_string(source.tensors().size()) + " parameters is left",
+                 "",
+                 "",
+                 {Advice::What::choose_others, ""}});
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Chosen& a, const Chosen& b) { return a.tensor.name < b.tensor.name; });
+  for (std::size_t i = 1; i < chosen.size(); ++i)
+    if (chosen[i].tensor.name == chosen[i - 1].tensor.name)
+      throw Error(Kind::usage, "",
+                  {"'" + source.tensors()[chosen[i - 1].from].name + "' and '" + source.tensors()[chosen[i].from].name +
+                       "' both become '" + chosen[i].tensor.name + "'",
+                   "one name for each parameter",
+                   "",
+                   {Advice::What::rename, ""}});
+  Selection selection;
+  selection.tensors.reserve(chosen.size());
+  for (Chosen& each : chosen) {
+    selection.tensors.push_back(std::move(each.tensor));
+    selection.source_of.push_back(each.from);
+  }
+  return selection;
+}
+
+Layout target_layout(const TargetChoice& target, const Layout& source) {
+  if (target.layout) return *target.layout;
+  const std::string origin = source.origin + " on another mesh";
+  if (!target.cards) return on_mesh(source, target.mesh, origin);
+  if (source.mesh.axes.size() != 1)
+    throw Error(Kind::usage, "",
+                {"the mesh of " + source.origin + " has " + std::to_string(source.mesh.axes.size()) + " axes (" +
+                     join(source.mesh.axes) + ")",
+                 "a number of cards alone tells the shape of a mesh with one",
+                 "",
+                 {Advice::What::say_axes, source.mesh.axes.front() + "=" + std::to_string(*target.cards)}});
+  return on_mesh(source, {{source.mesh.axes.front(), *target.cards}}, origin);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "layout/pattern_index.hpp"
+#include "layout/placement.hpp"
+
+namespace ckpt {
+
+/// Which parameters a job takes, and under which names.
+struct NameChoice {
+  std::vector<Pattern> only;   ///< those that match one of these; empty: all
+  std::vector<Pattern> drop;   ///< but not these
+  std::vector<Rename> rename;  ///< `stored` is the logical name as read, `name` the new one
+};
+
+/// The same, made ready to be asked about many names. The choice must stay where it is.
+class Wishes {
+ public:
+  explicit Wishes(const NameChoice& choice);
+
+  /// Whether the parameter of this logical name is taken.
+  bool is_kept(const std::string& logical_name) const {
+    return (takes_all_ || only_.first(logical_name)) && !drop_.first(logical_name);
+  }
+  /// The name that it is given.
+  std::string new_name(const std::string& logical_name) const;
+
+ private:
+  const NameChoice& choice_;
+  bool takes_all_;
+  PatternIndex only_;
+  PatternIndex drop_;
+  PatternIndex rename_;
+};
+
+/// What is to be written: the kept tensors under their new names, and where each comes from.
+struct Selection {
+  std::vector<Tensor> tensors;         ///< sorted by name
+  std::vector<ParameterId> source_of;  ///< the source's parameter, parallel to tensors
+};
+
+/// Throws usage when two parameters get one name, or nothing is left.
+Selection select(const NameChoice& choice, const Placement& source);
+
+/// Which layout the output is to have: exactly one of these.
+struct TargetChoice {
+  std::optional<Layout> layout;
+  std::map<std::string, std::uint64_t> mesh;  ///< the source's rules on another mesh
+  std::optional<std::uint64_t> cards;         ///< the same for a mesh of one axis
+};
+
+/// The layout of the output.
+Layout target_layout(const TargetChoice& target, const Layout& source);
+
+}  // namespace ckpt

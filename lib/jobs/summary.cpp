@@ -1,0 +1,51 @@
+#include "jobs/summary.hpp"
+
+#include <algorithm>
+
+namespace ckpt {
+
+void summarise(const Planner& planner, const Readers& readers, const std::vector<std::uint32_t>& writers,
+               std::uint32_t processes, Report& report) {
+  const Placement& source = planner.source();
+  const Placement& target = planner.target();
+  std::vector<std::uint64_t> busy(processes, 0);
+  for (ArrayId array = 0; array < target.arrays().size(); ++array) {
+    const ArrayPlace& place = target.arrays()[array];
+    if (place.verbatim) continue;
+    for (Position card = 0; card < target.mesh().size(); ++card) {
+      if (!target.holds(card, array)) continue;
+      const std::uint64_t elements = volume(target.stored_shape(array, card));
+      const std::uint64_t bytes = elements * place.dtype.size;
+      const std::uint32_t writer = writers[card];
+      report.bytes_to_write += bytes;
+      busy[writer] += bytes;
+      planner.for_each_transfer({card, array, {0, elements}, bytes}, writer, [&](const Transfer& transfer) {
+        const std::uint64_t moved = transfer.bytes();
+        report.bytes_to_read += moved;
+        busy[readers.is_shared() ? writer : readers.owner(transfer.card)] += moved;
+        if (source.mesh().card(transfer.card) != target.mesh().card(card)) report.bytes_changing_card += moved;
+      });
+    }
+  }
+  const auto busiest = std::max_element(busy.begin(), busy.end());
+  report.busiest_process = static_cast<std::uint64_t>(busiest - busy.begin());
+  report.busiest_process_bytes = *busiest;
+}
+
+std::vector<Report::RuleUse> rule_use(const Placement& placement) {
+  std::vector<Report::RuleUse> use;
+  for (const Rule& rule : placement.layout().parameters) use.push_back({rule.names.front().text(), {}});
+  for (const Bucket& bucket : placement.layout().buckets) use.push_back({"bucket " + bucket.name, {}});
+  use.push_back({"(default)", {}});
+  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
+    const Spread& spread = placement.spreads()[parameter];
+    std::size_t index = use.size() - 1;
+    if (spread.rule) index = *spread.rule;
+    if (spread.bucket) index = placement.layout().parameters.size() + *spread.bucket;
+    use[index].parameters.push_back(placement.tensors()[parameter].name);
+  }
+  if (use.back().parameters.empty()) use.pop_back();
+  return use;
+}
+
+}  // namespace ckpt

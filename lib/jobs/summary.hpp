@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jobs/reshard.hpp"
+#include "plan/planner.hpp"
+
+namespace ckpt {
+
+/// What a plan will move, in figures: bytes to read, to write, that change card, and the busiest process.
+void summarise(const Planner& planner, const Readers& readers, const std::vector<std::uint32_t>& writers,
+               std::uint32_t processes, Report& report);
+
+/// Each rule of a placement's layout with the parameters that it decided.
+std::vector<Report::RuleUse> rule_use(const Placement& placement);
+
+}  // namespace ckpt

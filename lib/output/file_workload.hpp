@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "checkpoint/content_sums.hpp"
+#include "checkpoint/source_reader.hpp"
+#include "exchange/exchange.hpp"
+#include "exchange/traffic.hpp"
+#include "output/journal.hpp"
+#include "output/target_files.hpp"
+#include "plan/chunk_sequence.hpp"
+
+namespace ckpt {
+
+/// What takes part when data goes from files to files.
+struct FileMove {
+  const Planner& planner;
+  const Readers& readers;
+  SourceReader& source;
+  TargetFiles& target;
+  std::uint32_t process = 0;
+  Traffic& traffic;
+  ContentSums* sums = nullptr;  ///< collects what is written; absent: nothing is verified
+  Journal* journal = nullptr;   ///< what is done; absent: nothing is noted
+};
+
+/// A job's data, from files to files.
+class FileWorkload final : public Workload {
+ public:
+  FileWorkload(const FileMove& move, ChunkSequence chunks);
+
+  std::optional<Chunk> next() override;
+  Stretch next_stretch(std::uint64_t bytes) override;
+  std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
+    return move_.planner.for_each_transfer(chunk, move_.process, visit);
+  }
+  bool has_padding(const Chunk& chunk) const override { return move_.planner.filled_bytes(chunk) < chunk.bytes; }
+  std::uint32_t owner(Position card) const override { return move_.readers.owner(card); }
+  PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
+  /// Throws io when the bytes are not those that were read.
+  void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) override;
+  void write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
+                     std::span<const PartialSum> read) override;
+  void count_exchanged(std::uint64_t bytes) override { move_.traffic.bytes_exchanged += bytes; }
+
+  double read_seconds() const noexcept { return double(read_ns_.load()) * 1e-9; }
+  double write_seconds() const noexcept { return double(write_ns_.load()) * 1e-9; }
+
+ private:
+  void check(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) const;
+
+  FileMove move_;
+  ChunkSequence chunks_;
+  std::optional<Chunk> ahead_;             // the next one, if it has been looked at
+  std::vector<ParameterId> target_of_;     // each source parameter: which target parameter's elements it has
+  std::atomic<std::uint64_t> read_ns_{0};  // summed over threads
+  std::atomic<std::uint64_t> write_ns_{0};
+};
+
+}  // namespace ckpt

@@ -1,0 +1,58 @@
+#include "output/job_description.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace ckpt {
+
+namespace {
+
+using Json = nlohmann::json;
+
+}  // namespace
+
+std::string describe_job(const Checkpoint& source, const Planner& planner, bool is_single_file, bool is_verified) {
+  Json description;
+  description["ckpt_journal"] = 1;
+  description["version"] = CKPT_VERSION;
+  description["from"] = Json::parse(to_json(planner.source().layout()));
+  description["to"] = Json::parse(to_json(planner.target().layout()));
+  description["single_file"] = is_single_file;
+  description["verify"] = is_verified;
+  auto& parameters = description["parameters"] = Json::object();
+  for (ParameterId p = 0; p < planner.target().tensors().size(); ++p)
+    parameters[planner.target().tensors()[p].name] = planner.source().tensors()[planner.source_of(p)].name;
+  auto& files = description["files"] = Json::object();
+  for (Position card = 0; card < source.files().size(); ++card)
+    files[source.file_name(card)] = {source.file(card).bytes, source.file(card).modified_ns};
+  return description.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void check_same_job(const std::string& earlier, const std::string& now, const std::string& partial) {
+  const Json before = Json::parse(earlier, nullptr, false);
+  const Json after = Json::parse(now, nullptr, false);
+  if (before == after) return;
+  std::string what = "another job";
+  const bool has_files = before.is_object() && before.contains("files") && before["files"].is_object();
+  if (has_files)
+    for (const auto& [name, facts] : after["files"].items())
+      if (before["files"].contains(name) && before["files"][name] != facts) {
+        what = "this job before " + name + " changed (its size or its time)";
+        break;
+      }
+  if (what == "another job" && before.is_object())
+    for (const auto& [key, difference] : {std::pair{"version", "another version of the program"},
+                                          {"from", "another source layout"},
+                                          {"to", "another target layout"},
+                                          {"verify", "another way of verifying"},
+                                          {"parameters", "other parameters"},
+                                          {"files", "other source files"}})
+      if (after.contains(key) && (!before.contains(key) || before[key] != after[key])) {
+        what = std::string("a job with ") + difference;
+        break;
+      }
+  throw Error(Kind::input, partial,
+              {"it was left by " + what, "the same job, to go on with", "", {Advice::What::restart, ""}})
+      .in_file(partial);
+}
+
+}  // namespace ckpt

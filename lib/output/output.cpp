@@ -1,0 +1,267 @@
+#include "output/output.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/log.hpp"
+
+namespace ckpt {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t most_description_bytes = 1ULL << 30;
+constexpr const char* clear_remedy = "move it away, or choose another output";
+
+std::optional<struct stat> look_at(const fs::path& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) return std::nullopt;
+  return found;
+}
+
+}  // namespace
+
+Output::Output(const OutputPlace& place)
+    : places_(place.path),
+      is_single_file_(place.is_single_file),
+      force_(place.force),
+      fsync_(place.fsync),
+      resume_(place.resume) {
+  places_.check_lengths({});
+}
+
+void Output::check_source(const fs::path& source) const {
+  if (is_within(source, places_.target) || is_within(places_.target, source) || is_within(source, places_.partial))
+    throw Error(
+        Kind::usage, places_.target.string(),
+        {"the output would lie in the source " + source.string() + ", or over it", "", "write to another place"});
+}
+
+void Output::check_free() const {
+  if (is_there(places_.target) && !force_)
+    throw Error(Kind::io, places_.target.string(), {"it exists already", "", "", {Advice::What::replace_output, ""}})
+        .in_file(places_.target.string());
+  OutputLock::check_free(places_.lock, places_.partial);
+  check_unused();
+}
+
+void Output::check_unused() const {
+  if (is_there(places_.partial) && !force_ && !resume_)
+    throw Error(Kind::io, places_.partial.string(),
+                {"an earlier run left it", "", "", {Advice::What::resume_or_restart, ""}})
+        .in_file(places_.partial.string());
+}
+
+void Output::check_sources(const std::vector<fs::path>& files) const {
+  OverlapCheck overlap(places_);
+  for (const fs::path& file : files) overlap.check(file);
+}
+
+void Output::plan(const Layout& target, Store& store) {
+  inspection_.emplace(target, is_single_file_, store);
+  places_.check_lengths(inspection_->names());
+  if (force_) inspection_->output(places_.target).check_own(places_.target, clear_remedy);
+  if (force_ || resume_) inspection_->partial(places_).check_own(places_.partial, clear_remedy);
+}
+
+void Output::claim() {
+  lock_.emplace(OutputLock::take(places_.lock, places_.partial));
+}
+
+void Output::join(const std::string& token) {
+  lock_.emplace(OutputLock::join(places_.lock, places_.partial, token));
+}
+
+fs::path Output::journal() const {
+  return is_single_file_ ? places_.beside : places_.partial / journal_name;
+}
+
+std::optional<std::string> Output::earlier_job() const {
+  if (!resume_ || !is_there(places_.partial) || !is_there(journal() / job_name)) return std::nullopt;
+  return read_small(journal() / job_name, most_description_bytes);
+}
+
+void Output::begin(const std::string& job, bool go_on) {
+  if (go_on) {
+    inspection_->partial(places_).check_own(places_.partial, clear_remedy);
+    keep_hold();
+    begun_ = has_data_ = true;
+    return;
+  }
+  make_new();
+  // Under its name only when it is whole: there is no half a description to go on with.
+  const fs::path draft = journal() / job_draft_name;
+  const PosixFile file = PosixFile::create(draft);
+  file.write(0, std::as_bytes(std::span(job)));
+  fs::rename(draft, journal() / job_name);
+}
+
+void Output::make_new() {
+  check_unused();  // under the lock, now
+  const Standing left = inspection_->partial(places_);
+  left.check_own(places_.partial, clear_remedy);
+  left.remove();
+  const auto make_directory = [](const fs::path& path) {
+    std::error_code error;
+    if (!fs::create_directory(path, error))
+      throw system_error(path.string(), "cannot be made", error ? error.value() : EEXIST);
+  };
+  // A single file's journal comes first: it says whose the file is.
+  if (is_single_file_) {
+    make_directory(journal());
+    begun_ = true;
+    PosixFile::create_new(places_.partial);
+    keep_hold();
+  } else {
+    make_directory(places_.partial);
+    begun_ = true;
+    keep_hold();
+    make_directory(journal());
+  }
+}
+
+/// From here on DST.partial can be told from another of that name.
+void Output::keep_hold() {
+  held_ = Fd(retried([&] { return ::open(places_.partial.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); }));
+  if (!held_) throw system_error(places_.partial.string(), "cannot be opened", errno);
+}
+
+bool Output::is_ours() const {
+  struct stat made {};
+  if (!held_ || ::fstat(held_.get(), &made) != 0) return false;
+  const auto there = look_at(places_.partial);
+  return there && there->st_dev == made.st_dev && there->st_ino == made.st_ino && lock_->is_held();
+}
+
+void Output::check_ours() const {
+  if (!is_ours()) refuse_stranger();
+}
+
+void Output::check_held() const {
+  if (!lock_->is_held()) refuse_stranger();
+}
+
+void Output::refuse_stranger() const {
+  throw Error(Kind::io, places_.partial.string(),
+              {"it is not what this job made: somebody has removed or replaced it, or its lock", "",
+               "nothing is published; find out who, then run the job again"});
+}
+
+/// What stands where the output is to stand may be another thing than at the start.
+void Output::check_target() const {
+  if (force_)
+    inspection_->output(places_.target).check_own(places_.target, clear_remedy);
+  else if (is_there(places_.target))
+    refuse_newcomer();
+}
+
+void Output::refuse_newcomer() const {
+  throw Error(Kind::io, places_.target.string(), {"it appeared while the job ran", "", "choose another output"});
+}
+
+fs::path Output::file(const std::string& name) const {
+  return is_single_file_ ? places_.partial : places_.partial / name;
+}
+
+void Output::publish() {
+  check_ours();
+  check_target();
+  std::error_code error;
+  fs::remove_all(journal(), error);
+  if (error) throw system_error(journal().string(), "cannot be removed", error.value());
+  if (fsync_ && !is_single_file_) {
+    for (const auto& entry : fs::recursive_directory_iterator(places_.partial))
+      if (entry.is_directory()) sync_directory(entry.path());
+    sync_directory(places_.partial);
+  }
+  const bool has_old = force_ && is_there(places_.target) && replace();
+  if (!has_old) take_place();
+  begun_ = false;
+  if (fsync_) sync_name();
+  if (has_old) remove_replaced();
+  lock_->release();
+}
+
+/// The old output goes only when the new one stands in its place. False where the file system cannot exchange
+/// them: then the old one has had to go first.
+bool Output::replace() {
+  const Standing old = inspection_->output(places_.target);
+  old.check_own(places_.target, clear_remedy);
+  check_ours();
+  if (::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_EXCHANGE) == 0)
+    return true;
+  if (errno == ENOENT) return false;  // gone in this moment
+  if (errno != EINVAL && errno != ENOSYS) refuse_rename(errno);
+  old.remove();
+  return false;
+}
+
+/// What was replaced lies at DST.partial now. What came into it since it was looked at stays there.
+void Output::remove_replaced() const {
+  try {
+    const Standing old = inspection_->output(places_.partial);
+    old.remove();
+    if (!old.foreign.empty())
+      spdlog::warn("{} holds what came into the replaced output in its last moment", places_.partial.string());
+  } catch (const Error& error) {  // the output stands: too late to fail
+    spdlog::warn("{}: the replaced output could not be removed: {}", places_.partial.string(), error.what());
+  }
+}
+
+void Output::take_place() {
+  check_ours();
+  if (::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_NOREPLACE) == 0) return;
+  if ((errno == EINVAL || errno == ENOSYS) && take_place_of_nothing()) return;
+  if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) refuse_newcomer();
+  refuse_rename(errno);
+}
+
+/// Where the file system has no RENAME_NOREPLACE. A directory takes the place of nothing but an empty one anyway; a
+/// file is given its second name first, which no other file may have.
+bool Output::take_place_of_nothing() {
+  if (!is_single_file_) return ::rename(places_.partial.c_str(), places_.target.c_str()) == 0;
+  if (::link(places_.partial.c_str(), places_.target.c_str()) == 0) return ::unlink(places_.partial.c_str()) == 0;
+  if (errno == EEXIST || is_there(places_.target)) refuse_newcomer();
+  return ::rename(places_.partial.c_str(), places_.target.c_str()) == 0;  // without links there is a moment left
+}
+
+void Output::refuse_rename(int errno_value) const {
+  throw system_error(places_.target.string(), "cannot be renamed from " + places_.partial.string(), errno_value);
+}
+
+void Output::sync_name() const {
+  try {
+    sync_directory(places_.target.has_parent_path() ? places_.target.parent_path() : fs::path("."));
+  } catch (const Error& error) {  // the output stands: too late to fail
+    spdlog::warn("{} is written, but its name may not be on the disk yet: {}", places_.target.string(), error.what());
+  }
+}
+
+void Output::fail(Error& error) {
+  const bool is_signal = error.kind() == Kind::interrupted || error.kind() == Kind::terminated;
+  const bool is_lost = (held_ && !is_ours()) || (lock_ && !lock_->is_held());  // another job's, for all that is known
+  if (is_lost) {
+    begun_ = false;
+  } else if (has_data_ && (is_signal || error.kind() == Kind::io || error.kind() == Kind::peer)) {
+    begun_ = false;
+    error.advise(places_.partial.string() + " holds what was written so far", {Advice::What::resume_or_restart, ""});
+  } else if (is_signal) {
+    error.advise("nothing was written");
+  }
+}
+
+Output::~Output() {
+  if (!begun_) return;
+  try {
+    if (!held_ || is_ours()) inspection_->partial(places_).remove();
+  } catch (const std::exception& error) {
+    spdlog::warn("{} could not be removed: {}", places_.partial.string(), error.what());
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,61 @@
+#include "output/resume.hpp"
+
+#include <atomic>
+
+#include "base/buffer.hpp"
+#include "base/interrupt.hpp"
+#include "base/workers.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// No chunk is larger, but for one of a single element.
+constexpr std::uint64_t most_bytes = 64ULL << 20;
+
+/// Whether a record speaks of a run of elements that there is.
+bool makes_sense(const JournalRecord& record, const Placement& target, const TargetFiles& files) {
+  if (record.array >= target.arrays().size() || !files.is_kept(record.card)) return false;
+  const auto array = static_cast<ArrayId>(record.array);
+  const ArrayPlace& place = target.arrays()[array];
+  if (place.verbatim || !target.holds(record.card, array) || record.elements.empty()) return false;
+  return record.elements.hi <= volume(target.stored_shape(array, record.card)) &&
+         (record.elements.size() == 1 || record.elements.size() <= most_bytes / place.dtype.size);
+}
+
+}  // namespace
+
+Finished check_finished(const std::vector<JournalRecord>& records, const Placement& target, TargetFiles& files,
+                        unsigned threads, ContentSums& sums, std::uint64_t& bytes) {
+  Finished finished;
+  std::mutex mutex;
+  std::atomic<std::size_t> next{0};
+  Workers workers(threads);
+  TaskGroup tasks(workers);
+  const auto check = [&](const JournalRecord& record, Buffer& buffer) {
+    if (!makes_sense(record, target, files)) return;
+    const auto array = static_cast<ArrayId>(record.array);
+    const Chunk chunk{record.card, array, record.elements, record.elements.size() * target.arrays()[array].dtype.size};
+    if (buffer.size() < chunk.bytes) buffer = Buffer(chunk.bytes);
+    const auto data = buffer.first(chunk.bytes);
+    files.read(chunk, data);
+    const ChunkSums found = sums.of(chunk, data);
+    if (!(found.all == record.read) || !found.has_clean_padding) return;
+    const std::lock_guard lock(mutex);
+    if (!finished.add(chunk.card, chunk.array, chunk.elements)) return;
+    sums.add(found);
+    bytes += chunk.bytes;
+  };
+  for (unsigned i = 0; i < threads; ++i)
+    tasks.run([&] {
+      Buffer buffer;
+      for (std::size_t at = next++; at < records.size(); at = next++) {
+        check_interrupt();
+        check(records[at], buffer);
+      }
+    });
+  tasks.wait();
+  return finished;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,200 @@
+#include "output/standing.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "checkpoint/manifest.hpp"
+#include "layout/parse_json.hpp"
+#include "store/posix_file.hpp"
+
+namespace ckpt {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t enough_foreign = 4;  // to be named
+
+std::string kind_of(const fs::path& path, fs::file_type type) {
+  std::error_code error;
+  switch (type) {
+    case fs::file_type::symlink:
+      return "a symbolic link to " + fs::read_symlink(path, error).string();
+    case fs::file_type::fifo:
+      return "a FIFO";
+    case fs::file_type::socket:
+      return "a socket";
+    case fs::file_type::block:
+    case fs::file_type::character:
+      return "a device";
+    case fs::file_type::directory:
+      return "a directory";
+    default:
+      return "";
+  }
+}
+
+void add_names(const Layout& layout, std::set<std::string>& names) {
+  for (std::uint64_t card = 0; card < layout.mesh.size(); ++card) names.insert(layout.files.path(layout.mesh, card));
+}
+
+/// The layout that a JSON text holds under `key`, if it is these programs' (it has `mark`).
+std::optional<Layout> layout_in(const fs::path& file, const char* mark, const char* key) {
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() != fs::file_type::regular) return std::nullopt;
+  try {
+    // The parameters may be very many, and are of no interest.
+    const auto json = parsing::parse_json(read_small(file, most_manifest_bytes), file.string(), "parameters",
+                                          [](const std::string&, const nlohmann::json&) {});
+    if (!json.is_object() || !json.contains(mark) || !json.contains(key)) return std::nullopt;
+    return parse_layout(json[key].dump(), file.string());
+  } catch (const Error&) {
+    return std::nullopt;  // damaged, or somebody else's
+  }
+}
+
+/// Whether a file says itself that these programs wrote it.
+bool carries_layout(const fs::path& file, Store& store) {
+  try {
+    return store.recognises(file) && !store.catalog(file).schema->layout.empty();
+  } catch (const Error&) {
+    return false;  // it cannot be read
+  }
+}
+
+bool is_journal_file(const std::string& name) {
+  return name == job_name || name == job_draft_name || name.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// Goes through all that is below a directory, and does not follow links. `is_own` judges regular files.
+template <class IsOwn>
+void walk(const fs::path& place, Standing& found, const IsOwn& is_own) {
+  std::error_code error;
+  found.directories.push_back(place);
+  for (auto at = fs::recursive_directory_iterator(place, error); !error && at != fs::end(at); at.increment(error)) {
+    const auto type = at->symlink_status(error).type();
+    if (error) break;
+    const std::string name = at->path().lexically_relative(place).string();
+    if (type == fs::file_type::directory) {
+      found.directories.push_back(at->path());
+    } else if (type == fs::file_type::regular && is_own(name, at->path())) {
+      found.files.push_back(at->path());
+    } else {
+      const std::string kind = kind_of(at->path(), type);
+      found.foreign.push_back(kind.empty() ? name : name + " (" + kind + ")");
+      if (found.foreign.size() > enough_foreign) return;
+    }
+  }
+  if (error) throw system_error(place.string(), "cannot be looked through", error.value());
+}
+
+}  // namespace
+
+std::string read_small(const fs::path& path, std::uint64_t most_bytes) {
+  const PosixFile file = PosixFile::open_for_reading(path);
+  const std::uint64_t bytes = file.status().bytes;
+  if (bytes > most_bytes)
+    throw Error(Kind::input, path.string(), {"larger than " + format_bytes(most_bytes), "expected a small text", ""});
+  std::string text(bytes, '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+void Standing::check_own(const fs::path& place, const std::string& remedy) const {
+  if (foreign.empty()) return;
+  throw Error(Kind::io, place.string(),
+              {"there is what no job of these programs wrote: " + join(foreign, enough_foreign),
+               "only a checkpoint is replaced or cleared", remedy});
+}
+
+void Standing::remove() const {
+  const auto remove_one = [](const fs::path& path) {
+    std::error_code error;
+    fs::remove(path, error);
+    if (error && error != std::errc::directory_not_empty)
+      throw system_error(path.string(), "cannot be removed", error.value());
+  };
+  std::for_each(files.begin(), files.end(), remove_one);
+  std::for_each(directories.rbegin(), directories.rend(), remove_one);
+}
+
+Inspection::Inspection(const Layout& target, bool is_single_file, Store& store)
+    : is_single_file_(is_single_file), store_(store) {
+  if (is_single_file) return;
+  for (std::uint64_t card = 0; card < target.mesh.size(); ++card)
+    names_.push_back(target.files.path(target.mesh, card));
+}
+
+/// A file of the kind that is to be written, or one in which there is nothing to lose.
+bool Inspection::is_own_file(const fs::path& file) const {
+  std::error_code error;
+  return fs::file_size(file, error) == 0 || store_.recognises(file);
+}
+
+Standing Inspection::output(const fs::path& place) const {
+  Standing found;
+  look(place, false, found);
+  return found;
+}
+
+Standing Inspection::partial(const OutputPlaces& places) const {
+  Standing found;
+  look(places.partial, true, found);
+  std::error_code error;
+  if (is_there(places.beside)) {
+    if (fs::symlink_status(places.beside, error).type() == fs::file_type::directory)
+      walk(places.beside, found, [](const std::string& name, const fs::path&) { return is_journal_file(name); });
+    else
+      found.foreign.push_back(places.beside.filename().string());
+  }
+  return found;
+}
+
+void Inspection::look(const fs::path& place, bool is_partial, Standing& found) const {
+  std::error_code error;
+  const auto type = fs::symlink_status(place, error).type();
+  if (type == fs::file_type::not_found) return;
+  if (type == fs::file_type::directory) return look_into(place, is_partial, found);
+  bool is_own = false;
+  if (type == fs::file_type::regular) {
+    // What a killed job has left may not have become a file of its kind: its journal says whose it is.
+    is_own = is_single_file_ || is_partial
+                 ? is_own_file(place) || (is_partial && is_there(place.string() + journal_name))
+                 : carries_layout(place, store_);
+  }
+  if (is_own) {
+    found.files.push_back(place);
+  } else {
+    const std::string kind = kind_of(place, type);
+    found.foreign.push_back(kind.empty() ? "a file of another kind" : kind);
+  }
+}
+
+void Inspection::look_into(const fs::path& place, bool is_partial, Standing& found) const {
+  std::set<std::string> written;  // by a job of these programs, which says so
+  const auto manifest = layout_in(place / manifest_name, "ckpt_manifest", "layout");
+  if (manifest) add_names(*manifest, written);
+  const fs::path journal = place / journal_name;
+  if (is_partial)
+    if (const auto job = layout_in(journal / job_name, "ckpt_journal", "to")) add_names(*job, written);
+  if (!is_partial && is_single_file_ && !manifest) {
+    found.foreign.emplace_back("a directory");
+    return;
+  }
+  const bool is_marked = is_partial && is_there(journal);
+  const std::set<std::string> wanted(names_.begin(), names_.end());
+  walk(place, found, [&](const std::string& name, const fs::path& file) {
+    if (name == manifest_name) return manifest.has_value() || is_marked;
+    if (written.contains(name)) return true;
+    if (wanted.contains(name)) return is_marked || is_own_file(file);
+    const fs::path relative(name);
+    return is_marked && relative.parent_path() == journal_name && is_journal_file(relative.filename().string());
+  });
+}
+
+}  // namespace ckpt

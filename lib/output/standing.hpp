@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "output/places.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// What stands at a place: what is these programs' own, which may be replaced or cleared, and what is not.
+struct Standing {
+  std::vector<std::filesystem::path> files;        ///< own
+  std::vector<std::filesystem::path> directories;  ///< that hold them, each before those in it
+  std::vector<std::string> foreign;                ///< the first few, in words: "notes.txt", "p (a FIFO)"
+
+  /// Throws io, naming what is foreign.
+  void check_own(const std::filesystem::path& place, const std::string& remedy) const;
+  /// Removes what is own and nothing else: a directory stays where something else lies in it. Throws io.
+  void remove() const;
+};
+
+/// Tells the files that a job may replace or clear from all others, by names and content.
+class Inspection {
+ public:
+  /// `target`: the layout of what is to be written.
+  Inspection(const Layout& target, bool is_single_file, Store& store);
+
+  /// The names of the files to be written.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+
+  /// An output that is to be replaced. Own: a checkpoint that these programs wrote; a file of the kind that is to
+  /// be written; a directory of such files with names that the target, or a manifest in it, has.
+  Standing output(const std::filesystem::path& place) const;
+  /// An unfinished output, with its journal, whose job may have been another.
+  Standing partial(const OutputPlaces& places) const;
+
+ private:
+  void look(const std::filesystem::path& place, bool is_partial, Standing& found) const;
+  void look_into(const std::filesystem::path& place, bool is_partial, Standing& found) const;
+  bool is_own_file(const std::filesystem::path& file) const;
+
+  std::vector<std::string> names_;
+  bool is_single_file_;
+  Store& store_;
+};
+
+/// The parts of an unfinished output's own account of itself.
+inline constexpr const char* journal_name = ".journal";
+inline constexpr const char* job_name = "job";
+inline constexpr const char* job_draft_name = "job.new";
+
+/// The text of a file, which must be a regular one of at most `most_bytes`. Throws input.
+std::string read_small(const std::filesystem::path& file, std::uint64_t most_bytes);
+
+}  // namespace ckpt

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "checkpoint/content_sums.hpp"
+#include "checkpoint/file_cache.hpp"
+#include "checkpoint/manifest.hpp"
+#include "layout/placement.hpp"
+#include "output/output.hpp"
+#include "plan/chunk.hpp"
+#include "plan/planner.hpp"
+#include "store/posix_file.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// Which process writes each target card's file: one writer for a file, equal shares of the bytes. The same on every
+/// process.
+std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t processes);
+
+/// The files that this process writes: made with all their metadata, then filled chunk by chunk.
+class TargetFiles {
+ public:
+  /// `cards`: the positions whose files are this process's. The manifest of a single file gets room for fingerprints
+  /// if asked to. `most_open`: how many may be open at a time (`files_in_cache`).
+  TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
+              std::vector<Position> cards, bool is_single_file, bool with_fingerprints, std::size_t most_open);
+
+  /// Says what the output's format cannot hold; throws input for tensors that it cannot. Before all that follows.
+  void check_format();
+  /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
+  /// there may be kept.
+  void create(bool is_resumed, unsigned threads);
+  /// Whether this process's file of a card had data that was kept.
+  bool is_kept(Position card) const { return kept_.contains(card); }
+  /// Writes `bytes` from where the chunk begins; they may go on behind it.
+  void write(const Chunk& chunk, std::span<const std::byte> bytes);
+  /// Where a chunk begins in its file.
+  std::uint64_t place_of(const Chunk& chunk) const;
+  /// Whether nothing lies between the end of one chunk and the beginning of another in their file but zeros, fewer than
+  /// a page, which is written whole anyway.
+  bool are_neighbours(const Chunk& first, const Chunk& second) const;
+  void read(const Chunk& chunk, std::span<std::byte> bytes);
+  /// Waits until the files are on the disk.
+  void sync();
+
+  /// Adds what `write` has not been given: metadata, and values that have no fixed size.
+  void add_the_rest(ContentSums& sums) const;
+  /// Sums what the files hold, read from the storage.
+  void sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums);
+
+  /// They as the manifest tells of them, with fingerprints if there are sums.
+  std::vector<ManifestFile> list(const ContentSums* sums) const;
+  /// Where a single file's manifest is to be, and writes it.
+  ManifestRoom manifest_room() const;
+  void set_manifest(const std::string& text);
+
+ private:
+  class Specs;
+
+  /// Where a target array's attributes (and verbatim value) come from.
+  struct ArraySource {
+    std::vector<Attribute> attributes;
+    const Dataset* first = nullptr;
+  };
+
+  void find_attributes();
+  ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const std::vector<Position>& by_card) const;
+  FileSpec spec(const std::vector<std::optional<Extents>>& shapes) const;
+  void create_file(Position card, const FileSpec& spec, bool is_resumed);
+  std::filesystem::path path(Position card) const;
+  void add_values(ContentSums& sums) const;
+  FileSpec::Array array_spec(ArrayId array, const Extents& shape) const;
+
+  const Checkpoint& source_;
+  const Planner& planner_;
+  Store& store_;
+  const Output& output_;
+  std::vector<Position> cards_;
+  bool is_single_file_;
+  std::vector<Attribute> root_attributes_;
+  std::vector<Group> groups_;
+  std::vector<ArraySource> array_sources_;  // by target array
+  std::string layout_text_;
+  std::string manifest_text_;
+  std::mutex making_;  // for rooms_ and kept_, while files are made
+  std::map<Position, std::shared_ptr<const FileRoom>> rooms_;
+  std::set<Position> kept_;
+  FileCache<PosixFile> files_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "plan/planner.hpp"
+
+namespace ckpt {
+
+/// Before anything is written: refuses names that the files of these target cards, or the manifest, could not hold.
+/// Throws input, naming the file that a parameter comes from.
+void check_target_names(const Checkpoint& source, const Planner& planner, const std::vector<Position>& cards,
+                        const Store& store);
+
+}  // namespace ckpt

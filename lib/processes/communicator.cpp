@@ -1,0 +1,121 @@
+#include "processes/communicator.hpp"
+
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "processes/wire.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// An error on its way to the other processes.
+struct ErrorMessage {
+  Kind kind = Kind::io;
+  std::string object;
+  std::string found;
+  std::string expected;
+  std::string remedy;
+  Advice::What advice = Advice::What::none;
+  std::string advice_detail;
+  std::string file;
+  std::string parameter;
+
+  static auto fields(auto& self) {
+    return std::tie(self.kind, self.object, self.found, self.expected, self.remedy, self.advice, self.advice_detail,
+                    self.file, self.parameter);
+  }
+};
+
+std::string packed(const Error& error) {
+  const Error::Text& text = error.text();
+  return wire::packed(ErrorMessage{error.kind(), error.object(), text.found, text.expected, text.remedy,
+                                   text.advice.what, text.advice.detail, error.file(), error.parameter()});
+}
+
+Error unpacked(const std::string& bytes) {
+  const auto message = wire::unpacked<ErrorMessage>(bytes);
+  Error error(message.kind, message.object,
+              {message.found, message.expected, message.remedy, {message.advice, message.advice_detail}});
+  error.in_file(message.file).of_parameter(message.parameter);
+  return error;
+}
+
+std::string named(const Communicator& processes) {
+  if (processes.size() == 1) return {};
+  return "process " + std::to_string(processes.rank()) + " of " + std::to_string(processes.size());
+}
+
+std::optional<Error> failure_of(const std::function<void()>& work, const Communicator& processes) {
+  try {
+    work();
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(Kind::io, named(processes),
+                 {"out of memory", "", "run fewer processes on a node", {Advice::What::less_memory, ""}});
+  } catch (const std::exception& error) {
+    return Error(Kind::io, named(processes), {error.what(), "", ""});
+  } catch (...) {
+    return Error(Kind::io, named(processes), {"an error of an unknown type", "", ""});
+  }
+}
+
+class Solo final : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  int local_rank() const override { return 0; }
+  int local_size() const override { return 1; }
+  void barrier() override {}
+  std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
+  std::string broadcast(const std::string& bytes, int root) override {
+    if (root != 0) throw Error(Kind::peer, "broadcast", {"from process " + std::to_string(root), "of 1", ""});
+    return bytes;
+  }
+  std::uint64_t sum(std::uint64_t value) override { return value; }
+  std::uint64_t maximum(std::uint64_t value) override { return value; }
+  std::vector<std::string> all_to_all(std::vector<std::string> to_peer) override {
+    if (to_peer.size() != 1)
+      throw Error(Kind::peer, "all_to_all", {std::to_string(to_peer.size()) + " messages", "for 1 process", ""});
+    return to_peer;
+  }
+  std::unique_ptr<Pending> start(const std::vector<Message>& sends, const std::vector<Message>& receives) override {
+    if (!sends.empty() || !receives.empty())
+      throw Error(Kind::peer, "start", {"messages to another process", "there is one only", ""});
+    return std::make_unique<NothingPending>();
+  }
+  void raise_alarm() override {}
+  bool is_alarmed() override { return false; }
+  void clear_alarms() override {}
+  void abandon(int /*status*/) noexcept override {}
+
+ private:
+  struct NothingPending final : Pending {
+    bool is_done() override { return true; }
+    void wait() override {}
+  };
+};
+
+}  // namespace
+
+void agree(Communicator& processes, const std::function<void()>& work) {
+  processes.set_failed_together(false);  // what was agreed on before has been dealt with
+  const auto failure = failure_of(work, processes);
+  // One reduction tells both whether any failed and which was the lowest: the lower the rank, the larger its bid.
+  const int bid = failure ? processes.size() - processes.rank() : 0;
+  const auto highest = static_cast<int>(processes.maximum(static_cast<std::uint64_t>(bid)));
+  if (highest == 0) return;
+  const auto lowest = processes.broadcast(failure ? packed(*failure) : "", processes.size() - highest);
+  processes.set_failed_together(true);
+  throw unpacked(lowest);
+}
+
+std::unique_ptr<Communicator> solo() {
+  return std::make_unique<Solo>();
+}
+
+}  // namespace ckpt

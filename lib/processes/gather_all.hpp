@@ -1,0 +1,41 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "processes/communicator.hpp"
+#include "processes/wire.hpp"
+
+namespace ckpt {
+
+/// What every process has, by rank. Collective, like all below.
+template <class T>
+std::vector<T> gather_all(const T& mine, Communicator& processes) {
+  if (processes.size() == 1) return {mine};
+  std::vector<T> all;
+  for (const std::string& bytes : processes.all_gather(wire::packed(mine))) all.push_back(wire::unpacked<T>(bytes));
+  return all;
+}
+
+/// Gives to_peer[p] to process p; what each process has given to this one, by rank.
+template <class T>
+std::vector<T> give_each(std::vector<T> to_peer, Communicator& processes) {
+  if (processes.size() == 1) return to_peer;
+  std::vector<std::string> messages;
+  for (const T& each : to_peer) messages.push_back(wire::packed(each));
+  std::vector<T> received;
+  for (const std::string& bytes : processes.all_to_all(std::move(messages)))
+    received.push_back(wire::unpacked<T>(bytes));
+  return received;
+}
+
+/// What all processes have found, as one list without repetition; each process's own is `mine`.
+template <class Value>
+std::set<Value> of_all(const std::vector<Value>& mine, Communicator& processes) {
+  std::set<Value> all;
+  for (const std::vector<Value>& each : gather_all(mine, processes)) all.insert(each.begin(), each.end());
+  return all;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,83 @@
+#include "processes/mpi/launch.hpp"
+
+#include <mpi.h>
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.hpp"
+#include "processes/communicator.hpp"
+
+namespace ckpt {
+
+namespace {
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread is started
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+/// A variable that holds a count; 0 where there is none.
+std::uint64_t count(const LaunchEnvironment& environment, const char* name) {
+  const auto text = environment.variable(name).value_or("");
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc{} && end == text.data() + text.size() ? value : 0;
+}
+
+/// Slurm runs a batch script as "SHELL …/job00042/slurm_script"; the first process of a step is the program itself.
+bool in_batch_script() {
+  const auto pid = variable("SLURM_TASK_PID");
+  if (!pid || pid->empty() || pid->find_first_not_of("0123456789") != std::string::npos) return false;
+  std::ifstream file("/proc/" + *pid + "/cmdline", std::ios::binary);
+  const std::string command{std::istreambuf_iterator<char>(file), {}};
+  return command.find("/slurm_script") != std::string::npos;
+}
+
+}  // namespace
+
+LaunchEnvironment launch_environment() {
+  return {variable, in_batch_script()};
+}
+
+bool is_parallel(const LaunchEnvironment& environment) {
+  const std::uint64_t step_tasks = environment.in_batch_script ? 0 : count(environment, "SLURM_STEP_NUM_TASKS");
+  const auto job_space = environment.variable("PMIX_NAMESPACE").value_or("");
+  const bool by_srun = job_space.rfind("slurm.", 0) == 0;  // with --mpi=pmix; mpirun puts its own in its place
+  if (by_srun && step_tasks > 0) return step_tasks > 1;
+  if (const auto size = count(environment, "OMPI_COMM_WORLD_SIZE")) return size > 1;
+  if (const auto size = count(environment, "PMI_SIZE")) return size > 1;
+  if (!by_srun && environment.variable("PMIX_RANK")) return true;  // a launcher that doesn't say how many it started
+  if (step_tasks > 1) {
+    const auto tasks = std::to_string(step_tasks);
+    throw Error(Kind::usage, "srun",
+                {tasks + " tasks started without MPI", "each of which would do the whole job",
+                 "use srun --mpi=pmix -n " + tasks + ", or one task: srun -n 1"});
+  }
+  return false;
+}
+
+bool launched_in_parallel() {
+  return is_parallel(launch_environment());
+}
+
+void prefer_shared_memory() {
+  const auto all = variable("OMPI_COMM_WORLD_SIZE");
+  const bool is_one_node =
+      all ? all == variable("OMPI_COMM_WORLD_LOCAL_SIZE") : variable("SLURM_STEP_NUM_NODES") == "1";
+  if (is_one_node) setenv("OMPI_MCA_pml", "ob1", 0);
+}
+
+std::string mpi_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "unknown";
+  const std::string version(text.data(), static_cast<std::size_t>(length));
+  return version.substr(0, version.find_first_of(",\n"));  // Open MPI goes on with where and when it was built
+}
+
+}  // namespace ckpt

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/handle.hpp"
+#include "processes/communicator.hpp"
+
+namespace ckpt {
+
+struct MpiCommTraits {
+  using type = MPI_Comm;
+  static type none() noexcept { return MPI_COMM_NULL; }
+  static void release(type comm) noexcept { MPI_Comm_free(&comm); }
+};
+using MpiComm = Handle<MpiCommTraits>;
+
+/// MPI counts in int: a message of more bytes than this goes in pieces of this size.
+inline constexpr std::uint64_t largest_message_bytes = 1ULL << 30;
+
+/// MPI_COMM_WORLD under a communicator of our own. The first one made starts MPI, and ends it.
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(std::uint64_t largest_message = largest_message_bytes);
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+  MpiCommunicator(MpiCommunicator&&) = delete;
+  MpiCommunicator& operator=(MpiCommunicator&&) = delete;
+  ~MpiCommunicator() override;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int local_rank() const override { return local_rank_; }
+  int local_size() const override { return local_size_; }
+  void barrier() override;
+  std::vector<std::string> all_gather(const std::string& mine) override;
+  std::string broadcast(const std::string& bytes, int root) override;
+  std::uint64_t sum(std::uint64_t value) override { return reduce(value, MPI_SUM); }
+  std::uint64_t maximum(std::uint64_t value) override { return reduce(value, MPI_MAX); }
+  std::vector<std::string> all_to_all(std::vector<std::string> to_peer) override;
+  std::unique_ptr<Pending> start(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
+  void raise_alarm() override;
+  bool is_alarmed() override;
+  void clear_alarms() override;
+  void abandon(int status) noexcept override;
+
+  MPI_Comm handle() const noexcept { return comm_.get(); }
+
+ private:
+  /// Stands in every collective call: leaving it by an exception marks the communicator, whose destructor then frees
+  /// the others. Entering one also means that an error agreed on before has been dealt with.
+  class Collective {
+   public:
+    explicit Collective(MpiCommunicator& processes) noexcept : processes_(processes) {
+      processes_.set_failed_together(false);
+    }
+    Collective(const Collective&) = delete;
+    Collective& operator=(const Collective&) = delete;
+    ~Collective() {
+      if (std::uncaught_exceptions() > exceptions_) processes_.interrupted_ = true;
+    }
+
+   private:
+    MpiCommunicator& processes_;
+    int exceptions_ = std::uncaught_exceptions();
+  };
+
+  void connect();
+  std::uint64_t reduce(std::uint64_t value, MPI_Op operation);
+  void broadcast_into(std::string& bytes, int root);
+  void gather_small(const std::string& mine, const std::vector<std::uint64_t>& sizes, std::vector<std::string>& all);
+  int piece(std::uint64_t left) const noexcept;
+  void receive_alarm(int peer);
+
+  std::uint64_t largest_message_;
+  bool started_mpi_ = false;
+  bool interrupted_ = false;  ///< an exception left a collective call half done: the others are still in it
+  int exceptions_at_start_;
+  int rank_ = 0;
+  int size_ = 1;
+  int local_rank_ = 0;
+  int local_size_ = 1;
+  MpiComm comm_;
+  std::uint64_t alarms_raised_ = 0;             ///< by this process, ever
+  std::vector<std::uint64_t> alarms_received_;  ///< from each process, ever
+  bool is_alarmed_ = false;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,183 @@
+#include "proof/content_search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "checkpoint/chunk_reader.hpp"
+#include "checkpoint/content_sums.hpp"
+#include "processes/gather_all.hpp"
+#include "store/outside_data.hpp"
+#include "store/posix_file.hpp"
+
+namespace ckpt {
+
+namespace {
+
+using What = Damage::What;
+
+/// So many files of wrong content are tried in one another's place: each pair is read once more.
+constexpr std::size_t most_swapped = 8;
+
+/// The search in the files' contents.
+class ContentSearch {
+ public:
+  ContentSearch(const SearchedFiles& files, Communicator& processes, Traffic& traffic)
+      : checkpoint_(files.checkpoint),
+        placement_(files.placement),
+        manifest_(files.manifest),
+        stores_(files.stores),
+        reader_(files.checkpoint, files.placement, files.stores.reading(), files.most_open),
+        processes_(processes),
+        traffic_(traffic),
+        threads_(files.threads),
+        chunk_bytes_(std::clamp<std::uint64_t>(files.memory_bytes / threads_, 64ULL << 10, 4ULL << 20)),
+        own_(files.checkpoint.own_cards(static_cast<std::uint32_t>(processes.rank()),
+                                        static_cast<std::uint32_t>(processes.size()))) {}
+
+  std::vector<Damage> damages() {
+    ContentSums sums(placement_, true);
+    agree(processes_, [&] {
+      for (const Position card : own_) add_the_rest(card, card, sums);
+      add_data(own_, std::nullopt, sums);
+      for (const Position card : own_)
+        if (!is_as_said(card, sums)) changed_.push_back(card);
+    });
+    const auto changed = of_all(changed_, processes_);
+    const auto copies = damaged_copies(sums);
+    const auto swapped = swapped_files(changed);
+    std::vector<Damage> damages;
+    std::set<std::string> explained;
+    for (const Position card : changed) {
+      Damage damage{What::content, checkpoint_.file_name(card), "", parameters_of(card, copies)};
+      explained.insert(damage.parameters.begin(), damage.parameters.end());
+      if (const auto other = swapped.find(card); other != swapped.end())
+        damage = {What::swapped, damage.file, checkpoint_.file_name(other->second), {}};
+      damages.push_back(std::move(damage));
+    }
+    Damage rest{What::parameter, "", "", {}};
+    for (const auto& copy : copies)
+      if (explained.insert(placement_.tensors()[copy.parameter].name).second)
+        rest.parameters.push_back(placement_.tensors()[copy.parameter].name);
+    if (!rest.parameters.empty()) damages.push_back(std::move(rest));
+    return damages;
+  }
+
+ private:
+  bool is_as_said(Position card, const ContentSums& sums) const {
+    const auto said = manifest_.files.find(checkpoint_.file_name(card));
+    return said == manifest_.files.end() || to_string(sums.of_file(card)) == said->second.fingerprint;
+  }
+
+  /// What a card's file holds besides data: metadata, and values that lie in it. As if it were the file of card `as`.
+  void add_the_rest(Position card, Position as, ContentSums& sums) const {
+    const FileCatalog& file = checkpoint_.file(card);
+    std::vector<Interval> data;
+    for (std::size_t i = 0; i < file.schema->datasets.size(); ++i) {
+      const StoredArray& array = (*file.schema->arrays)[i];
+      const std::uint64_t start = file.schema->datasets[i].offset;
+      if (file.schema->datasets[i].storage == Storage::contiguous)
+        data.push_back({start, start + volume(array.shape) * array.dtype.size});
+    }
+    const auto opened = PosixFile::open_for_reading(checkpoint_.file_path(card));
+    if (const auto place = place_of_manifest(opened, file)) data.push_back(*place);
+    sums.add_metadata(as, sum_outside(opened, file.bytes, std::move(data)));
+    for (ArrayId array = 0; array < placement_.arrays().size(); ++array) {
+      const ArrayPlace& place = placement_.arrays()[array];
+      if (place.verbatim && placement_.holds(as, array))
+        sums.add_verbatim(place.members.front(), as,
+                          file.schema->datasets.at(file.schema->find(place.name)).verbatim->bytes);
+    }
+  }
+
+  /// Where a merged file holds its manifest, which is not summed. The manifest itself says where: a file that has
+  /// something else there is summed whole, and so found to be damaged.
+  std::optional<Interval> place_of_manifest(const PosixFile& opened, const FileCatalog& file) const {
+    const std::string text = stores_.named(file.schema->format).manifest_bytes(file.schema->manifest);
+    if (!manifest_.place || text.size() > file.bytes || *manifest_.place > file.bytes - text.size())
+      return std::nullopt;
+    std::string found(text.size(), '\0');
+    opened.read(*manifest_.place, std::as_writable_bytes(std::span(found)));
+    if (found != text) return std::nullopt;
+    return Interval{*manifest_.place, *manifest_.place + text.size()};
+  }
+
+  /// All data of some cards' files, or of one in the place of another card's.
+  void add_data(const std::vector<Position>& cards, std::optional<Position> in_place, ContentSums& sums) {
+    sum_files(
+        placement_, cards, chunk_bytes_, threads_,
+        [&](const Chunk& chunk, std::span<std::byte> bytes) {
+          reader_.read(chunk, in_place.value_or(chunk.card), bytes);
+          traffic_.bytes_read += bytes.size();
+          traffic_.bytes_written += bytes.size();
+        },
+        sums);
+  }
+
+  /// The copies of parameters whose fingerprints are not the manifest's. Each process adds up its share of them.
+  std::set<ContentSums::Copy> damaged_copies(const ContentSums& sums) {
+    const auto size = static_cast<std::size_t>(processes_.size());
+    std::vector<std::map<ContentSums::Copy, PartialSum>> to_peer(size);
+    for (const auto& [copy, sum] : sums.of_copies()) to_peer[copy.parameter % size].emplace(copy, sum);
+    std::map<ContentSums::Copy, PartialSum> whole;
+    for (const auto& theirs : give_each(std::move(to_peer), processes_))
+      for (const auto& [copy, sum] : theirs) whole[copy] += sum;
+    std::vector<ContentSums::Copy> mine;
+    for (const auto& [copy, sum] : whole) {
+      const Tensor& tensor = placement_.tensors()[copy.parameter];
+      const auto found = fingerprint(sum, describe_tensor(tensor.name, tensor.dtype.name, tensor.shape));
+      if (to_string(found) != manifest_.parameters.at(tensor.name)) mine.push_back(copy);
+    }
+    return of_all(mine, processes_);
+  }
+
+  /// The damaged parameters of which a card holds a part.
+  std::vector<std::string> parameters_of(Position card, const std::set<ContentSums::Copy>& damaged) const {
+    std::vector<std::string> names;
+    for (const auto& [parameter, base] : damaged)
+      if (placement_.holds(card, placement_.array_of(parameter)) && placement_.base_of(parameter, card) == base &&
+          (placement_.tensors()[parameter].verbatim || !placement_.run_of(parameter, card).empty()))
+        names.push_back(placement_.tensors()[parameter].name);
+    return names;
+  }
+
+  /// The cards whose files hold what another's should.
+  std::map<Position, Position> swapped_files(const std::set<Position>& changed) {
+    std::vector<std::pair<Position, Position>> mine;
+    agree(processes_, [&] {
+      if (changed.size() > most_swapped) return;
+      for (const Position card : own_)
+        for (const Position other : changed)
+          if (card != other && changed.contains(card) &&
+              checkpoint_.file(card).schema == checkpoint_.file(other).schema) {
+            ContentSums sums(placement_);
+            add_the_rest(card, other, sums);
+            add_data({other}, card, sums);
+            if (is_as_said(other, sums)) mine.emplace_back(card, other);
+          }
+    });
+    const auto all = of_all(mine, processes_);
+    return {all.begin(), all.end()};
+  }
+
+  const Checkpoint& checkpoint_;
+  const Placement& placement_;
+  const Manifest& manifest_;
+  Stores& stores_;
+  ChunkReader reader_;
+  Communicator& processes_;
+  Traffic& traffic_;
+  unsigned threads_;
+  std::uint64_t chunk_bytes_;
+  std::vector<Position> own_;
+  std::vector<Position> changed_;
+};
+
+}  // namespace
+
+std::vector<Damage> search_contents(const SearchedFiles& files, Communicator& processes, Traffic& traffic) {
+  return ContentSearch(files, processes, traffic).damages();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "layout/placement.hpp"
+#include "tensor/number.hpp"
+#include "tensor/region.hpp"
+
+namespace ckpt {
+
+/// How far apart floating-point elements may be and still agree: by either measure.
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+};
+
+/// What the elements of one parameter that differ between two checkpoints, A and B, come to. Adding up is the same in
+/// any order, so that threads and processes need none.
+struct Mismatch {
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+  std::uint64_t count = 0;     ///< in all copies that B holds
+  std::uint64_t first = none;  ///< in the tensor's row-major order
+  Position first_card = none;  ///< of B
+  std::string first_a;         ///< their values, as text
+  std::string first_b;
+  Distance largest;
+  std::vector<bool> cards;  ///< of B, those that hold such elements
+
+  static auto fields(auto& self) {
+    return std::tie(self.count, self.first, self.first_card, self.first_a, self.first_b, self.largest, self.cards);
+  }
+  void add(const Mismatch& other);
+};
+
+/// Compares the elements of one parameter. A's and B's may have different dtypes where both are floating-point and
+/// there is a tolerance.
+class TensorComparison {
+ public:
+  TensorComparison(const Tensor& a, const Tensor& b, const std::optional<Tolerance>& tolerance);
+
+  /// Adds the elements of `region` (of a card of B) that differ. `a` and `b` hold the same run of stored elements, of
+  /// which region.offset counts from the first.
+  void compare(const Region& region, Position card, const std::byte* a, const std::byte* b, Mismatch& found) const;
+
+ private:
+  struct Walk;
+  void descend(Walk& walk, std::size_t dim, std::uint64_t offset, std::uint64_t index) const;
+  void compare_element(Walk& walk, std::uint64_t offset, std::uint64_t index) const;
+
+  DType a_;
+  DType b_;
+  std::optional<NumberFormat> a_format_;
+  std::optional<NumberFormat> b_format_;
+  std::optional<Tolerance> tolerance_;
+  Extents strides_;  // of the logical tensor
+};
+
+}  // namespace ckpt

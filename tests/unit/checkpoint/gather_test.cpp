@@ -1,0 +1,260 @@
+#include "checkpoint/gather.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "base/limits.hpp"
+#include "catch.hpp"
+#include "store/posix_file.hpp"
+#include "temporary_directory.hpp"
+
+using namespace ckpt;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// A file of one dataset in memory, which counts how it is read.
+class MemoryFile final : public SourceFile {
+ public:
+  explicit MemoryFile(std::uint64_t size) : bytes_(size) {
+    for (std::size_t i = 0; i < size; ++i) bytes_[i] = static_cast<std::byte>(i * 7 + (i >> 8U) * 13 + (i >> 16U));
+  }
+  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    if (dataset != 5 || offset + out.size() > bytes_.size()) throw Error(Kind::input, "read beyond the dataset");
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+    ++reads;
+    bytes_read += out.size();
+    largest = std::max<std::uint64_t>(largest, out.size());
+  }
+  const Bytes& bytes() const { return bytes_; }
+
+  std::uint64_t reads = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t largest = 0;
+
+ private:
+  Bytes bytes_;
+};
+
+/// The same bytes in a file on disk, which may be mapped or read.
+class MappedSource final : public SourceFile {
+ public:
+  MappedSource(PosixFile file, std::uint64_t start) : file_(std::move(file)), start_(start), status_(file_.status()) {}
+  void read(std::size_t /*dataset*/, std::uint64_t offset, std::span<std::byte> out) override {
+    file_.read(start_ + offset, out);
+    ++reads;
+  }
+  std::optional<FileExtent> extent(std::size_t /*dataset*/) const override {
+    return FileExtent{file_.fd(), &file_.path(), status_.device, status_.inode, status_.bytes, start_};
+  }
+  const PosixFile& file() const noexcept { return file_; }
+
+  std::uint64_t reads = 0;
+
+ private:
+  PosixFile file_;
+  std::uint64_t start_;
+  PosixFile::Status status_;
+};
+
+struct MappableFile {
+  explicit MappableFile(const Bytes& bytes) {
+    PosixFile file = PosixFile::create(directory / "data");
+    file.write(start, bytes);
+    source = std::make_unique<MappedSource>(std::move(file), start);
+  }
+  static constexpr std::uint64_t start = 1000;
+  fixture::TemporaryDirectory directory;
+  std::unique_ptr<MappedSource> source;
+};
+
+/// The same bytes in memory, where reads are counted, and some way behind the start of a file that can be mapped.
+struct TwoFiles {
+  explicit TwoFiles(std::uint64_t size) : memory(size), mappable(memory.bytes()) {}
+  MemoryFile memory;
+  MappableFile mappable;
+};
+
+/// A transfer of a whole tensor of this shape, from element `first` of the dataset on.
+Transfer transfer(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
+                  std::uint64_t element, std::uint64_t first) {
+  return {0, 0, 0, element, {whole(shape), first, source_strides}, 0, target_strides};
+}
+
+/// Windows that no file can be mapped into, since there are no addresses left for them.
+MappedWindows refused_windows() {
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  const rlimit low{mapped_bytes(), before.rlim_max};
+  setrlimit(RLIMIT_AS, &low);
+  struct Restored {
+    const rlimit& limit;
+    ~Restored() { setrlimit(RLIMIT_AS, &limit); }
+  } restored{before};
+  return MappedWindows(1 << 20);
+}
+
+/// Gathers from both and compares with the strided copy from memory, and the sum with that of the source in memory.
+void check(TwoFiles& file, const Transfer& wanted, std::uint64_t target_size, std::uint64_t scratch_size,
+           std::uint64_t windows_budget = 1 << 20) {
+  const std::byte* source = file.memory.bytes().data() + wanted.source.offset * wanted.element;
+  const Summing summing{row_major_strides(wanted.source.box.shape())};
+  const PartialSum sum = sum_of(wanted.source, wanted.element, source, summing.tensor_strides);
+  Bytes expected(target_size);
+  run(wanted.copy(), source, expected.data());
+  Bytes scratch(scratch_size);
+  take_bus_errors();
+  MappedWindows windows(windows_budget);
+  file.memory.reads = file.memory.bytes_read = 0;
+  Bytes target(target_size);
+  const Gathered told = gather(file.memory, 5, wanted, &summing, target.data(), scratch, windows);
+  Bytes mapped(target_size);
+  CHECK(gather(*file.mappable.source, 5, wanted, &summing, mapped.data(), scratch, windows).sum == sum);
+  CHECK((mapped == expected));
+  CHECK((target == expected));
+  CHECK(told.bytes_read == file.memory.bytes_read);
+  CHECK(told.sum == sum);
+  CHECK(sum.bytes == wanted.bytes());
+  CHECK(gather(file.memory, 5, wanted, nullptr, target.data(), scratch, windows).sum == PartialSum{});
+  file.memory.reads /= 2;
+  file.memory.bytes_read /= 2;
+}
+
+}  // namespace
+
+TEST_CASE("a run is read at once, straight to its place") {
+  TwoFiles file(1 << 20);
+  check(file, transfer({1 << 18}, {1}, {1}, 2, 500), 1 << 19, 64);
+  CHECK(file.memory.reads == 1);
+  CHECK(file.memory.bytes_read == 1 << 19);
+}
+
+TEST_CASE("short runs close together are read as one window") {
+  TwoFiles file(1 << 20);
+  check(file, transfer({256, 2}, {1024, 1}, {2, 1}, 4, 0), 2048, 1 << 20);  // two columns of 1024
+  CHECK(file.memory.reads == 1);
+}
+
+TEST_CASE("a window that scratch cannot hold is read in parts") {
+  TwoFiles file(1 << 20);
+  check(file, transfer({256, 512}, {1024, 1}, {512, 1}, 4, 0), 256 * 512 * 4, 100'000);  // half of each row
+  CHECK(file.memory.reads == 11);                                                        // 24 rows in each
+}
+
+TEST_CASE("runs far apart are read one by one") {
+  TwoFiles file(4 << 20);
+  check(file, transfer({16, 4}, {60'000, 1}, {4, 1}, 4, 0), 256, 4 << 20);
+  CHECK(file.memory.reads == 16);
+  CHECK(file.memory.bytes_read == 256);
+}
+
+TEST_CASE("without scratch there is a read for each run") {
+  TwoFiles file(1 << 16);
+  check(file, transfer({10, 3}, {20, 1}, {3, 1}, 4, 2), 120, 0);
+  CHECK(file.memory.reads == 10);
+}
+
+TEST_CASE("nothing is read for nothing") {
+  TwoFiles file(16);
+  check(file, transfer({0, 3}, {3, 1}, {3, 1}, 4, 0), 0, 16);
+  CHECK(file.memory.reads == 0);
+}
+
+TEST_CASE("gathering is what copying from memory is, whatever the strides and the scratch") {
+  std::mt19937_64 engine(11);
+  const auto between = [&](std::uint64_t low, std::uint64_t high) { return low + engine() % (high - low + 1); };
+  TwoFiles file(3 << 20);
+  for (int i = 0; i < 600; ++i) {
+    Extents shape;
+    for (std::uint64_t rank = between(0, 4); rank > 0; --rank) shape.push_back(between(1, 9));
+    std::vector<std::size_t> order(shape.size());
+    for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+    std::shuffle(order.begin(), order.end(), engine);
+    Extents strides(shape.size());
+    const std::uint64_t element = between(1, 12);
+    std::uint64_t size = 1;
+    for (const std::size_t d : order) {
+      strides[d] = size;
+      size *= shape[d] + (between(0, 1) == 0 ? 0 : between(0, 12));
+    }
+    const StridedCopy copy = strided_copy(shape, strides, row_major_strides(shape), element);
+    const std::uint64_t first = between(0, (file.memory.bytes().size() - copy.source_span()) / element);
+    const std::uint64_t scratch = between(0, 2) == 0 ? 1 << 20 : between(0, 5000);
+    CAPTURE(to_string(shape), to_string(strides), element, scratch);
+    check(file, transfer(shape, strides, row_major_strides(shape), element, first), volume(shape) * element, scratch);
+    const std::uint64_t runs = copy.bytes() / copy.run;
+    CHECK(file.memory.reads <= runs);
+    CHECK(file.memory.bytes_read < copy.bytes() + runs * 8192 + 1);  // no more than a read for each run would cost
+  }
+}
+
+TEST_CASE("a copy that reaches further than a mapped window, or than scratch, is divided") {
+  TwoFiles file(3 << 20);
+  for (const std::uint64_t budget : {1ULL, 256ULL << 10, 1ULL << 20, 64ULL << 20})
+    for (const std::uint64_t scratch : {0U, 1000U, 65536U, 1U << 20}) {
+      check(file, transfer({700, 60}, {1000, 1}, {60, 1}, 4, 16), 168'000, scratch, budget);
+      check(file, transfer({50, 7, 60}, {9000, 1000, 1}, {60, 3000, 1}, 4, 2), 84'000, scratch, budget);
+      check(file, transfer({300, 2000}, {1, 300}, {2000, 1}, 1, 0), 600'000, scratch, budget);  // transposed
+    }
+}
+
+TEST_CASE("of a file that can be mapped, long and dense runs are read, scattered ones are not") {
+  TwoFiles file(3 << 20);
+  const auto reads_for = [&](const Extents& shape, const Extents& strides, const Extents& target_strides) {
+    file.mappable.source->reads = 0;
+    check(file, transfer(shape, strides, target_strides, 4, 0), 4 * shape[0] * target_strides[0], 256 << 10, 64 << 20);
+    return file.mappable.source->reads;
+  };
+  CHECK(reads_for({100'000}, {1}, {1}) == 1);              // one run
+  CHECK(reads_for({200, 100}, {100, 1}, {130, 1}) == 1);   // whole rows of the source: 80 KB in one stretch
+  CHECK(reads_for({2000, 100}, {100, 1}, {130, 1}) == 4);  // more than the scratch holds
+  CHECK(reads_for({200, 100}, {110, 1}, {100, 1}) == 1);   // nearly whole rows
+  CHECK(reads_for({200, 100}, {300, 1}, {100, 1}) == 0);   // a third of each row
+  CHECK(reads_for({20, 10}, {300, 1}, {10, 1}) == 1);      // little in all
+}
+
+TEST_CASE("what the file throws comes through") {
+  MemoryFile file(100);
+  Bytes target(8);
+  MappedWindows windows(1 << 20);
+  CHECK_THROWS_AS(gather(file, 5, transfer({2}, {1}, {1}, 4, 24), nullptr, target.data(), {}, windows), Error);
+}
+
+TEST_CASE("a mapped file that is truncated while it is read is an error that names it") {
+  const Bytes bytes(1 << 20);
+  const MappableFile mappable(bytes);
+  take_bus_errors();
+  MappedWindows windows(1 << 20);
+  Bytes target(1 << 10);
+  const Transfer column = transfer({256}, {1024}, {1}, 4, 0);
+  gather(*mappable.source, 5, column, nullptr, target.data(), {}, windows);
+  mappable.source->file().resize(1 << 18);
+  CHECK_THROWS_WITH(gather(*mappable.source, 5, column, nullptr, target.data(), {}, windows),
+                    Catch::Matchers::Contains("data: ended while it was read"));
+}
+
+TEST_CASE("what cannot be mapped is read, to the same bytes and sums") {
+  Bytes bytes(1 << 20);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 7);
+  const MappableFile mappable(bytes);
+  const Transfer columns = transfer({256, 3}, {1024, 200}, {3, 1}, 4, 40);
+  const Summing summing{row_major_strides(columns.source.box.shape())};
+  Bytes scratch(8 << 10);
+  const auto gathered = [&](MappedWindows& windows) {
+    Bytes target(columns.bytes());
+    const std::uint64_t before = mappable.source->reads;
+    const Gathered told = gather(*mappable.source, 5, columns, &summing, target.data(), scratch, windows);
+    return std::tuple(target, told.sum.low, told.sum.high, mappable.source->reads > before);
+  };
+  take_bus_errors();
+  MappedWindows windows(1 << 20);
+  MappedWindows refused = refused_windows();
+  auto expected = gathered(windows);
+  CHECK_FALSE(std::get<bool>(expected));
+  std::get<bool>(expected) = true;
+  CHECK((gathered(refused) == expected));
+}

@@ -1,0 +1,109 @@
+#include "checkpoint/read_manifest.hpp"
+
+#include <sys/stat.h>
+
+#include "catch.hpp"
+#include "temporary_directory.hpp"
+#include "unit/layout/resolve_fixture.hpp"
+
+using namespace ckpt;
+using namespace ckpt::fixture;
+using Catch::Matchers::Contains;
+
+namespace {
+
+ManifestText found(std::string text, bool is_directory = true) {
+  return {std::move(text), "here", is_directory ? manifest_name : "merged.h5", is_directory};
+}
+
+const std::string one_card = R"({"ckpt_layout": 1, "mesh": {"axes": ["card"], "shape": [1]}, "default": "replicate"})";
+
+}  // namespace
+
+TEST_CASE("what was written is read again") {
+  const Placement placement = target(single_card(), {tensor("a", {3}), tensor("b \"quoted\"", {2, 2})});
+  const std::string text = manifest(placement, {{"", 0, 12345, std::string(32, 'c')}}, {{1, 2}, {3, 4}},
+                                    ManifestRoom{2048, least_manifest_bytes});
+  const Manifest merged = parse_manifest(found(text, false));
+  CHECK(merged.files.at("merged.h5").bytes == 12345);
+  CHECK(merged.files.at("merged.h5").fingerprint == std::string(32, 'c'));
+  CHECK(merged.place == std::uint64_t{2048});
+  CHECK(merged.parameters == std::map<std::string, std::string>{{"a", to_string(Fingerprint{1, 2})},
+                                                                {"b \"quoted\"", to_string(Fingerprint{3, 4})}});
+  const Manifest directory =
+      parse_manifest(found(manifest(placement, {{"rank_0.h5", 0, 7, "d"}}, std::vector<Fingerprint>(2))));
+  CHECK(directory.files.at("rank_0.h5").bytes == 7);
+  CHECK_FALSE(directory.place);
+  CHECK(to_json(directory.layout) == to_json(placement.layout()));
+}
+
+TEST_CASE("a manifest above 64 MiB is read again") {
+  constexpr std::size_t count = 35'000;
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < count; ++i)
+    tensors.push_back(tensor(std::to_string(count + i) + std::string(2000, 'n'), {i, 4096}));
+  const Placement placement = target(single_card(), tensors);
+  const std::string text = manifest(placement, {{"rank_0.h5", 0, 7, "d"}}, std::vector<Fingerprint>(count));
+  CHECK(text.size() > 64 << 20);
+  const TemporaryDirectory directory;
+  write_text(directory / manifest_name, text);
+  const std::string again = directory_manifest(directory / ".").value();
+  CHECK((again == text));
+  CHECK(is_sealed(again));
+  const Manifest manifest = parse_manifest(found(again));
+  CHECK(manifest.parameters.size() == count);
+  CHECK(manifest.parameters.begin()->first == tensors.front().name);
+}
+
+TEST_CASE("what is no manifest, or holds no fingerprints, is refused") {
+  const std::string start = R"({"layout": )" + one_card;
+  const std::string files = R"(, "files": [{"name": "rank_0.h5", "card": 0, "bytes": 1, "fingerprint": "f"}])";
+  CHECK_NOTHROW(parse_manifest(found(start + files + R"(, "parameters": {"a": {"fingerprint": "f"}}})")));
+  const Words rests{files + "}", R"(, "parameters": {}})", files + R"(, "parameters": []})",
+                    files + R"(, "parameters": 3})", files + R"(, "parameters": {"a": 3}})"};
+  for (const std::string& rest : rests)
+    CHECK_THROWS_WITH(parse_manifest(found(start + rest)), Contains("no manifest of these programs"));
+  CHECK_THROWS_WITH(parse_manifest(found(start + files + R"(, "parameters": {"a": {"dtype": "f32"}}})")),
+                    Contains("no fingerprints"));
+  CHECK_THROWS_WITH(parse_manifest(found(start + files +
+                                         R"(, "parameters": {"a": {"fingerprint": "f"}, "a": {"fingerprint": "f"}}})")),
+                    Contains("'a' twice"));
+  CHECK_THROWS_WITH(parse_manifest(found(start + R"(, "files": [], "parameters": {}})")),
+                    Contains("not those that its layout names"));
+  CHECK_THROWS_WITH(parse_manifest(found(start + files + R"(, "parameters": {}})", false)),
+                    Contains("no manifest of these programs"));
+}
+
+TEST_CASE("what stands in a manifest's place is read within bounds, and believed only as it was written") {
+  const TemporaryDirectory directory;
+  const auto path = directory / manifest_name;
+  CHECK_FALSE(directory_manifest(directory / "."));
+  CHECK_FALSE(carried_layout(directory / "nowhere"));
+
+  const auto refused = [&](const std::string& text) {
+    CHECK_THROWS_WITH(directory_manifest(directory / "."), Contains(text));
+    CHECK_THROWS_WITH(carried_layout(directory / "."), Contains(text));
+    std::filesystem::remove(path);
+  };
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  refused("is no regular file");
+  std::filesystem::create_symlink("/dev/zero", path);
+  refused("is no regular file");
+  std::filesystem::create_symlink(manifest_name, path);
+  refused("Too many levels");
+  std::filesystem::create_directory(path);
+  refused("is a directory");
+  write_text(path, "");
+  std::filesystem::resize_file(path, most_manifest_bytes + 1);
+  refused("larger than 2.0 GiB");
+
+  const std::string text = "{\n \"layout\": " + one_card + ",\n";
+  write_text(path, sealed(text));
+  CHECK(parse_layout(carried_layout(directory / ".").value(), "a").mesh.size() == 1);
+  for (const std::string& changed : {std::string(), text + "}", sealed(text) + "\n", "[" + sealed(text).substr(1)}) {
+    write_text(path, changed);
+    CHECK_THROWS_WITH(carried_layout(directory / "."), Contains("not as it was written"));
+  }
+  write_text(path, sealed("{\n"));
+  CHECK_THROWS_WITH(carried_layout(directory / "."), Contains("holds no layout"));
+}

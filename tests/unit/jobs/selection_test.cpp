@@ -1,0 +1,61 @@
+#include "jobs/selection.hpp"
+
+#include "catch.hpp"
+#include "unit/layout/resolve_fixture.hpp"
+
+using namespace ckpt;
+using namespace ckpt::fixture;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Placement some() {
+  return target(single_card(), {tensor("m.w", {2}), tensor("m.b", {1}), tensor("w", {2}), tensor("b", {1})});
+}
+
+Words names(const Selection& selection) {
+  Words names;
+  for (const Tensor& each : selection.tensors) names.push_back(each.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("only and drop choose by logical name") {
+  NameChoice job;
+  CHECK(names(select(job, some())) == Words{"b", "m.b", "m.w", "w"});
+  job.drop = {Pattern("m.*")};
+  CHECK(names(select(job, some())) == Words{"b", "w"});
+  job.only = {Pattern("w"), Pattern("m.w")};
+  CHECK(names(select(job, some())) == Words{"w"});
+  CHECK_FALSE(Wishes(job).is_kept("m.w"));
+  job.only = {Pattern("nothing")};
+  CHECK_THROWS_WITH(select(job, some()), Contains("none of the 4 parameters is left"));
+}
+
+TEST_CASE("rename takes the first that fits and keeps the order of names") {
+  NameChoice job;
+  job.rename = {{Pattern("m.{x}"), Pattern("z.moment/{x}")}, {Pattern("{x}"), Pattern("model.{x}")}};
+  const Placement placement = some();
+  const Selection selection = select(job, placement);
+  CHECK(names(selection) == Words{"model.b", "model.w", "z.moment/b", "z.moment/w"});
+  for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
+    const Tensor& from = placement.tensors()[selection.source_of[i]];
+    CHECK(from.shape == selection.tensors[i].shape);
+    CHECK(from.name.back() == selection.tensors[i].name.back());
+  }
+  job.rename = {{Pattern("m.{x}"), Pattern("{x}")}};
+  CHECK_THROWS_WITH(select(job, placement),
+                    Contains("'b' and 'm.b' both become 'b'") || Contains("'m.b' and 'b' both become 'b'"));
+}
+
+TEST_CASE("the target's layout is the one chosen") {
+  const Layout source = layout(R"(["dp", "tp"])", "[2, 4]", R"("default": "replicate")");
+  TargetChoice job;
+  job.mesh = {{"tp", 3}};
+  CHECK(target_layout(job, source).mesh.shape == std::vector<std::uint64_t>{2, 3});
+  job = {};
+  job.cards = 7;
+  CHECK_THROWS_WITH(target_layout(job, source), Contains("2 axes (dp, tp)"));
+  CHECK(target_layout(job, one_rule(R"(["x"])", "[2]", "")).mesh.shape == std::vector<std::uint64_t>{7});
+}

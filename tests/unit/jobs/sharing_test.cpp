@@ -1,0 +1,104 @@
+#include <set>
+
+#include "catch.hpp"
+#include "jobs/summary.hpp"
+#include "output/file_workload.hpp"
+#include "unit/layout/resolve_fixture.hpp"
+
+using namespace ckpt;
+using namespace ckpt::fixture;
+
+namespace {
+
+std::vector<Chunk> all(ChunkSequence sequence) {
+  std::vector<Chunk> chunks;
+  while (const auto chunk = sequence.next()) chunks.push_back(*chunk);
+  return chunks;
+}
+
+}  // namespace
+
+TEST_CASE("chunks come array by array, and within one chunk by chunk over all cards") {
+  const Placement placement =
+      target(one_rule(R"(["x"])", "[3]", R"("split": ["x"], "uneven": "ceil")"), {tensor("a", {7}), tensor("b", {3})});
+  const auto chunks = all(ChunkSequence(placement, {0, 2, 1}, 8));
+  std::vector<std::string> order;
+  for (const Chunk& chunk : chunks)
+    order.push_back(std::to_string(chunk.array) + " " + std::to_string(chunk.card) + " " +
+                    std::to_string(chunk.elements.lo) + "-" + std::to_string(chunk.elements.hi));
+  CHECK(order == Words{"0 0 0-2", "0 2 0-1", "0 1 0-2", "0 0 2-3", "0 1 2-3", "1 0 0-1", "1 2 0-1", "1 1 0-1"});
+  CHECK(chunks[0].bytes == 8);
+}
+
+TEST_CASE("by tensor, chunks of all cards come in the order of their elements in it") {
+  const auto order = [](const std::string& split) {
+    const Placement placement = target(one_rule(R"(["x"])", "[2]", R"("split": )" + split), {tensor("w", {8, 8})});
+    std::string text;
+    for (const Chunk& chunk : all(ChunkSequence(placement, {1, 0}, 64, ChunkOrder::by_tensor)))
+      text += std::to_string(chunk.card) + ":" + std::to_string(chunk.elements.lo) + " ";
+    return text;
+  };
+  CHECK(order(R"(["x"])") == "0:0 0:16 1:0 1:16 ");
+  CHECK(order(R"([null, "x"])") == "0:0 1:0 0:16 1:16 ");
+}
+
+TEST_CASE("cards without an array, empty arrays and strings have no chunks") {
+  const Layout of =
+      layout(R"(["x"])", "[2]", R"("parameters": [{"name": "here", "at": {"x": 1}}], "default": "replicate")");
+  Tensor note = tensor("note", {});
+  note.verbatim = true;
+  const Placement placement = target(of, {tensor("here", {4}), tensor("empty", {0, 3}), note});
+  CHECK(all(ChunkSequence(placement, {0}, 1 << 20)).empty());
+  CHECK(all(ChunkSequence(placement, {0, 1}, 1 << 20)).size() == 1);
+  CHECK(all(ChunkSequence(placement, {}, 1 << 20)).empty());
+}
+
+TEST_CASE("files are shared out in blocks of about equal bytes, each to one writer") {
+  const Layout of = layout(R"(["x"])", "[5]",
+                           R"("parameters": [{"name": "w", "split": ["x"], "sizes": {"0": [60, 10, 20, 30, 0]}}])");
+  const Placement placement = target(of, {tensor("w", {120})});
+  CHECK(assign_writers(placement, 1) == std::vector<std::uint32_t>(5, 0));
+  CHECK(assign_writers(placement, 2) == std::vector<std::uint32_t>{0, 0, 1, 1, 1});  // in blocks
+  const auto many = assign_writers(placement, 9);
+  CHECK(std::set<std::uint32_t>(many.begin(), many.end()).size() == 5);  // nobody has two while others have none
+}
+
+TEST_CASE("a plan in figures") {
+  const Placement source = target(one_rule(R"(["x"])", "[2]", R"("split": ["x"])"), {tensor("w", {8})});
+  const Placement wanted = target(one_rule(R"(["x"])", "[4]", R"("split": ["x"])"), {tensor("w", {8})});
+  const Readers readers(source, {0, 1});
+  const Planner planner(source, wanted, {0}, readers);
+  Report report;
+  summarise(planner, readers, {0, 0, 0, 1}, 2, report);
+  CHECK(report.bytes_to_write == 32);
+  CHECK(report.bytes_to_read == 32);
+  CHECK(report.bytes_changing_card == 24);  // card 0 keeps two elements, card 1's come from card 0
+  CHECK(report.busiest_process == 0);
+  CHECK(report.busiest_process_bytes == 24 + 16);  // writes three files, reads one
+}
+
+TEST_CASE("each rule is shown with what it decided") {
+  const Layout of = layout(R"(["x"])", "[1]",
+                           R"("parameters": [{"name": "*.w"}, {"name": "no"}], "default": "replicate",
+                              "buckets": [{"name": "flat", "axis": "x", "members": [{"name": "m", "shape": [1]}]}])");
+  const auto use = rule_use(target(of, {tensor("a.w", {1}), tensor("b.w", {1}), tensor("m", {1}), tensor("z", {1})}));
+  REQUIRE(use.size() == 4);
+  CHECK(use[0].rule == "*.w");
+  CHECK(use[0].parameters == Words{"a.w", "b.w"});
+  CHECK(use[1].parameters.empty());
+  CHECK(use[2].rule == "bucket flat");
+  CHECK(use[2].parameters == Words{"m"});
+  CHECK(use[3].rule == "(default)");
+  CHECK(use[3].parameters == Words{"z"});
+}
+
+TEST_CASE("small arrays that follow one another come card by card, large ones by themselves") {
+  const Layout of =
+      layout(R"(["x"])", "[2]", R"("parameters": [{"name": "c", "split": ["x"]}], "default": "replicate")");
+  const Placement placement = target(of, {tensor("a", {2}), tensor("b", {3}), tensor("c", {1 << 20}), tensor("d", {4}),
+                                          tensor("e", {0}), tensor("f", {5})});
+  std::string order;
+  for (const Chunk& chunk : all(ChunkSequence(placement, {1, 0}, 1 << 20)))
+    order += placement.arrays()[chunk.array].name + std::to_string(chunk.card) + " ";
+  CHECK(order == "a1 b1 a0 b0 c1 c0 c1 c0 d1 f1 d0 f0 ");
+}
