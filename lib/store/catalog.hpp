@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "layout/stored_array.hpp"
 #include "store/value.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 
