@@ -46,7 +46,7 @@ class TemporaryFile {
 void read_some(SourceFile& source, const FileCatalog& catalog, std::size_t index) {
   const StoredArray& array = (*catalog.schema->arrays)[index];
   const Storage storage = catalog.schema->datasets[index].storage;
-  if (storage != Storage::contiguous && storage != Storage::filtered) return;
+  if (storage != Storage::raw && storage != Storage::filtered) return;
   const std::uint64_t elements = volume(array.shape);
   const std::uint64_t count = std::min(elements, max_read_bytes / array.dtype.size);
   std::vector<std::byte> bytes(count * array.dtype.size);

@@ -76,8 +76,8 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
     if (const auto shape = shapes.extract(tensor.name)) array.global_shape = std::move(shape.mapped());
     arrays.push_back(std::move(array));
     Dataset dataset;
-    dataset.storage = tensor.begin == tensor.end ? Storage::empty : Storage::contiguous;
-    dataset.offset = data + tensor.begin;
+    dataset.storage = tensor.begin == tensor.end ? Storage::empty : Storage::raw;
+    dataset.extents = FileExtents(data + tensor.begin, tensor.end - tensor.begin);
     schema->datasets.push_back(std::move(dataset));
   }
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));

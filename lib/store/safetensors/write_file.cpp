@@ -85,10 +85,12 @@ Form form_of(const FileSpec& spec) {
     const std::size_t found = form.head.find(manifest);
     if (found == std::string::npos || form.head.find(manifest, found + 1) != std::string::npos)
       throw Error(Kind::io, "", {"its manifest is not in its header once", "", "this is a defect of the program"});
-    form.room.manifest = found;
+    form.room.manifest = Interval{found, found + manifest.size()};
     form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(manifest)), found);
   }
-  for (const std::uint64_t begin : begins) form.room.offsets.push_back(form.head.size() + begin);
+  for (std::size_t i = 0; i < begins.size(); ++i)
+    form.room.data.emplace_back(form.head.size() + begins[i],
+                                volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
   return form;
 }
 

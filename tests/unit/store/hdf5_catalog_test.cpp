@@ -85,8 +85,8 @@ TEST_CASE("Storage: contiguous, empty, scalar, compact, chunked, compressed; wit
   const auto store = hdf5_store();
   const FileCatalog catalog = store->catalog(folder / "a.h5");
   const auto storage = [&](const char* name) { return catalog.schema->datasets[catalog.schema->find(name)].storage; };
-  CHECK(storage("contiguous") == Storage::contiguous);
-  CHECK(storage("scalar") == Storage::contiguous);
+  CHECK(storage("contiguous") == Storage::raw);
+  CHECK(storage("scalar") == Storage::raw);
   CHECK(storage("empty") == Storage::empty);
   for (const char* name : {"compact", "chunked", "gzip"}) CHECK(storage(name) == Storage::filtered);
 
@@ -203,7 +203,7 @@ TEST_CASE("Hard links are names of their own and may form cycles; soft links are
   const FileCatalog catalog = hdf5_store()->catalog(folder / "a.h5");
   CHECK(names_of(*catalog.schema) == std::vector<std::string>{"again", "g/h/w", "typed"});
   CHECK((*catalog.schema->arrays)[2].dtype.name == "i16");
-  CHECK(catalog.schema->datasets[0].offset == catalog.schema->datasets[1].offset);
+  CHECK(catalog.schema->datasets[0].extents.offset() == catalog.schema->datasets[1].extents.offset());
 }
 
 TEST_CASE("Links that lead out of the file or nowhere are refused by name") {
