@@ -1,6 +1,5 @@
 #include "store/offset_file.hpp"
 
-#include "base/checked.hpp"
 #include "store/outside_data.hpp"
 
 namespace ckpt {
@@ -23,9 +22,10 @@ void OffsetFile::read(std::size_t index, std::uint64_t offset, std::span<std::by
   const Dataset& dataset = schema_->datasets.at(index);
   if (out.empty()) return;
   const std::uint64_t bytes = dataset.storage == Storage::filtered ? bytes_of(array) : dataset.extents.bytes();
-  if (checked_add(offset, out.size()) > bytes)
+  if (offset > bytes || out.size() > bytes - offset)
     throw Error(Kind::input, file_.path() + ": /" + array.name,
-                {"has " + std::to_string(bytes) + " bytes", "asked for " + std::to_string(offset + out.size()), ""});
+                {"has " + std::to_string(bytes) + " bytes",
+                 "asked for " + std::to_string(out.size()) + " from byte " + std::to_string(offset) + " on", ""});
   with_context(file_.path() + ": /" + array.name, [&] {
     if (dataset.storage == Storage::filtered) return read_filtered(index, offset, out);
     dataset.extents.for_each_part({offset, offset + out.size()}, [&](std::uint64_t place, Interval part) {
