@@ -134,7 +134,8 @@ class SourceStore {
   /// Whether it reads a file, by its first bytes. Throws input where it is no regular file.
   virtual bool recognises(const std::filesystem::path& file) = 0;
 
-  /// Reads a file's metadata. Throws input for what cannot or must not be read, naming the file and the object.
+  /// Reads a file's metadata. Throws input for what cannot or must not be read, naming the file and the object. Files
+  /// that say the same share a schema, unless too many others were read between them.
   virtual FileCatalog catalog(const std::filesystem::path& file) = 0;
 
   virtual std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) = 0;

@@ -101,13 +101,19 @@ NewFile make(const FileSpec& spec, std::uint64_t slice_bytes) {
   return made;
 }
 
-/// The metadata of a file, all data of which lies within it.
-std::shared_ptr<const Schema> read_schema(const std::filesystem::path& file, const std::string& bytes) {
+/// A file's metadata, undecoded.
+std::string metadata_of(const std::filesystem::path& file, const std::string& bytes) {
   std::uint64_t length = 0;
   if (bytes.size() < head_bytes || !bytes.starts_with(MemoryStore::magic)) refuse(file, "no such file");
   std::memcpy(&length, bytes.data() + MemoryStore::magic.size(), sizeof length);
   if (length > bytes.size() - head_bytes) refuse(file, "metadata of " + std::to_string(length) + " bytes");
-  auto schema = with_context(file.string(), [&] { return decode_catalog(bytes.substr(head_bytes, length)).schema; });
+  return bytes.substr(head_bytes, length);
+}
+
+/// What it says, if all data lies within the file.
+std::shared_ptr<const Schema> read_schema(const std::filesystem::path& file, const std::string& metadata,
+                                          std::uint64_t file_bytes) {
+  auto schema = with_context(file.string(), [&] { return decode_catalog(metadata).schema; });
   if (schema->format != "memory") refuse(file, "format " + schema->format);
   for (std::size_t i = 0; i < schema->datasets.size(); ++i) {
     const StoredArray& array = (*schema->arrays)[i];
@@ -119,7 +125,7 @@ std::shared_ptr<const Schema> read_schema(const std::filesystem::path& file, con
     if (i > 0 && array.name <= (*schema->arrays)[i - 1].name) refuse(file, "names in disorder");
   }
   for (const Interval data : data_intervals(*schema))
-    if (data.hi > bytes.size()) refuse(file, "data that ends at byte " + std::to_string(data.hi));
+    if (data.hi > file_bytes) refuse(file, "data that ends at byte " + std::to_string(data.hi));
   return schema;
 }
 
@@ -228,7 +234,10 @@ bool MemoryStore::recognises(const std::filesystem::path& file) {
 FileCatalog MemoryStore::catalog(const std::filesystem::path& file) {
   const auto found = files_->find(file);
   const std::string bytes = found->bytes();
-  return {read_schema(file, bytes), bytes.size(), found->modified_ns};
+  const std::string metadata = metadata_of(file, bytes);
+  auto schema = read_schema(file, metadata, bytes.size());
+  const std::lock_guard lock(mutex_);
+  return {schemas_.try_emplace(metadata, std::move(schema)).first->second, bytes.size(), found->modified_ns};
 }
 
 std::unique_ptr<SourceFile> MemoryStore::open(const std::filesystem::path& file, const FileCatalog& catalog) {

@@ -67,6 +67,8 @@ class MemoryStore final : public Store {
  private:
   std::shared_ptr<MemoryFiles> files_;
   std::uint64_t slice_bytes_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Schema>> schemas_;  // by the metadata that says so
 };
 
 }  // namespace ckpt::contract

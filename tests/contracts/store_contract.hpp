@@ -34,6 +34,8 @@ void holds_each_name_or_refuses_it(const StoreUnderTest& store);
 void keeps_each_value_or_names_it(const StoreUnderTest& store);
 /// 10^5 arrays.
 void holds_very_many_arrays(const StoreUnderTest& store);
+/// Files that say the same share what they say, whatever data they hold.
+void shares_what_files_say(const StoreUnderTest& store);
 /// A file of nothing.
 void holds_no_array(const StoreUnderTest& store);
 

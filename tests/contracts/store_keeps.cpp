@@ -172,6 +172,19 @@ void holds_very_many_arrays(const StoreUnderTest& under_test) {
   CHECK(source->sum_rest(std::nullopt) == room.metadata);
 }
 
+void shares_what_files_say(const StoreUnderTest& under_test) {
+  const auto store = under_test.make();
+  FileSpec spec = common_spec();
+  make(*store, under_test.file("a"), spec);
+  store->create(under_test.file("b"), spec);
+  spec.arrays[0].name += "s";
+  make(*store, under_test.file("c"), spec);
+  const auto reader = under_test.make();
+  const auto first = reader->catalog(under_test.file("a")).schema;
+  CHECK(reader->catalog(under_test.file("c")).schema != first);
+  CHECK(reader->catalog(under_test.file("b")).schema == first);
+}
+
 void holds_no_array(const StoreUnderTest& under_test) {
   const auto store = under_test.make();
   make(*store, under_test.file("a"), {});

@@ -72,6 +72,9 @@ TEST_CASE("a store keeps each value or names it") {
 TEST_CASE("a store holds very many arrays") {
   check_all(holds_very_many_arrays);
 }
+TEST_CASE("a store shares what files say") {
+  check_all(shares_what_files_say);
+}
 TEST_CASE("a store holds no array") {
   check_all(holds_no_array);
 }
