@@ -5,8 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "store/safetensors/header.hpp"
 
 namespace ckpt::safetensors {
@@ -22,7 +21,7 @@ std::string take(std::map<std::string, std::string>& metadata, const char* key) 
 std::map<std::string, Extents> global_shapes(const std::string& text) {
   std::map<std::string, Extents> shapes;
   if (text.empty()) return shapes;
-  const auto declared = nlohmann::json::parse(text, nullptr, false);
+  const auto declared = parse_json(text, global_shapes_key, {Kind::input, "shapes of tensors", "", 2, text.size()});
   const auto refuse = [] {
     throw Error(Kind::input, global_shapes_key, {"no shapes of tensors", "expected what these programs wrote", ""});
   };
