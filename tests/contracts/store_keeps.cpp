@@ -122,6 +122,7 @@ void keeps_each_value_or_names_it(const StoreUnderTest& under_test) {
                                       {"integer", integers_value({7})},
                                       {"matrix", matrix},
                                       {"no integers", integers_value({})},
+                                      {"not UTF-8", text_value("caf\xe9")},
                                       {"text", text_value("a text\nof two lines")}};
   for (const Attribute& value : values) {
     FileSpec spec = common_spec();

@@ -155,6 +155,15 @@ TEST_CASE("What safetensors cannot hold is told of, or refused") {
   CHECK_THAT(error_of([&] { store->check_names({"caf\xe9"}, {}); }), Contains("not UTF-8"));
 }
 
+TEST_CASE("A header longer than readers take is refused before there is a file") {
+  const Folder folder;
+  FileSpec large;
+  large.layout = std::string(100'000'000, ' ');
+  CHECK_THAT(error_of([&] { safetensors_store()->create(folder / "a.safetensors", large); }),
+             Contains("at most 100000000") && Contains("more files"));
+  CHECK_FALSE(std::filesystem::exists(folder / "a.safetensors"));
+}
+
 TEST_CASE("A file's name tells its format where its ending is a format's") {
   CHECK(format_by_ending("rank_{card}.safetensors")->name == "safetensors");
   CHECK(format_by_ending("a.hdf5")->name == "hdf5");
