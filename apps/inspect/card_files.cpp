@@ -17,13 +17,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What lies beside a checkpoint's files may be anything: what cannot be read is none of them.
+bool is_checkpoint_file(const fs::directory_entry& entry, SourceStore& store) {
+  std::error_code error;
+  if (!entry.is_regular_file(error)) return false;
+  try {
+    return store.recognises(entry.path());
+  } catch (const Error& unreadable) {
+    spdlog::info("passed over: {}", unreadable.what());
+    return false;
+  }
+}
+
 std::vector<std::string> checkpoint_files_below(const fs::path& directory) {
   std::vector<std::string> names;
   Stores stores;
   std::error_code error;
   if (!fs::exists(directory, error)) return names;  // another process's node may have it
-  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (it->is_regular_file() && stores.reading().recognises(it->path()))
+  constexpr auto readable = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator it(directory, readable, error), end; !error && it != end; it.increment(error)) {
+    if (is_checkpoint_file(*it, stores.reading()))
       names.push_back(it->path().lexically_relative(directory).string());
   }
   if (error) throw system_error(directory.string(), "list", error.value());

@@ -1,9 +1,6 @@
 #include "checkpoint/checkpoint.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <set>
 
 #include "base/interrupt.hpp"
@@ -15,17 +12,6 @@
 namespace ckpt {
 
 namespace {
-
-std::int64_t modified_ns(const struct stat& found) {
-  return found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec;
-}
-
-std::optional<struct stat> look_at(const std::filesystem::path& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) == 0) return found;
-  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  throw system_error(path.string(), "cannot be looked at", errno);
-}
 
 /// The layout text that a checkpoint carries, or nothing.
 std::optional<std::string> layout_of(const std::filesystem::path& path, bool is_file, SourceStore& store) {
@@ -53,9 +39,9 @@ Checkpoint Checkpoint::open(const CheckpointPlace& place, SourceStore& store, Co
   std::optional<std::string> carried;
   bool is_there = false;
   agree(processes, [&] {
-    const auto found = look_at(path);
+    const auto found = store.look_at(path);
     is_there = found.has_value();
-    checkpoint.is_single_file_ = found && !S_ISDIR(found->st_mode);
+    checkpoint.is_single_file_ = found && !found->is_directory;
     if (!layout && found) carried = layout_of(path, checkpoint.is_single_file_, store);
   });
   const bool is_anywhere = processes.maximum(is_there ? 1 : 0) != 0;
@@ -73,7 +59,7 @@ Checkpoint Checkpoint::open(const CheckpointPlace& place, SourceStore& store, Co
                    checkpoint.layout_.origin + " has " + std::to_string(checkpoint.layout_.mesh.size()) + " cards",
                    "give the directory that holds their files"});
   });
-  checkpoint.find_files(processes);
+  checkpoint.find_files(store, processes);
   checkpoint.read_metadata(store, processes);
   return checkpoint;
 }
@@ -94,14 +80,13 @@ std::string Checkpoint::file_name(Position card) const {
   return is_single_file_ ? path_.filename().string() : layout_.files.path(layout_.mesh, card);
 }
 
-void Checkpoint::find_files(Communicator& processes) {
+void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
   const Position cards = layout_.mesh.size();
   std::vector<SeenFile> seen(cards);
   agree(processes, [&] {
     for (Position card = 0; card < cards; ++card) {
       check_interrupt();
-      if (const auto found = look_at(file_path(card)))
-        seen[card] = {static_cast<std::uint64_t>(found->st_size), modified_ns(*found)};
+      if (const auto found = store.look_at(file_path(card))) seen[card] = {found->bytes, found->modified_ns};
     }
   });
   FilesTogether together = put_together(
@@ -181,10 +166,9 @@ Owners Checkpoint::owners(std::uint32_t processes) const {
   return in_blocks(sizes, processes);
 }
 
-void Checkpoint::check_unchanged(Position card) const {
-  const auto found = look_at(file_path(card));
-  if (!found || static_cast<std::uint64_t>(found->st_size) != files_[card].bytes ||
-      modified_ns(*found) != files_[card].modified_ns)
+void Checkpoint::check_unchanged(SourceStore& store, Position card) const {
+  const auto found = store.look_at(file_path(card));
+  if (!found || found->bytes != files_[card].bytes || found->modified_ns != files_[card].modified_ns)
     throw Error(Kind::input, file_name(card),
                 {"it was changed while it was read", "", "", {Advice::What::wait_for_writer, ""}})
         .in_file(file_name(card));

@@ -45,10 +45,10 @@ class Checkpoint {
   std::string file_name(Position card) const;
 
   /// Throws input when a file has changed since its metadata was read.
-  void check_unchanged(Position card) const;
+  void check_unchanged(SourceStore& store, Position card) const;
 
  private:
-  void find_files(Communicator& processes);
+  void find_files(SourceStore& store, Communicator& processes);
   void warn_of_others() const;
   void read_metadata(SourceStore& store, Communicator& processes);
 

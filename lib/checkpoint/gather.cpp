@@ -25,7 +25,7 @@ class Gatherer {
         summing_(summing),
         scratch_(scratch),
         windows_(windows),
-        extent_(file.extent(dataset)) {}
+        mappable_(file.mappable(dataset, transfer.source.offset * transfer.element)) {}
 
   Gathered gather(std::byte* target) {
     take(transfer_.source, target);
@@ -40,12 +40,13 @@ class Gatherer {
     const std::uint64_t span = copy.source_span();
     const bool is_small =
         copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(copy)));
-    const bool is_mapped = extent_ && copy.run < long_run && !is_small && !is_dense(copy);
     const std::uint64_t offset = region.offset * transfer_.element;
+    const bool is_mapped = copy.run < long_run && !is_small && !is_dense(copy) && is_in_one_extent(offset, span);
     if (is_mapped && span <= windows_.reach()) {
-      if (!windows_.with(*extent_, extent_->offset + offset, span,
+      const FileExtent& extent = mappable_->extent;
+      if (!windows_.with(mappable_->file, extent.offset + (offset - extent.start), span,
                          [&](const std::byte* source) { move(region, copy, source, target); })) {
-        extent_.reset();  // it cannot be mapped after all
+        mappable_.reset();  // it cannot be mapped after all
         return take(region, target);
       }
       gathered_.bytes_read += copy.bytes();
@@ -86,6 +87,16 @@ class Gatherer {
       take(part(i, std::min(steps, hi - i)), target + (i - lo) * transfer_.target_strides[widest] * transfer_.element);
   }
 
+  /// Whether these bytes of the dataset can be mapped as one piece. What lies across the border of two extents cannot.
+  bool is_in_one_extent(std::uint64_t offset, std::uint64_t bytes) {
+    if (!mappable_) return false;
+    const auto holds = [&](std::uint64_t byte) {
+      return byte >= mappable_->extent.start && byte - mappable_->extent.start < mappable_->extent.bytes;
+    };
+    if (!holds(offset)) mappable_ = file_.mappable(dataset_, offset);
+    return mappable_ && holds(offset + bytes - 1);
+  }
+
   StridedCopy copy_of(const Region& region) const {
     return strided_copy(region.box.shape(), region.strides, transfer_.target_strides, transfer_.element);
   }
@@ -116,7 +127,7 @@ class Gatherer {
   const Summing* summing_;
   std::span<std::byte> scratch_;
   MappedWindows& windows_;
-  std::optional<FileExtent> extent_;
+  std::optional<MappableExtent> mappable_;  // the extent asked about last
   Gathered gathered_;
 };
 

@@ -180,8 +180,8 @@ class Elements {
     CompareWorkload work(pair, exchange->chunk_bytes(), shares.order(), process, counters_);
     exchange->run(work);
     agree(processes_, [&] {
-      for (const Position card : a_.files.own_cards(process, process_count)) a_.files.check_unchanged(card);
-      for (const Position card : pair.cards) b_.files.check_unchanged(card);
+      for (const Position card : a_.files.own_cards(process, process_count)) a_.files.check_unchanged(store, card);
+      for (const Position card : pair.cards) b_.files.check_unchanged(store, card);
     });
     warn_of_repeats(job_.resources.memory_bytes, store.decoding(), processes_);
     return add_up(work.found());

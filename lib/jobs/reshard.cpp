@@ -268,7 +268,7 @@ class Run {
     write_manifest();
     agree(processes_, [&] {
       if (job_.output.fsync) files_->sync();
-      for (const Position card : checkpoint().own_cards(process(), process_count())) checkpoint().check_unchanged(card);
+      for (const Position card : checkpoint().own_cards(process(), process_count())) checkpoint().check_unchanged(stores_.reading(), card);
     });
     agree(processes_, [&] {
       check_interrupt();  // for the last time: nobody may fail beside the one that publishes

@@ -9,8 +9,8 @@
 
 #include "layout/cut.hpp"
 #include "layout/layout.hpp"
-#include "layout/stored_array.hpp"
 #include "tensor/region.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 

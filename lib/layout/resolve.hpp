@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "layout/placement.hpp"
-#include "layout/stored_array.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 

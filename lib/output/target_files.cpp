@@ -8,7 +8,6 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/workers.hpp"
-#include "store/outside_data.hpp"
 
 namespace ckpt {
 
@@ -75,7 +74,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
       files_(most_open, [this](Position card) {
-        auto file = std::make_shared<PosixFile>(PosixFile::open_for_writing(path(card)));
+        std::shared_ptr<TargetFile> file = store_.open_to_fill(path(card), *rooms_.at(card));
         output_.check_held();
         return file;
       }) {}
@@ -209,11 +208,11 @@ void TargetFiles::create_file(Position card, const FileSpec& spec, bool is_resum
   FileRoom room = is_resumed ? store_.create_again(path(card), spec, is_kept) : store_.create(path(card), spec);
   // By array, so that `write` finds its place at once.
   const Placement& target = planner_.target();
-  std::vector<std::uint64_t> offsets(target.arrays().size(), 0);
+  std::vector<FileExtents> data(target.arrays().size());
   std::size_t next = 0;
-  for (ArrayId array = 0; array < offsets.size(); ++array)
-    if (target.holds(card, array)) offsets[array] = room.offsets.at(next++);
-  room.offsets = std::move(offsets);
+  for (ArrayId array = 0; array < data.size(); ++array)
+    if (target.holds(card, array)) data[array] = std::move(room.data.at(next++));
+  room.data = std::move(data);
   auto made = std::make_shared<const FileRoom>(std::move(room));
   const std::lock_guard lock(making_);
   if (is_kept) kept_.insert(card);
@@ -224,13 +223,25 @@ std::filesystem::path TargetFiles::path(Position card) const {
   return output_.file(planner_.target().layout().files.path(planner_.target().mesh(), card));
 }
 
+Interval TargetFiles::bytes_of(const Chunk& chunk) const {
+  const std::uint64_t element = planner_.target().arrays()[chunk.array].dtype.size;
+  return {chunk.elements.lo * element, chunk.elements.hi * element};
+}
+
 std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
-  return rooms_.at(chunk.card)->offsets[chunk.array] +
-         chunk.elements.lo * planner_.target().arrays()[chunk.array].dtype.size;
+  const std::uint64_t first = bytes_of(chunk).lo;
+  const FileExtent extent = rooms_.at(chunk.card)->data[chunk.array].at(first);
+  return extent.offset + (first - extent.start);
+}
+
+bool TargetFiles::is_in_one_extent(const Chunk& chunk) const {
+  const Interval bytes = bytes_of(chunk);
+  const FileExtent extent = rooms_.at(chunk.card)->data[chunk.array].at(bytes.lo);
+  return bytes.hi <= extent.start + extent.bytes;
 }
 
 bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const {
-  if (first.card != second.card) return false;
+  if (first.card != second.card || !is_in_one_extent(first) || !is_in_one_extent(second)) return false;
   if (place_of(first) + first.bytes == place_of(second)) return true;
   if (!rooms_.at(first.card)->is_in_order) return false;
   if (first.array == second.array) return first.elements.hi == second.elements.lo;
@@ -238,19 +249,28 @@ bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const 
   if (first.array > second.array || second.elements.lo != 0 ||
       first.elements.hi != volume(target.stored_shape(first.array, first.card)))
     return false;
-  const std::vector<std::uint64_t>& offsets = rooms_.at(first.card)->offsets;
-  return std::all_of(offsets.begin() + first.array + 1, offsets.begin() + second.array,
-                     [](std::uint64_t offset) { return offset == 0; });
+  const std::vector<FileExtents>& data = rooms_.at(first.card)->data;
+  return std::all_of(data.begin() + first.array + 1, data.begin() + second.array,
+                     [](const FileExtents& extents) { return extents.bytes() == 0; });
 }
 
 void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
   check_interrupt();
-  files_.get(chunk.card)->write(place_of(chunk), bytes);
+  const auto file = files_.get(chunk.card);
+  if (is_in_one_extent(chunk)) return file->write(place_of(chunk), bytes);
+  const Interval whole = bytes_of(chunk);  // nothing goes on behind it: it has no neighbours
+  rooms_.at(chunk.card)->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
+    file->write(place, bytes.subspan(part.lo - whole.lo, part.size()));
+  });
 }
 
 void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
   check_interrupt();
-  files_.get(chunk.card)->read(place_of(chunk), bytes);
+  const auto file = files_.get(chunk.card);
+  const Interval whole = bytes_of(chunk);
+  rooms_.at(chunk.card)->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
+    file->read(place, bytes.subspan(part.lo - whole.lo, part.size()));
+  });
 }
 
 void TargetFiles::sync() {
@@ -282,15 +302,7 @@ void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, Content
     const auto file = files_.get(card);
     file->sync();
     file->drop_cached();
-    std::vector<Interval> data;
-    for (ArrayId array = 0; array < target.arrays().size(); ++array)
-      if (target.holds(card, array) && !target.arrays()[array].verbatim)
-        data.push_back({room->offsets[array], room->offsets[array] + volume(target.stored_shape(array, card)) *
-                                                                         target.arrays()[array].dtype.size});
-    if (room->manifest)
-      data.push_back({*room->manifest, *room->manifest + store_.manifest_bytes(manifest_text_).size()});
-    std::erase_if(data, [](const Interval& interval) { return interval.empty(); });
-    sums.add_metadata(card, sum_outside(*file, room->bytes, std::move(data)));
+    sums.add_metadata(card, file->sum_rest());
   }
   add_values(sums);  // these lie among the metadata
   sum_files(
@@ -308,7 +320,7 @@ std::vector<ManifestFile> TargetFiles::list(const ContentSums* sums) const {
 }
 
 ManifestRoom TargetFiles::manifest_room() const {
-  return {rooms_.at(cards_.front())->manifest.value(), manifest_text_.size()};
+  return {rooms_.at(cards_.front())->manifest.value().lo, manifest_text_.size()};
 }
 
 void TargetFiles::set_manifest(const std::string& text) {

@@ -16,7 +16,6 @@
 #include "output/output.hpp"
 #include "plan/chunk.hpp"
 #include "plan/planner.hpp"
-#include "store/posix_file.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
@@ -74,6 +73,10 @@ class TargetFiles {
   void find_attributes();
   ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const std::vector<Position>& by_card) const;
   FileSpec spec(const std::vector<std::optional<Extents>>& shapes) const;
+  /// Which bytes of its array a chunk is.
+  Interval bytes_of(const Chunk& chunk) const;
+  /// Whether a chunk lies in its file as one run.
+  bool is_in_one_extent(const Chunk& chunk) const;
   void create_file(Position card, const FileSpec& spec, bool is_resumed);
   std::filesystem::path path(Position card) const;
   void add_values(ContentSums& sums) const;
@@ -93,7 +96,7 @@ class TargetFiles {
   std::mutex making_;  // for rooms_ and kept_, while files are made
   std::map<Position, std::shared_ptr<const FileRoom>> rooms_;
   std::set<Position> kept_;
-  FileCache<PosixFile> files_;
+  FileCache<TargetFile> files_;
 };
 
 }  // namespace ckpt

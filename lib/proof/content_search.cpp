@@ -8,8 +8,6 @@
 #include "checkpoint/chunk_reader.hpp"
 #include "checkpoint/content_sums.hpp"
 #include "processes/gather_all.hpp"
-#include "store/outside_data.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt {
 
@@ -73,16 +71,8 @@ class ContentSearch {
   /// What a card's file holds besides data: metadata, and values that lie in it. As if it were the file of card `as`.
   void add_the_rest(Position card, Position as, ContentSums& sums) const {
     const FileCatalog& file = checkpoint_.file(card);
-    std::vector<Interval> data;
-    for (std::size_t i = 0; i < file.schema->datasets.size(); ++i) {
-      const StoredArray& array = (*file.schema->arrays)[i];
-      const std::uint64_t start = file.schema->datasets[i].offset;
-      if (file.schema->datasets[i].storage == Storage::contiguous)
-        data.push_back({start, start + volume(array.shape) * array.dtype.size});
-    }
-    const auto opened = PosixFile::open_for_reading(checkpoint_.file_path(card));
-    if (const auto place = place_of_manifest(opened, file)) data.push_back(*place);
-    sums.add_metadata(as, sum_outside(opened, file.bytes, std::move(data)));
+    const auto opened = stores_.reading().open(checkpoint_.file_path(card), file);
+    sums.add_metadata(as, opened->sum_rest(carried_manifest(*file.schema)));
     for (ArrayId array = 0; array < placement_.arrays().size(); ++array) {
       const ArrayPlace& place = placement_.arrays()[array];
       if (place.verbatim && placement_.holds(as, array))
@@ -91,16 +81,11 @@ class ContentSearch {
     }
   }
 
-  /// Where a merged file holds its manifest, which is not summed. The manifest itself says where: a file that has
-  /// something else there is summed whole, and so found to be damaged.
-  std::optional<Interval> place_of_manifest(const PosixFile& opened, const FileCatalog& file) const {
-    const std::string text = stores_.named(file.schema->format).manifest_bytes(file.schema->manifest);
-    if (!manifest_.place || text.size() > file.bytes || *manifest_.place > file.bytes - text.size())
-      return std::nullopt;
-    std::string found(text.size(), '\0');
-    opened.read(*manifest_.place, std::as_writable_bytes(std::span(found)));
-    if (found != text) return std::nullopt;
-    return Interval{*manifest_.place, *manifest_.place + text.size()};
+  /// A merged file's manifest, which is not summed. The manifest itself says where it stands: a file that has something
+  /// else there is summed whole, and so found to be damaged.
+  std::optional<Passage> carried_manifest(const Schema& schema) const {
+    if (!manifest_.place) return std::nullopt;
+    return Passage{*manifest_.place, stores_.named(schema.format).manifest_bytes(schema.manifest)};
   }
 
   /// All data of some cards' files, or of one in the place of another card's.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/byte_stream.hpp"
+#include "base/checked.hpp"
 
 namespace ckpt {
 
@@ -102,7 +103,13 @@ StoredArray take_array(ByteReader& in) {
 
 void put(ByteWriter& out, const Dataset& dataset) {
   out.number(static_cast<std::uint64_t>(dataset.storage));
-  out.number(dataset.offset);
+  std::vector<Interval> extents;
+  dataset.extents.append_to(extents);
+  out.number(extents.size());
+  for (const Interval extent : extents) {
+    out.number(extent.lo);
+    out.number(extent.size());
+  }
   out.number(dataset.chunk_bytes);
   out.number(dataset.decoding_bytes);
   put(out, dataset.attributes);
@@ -113,7 +120,12 @@ void put(ByteWriter& out, const Dataset& dataset) {
 Dataset take_dataset(ByteReader& in) {
   Dataset dataset;
   dataset.storage = in.choice(Storage::verbatim);
-  dataset.offset = in.number();
+  std::vector<Interval> extents(in.count(2 * sizeof(std::uint64_t)));
+  for (Interval& extent : extents) {
+    extent.lo = in.number();
+    extent.hi = checked_add(extent.lo, in.number());
+  }
+  dataset.extents = FileExtents(extents);
   dataset.chunk_bytes = in.number();
   dataset.decoding_bytes = in.number();
   dataset.attributes = take_attributes(in);
@@ -189,6 +201,13 @@ std::size_t Schema::find(const std::string& name) const {
                        [](const StoredArray& array, const std::string& key) { return array.name < key; });
   if (place == arrays->end() || place->name != name) return arrays->size();
   return static_cast<std::size_t>(place - arrays->begin());
+}
+
+std::vector<Interval> data_intervals(const Schema& schema) {
+  std::vector<Interval> intervals;
+  intervals.reserve(schema.datasets.size());
+  for (const Dataset& dataset : schema.datasets) dataset.extents.append_to(intervals);
+  return intervals;
 }
 
 std::string encode(const std::vector<FileCatalog>& catalogs) {

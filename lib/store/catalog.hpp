@@ -6,23 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "layout/stored_array.hpp"
+#include "store/file_extents.hpp"
 #include "store/value.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 
 /// How the bytes of a dataset are reached.
 enum class Storage : std::uint8_t {
-  empty,       ///< no elements
-  contiguous,  ///< by offset in the file
-  filtered,    ///< chunked, compressed, compact or never written: through HDF5
-  verbatim,    ///< StoredArray::verbatim: the value is in the catalog
+  empty,     ///< no elements
+  raw,       ///< as they are, by offset in the file: in Dataset::extents
+  filtered,  ///< chunked, compressed, compact or never written: through the format's library
+  verbatim,  ///< StoredArray::verbatim: the value is in the catalog
 };
 
 /// What a dataset has besides its StoredArray.
 struct Dataset {
   Storage storage = Storage::empty;
-  std::uint64_t offset = 0;           ///< of the first byte in the file, for contiguous
+  FileExtents extents;                ///< for raw: as many bytes as the array has
   std::vector<Attribute> attributes;  ///< sorted by name, without the project's own
   std::optional<Value> verbatim;      ///< the whole value, for verbatim
   std::uint64_t chunk_bytes = 0;      ///< of what is decoded as a whole, for filtered; 0: any part may be read alone
@@ -50,6 +51,9 @@ struct Schema {
   /// Index of the array of this name, or arrays->size().
   std::size_t find(const std::string& name) const;
 };
+
+/// Where the elements of a file's raw datasets lie. Datasets may share bytes.
+std::vector<Interval> data_intervals(const Schema& schema);
 
 /// One file's metadata, and what tells whether it is still the same file.
 struct FileCatalog {

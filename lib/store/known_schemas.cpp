@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
-#include "base/checked.hpp"
 #include "store/outside_data.hpp"
 
 namespace ckpt {
@@ -16,20 +14,6 @@ constexpr std::size_t max_references = 64;
 constexpr std::uint64_t max_schema_bytes = 16U << 20;
 /// One of very many datasets is kept although it is larger than all may be: the schema itself is not smaller.
 constexpr std::uint64_t max_bytes_per_dataset = 4U << 10;
-
-/// Where the data lies; nothing where some of it is not contiguous.
-std::optional<std::vector<Interval>> data_extents(const Schema& schema) {
-  std::vector<Interval> extents;
-  for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
-    const Dataset& dataset = schema.datasets[i];
-    const StoredArray& array = (*schema.arrays)[i];
-    if (dataset.storage == Storage::filtered) return std::nullopt;
-    if (dataset.storage != Storage::contiguous) continue;
-    const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size);
-    extents.push_back({dataset.offset, checked_add(dataset.offset, bytes)});
-  }
-  return extents;
-}
 
 }  // namespace
 
@@ -69,11 +53,12 @@ bool KnownSchemas::fits(const Reference& reference, const PosixFile& file) {
 
 void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& status,
                             std::shared_ptr<const Schema> schema) {
-  const auto extents = data_extents(*schema);
-  if (!extents) return;
+  if (std::any_of(schema->datasets.begin(), schema->datasets.end(),
+                  [](const Dataset& dataset) { return dataset.storage == Storage::filtered; }))
+    return;
   auto reference = std::make_shared<Reference>();
   reference->file_bytes = status.bytes;
-  reference->outside = outside(*extents, status.bytes);
+  reference->outside = outside(data_intervals(*schema), status.bytes);
   std::uint64_t bytes = 0;
   for (const Interval piece : reference->outside) {
     if (piece.size() > reference->largest.size()) {

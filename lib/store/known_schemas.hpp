@@ -13,7 +13,7 @@
 namespace ckpt {
 
 /// Schemas of files read lately, to be found again without reading their metadata, of which HDF5 takes 25 µs and more
-/// for each dataset under one lock. Where all data is contiguous, everything else that a file says stands outside the
+/// for each dataset under one lock. Where all data is raw, everything else that a file says stands outside the
 /// data: another file of the same size and the same bytes there has the same schema. May be used from several threads
 /// at once.
 class KnownSchemas {
@@ -21,7 +21,7 @@ class KnownSchemas {
   /// The schema of `file`, or null where none known fits.
   std::shared_ptr<const Schema> find(const PosixFile& file, std::uint64_t file_bytes);
 
-  /// Keeps what tells `file` by, unless that is too much, or some of its data is not contiguous.
+  /// Keeps what tells `file` by, unless that is too much, or some of its data is not raw.
   void remember(const PosixFile& file, const PosixFile::Status& status, std::shared_ptr<const Schema> schema);
 
   /// Changes whenever something new is known.

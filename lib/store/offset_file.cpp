@@ -1,6 +1,6 @@
 #include "store/offset_file.hpp"
 
-#include "base/checked.hpp"
+#include "store/outside_data.hpp"
 
 namespace ckpt {
 
@@ -21,17 +21,16 @@ void OffsetFile::read(std::size_t index, std::uint64_t offset, std::span<std::by
   const StoredArray& array = schema_->arrays->at(index);
   const Dataset& dataset = schema_->datasets.at(index);
   if (out.empty()) return;
-  const std::uint64_t bytes = dataset.storage == Storage::contiguous || dataset.storage == Storage::filtered
-                                  ? checked_mul(volume(array.shape), array.dtype.size)
-                                  : 0;
-  if (checked_add(offset, out.size()) > bytes)
+  const std::uint64_t bytes = dataset.storage == Storage::filtered ? bytes_of(array) : dataset.extents.bytes();
+  if (offset > bytes || out.size() > bytes - offset)
     throw Error(Kind::input, file_.path() + ": /" + array.name,
-                {"has " + std::to_string(bytes) + " bytes", "asked for " + std::to_string(offset + out.size()), ""});
+                {"has " + std::to_string(bytes) + " bytes",
+                 "asked for " + std::to_string(out.size()) + " from byte " + std::to_string(offset) + " on", ""});
   with_context(file_.path() + ": /" + array.name, [&] {
-    if (dataset.storage == Storage::contiguous)
-      file_.read(dataset.offset + offset, out);
-    else
-      read_filtered(index, offset, out);
+    if (dataset.storage == Storage::filtered) return read_filtered(index, offset, out);
+    dataset.extents.for_each_part({offset, offset + out.size()}, [&](std::uint64_t place, Interval part) {
+      file_.read(place, out.subspan(part.lo - offset, part.size()));
+    });
   });
 }
 
@@ -39,10 +38,25 @@ void OffsetFile::read_filtered(std::size_t /*dataset*/, std::uint64_t /*offset*/
   throw Error(Kind::input, "", {"is stored through filters", "which this format has not", "this is a defect"});
 }
 
-std::optional<FileExtent> OffsetFile::extent(std::size_t index) const {
+std::optional<MappableExtent> OffsetFile::mappable(std::size_t index, std::uint64_t offset) const {
   const Dataset& dataset = schema_->datasets.at(index);
-  if (dataset.storage != Storage::contiguous || !is_local_) return std::nullopt;
-  return FileExtent{file_.fd(), &file_.path(), status_.device, status_.inode, bytes_, dataset.offset};
+  if (offset >= dataset.extents.bytes() || !is_local_) return std::nullopt;
+  return MappableExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, bytes_},
+                        dataset.extents.at(offset)};
+}
+
+PartialSum OffsetFile::sum_rest(const std::optional<Passage>& left_out) {
+  std::vector<Interval> data = data_intervals(*schema_);
+  if (left_out && left_out->bytes.size() <= bytes_ && left_out->offset <= bytes_ - left_out->bytes.size()) {
+    std::string found(left_out->bytes.size(), '\0');
+    file_.read(left_out->offset, std::as_writable_bytes(std::span(found)));
+    if (found == left_out->bytes) data.push_back({left_out->offset, left_out->offset + found.size()});
+  }
+  return sum_outside(file_, bytes_, std::move(data));
+}
+
+PartialSum OffsetTarget::sum_rest() {
+  return sum_outside(file_, room_.bytes, written_later(room_));
 }
 
 }  // namespace ckpt

@@ -15,7 +15,8 @@ class OffsetFile : public SourceFile {
   OffsetFile(const std::filesystem::path& path, const FileCatalog& catalog);
 
   void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) final;
-  std::optional<FileExtent> extent(std::size_t dataset) const final;
+  std::optional<MappableExtent> mappable(std::size_t dataset, std::uint64_t offset) const final;
+  PartialSum sum_rest(const std::optional<Passage>& left_out) final;
 
  protected:
   /// Bytes of a dataset of Storage::filtered; both are within it.
@@ -31,6 +32,23 @@ class OffsetFile : public SourceFile {
   bool is_local_;
   std::shared_ptr<const Schema> schema_;
   std::uint64_t bytes_;
+};
+
+/// A target file that is filled by offset.
+class OffsetTarget final : public TargetFile {
+ public:
+  OffsetTarget(const std::filesystem::path& path, const FileRoom& room)
+      : file_(PosixFile::open_for_writing(path)), room_(room) {}
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override { file_.write(offset, bytes); }
+  void read(std::uint64_t offset, std::span<std::byte> out) override { file_.read(offset, out); }
+  void sync() override { file_.sync(); }
+  void drop_cached() override { file_.drop_cached(); }
+  PartialSum sum_rest() override;
+
+ private:
+  PosixFile file_;
+  const FileRoom& room_;
 };
 
 }  // namespace ckpt

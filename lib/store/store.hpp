@@ -43,24 +43,45 @@ struct FileSpec {
 /// Where a new file's data goes: one array's after the other's, each as near as its alignment allows. Between them are
 /// zeros, and nothing else ever.
 struct FileRoom {
-  std::vector<std::uint64_t> offsets;     ///< parallel to FileSpec::arrays; 0 for empty and verbatim arrays
-  std::uint64_t bytes = 0;                ///< the file's full size
-  std::optional<std::uint64_t> manifest;  ///< where FileSpec::manifest is, if it has least_manifest_bytes
-  bool is_in_order = true;                ///< data lies in the arrays' order
+  std::vector<FileExtents> data;     ///< parallel to FileSpec::arrays; none for empty and verbatim arrays
+  std::uint64_t bytes = 0;           ///< the file's full size
+  std::optional<Interval> manifest;  ///< where FileSpec::manifest is, if it has least_manifest_bytes
+  bool is_in_order = true;           ///< data lies in the arrays' order
   PartialSum metadata;  ///< of all bytes that are neither an array's data nor the manifest, by their offset in the file
 };
 
-/// Where the bytes of a dataset lie, for whoever wants to map them.
-struct FileExtent {
+/// Where data and manifest lie in a new file: what is written after it has been made.
+std::vector<Interval> written_later(const FileRoom& room);
+
+/// What is needed to map a part of an open file.
+struct MappableFile {
   int fd = -1;
   const std::string* path = nullptr;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::uint64_t file_bytes = 0;
-  std::uint64_t offset = 0;  ///< of the dataset's first byte
+  std::uint64_t bytes = 0;
 };
 
-/// A source file open for reading. `read` may be called from several threads at once.
+/// An extent of a dataset, and the file that it can be mapped from.
+struct MappableExtent {
+  MappableFile file;
+  FileExtent extent;
+};
+
+/// Bytes at a place of a file.
+struct Passage {
+  std::uint64_t offset = 0;
+  std::string bytes;
+};
+
+/// A path as its store sees it.
+struct FileStatus {
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;  ///< since the epoch
+  bool is_directory = false;
+};
+
+/// A source file open for reading. Several threads may use one.
 class SourceFile {
  public:
   virtual ~SourceFile() = default;
@@ -69,9 +90,31 @@ class SourceFile {
   /// order. Throws input when the file ends before them, io when it cannot be read; both name the file and the dataset.
   virtual void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) = 0;
 
-  /// Where a dataset's bytes lie in the file, when they do so as they are and mapping is as good as reading (a local
-  /// file system: on a network's, a page fault waits for the network alone).
-  virtual std::optional<FileExtent> extent(std::size_t /*dataset*/) const { return std::nullopt; }
+  /// The extent that a byte of a dataset lies in, when it is raw and mapping is as good as reading (a local file
+  /// system: on a network's, a page fault waits for the network alone).
+  virtual std::optional<MappableExtent> mappable(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {
+    return std::nullopt;
+  }
+
+  /// Sums by its place in the file what is no raw dataset's data: headers, attributes, gaps. Without the passage, if
+  /// exactly that stands in the file.
+  virtual PartialSum sum_rest(const std::optional<Passage>& left_out) = 0;
+};
+
+/// A file that a Store has made, open to be filled. Bytes are reached by their offset in the file, as its FileRoom gives
+/// them. Several threads may use one. Throws io for what the system refuses.
+class TargetFile {
+ public:
+  virtual ~TargetFile() = default;
+
+  virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+  virtual void read(std::uint64_t offset, std::span<std::byte> out) = 0;
+  /// Waits until all that was written is on the storage.
+  virtual void sync() = 0;
+  /// From here on, reads are answered by the storage, not by what the system keeps in memory.
+  virtual void drop_cached() = 0;
+  /// FileRoom::metadata again, of what stands in the file: the sum of all that `written_later` does not give.
+  virtual PartialSum sum_rest() = 0;
 };
 
 /// Files to be read. Only metadata is its business; data is reached by offset.
@@ -79,10 +122,14 @@ class SourceStore {
  public:
   virtual ~SourceStore() = default;
 
+  /// What is there by this name, or nothing. Throws io where that cannot be told. By default what the file system says.
+  virtual std::optional<FileStatus> look_at(const std::filesystem::path& path);
+
   /// Whether it reads a file, by its first bytes. Throws input where it is no regular file.
   virtual bool recognises(const std::filesystem::path& file) = 0;
 
-  /// Reads a file's metadata. Throws input for what cannot or must not be read, naming the file and the object.
+  /// Reads a file's metadata. Throws input for what cannot or must not be read, naming the file and the object. Files
+  /// that say the same share a schema, unless too many others were read between them.
   virtual FileCatalog catalog(const std::filesystem::path& file) = 0;
 
   virtual std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) = 0;
@@ -117,6 +164,9 @@ class Store : public SourceStore {
   /// The same where a file that an interrupted run has made may be there: then its data stays, if it can, as `is_kept`
   /// tells.
   virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) = 0;
+
+  /// A file that either has made, to be filled. `room`, as they gave it, lives longer.
+  virtual std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) = 0;
 };
 
 }  // namespace ckpt

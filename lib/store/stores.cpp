@@ -9,6 +9,16 @@
 
 namespace ckpt {
 
+namespace {
+
+std::vector<std::unique_ptr<Store>> all_stores() {
+  std::vector<std::unique_ptr<Store>> stores;
+  for (const Format& format : formats()) stores.push_back(format.make());
+  return stores;
+}
+
+}  // namespace
+
 const std::vector<Format>& formats() {
   // The first one says what is wrong with a file that is none of them, and is written where nothing tells.
   static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
@@ -31,6 +41,12 @@ const Format* format_by_ending(std::string_view name) {
 class Stores::ByContent final : public SourceStore {
  public:
   explicit ByContent(Stores& stores) : stores_(stores) {}
+
+  std::optional<FileStatus> look_at(const std::filesystem::path& path) override {
+    for (const auto& store : stores_.stores_)
+      if (auto found = store->look_at(path)) return found;
+    return std::nullopt;
+  }
 
   bool recognises(const std::filesystem::path& file) override { return find(file) != nullptr; }
 
@@ -68,16 +84,16 @@ class Stores::ByContent final : public SourceStore {
   Stores& stores_;
 };
 
-Stores::Stores() {
-  for (const Format& format : formats()) stores_.push_back(format.make());
-  reading_ = std::make_unique<ByContent>(*this);
-}
+Stores::Stores() : Stores(all_stores()) {}
+
+Stores::Stores(std::vector<std::unique_ptr<Store>> stores)
+    : stores_(std::move(stores)), reading_(std::make_unique<ByContent>(*this)) {}
 
 Stores::~Stores() = default;
 
 Store& Stores::named(std::string_view name) {
-  for (std::size_t i = 0; i < stores_.size(); ++i)
-    if (formats()[i].name == name) return *stores_[i];
+  for (const auto& store : stores_)
+    if (store->name() == name) return *store;
   throw Error(Kind::usage, std::string(name), {"no file format", "", ""});
 }
 

@@ -32,6 +32,8 @@ const Format* format_by_ending(std::string_view name);
 class Stores {
  public:
   Stores();
+  /// Of other formats; the first says what is wrong with a file that is none of them.
+  explicit Stores(std::vector<std::unique_ptr<Store>> stores);
   Stores(const Stores&) = delete;
   Stores& operator=(const Stores&) = delete;
   Stores(Stores&&) = delete;
@@ -46,7 +48,7 @@ class Stores {
  private:
   class ByContent;
 
-  std::vector<std::unique_ptr<Store>> stores_;  // parallel to formats()
+  std::vector<std::unique_ptr<Store>> stores_;
   std::unique_ptr<SourceStore> reading_;
 };
 

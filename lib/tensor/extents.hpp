@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
@@ -26,6 +27,11 @@ class Extents {
   Extents(const Extents& other) { copy(other); }
   Extents& operator=(const Extents& other) {
     if (this != &other) copy(other);
+    return *this;
+  }
+  Extents(Extents&& other) noexcept { take(other); }
+  Extents& operator=(Extents&& other) noexcept {
+    if (this != &other) take(other);
     return *this;
   }
   ~Extents() = default;
@@ -58,6 +64,11 @@ class Extents {
     reserve(other.size_);
     size_ = other.size_;
     std::copy(other.begin(), other.end(), data());
+  }
+  void take(Extents& other) noexcept {
+    size_ = std::exchange(other.size_, 0);
+    few_ = other.few_;
+    many_ = std::move(other.many_);
   }
   /// Makes room for `rank` numbers, keeping those that are there.
   void reserve(std::size_t rank);

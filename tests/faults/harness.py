@@ -47,13 +47,13 @@ class Job:
 
     def __init__(self, place, name, words, output, ranks=0):
         self.place, self.words, self.ranks = place, [str(place.bin / name), *map(str, words)], ranks
-        self.name = f"{name}, {ranks} ranks" if ranks else name
+        self.name = ", ".join([name, *(["safetensors"] if "safetensors" in output else []), *([f"{ranks} ranks"] if ranks else [])])
         self.write_to(place.directory / f"{ranks}_{output}")
 
     def write_to(self, output):
         self.output, self.partial = output, pathlib.Path(f"{output}.partial")
         self.lock = pathlib.Path(f"{self.partial}.lock")
-        is_file = output.suffix == ".h5"
+        is_file = output.suffix in (".h5", ".safetensors")
         self.journal = pathlib.Path(f"{self.partial}.journal") if is_file else self.partial / ".journal"
         return self
 
@@ -180,8 +180,8 @@ class Place:
     def split(self, **how):
         return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)
 
-    def reshard(self, *more, **how):
-        return Job(self, "ckpt-reshard", ["--from", self.layout, "--to", self.target, *more, self.job], "resharded", **how)
+    def reshard(self, *more, output="resharded", **how):
+        return Job(self, "ckpt-reshard", ["--from", self.layout, "--to", self.target, *more, self.job], output, **how)
 
 
 def run_cases(cases, at_once=1):

@@ -152,6 +152,10 @@ TypeId bool_type() {
 
 TypeId plain_type(const DType& dtype);
 
+[[noreturn]] void refuse_type(const DType& dtype) {
+  throw Error(Kind::input, "", {"elements of " + dtype.name, "which HDF5 files cannot hold as they are", ""});
+}
+
 /// As h5py stores numpy's complex numbers.
 TypeId complex_type(const DType& dtype) {
   const auto part = number_type(ElementKind::ieee_float, dtype.size / 2, dtype.order);
@@ -197,7 +201,7 @@ TypeId plain_type(const DType& dtype) {
       type = float_type(5, 2);
       break;
     default:
-      throw Error(Kind::input, "", {"elements of " + dtype.name, "which HDF5 files cannot hold as they are", ""});
+      refuse_type(dtype);
   }
   if (dtype.order == ByteOrder::big) check(H5Tset_order(type.get(), H5T_ORDER_BE), "H5Tset_order");
   return type;
@@ -243,7 +247,12 @@ TypeId make_type(const DType& dtype) {
   const std::string& key = dtype.native.empty() ? dtype.name : dtype.native;
   return shared(remembered(*known, key, [&] {
     if (dtype.native.empty()) return plain_type(dtype);
-    return own<TypeId>(H5Tdecode(dtype.native.data()), "decoding a type");
+    TypeId type(H5Tdecode(dtype.native.data()));
+    if (!type) {  // it is what another format says of it
+      H5Eclear2(H5E_DEFAULT);
+      refuse_type(dtype);
+    }
+    return type;
   }));
 }
 

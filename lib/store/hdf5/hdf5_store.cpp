@@ -9,6 +9,7 @@
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/source_file.hpp"
 #include "store/known_schemas.hpp"
+#include "store/offset_file.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt {
@@ -75,6 +76,10 @@ class Hdf5Store final : public Store {
 
   FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) override {
     return skeletons_.create_again(file, spec, is_kept);
+  }
+
+  std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override {
+    return std::make_unique<OffsetTarget>(file, room);
   }
 
  private:

@@ -15,16 +15,6 @@ namespace {
 constexpr std::size_t max_skeletons = 64;
 constexpr std::uint64_t max_skeleton_bytes = 4U << 20;
 
-/// Where the data of the arrays and the manifest lie in the file: what is written later.
-std::vector<Interval> written_later(const FileSpec& spec, const FileRoom& room) {
-  std::vector<Interval> data;
-  for (std::size_t i = 0; i < spec.arrays.size(); ++i)
-    if (!spec.arrays[i].verbatim)
-      data.push_back({room.offsets[i], room.offsets[i] + volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size});
-  if (room.manifest) data.push_back({*room.manifest, *room.manifest + spec.manifest.size()});
-  return data;
-}
-
 void write_metadata(const PosixFile& file, const NewFile& made) {
   const std::span<const std::byte> bytes(made.metadata);
   file.write(0, bytes.first(made.data.lo));
@@ -48,7 +38,7 @@ FileRoom KnownSkeletons::create_again(const std::filesystem::path& path, const F
   if (file.status().bytes != room.bytes) return create(path, spec);
   write_metadata(file, skeleton->file);
   // What lies between the arrays is zeros, unless somebody has been at it.
-  if (!(sum_outside(file, room.bytes, written_later(spec, room)) == room.metadata)) return create(path, spec);
+  if (!(sum_outside(file, room.bytes, written_later(room)) == room.metadata)) return create(path, spec);
   is_kept = true;
   return room;
 }

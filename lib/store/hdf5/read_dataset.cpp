@@ -42,8 +42,8 @@ void place_contiguous(hid_t id, std::uint64_t bytes, std::uint64_t stored, std::
     throw Error(Kind::input, "",
                 {"its data ends at byte " + std::to_string(end), "the file at " + std::to_string(file_bytes),
                  "is the file truncated?"});
-  dataset.storage = Storage::contiguous;
-  dataset.offset = offset;
+  dataset.storage = Storage::raw;
+  dataset.extents = FileExtents(offset, bytes);
 }
 
 /// A filter that is missing would be noticed only in the middle of the job.

@@ -129,7 +129,7 @@ NewFile Skeleton::make() {
   NewFile made;
   made.data = data_;
   made.room.bytes = image_.file_bytes();
-  for (const Interval& place : places_) made.room.offsets.push_back(place.lo);
+  for (const Interval& place : places_) made.room.data.emplace_back(place.lo, place.size());
   made.metadata = image_.take_bytes();
   const std::span<const std::byte> metadata(made.metadata);
   made.room.metadata += sum_of(metadata.first(data_.lo), 0);
@@ -138,9 +138,9 @@ NewFile Skeleton::make() {
   for (const Interval& place : places_) made.room.metadata.bytes -= place.size();
   if (spec_.manifest.size() >= least_manifest_bytes) {
     const std::size_t found = only_place(metadata, spec_.manifest);
-    made.room.manifest = found < data_.lo ? found : found + data_.size();
-    made.room.metadata =
-        made.room.metadata - sum_of(metadata.subspan(found, spec_.manifest.size()), *made.room.manifest);
+    const std::uint64_t at = found < data_.lo ? found : found + data_.size();
+    made.room.manifest = Interval{at, at + spec_.manifest.size()};
+    made.room.metadata = made.room.metadata - sum_of(metadata.subspan(found, spec_.manifest.size()), at);
   }
   return made;
 }

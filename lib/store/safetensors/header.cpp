@@ -5,10 +5,9 @@
 #include <optional>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 namespace ckpt::safetensors {
 
@@ -17,9 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* metadata_key = "__metadata__";
-/// `__metadata__` or a tensor; its keys; its lists.
-constexpr std::size_t max_depth = 3;
-
 struct Word {
   std::string_view word;
   std::string_view type;
@@ -46,63 +42,6 @@ DType type_of(const std::string& word) {
 [[noreturn]] void refuse(const std::string& object, const std::string& found, const std::string& expected) {
   throw Error(Kind::input, object, {found, expected, "is the file damaged?"});
 }
-
-/// Builds the header's object key by key: the library by itself keeps the last of two equal keys without a word.
-class Builder final : public nlohmann::json_sax<json> {
- public:
-  json take() { return std::move(root_); }
-
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(json::object()); }
-  bool end_object() override { return close(); }
-  bool start_array(std::size_t) override { return open(json::array()); }
-  bool end_array() override { return close(); }
-  bool key(string_t& key) override {
-    if (!open_.back().value->emplace(key, nullptr).second)
-      refuse("its header", "the key \"" + key + "\" twice", "each key once");
-    open_.back().key = std::move(key);
-    return true;
-  }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    refuse("its header", "text that is not JSON at byte " + std::to_string(position), "a JSON object");
-  }
-
- private:
-  struct Level {
-    json* value;
-    std::string key;
-  };
-
-  json* place(json&& value) {
-    if (open_.empty()) return &(root_ = std::move(value));
-    json& parent = *open_.back().value;
-    if (parent.is_object()) return &(parent[open_.back().key] = std::move(value));
-    parent.push_back(std::move(value));
-    return &parent.back();
-  }
-  bool add(json&& value) {
-    place(std::move(value));
-    return true;
-  }
-  bool open(json&& value) {
-    if (open_.size() == max_depth) refuse("its header", "lists and objects inside one another", "a flat description");
-    open_.push_back({place(std::move(value)), {}});
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  json root_;
-  std::vector<Level> open_;
-};
 
 std::uint64_t number(const json& value, const char* what) {
   if (!value.is_number_unsigned()) refuse("", std::string(what) + " " + value.dump(), "a whole number");
@@ -163,12 +102,11 @@ void check_cover(const std::vector<Tensor>& tensors, std::uint64_t data_bytes) {
 }  // namespace
 
 Header parse_header(const std::string& text, std::uint64_t data_bytes) {
-  // The library takes a NUL for the end of the text.
-  if (text.empty() || text.front() != '{' || text.find('\0') != std::string::npos)
-    refuse("its header", "no JSON object", "a safetensors header");
-  Builder builder;
-  json::sax_parse(text, &builder);
-  const json root = builder.take();
+  // An object of tensors, which are objects of lists; as many values as its own bound allows.
+  static const JsonRules rules{Kind::input, "a flat description of tensors", "is the file damaged?", 3,
+                               max_header_bytes};
+  const json root = parse_json(text, "its header", rules);
+  if (!root.is_object()) refuse("its header", "no JSON object", "a safetensors header");
   Header header;
   for (const auto& [name, object] : root.items()) {
     if (name == metadata_key)

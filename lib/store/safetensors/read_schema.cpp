@@ -5,8 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "store/safetensors/header.hpp"
 
 namespace ckpt::safetensors {
@@ -22,7 +21,7 @@ std::string take(std::map<std::string, std::string>& metadata, const char* key) 
 std::map<std::string, Extents> global_shapes(const std::string& text) {
   std::map<std::string, Extents> shapes;
   if (text.empty()) return shapes;
-  const auto declared = nlohmann::json::parse(text, nullptr, false);
+  const auto declared = parse_json(text, global_shapes_key, {Kind::input, "shapes of tensors", "", 2, text.size()});
   const auto refuse = [] {
     throw Error(Kind::input, global_shapes_key, {"no shapes of tensors", "expected what these programs wrote", ""});
   };
@@ -76,8 +75,8 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
     if (const auto shape = shapes.extract(tensor.name)) array.global_shape = std::move(shape.mapped());
     arrays.push_back(std::move(array));
     Dataset dataset;
-    dataset.storage = tensor.begin == tensor.end ? Storage::empty : Storage::contiguous;
-    dataset.offset = data + tensor.begin;
+    dataset.storage = tensor.begin == tensor.end ? Storage::empty : Storage::raw;
+    dataset.extents = FileExtents(data + tensor.begin, tensor.end - tensor.begin);
     schema->datasets.push_back(std::move(dataset));
   }
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));

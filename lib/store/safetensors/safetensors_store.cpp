@@ -92,6 +92,10 @@ class SafetensorsStore final : public Store {
     return form.room;
   }
 
+  std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override {
+    return std::make_unique<OffsetTarget>(file, room);
+  }
+
  private:
   KnownSchemas schemas_;
 };

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "store/safetensors/header.hpp"
 #include "store/safetensors/read_schema.hpp"
 
@@ -14,10 +16,16 @@ namespace ckpt::safetensors {
 
 namespace {
 
+/// An attribute as `__metadata__` holds it; nothing where it cannot.
+std::optional<std::string> held_text(const Attribute& attribute) {
+  auto text = text_in(attribute.value);
+  return text && is_utf8(*text) && is_utf8(attribute.name) ? text : std::nullopt;
+}
+
 std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
   std::map<std::string, std::string> metadata;
   for (const Attribute& attribute : spec.attributes)
-    if (auto text = text_in(attribute.value)) metadata[attribute.name] = std::move(*text);
+    if (auto text = held_text(attribute)) metadata[attribute.name] = std::move(*text);
   nlohmann::json shapes = nlohmann::json::object();
   for (const FileSpec::Array& array : spec.arrays)
     if (array.global_shape)
@@ -50,7 +58,7 @@ void refuse_type(const FileSpec::Array& array) {
 std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost;
   for (const Attribute& attribute : spec.attributes)
-    if (!text_in(attribute.value)) lost.push_back("attribute " + attribute.name + ", which is no text");
+    if (!held_text(attribute)) lost.push_back("attribute " + attribute.name + ", which is no text");
   for (const Group& group : spec.groups)
     if (!group.attributes.empty()) lost.push_back("attributes of group " + group.path);
   std::vector<std::string> names;
@@ -76,6 +84,11 @@ Form form_of(const FileSpec& spec) {
             [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
   const std::string text = header_text(header);
   const std::uint64_t length = text.size();
+  if (length > max_header_bytes)
+    throw Error(Kind::input, "",
+                {"a header of " + std::to_string(length) + " bytes",
+                 "at most " + std::to_string(max_header_bytes) + ", which is what readers of safetensors take",
+                 "write HDF5, or more files"});
   Form form;
   form.head.assign(reinterpret_cast<const char*>(&length), length_bytes);
   form.head += text;
@@ -87,10 +100,12 @@ Form form_of(const FileSpec& spec) {
     const std::size_t found = form.head.find(manifest);
     if (found == std::string::npos || form.head.find(manifest, found + 1) != std::string::npos)
       throw Error(Kind::io, "", {"its manifest is not in its header once", "", "this is a defect of the program"});
-    form.room.manifest = found;
+    form.room.manifest = Interval{found, found + manifest.size()};
     form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(manifest)), found);
   }
-  for (const std::uint64_t begin : begins) form.room.offsets.push_back(form.head.size() + begin);
+  for (std::size_t i = 0; i < begins.size(); ++i)
+    form.room.data.emplace_back(form.head.size() + begins[i],
+                                volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
   return form;
 }
 
@@ -99,12 +114,9 @@ void check_names(const std::vector<std::string>& datasets, const std::vector<std
     if (name == "__metadata__")
       throw Error(Kind::input, "tensor \"__metadata__\"",
                   {"a name that safetensors files use themselves", "another one", "", {Advice::What::rename, ""}});
-    try {
-      quoted_inside(name);
-    } catch (const nlohmann::json::exception&) {
+    if (!is_utf8(name))
       throw Error(Kind::input, "tensor \"" + name + "\"",
                   {"its name is not UTF-8", "text, as safetensors files hold names", "", {Advice::What::rename, ""}});
-    }
   }
 }
 

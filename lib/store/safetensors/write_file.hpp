@@ -22,6 +22,7 @@ struct Form {
   std::string head;  ///< length and header
   FileRoom room;
 };
+/// Throws input where the header would be longer than readers take.
 Form form_of(const FileSpec& spec);
 
 }  // namespace ckpt::safetensors

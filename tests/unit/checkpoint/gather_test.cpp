@@ -8,6 +8,7 @@
 
 #include "base/limits.hpp"
 #include "catch.hpp"
+#include "store/offset_file.hpp"
 #include "store/posix_file.hpp"
 #include "temporary_directory.hpp"
 
@@ -30,6 +31,7 @@ class MemoryFile final : public SourceFile {
     bytes_read += out.size();
     largest = std::max<std::uint64_t>(largest, out.size());
   }
+  PartialSum sum_rest(const std::optional<Passage>& /*left_out*/) override { return {}; }
   const Bytes& bytes() const { return bytes_; }
 
   std::uint64_t reads = 0;
@@ -48,9 +50,11 @@ class MappedSource final : public SourceFile {
     file_.read(start_ + offset, out);
     ++reads;
   }
-  std::optional<FileExtent> extent(std::size_t /*dataset*/) const override {
-    return FileExtent{file_.fd(), &file_.path(), status_.device, status_.inode, status_.bytes, start_};
+  std::optional<MappableExtent> mappable(std::size_t /*dataset*/, std::uint64_t /*offset*/) const override {
+    return MappableExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, status_.bytes},
+                          {0, start_, status_.bytes - start_}};
   }
+  PartialSum sum_rest(const std::optional<Passage>& /*left_out*/) override { return {}; }
   const PosixFile& file() const noexcept { return file_; }
 
   std::uint64_t reads = 0;
@@ -61,8 +65,8 @@ class MappedSource final : public SourceFile {
   PosixFile::Status status_;
 };
 
-struct MappableFile {
-  explicit MappableFile(const Bytes& bytes) {
+struct MappedFile {
+  explicit MappedFile(const Bytes& bytes) {
     PosixFile file = PosixFile::create(directory / "data");
     file.write(start, bytes);
     source = std::make_unique<MappedSource>(std::move(file), start);
@@ -72,11 +76,42 @@ struct MappableFile {
   std::unique_ptr<MappedSource> source;
 };
 
-/// The same bytes in memory, where reads are counted, and some way behind the start of a file that can be mapped.
-struct TwoFiles {
-  explicit TwoFiles(std::uint64_t size) : memory(size), mappable(memory.bytes()) {}
+/// The same bytes in a file on disk in extents of different sizes, none where its neighbour would expect it.
+class SlicedFile {
+ public:
+  explicit SlicedFile(const Bytes& bytes) {
+    std::vector<Interval> slices;  // of the dataset
+    for (std::uint64_t at = 0, size = 1; at < bytes.size(); at += size, size = size * 3 % 300'007 + 1)
+      slices.push_back({at, std::min<std::uint64_t>(at + size, bytes.size())});
+    const PosixFile file = PosixFile::create(directory_ / "data");
+    std::vector<Interval> in_file(slices.size());
+    std::uint64_t end = 0;
+    for (std::size_t i = slices.size(); i-- > 0;) {  // the last one first
+      in_file[i] = {end + 1, end + 1 + slices[i].size()};
+      file.write(in_file[i].lo, std::span(bytes).subspan(slices[i].lo, slices[i].size()));
+      end = in_file[i].hi;
+    }
+    auto schema = std::make_shared<Schema>();
+    schema->arrays = std::make_shared<const std::vector<StoredArray>>(
+        1, StoredArray{"sliced", *number_type("u8"), {bytes.size()}, std::nullopt, false});
+    schema->datasets = {{Storage::raw, FileExtents(in_file), {}, {}}};
+    source = std::make_unique<OffsetFile>(directory_ / "data", FileCatalog{schema, end, 0});
+  }
+
+ private:
+  fixture::TemporaryDirectory directory_;
+
+ public:
+  std::unique_ptr<OffsetFile> source;
+};
+
+/// The same bytes in memory, where reads are counted, some way behind the start of a file that can be mapped, and in
+/// many extents of another one.
+struct ThreeFiles {
+  explicit ThreeFiles(std::uint64_t size) : memory(size), mappable(memory.bytes()), sliced(memory.bytes()) {}
   MemoryFile memory;
-  MappableFile mappable;
+  MappedFile mappable;
+  SlicedFile sliced;
 };
 
 /// A transfer of a whole tensor of this shape, from element `first` of the dataset on.
@@ -98,8 +133,8 @@ MappedWindows refused_windows() {
   return MappedWindows(1 << 20);
 }
 
-/// Gathers from both and compares with the strided copy from memory, and the sum with that of the source in memory.
-void check(TwoFiles& file, const Transfer& wanted, std::uint64_t target_size, std::uint64_t scratch_size,
+/// Gathers from all and compares with the strided copy from memory, and the sum with that of the source in memory.
+void check(ThreeFiles& file, const Transfer& wanted, std::uint64_t target_size, std::uint64_t scratch_size,
            std::uint64_t windows_budget = 1 << 20) {
   const std::byte* source = file.memory.bytes().data() + wanted.source.offset * wanted.element;
   const Summing summing{row_major_strides(wanted.source.box.shape())};
@@ -115,6 +150,9 @@ void check(TwoFiles& file, const Transfer& wanted, std::uint64_t target_size, st
   Bytes mapped(target_size);
   CHECK(gather(*file.mappable.source, 5, wanted, &summing, mapped.data(), scratch, windows).sum == sum);
   CHECK((mapped == expected));
+  Bytes sliced(target_size);
+  CHECK(gather(*file.sliced.source, 0, wanted, &summing, sliced.data(), scratch, windows).sum == sum);
+  CHECK((sliced == expected));
   CHECK((target == expected));
   CHECK(told.bytes_read == file.memory.bytes_read);
   CHECK(told.sum == sum);
@@ -127,39 +165,39 @@ void check(TwoFiles& file, const Transfer& wanted, std::uint64_t target_size, st
 }  // namespace
 
 TEST_CASE("a run is read at once, straight to its place") {
-  TwoFiles file(1 << 20);
+  ThreeFiles file(1 << 20);
   check(file, transfer({1 << 18}, {1}, {1}, 2, 500), 1 << 19, 64);
   CHECK(file.memory.reads == 1);
   CHECK(file.memory.bytes_read == 1 << 19);
 }
 
 TEST_CASE("short runs close together are read as one window") {
-  TwoFiles file(1 << 20);
+  ThreeFiles file(1 << 20);
   check(file, transfer({256, 2}, {1024, 1}, {2, 1}, 4, 0), 2048, 1 << 20);  // two columns of 1024
   CHECK(file.memory.reads == 1);
 }
 
 TEST_CASE("a window that scratch cannot hold is read in parts") {
-  TwoFiles file(1 << 20);
+  ThreeFiles file(1 << 20);
   check(file, transfer({256, 512}, {1024, 1}, {512, 1}, 4, 0), 256 * 512 * 4, 100'000);  // half of each row
   CHECK(file.memory.reads == 11);                                                        // 24 rows in each
 }
 
 TEST_CASE("runs far apart are read one by one") {
-  TwoFiles file(4 << 20);
+  ThreeFiles file(4 << 20);
   check(file, transfer({16, 4}, {60'000, 1}, {4, 1}, 4, 0), 256, 4 << 20);
   CHECK(file.memory.reads == 16);
   CHECK(file.memory.bytes_read == 256);
 }
 
 TEST_CASE("without scratch there is a read for each run") {
-  TwoFiles file(1 << 16);
+  ThreeFiles file(1 << 16);
   check(file, transfer({10, 3}, {20, 1}, {3, 1}, 4, 2), 120, 0);
   CHECK(file.memory.reads == 10);
 }
 
 TEST_CASE("nothing is read for nothing") {
-  TwoFiles file(16);
+  ThreeFiles file(16);
   check(file, transfer({0, 3}, {3, 1}, {3, 1}, 4, 0), 0, 16);
   CHECK(file.memory.reads == 0);
 }
@@ -167,7 +205,7 @@ TEST_CASE("nothing is read for nothing") {
 TEST_CASE("gathering is what copying from memory is, whatever the strides and the scratch") {
   std::mt19937_64 engine(11);
   const auto between = [&](std::uint64_t low, std::uint64_t high) { return low + engine() % (high - low + 1); };
-  TwoFiles file(3 << 20);
+  ThreeFiles file(3 << 20);
   for (int i = 0; i < 600; ++i) {
     Extents shape;
     for (std::uint64_t rank = between(0, 4); rank > 0; --rank) shape.push_back(between(1, 9));
@@ -193,7 +231,7 @@ TEST_CASE("gathering is what copying from memory is, whatever the strides and th
 }
 
 TEST_CASE("a copy that reaches further than a mapped window, or than scratch, is divided") {
-  TwoFiles file(3 << 20);
+  ThreeFiles file(3 << 20);
   for (const std::uint64_t budget : {1ULL, 256ULL << 10, 1ULL << 20, 64ULL << 20})
     for (const std::uint64_t scratch : {0U, 1000U, 65536U, 1U << 20}) {
       check(file, transfer({700, 60}, {1000, 1}, {60, 1}, 4, 16), 168'000, scratch, budget);
@@ -203,7 +241,7 @@ TEST_CASE("a copy that reaches further than a mapped window, or than scratch, is
 }
 
 TEST_CASE("of a file that can be mapped, long and dense runs are read, scattered ones are not") {
-  TwoFiles file(3 << 20);
+  ThreeFiles file(3 << 20);
   const auto reads_for = [&](const Extents& shape, const Extents& strides, const Extents& target_strides) {
     file.mappable.source->reads = 0;
     check(file, transfer(shape, strides, target_strides, 4, 0), 4 * shape[0] * target_strides[0], 256 << 10, 64 << 20);
@@ -226,7 +264,7 @@ TEST_CASE("what the file throws comes through") {
 
 TEST_CASE("a mapped file that is truncated while it is read is an error that names it") {
   const Bytes bytes(1 << 20);
-  const MappableFile mappable(bytes);
+  const MappedFile mappable(bytes);
   take_bus_errors();
   MappedWindows windows(1 << 20);
   Bytes target(1 << 10);
@@ -240,7 +278,7 @@ TEST_CASE("a mapped file that is truncated while it is read is an error that nam
 TEST_CASE("what cannot be mapped is read, to the same bytes and sums") {
   Bytes bytes(1 << 20);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 7);
-  const MappableFile mappable(bytes);
+  const MappedFile mappable(bytes);
   const Transfer columns = transfer({256, 3}, {1024, 200}, {3, 1}, 4, 40);
   const Summing summing{row_major_strides(columns.source.box.shape())};
   Bytes scratch(8 << 10);

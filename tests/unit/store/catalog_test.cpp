@@ -16,12 +16,14 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
                     std::nullopt,
                     false});
   arrays.push_back({"notes", text_type(), Extents(0), std::nullopt, true});
+  arrays.push_back({"sliced", *number_type("u8"), {30}, std::nullopt, false});
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(arrays);
-  schema->datasets.resize(3);
+  schema->datasets.resize(4);
   schema->datasets[0] = {
-      Storage::contiguous, offset, {{"unit", text_value("m")}, {"x", {*number_type("f64be"), {}, ""}}}, {}};
-  schema->datasets[1] = {Storage::filtered, 0, {}, {}, 4096, 5000};
-  schema->datasets[2] = {Storage::verbatim, 0, {}, text_value("hello")};
+      Storage::raw, FileExtents(offset, 24), {{"unit", text_value("m")}, {"x", {*number_type("f64be"), {}, ""}}}, {}};
+  schema->datasets[1] = {Storage::filtered, {}, {}, {}, 4096, 5000};
+  schema->datasets[2] = {Storage::verbatim, {}, {}, text_value("hello")};
+  schema->datasets[3] = {Storage::raw, FileExtents({{900, 910}, {800, 820}}), {}, {}};
   schema->attributes = {{"step", seven}};
   schema->groups = {{"g/h", {{"a", seven}}}};
   schema->layout = std::string("{}");
@@ -42,7 +44,7 @@ void check_same(const FileCatalog& a, const FileCatalog& b) {
     CHECK(x.global_shape == y.global_shape);
     CHECK(x.verbatim == y.verbatim);
     CHECK(a.schema->datasets[i].storage == b.schema->datasets[i].storage);
-    CHECK(a.schema->datasets[i].offset == b.schema->datasets[i].offset);
+    CHECK(a.schema->datasets[i].extents == b.schema->datasets[i].extents);
     CHECK(a.schema->datasets[i].attributes == b.schema->datasets[i].attributes);
     CHECK(a.schema->datasets[i].verbatim == b.schema->datasets[i].verbatim);
     CHECK(a.schema->datasets[i].chunk_bytes == b.schema->datasets[i].chunk_bytes);
@@ -58,7 +60,11 @@ TEST_CASE("Arrays are found by name") {
   const auto schema = sample();
   CHECK(schema->find("a.weight") == 0);
   CHECK(schema->find("notes") == 2);
-  for (const char* missing : {"", "a", "a.weighu", "c", "z"}) CHECK(schema->find(missing) == 3);
+  for (const char* missing : {"", "a", "a.weighu", "c", "z"}) CHECK(schema->find(missing) == 4);
+}
+
+TEST_CASE("What holds data is told for all datasets together") {
+  CHECK(data_intervals(*sample(5000)) == std::vector<Interval>{{5000, 5024}, {900, 910}, {800, 820}});
 }
 
 TEST_CASE("A catalog survives its encoding") {

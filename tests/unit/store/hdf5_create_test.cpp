@@ -13,6 +13,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 using fixture::array;
+using fixture::as_bytes;
 using fixture::bytes_of;
 using fixture::error_of;
 using fixture::Folder;
@@ -63,7 +64,7 @@ TEST_CASE("A new file has all metadata, and room for data in the order of its sp
   const FileSpec spec = varied(folder);
   const auto store = hdf5_store();
   const FileRoom room = store->create(folder / "a.h5", spec);
-  REQUIRE(room.offsets.size() == spec.arrays.size());
+  REQUIRE(room.data.size() == spec.arrays.size());
   CHECK(room.bytes == std::filesystem::file_size(folder / "a.h5"));
 
   const FileCatalog catalog = store->catalog(folder / "a.h5");
@@ -87,11 +88,11 @@ TEST_CASE("A new file has all metadata, and room for data in the order of its sp
     CHECK(found.verbatim == expected.verbatim.has_value());
     CHECK(dataset.verbatim == expected.verbatim);
     if (expected.verbatim || volume(expected.shape) == 0) continue;
-    CHECK(dataset.storage == Storage::contiguous);
-    CHECK(dataset.offset == room.offsets[i]);
+    CHECK(dataset.storage == Storage::raw);
+    CHECK(dataset.extents.offset() == room.data[i].offset());
     const std::uint64_t size = volume(expected.shape) * expected.dtype.size;
-    CHECK(room.offsets[i] == next_place(end, size));
-    end = room.offsets[i] + size;
+    CHECK(room.data[i].offset() == next_place(end, size));
+    end = room.data[i].offset() + size;
   }
   CHECK(end < room.bytes);
   CHECK(bytes.find_first_not_of('\0', 64) >= end);
@@ -120,12 +121,12 @@ TEST_CASE("Whatever is written where data lies, in the gaps between it too, chan
   for (std::size_t i = 0; i < spec.arrays.size(); ++i) {
     const std::uint64_t size = spec.arrays[i].verbatim ? 0 : volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size;
     if (size == 0) {
-      CHECK(room.offsets[i] == 0);
+      CHECK(room.data[i].offset() == 0);
       continue;
     }
-    CHECK(room.offsets[i] == next_place(end, size));
-    first = std::min(first, room.offsets[i]);
-    end = room.offsets[i] + size;
+    CHECK(room.data[i].offset() == next_place(end, size));
+    first = std::min(first, room.data[i].offset());
+    end = room.data[i].offset() + size;
   }
   const std::string other(end - first, '\xa5');
   PosixFile::open_for_writing(folder / "a.h5").write(first, std::as_bytes(std::span(other)));
@@ -133,7 +134,7 @@ TEST_CASE("Whatever is written where data lies, in the gaps between it too, chan
   CHECK((spec_of(*after.schema) == before));
   const auto source = hdf5_store()->open(folder / "a.h5", after);
   for (std::size_t i = 0; i < spec.arrays.size(); ++i)
-    if (room.offsets[i] != 0)
+    if (room.data[i].offset() != 0)
       CHECK(fixture::data_of(*source, after, spec.arrays[i].name).find_first_not_of('\xa5') == std::string::npos);
 }
 
@@ -168,7 +169,7 @@ TEST_CASE("What is written by offset is what HDF5 reads") {
   }
   const FileRoom room = hdf5_store()->create(folder / "a.h5", spec);
   const auto data = fixture::counted<std::int32_t>(12);
-  PosixFile::open_for_writing(folder / "a.h5").write(room.offsets[0], std::as_bytes(std::span(data)));
+  PosixFile::open_for_writing(folder / "a.h5").write(room.data[0].offset(), std::as_bytes(std::span(data)));
   const hdf5::Lock lock;
   const hdf5::FileId file(H5Fopen((folder / "a.h5").c_str(), H5F_ACC_RDONLY, hdf5::file_access().get()));
   const hdf5::DatasetId dataset(H5Dopen2(file.get(), "a/b", H5P_DEFAULT));
@@ -191,7 +192,7 @@ TEST_CASE("A file's bytes follow from its specification, through HDF5 or from a 
   CHECK((bytes_of(folder / "known.h5") == bytes));
   CHECK((bytes_of(folder / "again.h5") == bytes));
   for (const FileRoom* room : {&known, &again}) {
-    CHECK(room->offsets == first.offsets);
+    CHECK(room->data == first.data);
     CHECK(room->bytes == first.bytes);
   }
 }
@@ -206,13 +207,13 @@ TEST_CASE("A file that is made again keeps its data, unless something but data d
   const FileRoom room = hdf5_store()->create(folder / "a.h5", spec);
   const std::string made = bytes_of(folder / "a.h5");
   std::string with_data = made;
-  with_data.replace(room.offsets[0], 10, 10, 'a');
-  with_data.replace(room.offsets[1], 12288, 12288, 'b');
+  with_data.replace(room.data[0].offset(), 10, 10, 'a');
+  with_data.replace(room.data[1].offset(), 12288, 12288, 'b');
   const auto again = [&](const std::string& found) {
     fixture::put_bytes(folder / "a.h5", found);
     bool is_kept = false;
     const FileRoom same = hdf5_store()->create_again(folder / "a.h5", spec, is_kept);
-    CHECK(same.offsets == room.offsets);
+    CHECK(same.data == room.data);
     CHECK(same.metadata == room.metadata);
     CHECK((bytes_of(folder / "a.h5") == (is_kept ? with_data : made)));
     return is_kept;
@@ -224,7 +225,7 @@ TEST_CASE("A file that is made again keeps its data, unless something but data d
     CHECK(again(damaged));
   }
   std::string damaged = with_data;
-  damaged[room.offsets[0] + 10] = '!';
+  damaged[room.data[0].offset() + 10] = '!';
   CHECK_FALSE(again(damaged));
   CHECK_FALSE(again(with_data + '!'));
   std::filesystem::remove(folder / "a.h5");
@@ -261,63 +262,6 @@ TEST_CASE("Specifications that differ in anything make files that differ") {
   CHECK(files.size() == 7);
 }
 
-TEST_CASE("A manifest is written over by offset, whatever its size and company, and the rest of the file stays") {
-  const Folder folder;
-  const auto store = hdf5_store();
-  for (const std::size_t size : {least_manifest_bytes, 70'000UL, 3'000'000UL})
-    for (const int attributes : {0, 1, 7, 8, 9, 200}) {
-      CAPTURE(size, attributes);
-      const auto path = folder / "a.h5";
-      FileSpec spec;
-      {
-        const hdf5::Lock lock;
-        spec.arrays = {array("w", H5T_IEEE_F32LE, {1024, 3})};
-        Maker file(folder / "model.h5");
-        for (std::int64_t i = 0; i < attributes; ++i)
-          file.attribute(file.file(), "attribute " + std::to_string(i), H5T_STD_I64LE, {1}, &i);
-      }
-      spec.attributes = store->catalog(folder / "model.h5").schema->attributes;
-      spec.layout = std::string("{}");
-      spec.manifest = std::string(size, 'm');
-      const FileRoom room = store->create(path, spec);
-      REQUIRE(room.manifest);
-      CHECK((bytes_of(path).substr(*room.manifest, size) == spec.manifest));
-
-      const std::string other = std::string(size - 1, 'n') + "!";
-      const PosixFile file = PosixFile::open_for_writing(path);
-      file.write(*room.manifest, std::as_bytes(std::span(other)));
-      const auto schema = store->catalog(path).schema;
-      CHECK((schema->manifest == other));
-      CHECK(schema->attributes == spec.attributes);
-      CHECK(schema->layout == "{}");
-      const Interval data{room.offsets[0], room.offsets[0] + 1024 * 3 * 4};
-      CHECK(sum_outside(file, room.bytes, {data, {*room.manifest, *room.manifest + size}}) == room.metadata);
-
-      bool is_kept = false;  // what had been written there is no reason to begin anew
-      CHECK(store->create_again(path, spec, is_kept).metadata == room.metadata);
-      CHECK(is_kept);
-      CHECK((store->catalog(path).schema->manifest == spec.manifest));
-    }
-}
-
-TEST_CASE("A manifest that stands in a file twice is refused: which is it?") {
-  const Folder folder;
-  const std::string text(least_manifest_bytes, 'm');
-  FileSpec spec;
-  {
-    const hdf5::Lock lock;
-    Maker file(folder / "model.h5");
-    const char* value = text.c_str();
-    file.attribute(file.file(), "the same", text_type().get(), {}, &value);
-  }
-  const auto store = hdf5_store();
-  spec.attributes = store->catalog(folder / "model.h5").schema->attributes;
-  spec.manifest = text;
-  CHECK_THAT(error_of([&] { store->create(folder / "a.h5", spec); }), Contains("stands in it twice"));
-  spec.manifest += "?";
-  CHECK(store->create(folder / "a.h5", spec).manifest);
-}
-
 TEST_CASE("Many small arrays are packed") {
   const Folder folder;
   FileSpec spec;
@@ -326,7 +270,7 @@ TEST_CASE("Many small arrays are packed") {
     for (int i = 0; i < 200; ++i) spec.arrays.push_back(array(std::to_string(i), H5T_STD_I8LE, {1}));
   }
   const FileRoom room = hdf5_store()->create(folder / "a.h5", spec);
-  CHECK(room.offsets.back() == 200 * 64);
+  CHECK(room.data.back().offset() == 200 * 64);
   CHECK(room.bytes < 200 * (64 + 512));
 }
 

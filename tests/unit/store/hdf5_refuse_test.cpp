@@ -103,7 +103,7 @@ TEST_CASE("Data that a file cannot hold is refused: an offset beyond its end, a 
     put_bytes(folder / "b.h5", bytes);
     return refusal(folder / "b.h5");
   };
-  const std::uint64_t offset = catalog.schema->datasets[0].offset;
+  const std::uint64_t offset = catalog.schema->datasets[0].extents.offset();
   const std::string beyond = altered(numbers({offset, 4000}), numbers({offset + 4096, 4000}));
   CHECK_THAT(beyond,
              Contains("/w: its data ends at byte") || Contains("/w: opening it: HDF5: "));  // HDF5 1.14 looks too

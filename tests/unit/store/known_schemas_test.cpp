@@ -25,7 +25,7 @@ FileRoom make(Store& store, const std::filesystem::path& path, char fill, const 
   const PosixFile file = PosixFile::open_for_writing(path);
   for (std::size_t i = 0; i < 3; ++i) {
     const std::string data(volume(spec.arrays[i].shape), fill);
-    file.write(room.offsets[i], std::as_bytes(std::span(data)));
+    file.write(room.data[i].offset(), std::as_bytes(std::span(data)));
   }
   return room;
 }
@@ -61,9 +61,9 @@ TEST_CASE("A file that differs anywhere outside the data, or in size, is read by
   };
   CHECK(shares(whole));
   CHECK_FALSE(shares(whole + '\0'));
-  const std::uint64_t end = room.offsets[2] + 5000;
-  std::vector<std::uint64_t> metadata = {9, room.offsets[0] - 1, end, (end + room.bytes) / 2, room.bytes - 1};
-  for (const std::uint64_t gap : {room.offsets[0] + 10, room.offsets[1] + 300'000}) {
+  const std::uint64_t end = room.data[2].offset() + 5000;
+  std::vector<std::uint64_t> metadata = {9, room.data[0].offset() - 1, end, (end + room.bytes) / 2, room.bytes - 1};
+  for (const std::uint64_t gap : {room.data[0].offset() + 10, room.data[1].offset() + 300'000}) {
     metadata.push_back(gap);
     metadata.push_back(gap / 4096 * 4096 + 4095);
   }
@@ -73,7 +73,7 @@ TEST_CASE("A file that differs anywhere outside the data, or in size, is read by
     bytes[place] = static_cast<char>(bytes[place] ^ 1);
     CHECK_FALSE(shares(bytes));
   }
-  for (const std::uint64_t place : {room.offsets[0], room.offsets[0] + 9, room.offsets[1] + 299'999, end - 1}) {
+  for (const std::uint64_t place : {room.data[0].offset(), room.data[0].offset() + 9, room.data[1].offset() + 299'999, end - 1}) {
     std::string bytes = whole;
     bytes[place] = static_cast<char>(bytes[place] ^ 1);
     CHECK(shares(bytes));

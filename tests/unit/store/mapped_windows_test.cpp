@@ -34,14 +34,14 @@ std::uint64_t peak_after_touching(std::uint64_t budget, std::uint64_t step) {
   const std::vector<std::byte> piece(mebibyte, std::byte{1});
   for (std::uint64_t i = 0; i < 64; ++i) file.write(i * mebibyte, piece);
   const auto status = file.status();
-  const FileExtent extent{file.fd(), &file.path(), status.device, status.inode, status.bytes, 0};
+  const MappableFile mappable{file.fd(), &file.path(), status.device, status.inode, status.bytes};
   take_bus_errors();
   MappedWindows windows(budget);
   const std::uint64_t before = mapped_in_memory();
   std::uint64_t peak = before;
   for (int turn = 0; turn < 2; ++turn)
     for (std::uint64_t at = 0; at + 4096 <= status.bytes; at += step) {
-      REQUIRE(windows.with(extent, at, 4096, [](const std::byte* address) { REQUIRE(*address == std::byte{1}); }));
+      REQUIRE(windows.with(mappable, at, 4096, [](const std::byte* address) { REQUIRE(*address == std::byte{1}); }));
       peak = std::max(peak, mapped_in_memory());
     }
   return peak - before;
@@ -62,11 +62,11 @@ TEST_CASE("where addresses are few, so are mapped windows; where a mapping is re
   const PosixFile file = PosixFile::create(directory / "data");
   file.resize(256 * mebibyte);
   const auto status = file.status();
-  const FileExtent extent{file.fd(), &file.path(), status.device, status.inode, status.bytes, 0};
+  const MappableFile mappable{file.fd(), &file.path(), status.device, status.inode, status.bytes};
   const auto touch = [&](MappedWindows& windows) {
     bool all = true;
     for (std::uint64_t at = 0; at < status.bytes; at += 8 * mebibyte)
-      all = windows.with(extent, at, 1, [](const std::byte*) {}) && all;
+      all = windows.with(mappable, at, 1, [](const std::byte*) {}) && all;
     return all;
   };
   rlimit before{};

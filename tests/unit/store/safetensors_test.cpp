@@ -118,14 +118,14 @@ TEST_CASE("What is written is read again, each tensor at a multiple of its eleme
     CHECK(found.dtype == written.arrays[i].dtype);
     CHECK(found.shape == written.arrays[i].shape);
     CHECK(found.global_shape == written.arrays[i].global_shape);
-    CHECK(catalog.schema->datasets[index].offset == room.offsets[i]);
-    CHECK(room.offsets[i] % written.arrays[i].dtype.size == 0);
+    CHECK(catalog.schema->datasets[index].extents.offset() == room.data[i].offset());
+    CHECK(room.data[i].offset() % written.arrays[i].dtype.size == 0);
   }
   CHECK_FALSE(room.is_in_order);
   const std::string bytes = fixture::bytes_of(folder / "a.safetensors");
   const std::string manifest = store->manifest_bytes(written.manifest);
   REQUIRE(room.manifest);
-  CHECK(bytes.substr(*room.manifest, manifest.size()) == manifest);
+  CHECK(bytes.substr(room.manifest->lo, manifest.size()) == manifest);
 }
 
 TEST_CASE("The same specification makes the same safetensors file; one that is there keeps its data") {
@@ -135,11 +135,11 @@ TEST_CASE("The same specification makes the same safetensors file; one that is t
   store->create(folder / "b.safetensors", spec());
   CHECK(fixture::bytes_of(folder / "a.safetensors") == fixture::bytes_of(folder / "b.safetensors"));
   const std::string data = "\1\2\3";
-  PosixFile::open_for_writing(folder / "a.safetensors").write(room.offsets[0], std::as_bytes(std::span(data)));
+  PosixFile::open_for_writing(folder / "a.safetensors").write(room.data[0].offset(), std::as_bytes(std::span(data)));
   bool is_kept = false;
   store->create_again(folder / "a.safetensors", spec(), is_kept);
   CHECK(is_kept);
-  CHECK(fixture::bytes_of(folder / "a.safetensors").substr(room.offsets[0], 3) == data);
+  CHECK(fixture::bytes_of(folder / "a.safetensors").substr(room.data[0].offset(), 3) == data);
 }
 
 TEST_CASE("What safetensors cannot hold is told of, or refused") {
@@ -153,6 +153,15 @@ TEST_CASE("What safetensors cannot hold is told of, or refused") {
   CHECK_THAT(error_of([&] { store->losses(odd); }), Contains("/a: elements of type f32be"));
   CHECK_THAT(error_of([&] { store->check_names({"__metadata__"}, {}); }), Contains("use themselves"));
   CHECK_THAT(error_of([&] { store->check_names({"caf\xe9"}, {}); }), Contains("not UTF-8"));
+}
+
+TEST_CASE("A header longer than readers take is refused before there is a file") {
+  const Folder folder;
+  FileSpec large;
+  large.layout = std::string(100'000'000, ' ');
+  CHECK_THAT(error_of([&] { safetensors_store()->create(folder / "a.safetensors", large); }),
+             Contains("at most 100000000") && Contains("more files"));
+  CHECK_FALSE(std::filesystem::exists(folder / "a.safetensors"));
 }
 
 TEST_CASE("A file's name tells its format where its ending is a format's") {

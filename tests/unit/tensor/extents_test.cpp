@@ -1,6 +1,9 @@
 #include "tensor/extents.hpp"
 
+#include <type_traits>
+
 #include "catch.hpp"
+#include "tensor/stored_array.hpp"
 
 using namespace ckpt;
 
@@ -25,6 +28,22 @@ TEST_CASE("extents are the same when their numbers are") {
   CHECK(b == Extents{1, 0, 0});
   CHECK(Extents{} == Extents(std::size_t{0}));
   CHECK(to_string(a) == "[1, 2, 3]");
+}
+
+TEST_CASE("extents are moved, not copied, when a list of them grows") {
+  CHECK(std::is_nothrow_move_constructible_v<StoredArray>);
+  CHECK(std::is_nothrow_move_assignable_v<StoredArray>);
+  for (const std::size_t rank : {3, 9}) {
+    Extents from(rank, 7);
+    Extents to(std::move(from));
+    CHECK(to == Extents(rank, 7));
+    CHECK(from.empty());  // NOLINT(bugprone-use-after-move): what is left is a list of none
+    from = std::move(to);
+    CHECK(from == Extents(rank, 7));
+    CHECK(to.empty());  // NOLINT(bugprone-use-after-move)
+    to.push_back(1);
+    CHECK(to == Extents{1});
+  }
 }
 
 TEST_CASE("volumes are checked") {

@@ -1,4 +1,4 @@
-// libFuzzer: hostile HDF5 files. Whatever the bytes, cataloguing them, reading their data and making their like again
+// libFuzzer: hostile files of the format CKPT_FUZZED_FORMAT. Whatever the bytes, cataloguing them, reading their data and making their like again
 // ends in a result or an Error, within bounds.
 
 #include <spdlog/spdlog.h>
@@ -9,9 +9,8 @@
 
 #include "base/checked.hpp"
 #include "child_findings.hpp"
-#include "store/hdf5/hdf5_store.hpp"
 #include "store/posix_file.hpp"
-#include "store/store.hpp"
+#include "store/stores.hpp"
 
 namespace {
 
@@ -46,7 +45,7 @@ class TemporaryFile {
 void read_some(SourceFile& source, const FileCatalog& catalog, std::size_t index) {
   const StoredArray& array = (*catalog.schema->arrays)[index];
   const Storage storage = catalog.schema->datasets[index].storage;
-  if (storage != Storage::contiguous && storage != Storage::filtered) return;
+  if (storage != Storage::raw && storage != Storage::filtered) return;
   const std::uint64_t elements = volume(array.shape);
   const std::uint64_t count = std::min(elements, max_read_bytes / array.dtype.size);
   std::vector<std::byte> bytes(count * array.dtype.size);
@@ -81,7 +80,8 @@ std::uint64_t data_bytes(const Schema& schema) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   spdlog::set_level(spdlog::level::off);
   const TemporaryFile file({reinterpret_cast<const std::byte*>(data), size});
-  const auto store = hdf5_store();
+  Stores stores;
+  Store* const store = &stores.named(CKPT_FUZZED_FORMAT);
   try {
     const FileCatalog catalog = decode_catalog(encode(store->catalog(file.path())));
     const auto source = store->open(file.path(), catalog);
@@ -94,6 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (data_bytes(*catalog.schema) > max_made_bytes) return 0;
     const FileSpec spec = spec_of(*catalog.schema);
     const TemporaryFile made;
+    store->losses(spec);
     store->create(made.path(), spec);
     store->catalog(made.path());
   } catch (const Error&) {

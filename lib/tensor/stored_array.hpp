@@ -21,6 +21,11 @@ struct StoredArray {
   bool verbatim = false;
 };
 
+/// The bytes of its elements, in any format that stores them as they are. Throws input where they are too many.
+inline std::uint64_t bytes_of(const StoredArray& array) {
+  return checked_mul(volume(array.shape), array.dtype.size, "a dataset's number of bytes");
+}
+
 /// What one card's file holds, sorted by name. Cards whose files declare the same share one.
 using Holding = std::shared_ptr<const std::vector<StoredArray>>;
 
