@@ -55,6 +55,8 @@ struct Keys {
   std::optional<std::vector<std::uint64_t>> shape;
   std::optional<std::vector<std::size_t>> permute;  ///< stored dimension i is logical dimension permute[i]
   std::optional<At> at;
+  /// For the axes of `at` on which "last" stands, which follows the mesh: the numbers that stand beside it.
+  At at_last;
   std::optional<Replicas> replicas;
 };
 
@@ -90,6 +92,7 @@ struct Bucket {
   std::uint64_t align = 1;
   std::uint64_t multiple_of = 1;
   std::optional<At> at;
+  At at_last;  ///< as in Keys
   std::vector<BucketMember> members;
 };
 

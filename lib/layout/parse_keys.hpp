@@ -17,7 +17,11 @@ inline constexpr std::uint64_t max_parts = std::uint64_t{1} << 20;
 /// come from another rule.
 Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows);
 
-At parse_at(const Node& node, const Mesh& mesh);
+struct ParsedAt {
+  At at;
+  At last;  ///< as Keys::at_last
+};
+ParsedAt parse_at(const Node& node, const Mesh& mesh);
 
 /// What keys, well formed each, must satisfy together.
 void check_keys_together(const Node& node, const Keys& keys, const Mesh& mesh, bool borrows);

@@ -249,6 +249,15 @@ Placement PlacementBuilder::finish() {
   return std::move(placement_);
 }
 
+void drop_cuts(Keys& keys) {
+  if (keys.flat && keys.shape) return;
+  Keys kept;
+  kept.shape = std::move(keys.shape);
+  kept.at = std::move(keys.at);
+  kept.replicas = keys.replicas;
+  keys = std::move(kept);
+}
+
 std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
   const std::string rule =
       decision.rule ? "rule \"" + layout.parameters[*decision.rule].names.front().text() + "\"" : "default";

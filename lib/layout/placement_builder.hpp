@@ -53,6 +53,10 @@ class PlacementBuilder {
   std::vector<std::string> where_;  // for each parameter, how messages name it
 };
 
+/// What a rule leaves to say of a tensor without dimensions, which has nothing to cut: where it lives, and how replicas
+/// count. One that gives the shape [] itself means what it says: a scalar may lie flat over cards.
+void drop_cuts(Keys& keys);
+
 /// "parameter 'w' (a.json, rule \"*.w\")".
 std::string describe(const Layout& layout, const std::string& name, const Decision& decision);
 std::string describe_member(const Layout& layout, const std::string& name, const Bucket& bucket);

@@ -44,7 +44,7 @@ class SourceResolver {
 
   std::string file(Position position) const { return layout_.files.path(layout_.mesh, position); }
 
-  void add(std::size_t n, const std::optional<Decision>& decision) {
+  void add(std::size_t n, std::optional<Decision> decision) {
     const Logical& logical = names_.logical()[n];
     if (logical.bucket) {
       const Bucket& bucket = layout_.buckets[*logical.bucket];
@@ -63,6 +63,7 @@ class SourceResolver {
     const std::string where = describe(layout_, logical.name, *decision);
     const StoredArray& first = names_.first(n);
     const std::size_t rank = rank_of(first, decision->keys, where);
+    if (rank == 0 && first.shape.empty()) drop_cuts(decision->keys);
     const CutPlan plan = builder_.plan(decision->keys, rank, where);
     Tensor tensor{logical.name, first.dtype, shape_of(n, decision->keys, plan, where), first.verbatim};
     StoredName place = naming_.uncounted(logical.name);
@@ -75,7 +76,7 @@ class SourceResolver {
 
   static std::size_t rank_of(const StoredArray& first, const Keys& keys, const std::string& where) {
     if (keys.shape) return keys.shape->size();
-    if (!keys.flat) return first.shape.size();
+    if (!keys.flat || first.shape.empty()) return first.shape.size();
     if (first.global_shape) return first.global_shape->size();
     throw Error(Kind::layout, where,
                 {"a flat piece of " + to_string(first.shape) + " elements does not tell the logical shape",

@@ -108,7 +108,7 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
       add_member(builder, naming, *tensor, member->second);
       continue;
     }
-    const auto decision = naming.decide(tensor->name);
+    auto decision = naming.decide(tensor->name);
     if (!decision)
       throw Error(Kind::layout, layout.origin,
                   {"no rule matches parameter '" + tensor->name + "'", "every parameter has a rule",
@@ -119,6 +119,7 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
       throw Error(Kind::layout, where,
                   {"its shape is " + to_string(tensor->shape),
                    "the rule gives shape " + format_list(*decision->keys.shape), ""});
+    if (tensor->shape.empty()) drop_cuts(decision->keys);
     StoredName stored = naming.uncounted(tensor->name);
     stored.name = naming.unrenamed(stored.name);
     builder.add(*tensor, *decision, builder.plan(decision->keys, tensor->shape.size(), where), std::move(stored),

@@ -86,10 +86,17 @@ std::string axes_of(const std::vector<Axis>& axes, const Mesh& mesh) {
   return axes.size() == 1 ? name(axes.front()) : list(axes, name);
 }
 
-std::string at_of(const At& at, const Mesh& mesh) {
+std::string at_of(const At& at, const At& last, const Mesh& mesh) {
   Object object;
-  for (const auto& [axis, coordinates] : at)
-    object.add(mesh.axes[axis], coordinates.size() == 1 ? number(coordinates.front()) : numbers(coordinates));
+  for (const auto& [axis, coordinates] : at) {
+    const auto beside = last.find(axis);
+    std::vector<std::string> words;
+    for (const auto coordinate : beside == last.end() ? coordinates : beside->second)
+      words.push_back(number(coordinate));
+    if (beside != last.end()) words.push_back(json_string("last"));
+    const auto as_it_is = [](const std::string& text) { return text; };
+    object.add(mesh.axes[axis], words.size() == 1 ? words.front() : list(words, as_it_is));
+  }
   return object.text();
 }
 
@@ -135,7 +142,7 @@ void add_keys(Object& object, const Keys& keys, const Mesh& mesh, bool borrows) 
   if (keys.flat) object.add("flat", flat_of(*keys.flat, mesh));
   if (keys.shape) object.add("shape", numbers(*keys.shape));
   if (keys.permute) object.add("permute", numbers(*keys.permute));
-  if (keys.at && (borrows || !keys.at->empty())) object.add("at", at_of(*keys.at, mesh));
+  if (keys.at && (borrows || !keys.at->empty())) object.add("at", at_of(*keys.at, keys.at_last, mesh));
 }
 
 std::string rule_of(const Rule& rule, const Mesh& mesh) {
@@ -167,7 +174,7 @@ std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {
   object.add("name", json_string(bucket.name)).add("axis", json_string(mesh.axes[bucket.axis]));
   object.add_if(bucket.align != 1, "align", number(bucket.align));
   object.add_if(bucket.multiple_of != 1, "multiple_of", number(bucket.multiple_of));
-  if (bucket.at && !bucket.at->empty()) object.add("at", at_of(*bucket.at, mesh));
+  if (bucket.at && !bucket.at->empty()) object.add("at", at_of(*bucket.at, bucket.at_last, mesh));
   object.add("members", list(bucket.members, [&](const BucketMember& member) {
                Object entry;
                entry.add("name", json_string(member.name)).add("shape", numbers(member.shape));

@@ -38,7 +38,8 @@ class KeyDrawer {
     if (limits_.is_member) return keys_;
     if (!free_.empty() && choices_.chance(25))
       keys_.flat = Flat{choices_.pick(free_), choices_.chance(30) ? choices_.between(2, 4) : 1};
-    keys_.gives_shape = (keys_.flat && limits_.must_tell_shapes) || choices_.chance(15);
+    // A scalar lies flat only where the rule says that it is one.
+    keys_.gives_shape = (keys_.flat && (limits_.must_tell_shapes || rank_ == 0)) || choices_.chance(15);
     keys_.first_replica = choices_.chance(10);
     return keys_;
   }

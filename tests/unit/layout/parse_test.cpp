@@ -93,6 +93,8 @@ TEST_CASE("the keys of a rule") {
   CHECK(rule(R"("permute": [])").keys.permute->empty());
   CHECK(*rule(R"("at": {"tp": [3, 0], "dp": 1})").keys.at == At{{0, {1}}, {1, {0, 3}}});
   CHECK(rule(R"("at": {})").keys.at->empty());
+  CHECK(*rule(R"("at": {"tp": "last", "dp": [0, "last"]})").keys.at == At{{0, {0, 1}}, {1, {3}}});
+  CHECK(*rule(R"("split": [[], ["tp"]])").keys.split == std::vector<std::vector<Axis>>{{}, {1}});
   CHECK(*rule(R"("replicas": "first")").keys.replicas == Replicas::first);
 }
 
@@ -217,6 +219,23 @@ TEST_CASE("a layout on another mesh") {
   CHECK(kind_of(layout, {{"dp", 1U << 20}}, "--to-mesh: /mesh/shape: found 8388608 cards") == Kind::layout);
   const auto sized = with(R"("parameters": [{"name": "w", "split": ["dp"], "sizes": {"0": [1, 2]}}])");
   CHECK(kind_of(sized, {{"dp", 3}}, "--to-mesh: /parameters/0/sizes/0: found 2 sizes, expected 3") == Kind::layout);
+}
+
+TEST_CASE("\"last\" follows the mesh, and the numbers beside it stay") {
+  const auto layout =
+      with(R"("parameters": [{"name": "w", "at": {"tp": [0, "last"]}}],
+              "buckets": [{"name": "flat", "axis": "dp", "at": {"tp": "last"}, "members": [{"name": "a", "shape": [1]}]}])");
+  const auto one = on_mesh(layout, {{"tp", 1}}, "--to-mesh");
+  CHECK(*one.parameters[0].keys.at == At{{1, {0}}});
+  CHECK(*one.buckets[0].at == At{{1, {0}}});
+  const auto six = on_mesh(one, {{"tp", 6}}, "--to-mesh");
+  CHECK(*six.parameters[0].keys.at == At{{1, {0, 5}}});
+  CHECK(*six.buckets[0].at == At{{1, {5}}});
+}
+
+TEST_CASE("$schema is for editors") {
+  CHECK(with(R"("$schema": "schema.json")").parameters.empty());
+  CHECK(to_json(with(R"("$schema": "schema.json")")) == to_json(with(R"("buckets": [])")));
 }
 
 TEST_CASE("the layout of a single file") {

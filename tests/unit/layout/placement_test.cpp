@@ -84,7 +84,6 @@ TEST_CASE("a flat: cut, zero-padded at the end") {
   CHECK(shown(target(of, {tensor("w", {2, 3})}), "w") == Words{"0 1", "2 3", "4 5", "_ _"});
   const Layout multiple = one_rule(R"(["dp"])", "[2]", R"("flat": {"axis": "dp", "multiple_of": 4})");
   CHECK(shown(target(multiple, {tensor("w", {3, 3})}), "w") == Words{"0 1 2 3 4 5 6 7", "8 _ _ _ _ _ _ _"});
-  CHECK(shown(target(of, {tensor("w", {})}), "w") == Words{"0", "_", "_", "_"});
 }
 
 TEST_CASE("a flat of what split and permute leave") {
