@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "layout/file_template.hpp"
 #include "layout/mesh.hpp"
 #include "layout/pattern.hpp"
+#include "tensor/box.hpp"
 
 namespace ckpt {
 
@@ -43,6 +45,9 @@ struct Flat {
 /// `at`: for each axis named, the coordinates that hold the parameter, ascending and distinct.
 using At = std::map<Axis, std::vector<std::uint64_t>>;
 
+/// `boxes`: what each card holds of the logical tensor, by card id.
+using Boxes = std::map<std::uint64_t, Box>;
+
 /// The keys that say what a card stores of a tensor. A key that is absent is nullopt, so that a rule can override a
 /// borrowed one.
 struct Keys {
@@ -57,6 +62,7 @@ struct Keys {
   std::optional<At> at;
   /// For the axes of `at` on which "last" stands, which follows the mesh: the numbers that stand beside it.
   At at_last;
+  std::shared_ptr<const Boxes> boxes;  ///< in the place of all others but shape, permute and replicas; null: not given
   std::optional<Replicas> replicas;
 };
 
@@ -72,12 +78,14 @@ struct Rename {
 };
 
 struct IndexRule {
-  Pattern in;  ///< has the capture {i}, which matches digits only
-  Axis axis = 0;
-  std::uint64_t total = 0;
+  Pattern in;  ///< has the capture {i}, which matches digits only, and with `restart` {chunk}, too
+  std::vector<Axis> axes;              ///< major first
+  std::optional<std::uint64_t> total;  ///< nothing: the names tell; the sum of `counts`
   Numbering numbering = Numbering::global;
   std::vector<std::uint64_t> counts;  ///< uneven blocks, one for each coordinate; empty: equal ones
   std::uint64_t virtual_chunks = 1;
+  std::uint64_t first = 0;  ///< what stored local indices begin with
+  bool restart = false;     ///< they begin anew in each virtual chunk, whose number is {chunk}; logically it is 0
 };
 
 struct BucketMember {

@@ -163,6 +163,8 @@ Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows) {
     keys.at_last = std::move(parsed.last);
   }
   if (const auto replicas = node.find("replicas")) keys.replicas = replicas->word(replicas_words);
+  if (const auto boxes = node.find("boxes")) keys.boxes = std::make_shared<const Boxes>(parse_boxes(*boxes));
+  if (keys.boxes) check_boxes(node, keys, mesh);
   check_keys_together(node, keys, mesh, borrows);
   return keys;
 }

@@ -11,6 +11,10 @@ CutPlan PlacementBuilder::plan(const Keys& keys, std::size_t rank, const std::st
     return Error(Kind::layout, where, {found, expected, ""});
   };
   const std::string of_rank = "the tensor has " + std::to_string(rank) + (rank == 1 ? " dimension" : " dimensions");
+  if (keys.boxes && (keys.split || keys.uneven || keys.sizes || keys.parts || keys.pad || keys.flat || keys.at))
+    throw refuse("boxes beside keys that say it otherwise", "boxes alone, with shape, permute and replicas at most");
+  if (keys.boxes && keys.boxes->begin()->second.rank() != rank)
+    throw refuse("its boxes have " + std::to_string(keys.boxes->begin()->second.rank()) + " dimensions", of_rank);
   CutPlan plan;
   plan.dims.resize(rank);
   plan.permute.resize(rank);
@@ -66,6 +70,26 @@ std::shared_ptr<const DimCut> PlacementBuilder::cut(std::uint64_t size, const Cu
   return known;
 }
 
+std::shared_ptr<const BoxCover> PlacementBuilder::cover(const std::shared_ptr<const Boxes>& boxes,
+                                                        const Extents& shape, const std::string& where) {
+  auto& known = covers_[{boxes.get(), {shape.begin(), shape.end()}}];
+  if (!known) with_context(where, [&] { known = std::make_shared<const BoxCover>(*boxes, shape, layout().mesh); });
+  return known;
+}
+
+/// A card whose box is said must be among those that indices and shared files leave to the parameter.
+void PlacementBuilder::check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const {
+  const Mesh& mesh = layout().mesh;
+  for (std::size_t number = 0; number < boxes.size(); ++number)
+    for (const Position position : boxes.holders(number))
+      for (const auto& [axis, coordinates] : at)
+        if (!std::binary_search(coordinates.begin(), coordinates.end(), mesh.coordinate(position, axis)))
+          throw Error(Kind::layout, where,
+                      {"boxes give a part to card " + std::to_string(mesh.card(position)) + ", at " + mesh.axes[axis] +
+                           "=" + std::to_string(mesh.coordinate(position, axis)),
+                       "it lives only at " + format_list(coordinates) + " of that axis", "check boxes and indices"});
+}
+
 std::string PlacementBuilder::over(const CutSpec& spec) const {
   std::string text;
   for (std::size_t i = 0; i < spec.axes.size(); ++i)
@@ -93,8 +117,9 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const 
     }
     spread.axes.push_back(plan.dims[d].axes);
   }
+  if (keys.boxes) spread.boxes = cover(keys.boxes, tensor.shape, where);
   const bool is_cut =
-      spread.flat || keys.pad || keys.permute ||
+      spread.flat || keys.pad || keys.permute || keys.boxes ||
       std::any_of(spread.axes.begin(), spread.axes.end(), [](const auto& axes) { return !axes.empty(); });
   if (tensor.verbatim && is_cut)
     throw Error(Kind::layout, where,
@@ -120,6 +145,7 @@ void PlacementBuilder::add(Tensor tensor, const Decision& decision, const CutPla
                   {"at and indices leave it no card on axis \"" + layout().mesh.axes[axis] + "\"", "at least one", ""});
   const ParameterId parameter = add_spread(std::move(tensor), decision.keys, plan, where);
   placement_.spreads_[parameter].rule = decision.rule;
+  if (const auto& boxes = placement_.spreads_[parameter].boxes) check_at_of_boxes(*boxes, array.at, where);
   array.members = {parameter};
   placement_.array_of_.push_back(static_cast<ArrayId>(placement_.arrays_.size()));
   placement_.arrays_.push_back(std::move(array));
@@ -195,7 +221,7 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
                       " of that axis",
                   "every piece on a card", "cut over another axis, or let it live on all of this one"});
   };
-  if (at.empty() || volume(placement_.tensors_[parameter].shape) == 0) return;
+  if (at.empty() || spread.boxes || volume(placement_.tensors_[parameter].shape) == 0) return;
   for (std::size_t d = 0; d < spread.axes.size(); ++d)
     for (std::uint64_t p = 0; p < spread.cuts[d]->pieces(); ++p) {
       if (!spread.cuts[d]->has_spans(p)) continue;
@@ -232,6 +258,10 @@ void PlacementBuilder::check_size(ParameterId parameter) const {
 }
 
 void PlacementBuilder::set_base(ParameterId parameter) {
+  if (placement_.spreads_[parameter].boxes) {
+    placement_.base_.push_back(placement_.replica_bases(parameter).front());
+    return;
+  }
   Position base = 0;
   for (const auto& [axis, coordinates] : placement_.free_axes(parameter))
     base += coordinates.front() * layout().mesh.stride(axis);
@@ -250,7 +280,7 @@ Placement PlacementBuilder::finish() {
 }
 
 void drop_cuts(Keys& keys) {
-  if (keys.flat && keys.shape) return;
+  if (keys.boxes || (keys.flat && keys.shape)) return;
   Keys kept;
   kept.shape = std::move(keys.shape);
   kept.at = std::move(keys.at);

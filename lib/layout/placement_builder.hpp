@@ -41,6 +41,9 @@ class PlacementBuilder {
  private:
   ParameterId add_spread(Tensor tensor, const Keys& keys, const CutPlan& plan, const std::string& where);
   std::shared_ptr<const DimCut> cut(std::uint64_t size, const CutSpec& spec);
+  std::shared_ptr<const BoxCover> cover(const std::shared_ptr<const Boxes>& boxes, const Extents& shape,
+                                        const std::string& where);
+  void check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const;
   void lay(std::uint32_t bucket, ArrayId array);
   void check_held(ParameterId parameter) const;
   void check_size(ParameterId parameter) const;
@@ -49,12 +52,13 @@ class PlacementBuilder {
 
   Placement placement_;
   std::map<std::pair<CutSpec, std::uint64_t>, std::shared_ptr<const DimCut>> cuts_;
+  std::map<std::pair<const Boxes*, std::vector<std::uint64_t>>, std::shared_ptr<const BoxCover>> covers_;
   std::map<std::uint32_t, ArrayId> bucket_arrays_;
   std::vector<std::string> where_;  // for each parameter, how messages name it
 };
 
 /// What a rule leaves to say of a tensor without dimensions, which has nothing to cut: where it lives, and how replicas
-/// count. One that gives the shape [] itself means what it says: a scalar may lie flat over cards.
+/// count. One that gives boxes, or the shape [] itself, means what it says: a scalar may lie flat over cards.
 void drop_cuts(Keys& keys);
 
 /// "parameter 'w' (a.json, rule \"*.w\")".

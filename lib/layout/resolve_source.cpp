@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "layout/diagnose.hpp"
+#include "layout/likeness.hpp"
 #include "layout/placement_builder.hpp"
 #include "layout/resolve.hpp"
 #include "layout/source_names.hpp"
@@ -17,7 +18,9 @@ namespace {
 class SourceResolver {
  public:
   SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep)
-      : naming_(layout), names_(layout, naming_, files, keep), layout_(layout), builder_(layout) {}
+      : naming_(layout), names_(layout, naming_, files, keep), layout_(layout), builder_(layout) {
+    warnings_ = names_.warnings();
+  }
 
   Resolved resolve() {
     std::vector<bool> used(layout_.parameters.size(), false);
@@ -34,8 +37,10 @@ class SourceResolver {
       if (is_kept) add(n++, decision);
     }
     Resolved resolved{builder_.finish(), unused_rules(layout_, used, names_.all())};
-    resolved.warnings.insert(resolved.warnings.end(), warnings_.begin(), warnings_.end());
     for (Position position = 0; position < layout_.mesh.size(); ++position) check_card(resolved.placement, position);
+    const auto unlike = likeness_.check(resolved.placement, Kind::input);
+    warnings_.insert(warnings_.end(), unlike.begin(), unlike.end());
+    resolved.warnings.insert(resolved.warnings.end(), warnings_.begin(), warnings_.end());
     return resolved;
   }
 
@@ -51,6 +56,7 @@ class SourceResolver {
       builder_.add_member({logical.name, names_.first(n).dtype, Extents(bucket.members[logical.member].shape), false},
                           *logical.bucket, logical.member, logical.stored,
                           describe_member(layout_, logical.name, bucket));
+      likeness_.add_member();
       return;
     }
     if (!decision) {
@@ -72,10 +78,12 @@ class SourceResolver {
     } catch (const Error& error) {
       throw Error(Kind::input, error.what());
     }
+    likeness_.add(*decision, where);
   }
 
   static std::size_t rank_of(const StoredArray& first, const Keys& keys, const std::string& where) {
     if (keys.shape) return keys.shape->size();
+    if (keys.boxes) return keys.boxes->begin()->second.rank();
     if (!keys.flat || first.shape.empty()) return first.shape.size();
     if (first.global_shape) return first.global_shape->size();
     throw Error(Kind::layout, where,
@@ -85,6 +93,7 @@ class SourceResolver {
 
   Extents shape_of(std::size_t n, const Keys& keys, const CutPlan& plan, const std::string& where) {
     if (keys.shape) return Extents(*keys.shape);
+    if (keys.boxes) return BoxCover::reach(*keys.boxes);
     const StoredArray& first = names_.first(n);
     if (first.global_shape && first.global_shape->size() == plan.dims.size()) return *first.global_shape;
     if (first.verbatim) return first.shape;
@@ -197,7 +206,16 @@ class SourceResolver {
     return file(position) + ": /" + names_.logical()[n].stored;
   }
 
+  std::string cards_of(const BoxCover& boxes) const {
+    std::vector<Position> positions;
+    for (std::size_t number = 0; number < boxes.size(); ++number)
+      positions.insert(positions.end(), boxes.holders(number).begin(), boxes.holders(number).end());
+    std::sort(positions.begin(), positions.end());
+    return list_cards(layout_.mesh, positions);
+  }
+
   std::string held_by(const Placement& placement, ParameterId parameter) const {
+    if (const auto& boxes = placement.spreads()[parameter].boxes) return "the cards " + cards_of(*boxes);
     std::vector<std::string> parts;
     for (const auto& [axis, coordinates] : placement.arrays()[placement.array_of(parameter)].at)
       parts.push_back(layout_.mesh.axes[axis] + "=" +
@@ -257,6 +275,7 @@ class SourceResolver {
   SourceNames names_;
   const Layout& layout_;
   PlacementBuilder builder_;
+  Likeness likeness_;
   std::vector<std::string> warnings_;
 };
 

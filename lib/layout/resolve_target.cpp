@@ -3,6 +3,8 @@
 #include <numeric>
 #include <set>
 
+#include "layout/index_census.hpp"
+#include "layout/likeness.hpp"
 #include "layout/placement_builder.hpp"
 #include "layout/resolve.hpp"
 
@@ -88,6 +90,16 @@ void check_members(const Layout& layout, const std::map<std::string, Membership>
                    "the checkpoint has no such parameter", "take it out of the bucket, or keep it with --only"});
 }
 
+/// Tells `naming` how far `indices` count; gives warnings. A target with gaps could not be read by its own layout.
+std::vector<std::string> count_indices(const Layout& layout, const std::vector<Tensor>& tensors, Naming& naming) {
+  IndexCensus census(layout);
+  for (const Tensor& tensor : tensors) census.note_logical(tensor.name);
+  const auto totals = census.totals();
+  naming.count_to(totals);
+  census.check_no_gaps(totals, Kind::layout);
+  return census.unused();
+}
+
 }  // namespace
 
 Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors) {
@@ -98,14 +110,17 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   const auto members = memberships(layout);
   check_members(layout, members, tensors);
 
-  const Naming naming(layout);
+  Naming naming(layout);
+  const std::vector<std::string> index_warnings = count_indices(layout, tensors, naming);
   PlacementBuilder builder(layout);
+  Likeness likeness;
   std::vector<bool> used(layout.parameters.size(), false);
   std::vector<std::string> names;
   for (const Tensor* tensor : order) {
     names.push_back(tensor->name);
     if (const auto member = members.find(tensor->name); member != members.end()) {
       add_member(builder, naming, *tensor, member->second);
+      likeness.add_member();
       continue;
     }
     auto decision = naming.decide(tensor->name);
@@ -122,10 +137,13 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
     if (tensor->shape.empty()) drop_cuts(decision->keys);
     StoredName stored = naming.uncounted(tensor->name);
     stored.name = naming.unrenamed(stored.name);
+    likeness.add(*decision, where);
     builder.add(*tensor, *decision, builder.plan(decision->keys, tensor->shape.size(), where), std::move(stored),
                 where);
   }
   Resolved resolved{builder.finish(), unused_rules(layout, used, names)};
+  for (const auto& more : {index_warnings, likeness.check(resolved.placement, Kind::layout)})
+    resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
   check_names(resolved.placement);
   return resolved;
 }

@@ -130,6 +130,17 @@ std::string flat_of(const Flat& flat, const Mesh& mesh) {
   return object.add_if(flat.multiple_of != 1, "multiple_of", number(flat.multiple_of)).text();
 }
 
+std::string boxes_of(const Boxes& boxes) {
+  Object object;
+  for (const auto& [card, box] : boxes) {
+    std::vector<Interval> sides;
+    for (std::size_t d = 0; d < box.rank(); ++d) sides.push_back(box[d]);
+    const auto ends = [](Interval side) { return "[" + number(side.lo) + ", " + number(side.hi) + "]"; };
+    object.add(number(card), list(sides, ends));
+  }
+  return object.text();
+}
+
 /// Appends the keys. What says only the default is left out, unless the rule borrows: there it overrides.
 void add_keys(Object& object, const Keys& keys, const Mesh& mesh, bool borrows) {
   if (keys.split && (borrows || !keys.split->empty()))
@@ -142,6 +153,7 @@ void add_keys(Object& object, const Keys& keys, const Mesh& mesh, bool borrows) 
   if (keys.flat) object.add("flat", flat_of(*keys.flat, mesh));
   if (keys.shape) object.add("shape", numbers(*keys.shape));
   if (keys.permute) object.add("permute", numbers(*keys.permute));
+  if (keys.boxes) object.add("boxes", boxes_of(*keys.boxes));
   if (keys.at && (borrows || !keys.at->empty())) object.add("at", at_of(*keys.at, keys.at_last, mesh));
 }
 
@@ -162,11 +174,13 @@ std::string rename_of(const Rename& rename) {
 
 std::string index_of(const IndexRule& index, const Mesh& mesh) {
   Object object;
-  object.add("in", json_string(index.in.text())).add("axis", json_string(mesh.axes[index.axis]));
-  object.add_if(index.counts.empty(), "total", number(index.total));
+  object.add("in", json_string(index.in.text())).add("axis", axes_of(index.axes, mesh));
+  if (index.total && index.counts.empty()) object.add("total", number(*index.total));
   object.add_if(index.numbering != Numbering::global, "numbering", word(parsing::numbering_words, index.numbering));
   object.add_if(!index.counts.empty(), "counts", numbers(index.counts));
-  return object.add_if(index.virtual_chunks != 1, "virtual", number(index.virtual_chunks)).text();
+  object.add_if(index.virtual_chunks != 1 || index.restart, "virtual", number(index.virtual_chunks));
+  object.add_if(index.first != 0, "first", number(index.first));
+  return object.add_if(index.restart, "restart", "true").text();
 }
 
 std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {

@@ -81,15 +81,20 @@ class SideDrawer {
     index.axis = choices_.pick(axes);
     index.is_local = choices_.chance(60);
     const std::uint64_t p = layout_.mesh.shape[index.axis];
-    if (choices_.chance(40)) {
-      index.total = largest + choices_.below(3);
+    index.total = largest;
+    if (index.is_local && choices_.chance(20)) {
+      index.first = choices_.between(1, 3);
+      features_.insert("indices first");
+    }
+    std::vector<std::uint64_t> chunks;  // that divide into equal blocks
+    for (const std::uint64_t v : {1, 2, 3})
+      if (largest % (p * v) == 0) chunks.push_back(v);
+    if (chunks.empty() || choices_.chance(30)) {
       for (std::uint64_t i = 0; i < p; ++i) index.counts.push_back(0);
       for (std::uint64_t i = 0; i < index.total; ++i) ++index.counts[choices_.below(p)];
       features_.insert("indices counts");
     } else {
-      index.chunks = choices_.chance(50) ? choices_.between(2, 3) : 1;
-      const std::uint64_t step = p * index.chunks;
-      index.total = (largest + step - 1) / step * step;
+      index.chunks = choices_.chance(30) ? chunks.front() : chunks.back();
       if (index.chunks > 1) features_.insert("indices virtual");
     }
     indexed_.insert(index.axis);

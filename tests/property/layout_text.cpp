@@ -102,8 +102,9 @@ Json rename_json(const std::vector<Rename>& rename) {
 
 Json index_json(Choices& choices, const Mesh& mesh, const Index& index) {
   Json json{{"in", index.counter == 0 ? "*layers.{i}.*" : "*.experts.{i}.*"}, {"axis", mesh.axes[index.axis]}};
-  if (index.counts.empty() || choices.chance(30)) json["total"] = index.total;
-  json["numbering"] = index.is_local ? "local" : "global";
+  if (choices.chance(index.counts.empty() ? 60 : 30)) json["total"] = index.total;
+  if (index.is_local || choices.chance(50)) json["numbering"] = index.is_local ? "local" : "global";
+  if (index.first != 0) json["first"] = index.first;
   if (!index.counts.empty()) json["counts"] = index.counts;
   if (index.chunks != 1) json["virtual"] = index.chunks;
   return json;

@@ -217,7 +217,7 @@ std::optional<std::string> stored_name(const Layout& layout, const Tensor& tenso
       const Numbers here = blocks(layout.mesh, index)[coordinates[index.axis]];
       const auto found = std::find(here.begin(), here.end(), part.number);
       if (found == here.end()) return std::nullopt;
-      if (index.is_local) number = static_cast<std::uint64_t>(found - here.begin());
+      if (index.is_local) number = index.first + static_cast<std::uint64_t>(found - here.begin());
     }
     name += std::to_string(number);
   }

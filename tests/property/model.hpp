@@ -81,6 +81,7 @@ struct Index {
   bool is_local = false;
   Numbers counts;  ///< empty: equal blocks
   std::uint64_t chunks = 1;
+  std::uint64_t first = 0;  ///< what local numbers begin with
 };
 
 struct Member {

@@ -107,10 +107,13 @@ TEST_CASE("at, indices and rename: who holds what under which name") {
                               {"name": "layers.*"}],
                               "indices": [{"in": "layers.{i}.*", "axis": "pp", "total": 4, "numbering": "local"}],
                               "rename": [{"stored": "module.{x}", "name": "{x}"}])");
-  const Placement placement = target(of, {tensor("embedding", {4}), tensor("head", {1}), tensor("layers.2.w", {2})});
+  const Placement placement =
+      target(of, {tensor("embedding", {4}), tensor("head", {1}), tensor("layers.0.w", {2}), tensor("layers.1.w", {2}),
+                  tensor("layers.2.w", {2}), tensor("layers.3.b", {2})});
   CHECK(shown(placement, "module.embedding") == Words{"0 1", "2 3", "absent", "absent"});
   CHECK(shown(placement, "module.head") == Words{"absent", "absent", "absent", "0"});
-  CHECK(shown(placement, "module.layers.0.w") == Words{"absent", "absent", "0 1", "0 1"});
+  CHECK(shown(placement, "module.layers.0.w") == Words{"0 1", "0 1", "0 1", "0 1"});
+  CHECK(shown(placement, "module.layers.1.b") == Words{"absent", "absent", "0 1", "0 1"});
 }
 
 TEST_CASE("the specification's buckets: w2 at 0, b1 at 128, w1 at 192, 128 on each of 3 cards") {

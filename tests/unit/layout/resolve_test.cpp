@@ -317,7 +317,9 @@ TEST_CASE("two parameters of one name on one card are refused") {
       R"(["pp"])", "[2]",
       R"("default": "replicate", "indices": [{"in": "layers.{i}.*", "axis": "pp", "total": 4, "numbering": "local"}],
                               "buckets": [{"name": "layers.0.w", "axis": "pp", "members": [{"name": "b", "shape": [2]}]}])");
-  CHECK_THAT(refused_target(of, {tensor("b", {2}), tensor("layers.2.w", {1})}).text,
+  std::vector<Tensor> tensors{tensor("b", {2})};
+  for (const char* number : {"0", "1", "2", "3"}) tensors.push_back(tensor(std::string("layers.") + number + ".w", {1}));
+  CHECK_THAT(refused_target(of, tensors).text,
              Contains("would both be stored as \"layers.0.w\" on one card"));
 }
 
