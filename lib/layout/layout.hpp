@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/file_template.hpp"
+#include "layout/card_files.hpp"
 #include "layout/mesh.hpp"
 #include "layout/pattern.hpp"
 #include "tensor/box.hpp"
@@ -109,7 +109,7 @@ struct Bucket {
 struct Layout {
   std::string origin;  ///< what messages call it: the file's name, "--to-mesh", "the checkpoint's own layout"
   Mesh mesh;
-  FileTemplate files;
+  CardFiles files;
   std::vector<Rule> parameters;
   Default otherwise = Default::error;
   std::vector<Rename> rename;

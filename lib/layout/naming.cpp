@@ -187,7 +187,7 @@ StoredName Naming::uncounted(const std::string& logical) const {
     if (found.chunk && number(found.chunk->text) != std::uint64_t{0})
       throw Error(Kind::layout, layout_.origin,
                   {"\"" + logical + "\" has the chunk " + found.chunk->text,
-                   describe(rule) + " expects 0 there, for {i} counts over all chunks", "see rename (and --rename)"});
+                   describe(rule) + " expects 0 there, for {i} counts over all chunks", "see rename", {Advice::What::rename, ""}});
     const auto called = blocks_[at].called(*index);
     std::uint64_t rest = called.coordinate;
     for (std::size_t a = rule.axes.size(); a-- > 0; rest /= layout_.mesh.shape[rule.axes[a]]) {

@@ -35,13 +35,7 @@ std::uint64_t Placement::piece(ParameterId parameter, std::size_t dim, Position 
 }
 
 Position Placement::position_of_piece(ParameterId parameter, std::size_t dim, std::uint64_t piece) const {
-  const auto& axes = spreads_[parameter].axes[dim];
-  Position position = 0;
-  for (std::size_t i = axes.size(); i-- > 0;) {
-    position += piece % mesh().shape[axes[i]] * mesh().stride(axes[i]);
-    piece /= mesh().shape[axes[i]];
-  }
-  return position;
+  return mesh().position_of_combination(spreads_[parameter].axes[dim], piece);
 }
 
 const Box& Placement::box_on(ParameterId parameter, Position position) const {

@@ -70,26 +70,6 @@ std::shared_ptr<const DimCut> PlacementBuilder::cut(std::uint64_t size, const Cu
   return known;
 }
 
-std::shared_ptr<const BoxCover> PlacementBuilder::cover(const std::shared_ptr<const Boxes>& boxes,
-                                                        const Extents& shape, const std::string& where) {
-  auto& known = covers_[{boxes.get(), {shape.begin(), shape.end()}}];
-  if (!known) with_context(where, [&] { known = std::make_shared<const BoxCover>(*boxes, shape, layout().mesh); });
-  return known;
-}
-
-/// A card whose box is said must be among those that indices and shared files leave to the parameter.
-void PlacementBuilder::check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const {
-  const Mesh& mesh = layout().mesh;
-  for (std::size_t number = 0; number < boxes.size(); ++number)
-    for (const Position position : boxes.holders(number))
-      for (const auto& [axis, coordinates] : at)
-        if (!std::binary_search(coordinates.begin(), coordinates.end(), mesh.coordinate(position, axis)))
-          throw Error(Kind::layout, where,
-                      {"boxes give a part to card " + std::to_string(mesh.card(position)) + ", at " + mesh.axes[axis] +
-                           "=" + std::to_string(mesh.coordinate(position, axis)),
-                       "it lives only at " + format_list(coordinates) + " of that axis", "check boxes and indices"});
-}
-
 std::string PlacementBuilder::over(const CutSpec& spec) const {
   std::string text;
   for (std::size_t i = 0; i < spec.axes.size(); ++i)
@@ -138,11 +118,15 @@ void PlacementBuilder::add(Tensor tensor, const Decision& decision, const CutPla
   array.name = std::move(stored.name);
   array.dtype = tensor.dtype;
   array.verbatim = tensor.verbatim;
-  array.at = decision.keys.at ? both(*decision.keys.at, stored.at) : std::move(stored.at);
+  array.at = at_of(decision.keys, array.name, stored.at);
   for (const auto& [axis, coordinates] : array.at)
     if (coordinates.empty())
       throw Error(Kind::layout, where,
-                  {"at and indices leave it no card on axis \"" + layout().mesh.axes[axis] + "\"", "at least one", ""});
+                  {"at, indices and files leave it no card on axis \"" + layout().mesh.axes[axis] + "\"", "at least one", ""});
+  std::vector<Axis> cut_over;
+  for (const CutSpec& spec : plan.dims) cut_over.insert(cut_over.end(), spec.axes.begin(), spec.axes.end());
+  if (decision.keys.flat) cut_over.push_back(decision.keys.flat->axis);
+  check_not_shared(cut_over, array.name, where);
   const ParameterId parameter = add_spread(std::move(tensor), decision.keys, plan, where);
   placement_.spreads_[parameter].rule = decision.rule;
   if (const auto& boxes = placement_.spreads_[parameter].boxes) check_at_of_boxes(*boxes, array.at, where);
@@ -162,7 +146,12 @@ void PlacementBuilder::add_member(Tensor tensor, std::uint32_t bucket, std::uint
           Kind::layout, where,
           {"split uses the bucket's own axis \"" + layout().mesh.axes[description.axis] + "\"", "another axis", ""});
   const auto [known, is_new] = bucket_arrays_.try_emplace(bucket, static_cast<ArrayId>(placement_.arrays_.size()));
-  if (is_new) placement_.arrays_.push_back({stored_name, tensor.dtype, description.at.value_or(At{}), {}, false});
+  if (is_new)
+    placement_.arrays_.push_back(
+        {stored_name, tensor.dtype, both(description.at.value_or(At{}), shared_at(stored_name)), {}, false});
+  std::vector<Axis> cut_over{description.axis};
+  for (const CutSpec& spec : cut_plan.dims) cut_over.insert(cut_over.end(), spec.axes.begin(), spec.axes.end());
+  check_not_shared(cut_over, stored_name, where);
   ArrayPlace& array = placement_.arrays_[known->second];
   if (!(array.dtype == tensor.dtype))
     throw Error(Kind::layout, where,
@@ -286,50 +275,6 @@ void drop_cuts(Keys& keys) {
   kept.at = std::move(keys.at);
   kept.replicas = keys.replicas;
   keys = std::move(kept);
-}
-
-std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
-  const std::string rule =
-      decision.rule ? "rule \"" + layout.parameters[*decision.rule].names.front().text() + "\"" : "default";
-  return "parameter '" + name + "' (" + layout.origin + ", " + rule + ")";
-}
-
-std::string describe_member(const Layout& layout, const std::string& name, const Bucket& bucket) {
-  return "parameter '" + name + "' (" + layout.origin + ", bucket \"" + bucket.name + "\")";
-}
-
-std::vector<std::string> unused_rules(const Layout& layout, const std::vector<bool>& used,
-                                      const std::vector<std::string>& names) {
-  constexpr std::size_t most = 8;  // of a layout for a larger model there may be thousands
-  std::vector<std::string> warnings;
-  const auto unused = static_cast<std::size_t>(std::count(used.begin(), used.end(), false));
-  for (std::size_t r = 0; r < layout.parameters.size() && warnings.size() < most; ++r) {
-    if (used[r]) continue;
-    const std::string& pattern = layout.parameters[r].names.front().text();
-    std::string warning =
-        layout.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern + "\" matches no parameter";
-    if (const auto close = nearest(pattern, names); !close.empty()) warning += "; nearest names: " + join(close);
-    warnings.push_back(std::move(warning));
-  }
-  if (unused > most)
-    warnings.push_back(layout.origin + ": " + std::to_string(unused - most) + " more rules match no parameter");
-  return warnings;
-}
-
-At both(const At& a, const At& b) {
-  At result = a;
-  for (const auto& [axis, coordinates] : b) {
-    const auto found = result.find(axis);
-    if (found == result.end()) {
-      result.emplace(axis, coordinates);
-    } else {
-      std::vector<std::uint64_t> shared;
-      std::set_intersection(found->second.begin(), found->second.end(), coordinates.begin(), coordinates.end(),
-                            std::back_inserter(shared));
-      found->second = std::move(shared);
-    }
-  }
-  return result;
 }
 
 }  // namespace ckpt

@@ -22,6 +22,12 @@ std::vector<std::uint64_t> naming_coordinates(const Layout& layout, Position pos
   return coordinates;
 }
 
+/// What messages call that which a card holds: its file, where it has one of its own.
+std::string files_of(const Layout& layout, Position position) {
+  if (layout.files.is_one_each(layout.mesh)) return layout.files.path(layout.mesh, position);
+  return "the files of card " + std::to_string(layout.mesh.card(position));
+}
+
 bool is_at(const Layout& layout, const std::optional<At>& at, Position position) {
   return !at || std::all_of(at->begin(), at->end(), [&](const auto& entry) {
     return std::binary_search(entry.second.begin(), entry.second.end(), layout.mesh.coordinate(position, entry.first));
@@ -39,7 +45,7 @@ SourceNames::SourceNames(const Layout& layout, Naming& naming, const std::vector
     const auto [found, is_new] = known.try_emplace({files[position].get(), naming_coordinates(layout, position)},
                                                    static_cast<std::uint32_t>(drafts.size()));
     if (is_new)
-      with_context(layout.files.path(layout.mesh, position), [&] {
+      with_context(files_of(layout, position), [&] {
         drafts.push_back(std::make_unique<Draft>(draft(layout, naming, files[position], position)));
       });
     table_of_.push_back(found->second);
@@ -97,7 +103,7 @@ void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<
   const auto totals = census.totals();
   naming.count_to(totals);
   for (const auto& draft : drafts)
-    with_context(layout.files.path(layout.mesh, draft->position), [&] { name(layout, naming, *draft); });
+    with_context(files_of(layout, draft->position), [&] { name(layout, naming, *draft); });
   census.check_no_gaps(totals, Kind::input);
   warnings_ = census.unused();
 }

@@ -198,6 +198,18 @@ std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {
   return object.text();
 }
 
+void add_files(Document& document, const CardFiles& files) {
+  const auto& entries = files.entries();
+  const bool is_alone = entries.size() == 1 && entries.front().prefix.empty();
+  if (!is_alone) return document.add_list("files", entries, [](const FileEntry& entry) {
+    Object object;
+    object.add("path", json_string(entry.path.text()));
+    return object.add_if(!entry.prefix.empty(), "prefix", json_string(entry.prefix)).text();
+  });
+  if (entries.front().path.text() != FileTemplate().text())
+    document.add("files", json_string(entries.front().path.text()));
+}
+
 std::string mesh_of(const Mesh& mesh) {
   Object object;
   object.add("axes", list(mesh.axes, json_string)).add("shape", numbers(mesh.shape));
@@ -211,7 +223,7 @@ std::string to_json(const Layout& layout) {
   Document document;
   document.add("ckpt_layout", "1");
   document.add("mesh", mesh_of(mesh));
-  if (layout.files.text() != FileTemplate().text()) document.add("files", json_string(layout.files.text()));
+  add_files(document, layout.files);
   document.add_list("parameters", layout.parameters, [&](const Rule& rule) { return rule_of(rule, mesh); });
   if (layout.otherwise != Default::error) document.add("default", word(parsing::default_words, layout.otherwise));
   document.add_list("rename", layout.rename, rename_of);

@@ -67,11 +67,12 @@ class SideDrawer {
   }
 
   void draw_index(int counter) {
-    std::uint64_t largest = 0;
+    std::set<std::uint64_t> numbers;
     for (const Tensor& tensor : tensors_)
       for (const NamePart& part : tensor.parts)
-        if (part.counter == counter) largest = std::max(largest, part.number + 1);
-    if (largest == 0 || !choices_.chance(70)) return;
+        if (part.counter == counter) numbers.insert(part.number);
+    const std::uint64_t largest = numbers.size();
+    if (numbers.empty() || *numbers.rbegin() + 1 != largest || !choices_.chance(80)) return;  // no gaps
     std::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < layout_.mesh.axes.size(); ++axis)
       if (indexed_.count(axis) == 0) axes.push_back(axis);
@@ -248,6 +249,7 @@ class SideDrawer {
     note(keys.flat && keys.flat->multiple_of > 1, "flat multiple_of");
     note(!keys.permute.empty() && !std::is_sorted(keys.permute.begin(), keys.permute.end()), "permute");
     note(!keys.at.empty(), "at");
+    note(!keys.boxes.empty(), "boxes");
     note(keys.gives_shape, "shape");
     note(keys.first_replica, "replicas first");
   }
