@@ -45,7 +45,8 @@ Extents BoxCover::reach(const Boxes& boxes) {
 
 void BoxCover::collect(const Boxes& boxes, const Mesh& mesh) {
   std::unordered_map<std::uint64_t, std::uint64_t> position_of;
-  for (std::uint64_t position = 0; position < mesh.size(); ++position) position_of.emplace(mesh.card(position), position);
+  for (std::uint64_t position = 0; position < mesh.size(); ++position)
+    position_of.emplace(mesh.card(position), position);
   struct Less {
     bool operator()(const Box& a, const Box& b) const {
       if (a.empty() != b.empty()) return b.empty();
@@ -87,9 +88,7 @@ void BoxCover::build(std::uint32_t first, std::uint32_t last) {
     if (centres[d].size() > centres[widest].size()) widest = d;
   const std::uint32_t half = first + (last - first) / 2;
   std::nth_element(boxes_.begin() + first, boxes_.begin() + half, boxes_.begin() + last,
-                   [widest](const Entry& a, const Entry& b) {
-                     return middle(a.box[widest]) < middle(b.box[widest]);
-                   });
+                   [widest](const Entry& a, const Entry& b) { return middle(a.box[widest]) < middle(b.box[widest]); });
   build(first, half);
   nodes_[number].second_child = static_cast<std::uint32_t>(nodes_.size());
   build(half, last);

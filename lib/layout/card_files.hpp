@@ -16,9 +16,9 @@ struct FileEntry {
   std::string prefix;
 };
 
-/// `files` of a layout: which files the cards have. A file is an entry at a position whose coordinate is 0 on every axis
-/// that the entry's path does not name; the cards along such an axis share it, and what lies in it is held by the one
-/// with coordinate 0. So a position owns one file of an entry, or none, and no file has two owners.
+/// `files` of a layout: which files the cards have. A file is an entry at a position whose coordinate is 0 on every
+/// axis that the entry's path does not name; the cards along such an axis share it, and what lies in it is held by the
+/// one with coordinate 0. So a position owns one file of an entry, or none, and no file has two owners.
 class CardFiles {
  public:
   /// One file for each card, rank_{card}.h5.

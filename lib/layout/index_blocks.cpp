@@ -30,8 +30,7 @@ std::uint64_t IndexBlocks::end(std::uint64_t coordinate) const {
 }
 
 std::optional<std::uint64_t> IndexBlocks::index(const Called& called) const {
-  if (called.number < first_ || called.number >= end(called.coordinate) || called.chunk >= chunks_)
-    return std::nullopt;
+  if (called.number < first_ || called.number >= end(called.coordinate) || called.chunk >= chunks_) return std::nullopt;
   if (!is_local_) return called.number;
   const std::uint64_t local = called.number - first_;
   if (!starts_.empty()) return starts_[called.coordinate] + local;

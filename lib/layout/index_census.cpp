@@ -144,8 +144,8 @@ std::string IndexCensus::what_would_fit(std::size_t entry) const {
     by_coordinate[called.coordinate].insert(called.number);
   }
   if (!is_run(numbers, 0)) return "";
-  const bool is_alike = std::adjacent_find(by_coordinate.begin(), by_coordinate.end(), std::not_equal_to<>()) ==
-                        by_coordinate.end();
+  const bool is_alike =
+      std::adjacent_find(by_coordinate.begin(), by_coordinate.end(), std::not_equal_to<>()) == by_coordinate.end();
   if (by_coordinate.size() > 1 && is_alike && !seen.stored.empty())
     return "all cards have the same numbers: is it \"numbering\": \"local\"?";
   if (numbers.size() % (ways(entry) * rule.virtual_chunks) != 0)

@@ -27,11 +27,13 @@ void check_at(const std::optional<At>& at, const At& at_last, const std::string&
     const auto& coordinates = follows == at_last.end() ? all : follows->second;
     if (coordinates.empty() || coordinates.back() < mesh.shape[axis]) continue;
     const bool was_last = coordinates.back() + 1 == layout.mesh.shape[axis];
-    const std::string last = coordinates.size() == 1 ? "\"last\"" : "\"last\" for " + std::to_string(coordinates.back());
-    throw Error(Kind::layout, origin,
-                {who + " of " + layout.origin + " lives at " + mesh.axes[axis] + "=" + format_list(coordinates),
-                 "coordinates below " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
-                 was_last ? "write " + last + " in its \"at\", which follows the mesh" : "give a layout for that mesh"});
+    const std::string last =
+        coordinates.size() == 1 ? "\"last\"" : "\"last\" for " + std::to_string(coordinates.back());
+    throw Error(
+        Kind::layout, origin,
+        {who + " of " + layout.origin + " lives at " + mesh.axes[axis] + "=" + format_list(coordinates),
+         "coordinates below " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
+         was_last ? "write " + last + " in its \"at\", which follows the mesh" : "give a layout for that mesh"});
   }
 }
 

@@ -78,8 +78,8 @@ struct Rename {
 };
 
 struct IndexRule {
-  Pattern in;  ///< has the capture {i}, which matches digits only, and with `restart` {chunk}, too
-  std::vector<Axis> axes;              ///< major first
+  Pattern in;              ///< has the capture {i}, which matches digits only, and with `restart` {chunk}, too
+  std::vector<Axis> axes;  ///< major first
   std::optional<std::uint64_t> total;  ///< nothing: the names tell; the sum of `counts`
   Numbering numbering = Numbering::global;
   std::vector<std::uint64_t> counts;  ///< uneven blocks, one for each coordinate; empty: equal ones

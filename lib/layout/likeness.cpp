@@ -22,13 +22,13 @@ std::vector<std::string> Likeness::check(const Placement& placement, Kind kind) 
       const Tensor& liked = placement.tensors()[*other];
       if (liked.shape == tensor.shape) break;
       const std::string found = "its logical shape is " + to_string(tensor.shape);
-      const std::string expected =
-          to_string(liked.shape) + " as '" + name + "' has, which it is to be \"like\"";
+      const std::string expected = to_string(liked.shape) + " as '" + name + "' has, which it is to be \"like\"";
       if (!mine.gives_shape && !parameters_[*other].gives_shape)
-        throw Error(kind, mine.where,
-                    {found, expected,
-                     "one of the two rules is wrong; a parameter that is to have another shape says \"shape\", or has a "
-                     "rule of its own"});
+        throw Error(
+            kind, mine.where,
+            {found, expected,
+             "one of the two rules is wrong; a parameter that is to have another shape says \"shape\", or has a "
+             "rule of its own"});
       if (mine.is_flat && mine.gives_shape && liked.shape.size() == tensor.shape.size())
         warnings.push_back(mine.where + ": " + found + " by \"shape\", and that of '" + name +
                            "', which it is to be \"like\", is " + to_string(liked.shape) +

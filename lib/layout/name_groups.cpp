@@ -54,9 +54,9 @@ std::vector<NameGroup> group_names(const std::vector<std::string>& names) {
 std::vector<std::string> describe_groups(const std::vector<NameGroup>& groups) {
   std::vector<std::string> words;
   for (const NameGroup& group : groups)
-    words.push_back(group.names.size() == 1 ? group.names.front()
-                                            : group.pattern + ": " + std::to_string(group.names.size()) +
-                                                  " parameters");
+    words.push_back(group.names.size() == 1
+                        ? group.names.front()
+                        : group.pattern + ": " + std::to_string(group.names.size()) + " parameters");
   return words;
 }
 

@@ -147,11 +147,11 @@ std::string Naming::counted(const std::string& name, const std::vector<std::uint
     const auto index = number(found.index.text);
     const auto chunk = found.chunk ? number(found.chunk->text) : std::uint64_t{0};
     if (chunk && *chunk >= rule.virtual_chunks)
-      throw Error(Kind::input, "",
-                  {"\"" + name + "\" has the chunk " + found.chunk->text,
-                   layout_.origin + " " + describe(rule) + " expects chunks below " +
-                       std::to_string(rule.virtual_chunks),
-                   "check virtual"});
+      throw Error(
+          Kind::input, "",
+          {"\"" + name + "\" has the chunk " + found.chunk->text,
+           layout_.origin + " " + describe(rule) + " expects chunks below " + std::to_string(rule.virtual_chunks),
+           "check virtual"});
     const auto global = index && chunk ? blocks_[at].index({coordinate, *index, *chunk}) : std::nullopt;
     if (!global) {
       const std::string range = (rule.first == 0 ? "" : "from " + std::to_string(rule.first) + " and ") + "below " +
@@ -187,7 +187,9 @@ StoredName Naming::uncounted(const std::string& logical) const {
     if (found.chunk && number(found.chunk->text) != std::uint64_t{0})
       throw Error(Kind::layout, layout_.origin,
                   {"\"" + logical + "\" has the chunk " + found.chunk->text,
-                   describe(rule) + " expects 0 there, for {i} counts over all chunks", "see rename", {Advice::What::rename, ""}});
+                   describe(rule) + " expects 0 there, for {i} counts over all chunks",
+                   "see rename",
+                   {Advice::What::rename, ""}});
     const auto called = blocks_[at].called(*index);
     std::uint64_t rest = called.coordinate;
     for (std::size_t a = rule.axes.size(); a-- > 0; rest /= layout_.mesh.shape[rule.axes[a]]) {

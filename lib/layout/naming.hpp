@@ -19,8 +19,8 @@ struct StoredName {
 /// The keys that decide for a logical name: those of the first rule that matches, `like` followed and overridden.
 struct Decision {
   Keys keys;
-  std::optional<std::size_t> rule;  ///< nothing: the layout's default
-  std::vector<std::string> likes;   ///< the names that its rule borrows from, the nearest first
+  std::optional<std::size_t> rule;   ///< nothing: the layout's default
+  std::vector<std::string> likes;    ///< the names that its rule borrows from, the nearest first
   std::vector<std::size_t> lenders;  ///< their rules
 };
 
@@ -29,8 +29,8 @@ class Naming {
  public:
   explicit Naming(const Layout& layout);
 
-  /// Says how far each entry of `indices` counts (IndexCensus::totals). Without it, one whose `total` is left out counts
-  /// nothing.
+  /// Says how far each entry of `indices` counts (IndexCensus::totals). Without it, one whose `total` is left out
+  /// counts nothing.
   void count_to(const std::vector<std::uint64_t>& totals);
 
   /// The name in the file → the name that the layout's patterns speak of (`rename` forwards).

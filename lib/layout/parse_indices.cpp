@@ -62,8 +62,7 @@ void parse_counts(const Node& rule, const Node& counts, const Mesh& mesh, IndexR
 void parse_total(const Node& rule, const Mesh& mesh, IndexRule& index) {
   if (const auto chunks = rule.find("virtual")) {
     index.virtual_chunks = chunks->number(1);
-    if (index.virtual_chunks > most_chunks)
-      chunks->fail(chunks->describe(), "at most " + std::to_string(most_chunks));
+    if (index.virtual_chunks > most_chunks) chunks->fail(chunks->describe(), "at most " + std::to_string(most_chunks));
   }
   const auto total = rule.find("total");
   if (!total) return;

@@ -37,7 +37,7 @@ struct Spread {
   std::vector<std::size_t> permute;                 ///< stored dimension i is logical dimension permute[i]
   std::optional<Flat> flat;
   std::shared_ptr<const BoxCover> boxes;  ///< said outright; then cuts and axes cut nothing. Null: by the cuts
-  std::optional<std::uint32_t> bucket;  ///< with `member`: laid in this bucket instead of an array of its own
+  std::optional<std::uint32_t> bucket;    ///< with `member`: laid in this bucket instead of an array of its own
   std::uint32_t member = 0;
   Replicas replicas = Replicas::check;
   /// The rule that decided: an index into Layout::parameters, or nothing for default and buckets.

@@ -6,8 +6,8 @@
 
 namespace ckpt {
 
-std::shared_ptr<const BoxCover> PlacementBuilder::cover(const std::shared_ptr<const Boxes>& boxes,
-                                                        const Extents& shape, const std::string& where) {
+std::shared_ptr<const BoxCover> PlacementBuilder::cover(const std::shared_ptr<const Boxes>& boxes, const Extents& shape,
+                                                        const std::string& where) {
   auto& known = covers_[{boxes.get(), {shape.begin(), shape.end()}}];
   if (!known) with_context(where, [&] { known = std::make_shared<const BoxCover>(*boxes, shape, layout().mesh); });
   return known;

@@ -121,8 +121,9 @@ void PlacementBuilder::add(Tensor tensor, const Decision& decision, const CutPla
   array.at = at_of(decision.keys, array.name, stored.at);
   for (const auto& [axis, coordinates] : array.at)
     if (coordinates.empty())
-      throw Error(Kind::layout, where,
-                  {"at, indices and files leave it no card on axis \"" + layout().mesh.axes[axis] + "\"", "at least one", ""});
+      throw Error(
+          Kind::layout, where,
+          {"at, indices and files leave it no card on axis \"" + layout().mesh.axes[axis] + "\"", "at least one", ""});
   std::vector<Axis> cut_over;
   for (const CutSpec& spec : plan.dims) cut_over.insert(cut_over.end(), spec.axes.begin(), spec.axes.end());
   if (decision.keys.flat) cut_over.push_back(decision.keys.flat->axis);

@@ -140,8 +140,7 @@ class SourceResolver {
       const auto most = std::max_element(votes.begin(), votes.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
       const bool is_whole = std::find(is_found.begin(), is_found.end(), false) == is_found.end();
-      if (const std::string reason = is_whole && votes.size() > 1 ? explain_extents(found, spec) : "";
-          !reason.empty())
+      if (const std::string reason = is_whole && votes.size() > 1 ? explain_extents(found, spec) : ""; !reason.empty())
         throw Error(Kind::input, where,
                     {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
                      "\"uneven\": \"exact\" expects equal pieces", reason});
@@ -170,11 +169,12 @@ class SourceResolver {
         return std::binary_search(entry.second.begin(), entry.second.end(), coordinates[entry.first]);
       });
       if (!is_held || is_found[layout_.mesh.combination(spec.axes, coordinates)]) continue;
-      throw Error(Kind::input, place(n, position),
-                  {where + ": the dataset is absent: its shard may be empty, or lost",
-                   "a dataset with a dimension of 0 for an empty shard, since the others' shapes cannot tell (dimension " +
-                       std::to_string(dim) + " is stored as " + format_list(found) + ")",
-                   "give \"shape\" in the rule to say how large the parameter is"});
+      throw Error(
+          Kind::input, place(n, position),
+          {where + ": the dataset is absent: its shard may be empty, or lost",
+           "a dataset with a dimension of 0 for an empty shard, since the others' shapes cannot tell (dimension " +
+               std::to_string(dim) + " is stored as " + format_list(found) + ")",
+           "give \"shape\" in the rule to say how large the parameter is"});
     }
   }
 
@@ -258,10 +258,9 @@ class SourceResolver {
   }
 
   [[noreturn]] void refuse_dtype(std::size_t n, Position position, const StoredArray& found) const {
-    throw Error(
-        Kind::input, place(n, position),
-        {"its dtype is " + found.dtype.name, first_file(n) + " has " + names_.first(n).dtype.name,
-         "a parameter has one dtype on all its cards"});
+    throw Error(Kind::input, place(n, position),
+                {"its dtype is " + found.dtype.name, first_file(n) + " has " + names_.first(n).dtype.name,
+                 "a parameter has one dtype on all its cards"});
   }
 
   [[noreturn]] void refuse_shape(const Placement& placement, ParameterId parameter, Position position,

@@ -116,9 +116,8 @@ void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& te
                const std::string& where) {
   const Keys& keys = decision.keys;
   if (keys.shape && !(Extents(*keys.shape) == tensor.shape))
-    throw Error(
-        Kind::layout, where,
-        {"its shape is " + to_string(tensor.shape), "the rule gives shape " + format_list(*keys.shape), ""});
+    throw Error(Kind::layout, where,
+                {"its shape is " + to_string(tensor.shape), "the rule gives shape " + format_list(*keys.shape), ""});
   if (tensor.shape.empty()) drop_cuts(decision.keys);
   StoredName stored = naming.uncounted(tensor.name);
   stored.name = naming.unrenamed(stored.name);

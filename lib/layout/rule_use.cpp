@@ -92,7 +92,8 @@ void refuse_unmatched(const Layout& layout, const std::vector<std::string>& name
                                              : std::to_string(names.size()) + " parameters (" +
                                                    join(describe_groups(group_names(names)), 16) + ")";
   throw Error(kind, "",
-              {"no rule of " + layout.origin + " matches " + what, "a rule for every parameter in the files",
+              {"no rule of " + layout.origin + " matches " + what,
+               "a rule for every parameter in the files",
                "add one, or say \"default\": \"replicate\"",
                {Advice::What::leave_out, ""}});
 }
@@ -113,7 +114,8 @@ std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) 
     const Pattern& pattern = layout_.parameters[r].names.front();
     std::string warning = layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern.text() +
                           "\" matches no parameter";
-    if (const auto close = nearly_matched(pattern, groups); !close.empty()) warning += "; nearest names: " + join(close);
+    if (const auto close = nearly_matched(pattern, groups); !close.empty())
+      warning += "; nearest names: " + join(close);
     warnings.push_back(std::move(warning));
   }
   if (count > most)

@@ -36,8 +36,7 @@ bool is_at(const Layout& layout, const std::optional<At>& at, Position position)
 
 }  // namespace
 
-SourceNames::SourceNames(const Layout& layout, Naming& naming, const std::vector<Holding>& files,
-                         const Keep& keep) {
+SourceNames::SourceNames(const Layout& layout, Naming& naming, const std::vector<Holding>& files, const Keep& keep) {
   for (std::uint32_t b = 0; b < layout.buckets.size(); ++b) buckets_[layout.buckets[b].name].push_back(b);
   std::map<std::pair<const void*, std::vector<std::uint64_t>>, std::uint32_t> known;
   std::vector<std::unique_ptr<Draft>> drafts;

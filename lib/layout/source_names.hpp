@@ -54,8 +54,8 @@ class SourceNames {
   /// Before the logical names have their final numbers.
   struct Draft {
     Holding holding;
-    Position position;             // the first that is named so
-    std::vector<Renamed> renamed;  // for each array of the holding
+    Position position;                                       // the first that is named so
+    std::vector<Renamed> renamed;                            // for each array of the holding
     std::vector<std::pair<std::string, std::size_t>> names;  // logical name, array
   };
 

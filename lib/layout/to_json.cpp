@@ -201,11 +201,12 @@ std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {
 void add_files(Document& document, const CardFiles& files) {
   const auto& entries = files.entries();
   const bool is_alone = entries.size() == 1 && entries.front().prefix.empty();
-  if (!is_alone) return document.add_list("files", entries, [](const FileEntry& entry) {
-    Object object;
-    object.add("path", json_string(entry.path.text()));
-    return object.add_if(!entry.prefix.empty(), "prefix", json_string(entry.prefix)).text();
-  });
+  if (!is_alone)
+    return document.add_list("files", entries, [](const FileEntry& entry) {
+      Object object;
+      object.add("path", json_string(entry.path.text()));
+      return object.add_if(!entry.prefix.empty(), "prefix", json_string(entry.prefix)).text();
+    });
   if (entries.front().path.text() != FileTemplate().text())
     document.add("files", json_string(entries.front().path.text()));
 }

@@ -48,7 +48,8 @@ class KeyDrawer {
     for (const std::uint64_t extent : tensor_.shape) all.emplace_back(0, extent);
     std::vector<Sides> boxes{all};
     const std::uint64_t cards = positions(mesh_);
-    for (std::uint64_t wanted = choices_.between(1, std::min<std::uint64_t>(cards, 6)); rank_ > 0 && boxes.size() < wanted;) {
+    for (std::uint64_t wanted = choices_.between(1, std::min<std::uint64_t>(cards, 6));
+         rank_ > 0 && boxes.size() < wanted;) {
       Sides& low = boxes[choices_.below(boxes.size())];
       Sides high = low;
       const std::size_t dim = choices_.below(rank_);
@@ -60,7 +61,8 @@ class KeyDrawer {
     std::iota(order.begin(), order.end(), 0U);
     choices_.shuffle(order);
     for (std::size_t i = 0; i < order.size(); ++i)
-      if (i < boxes.size() || choices_.chance(50)) keys_.boxes[order[i]] = boxes[i < boxes.size() ? i : choices_.below(boxes.size())];
+      if (i < boxes.size() || choices_.chance(50))
+        keys_.boxes[order[i]] = boxes[i < boxes.size() ? i : choices_.below(boxes.size())];
     draw_permute();
     keys_.gives_shape = choices_.chance(30);
     keys_.first_replica = choices_.chance(10);

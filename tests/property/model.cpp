@@ -208,7 +208,8 @@ bool is_at(const At& at, const Numbers& coordinates) {
 
 static std::uint64_t position_of(const Mesh& mesh, const Numbers& coordinates) {
   std::uint64_t position = 0;
-  for (std::size_t axis = 0; axis < mesh.axes.size(); ++axis) position = position * mesh.shape[axis] + coordinates[axis];
+  for (std::size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    position = position * mesh.shape[axis] + coordinates[axis];
   return position;
 }
 

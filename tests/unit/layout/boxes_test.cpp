@@ -102,19 +102,22 @@ TEST_CASE("like borrows boxes, and boxes replace what they borrow") {
   const Placement placement = target(of, {tensor("w", {4}), tensor("m.w", {4}), tensor("b", {4}), tensor("v.b", {4})});
   CHECK(shown(placement, "m.w") == Words{"absent", "0 1 2 3"});
   CHECK(shown(placement, "v.b") == Words{"0 1 2 3", "absent"});
-  const Layout both = layout(R"(["card"])", "[2]", R"("parameters": [{"name": "m", "like": "w", "flat": {"axis": "card"}},
+  const Layout both =
+      layout(R"(["card"])", "[2]", R"("parameters": [{"name": "m", "like": "w", "flat": {"axis": "card"}},
                              {"name": "w", "boxes": {"1": [[0, 4]]}}])");
   CHECK_THROWS_WITH(target(both, {tensor("m", {4})}), Contains("boxes beside keys that say it otherwise"));
 }
 
 TEST_CASE("boxes that do not fit a target's tensor are refused with the parameter") {
-  CHECK_THROWS_WITH(target(boxed(corner), {tensor("w", {3, 4})}),
-                    Contains("parameter 'w'") && Contains("no box holds 3 of the 12 elements of [3, 4], such as [0:1, 3:4]"));
+  CHECK_THROWS_WITH(
+      target(boxed(corner), {tensor("w", {3, 4})}),
+      Contains("parameter 'w'") && Contains("no box holds 3 of the 12 elements of [3, 4], such as [0:1, 3:4]"));
   CHECK_THROWS_WITH(target(boxed(corner), {tensor("w", {9})}), Contains("its boxes have 2 dimensions"));
   const Layout counted = layout(R"(["pp"])", "[2]", R"("indices": [{"in": "{i}", "axis": "pp"}],
                                 "parameters": [{"name": "*", "boxes": {"0": [[0, 4]]}}])");
-  CHECK_THROWS_WITH(target(counted, {tensor("0", {4}), tensor("1", {4})}),
-                    Contains("parameter '1'") && Contains("boxes give a part to card 0, at pp=0, it lives only at [1]"));
+  CHECK_THROWS_WITH(
+      target(counted, {tensor("0", {4}), tensor("1", {4})}),
+      Contains("parameter '1'") && Contains("boxes give a part to card 0, at pp=0, it lives only at [1]"));
 }
 
 TEST_CASE("what is wrong with boxes by themselves") {
@@ -143,9 +146,11 @@ TEST_CASE("every flaw of many boxes is found, and each query finds what it meets
         wanted.hi[d] = wanted.lo[d] + 1 + random() % (shape[d] - wanted.lo[d]);
       }
       std::size_t met = 0;
-      cover.for_each_meeting(wanted, [&](std::size_t number) { met += intersect(cover.box(number), wanted) ? 1U : 1000U; });
-      CHECK(std::ptrdiff_t(met) == std::count_if(boxes.begin(), boxes.end(),
-                                 [&](const auto& entry) { return intersect(entry.second, wanted).has_value(); }));
+      cover.for_each_meeting(wanted,
+                             [&](std::size_t number) { met += intersect(cover.box(number), wanted) ? 1U : 1000U; });
+      CHECK(std::ptrdiff_t(met) == std::count_if(boxes.begin(), boxes.end(), [&](const auto& entry) {
+              return intersect(entry.second, wanted).has_value();
+            }));
     }
     const auto taken = std::next(boxes.begin(), static_cast<std::ptrdiff_t>(random() % cards));
     if (taken->second.empty() || cards == 1) continue;

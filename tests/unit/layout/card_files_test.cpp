@@ -74,9 +74,9 @@ TEST_CASE("a name lies in the entry of the longest prefix that it begins with") 
 }
 
 TEST_CASE("what lies in a file that cards share is held once, at coordinate 0") {
-  const Layout of = shared(R"(, "parameters": [{"name": "module/w", "split": ["tp"]}, {"name": "module/opt/*", "split": ["dp"]}])");
-  const Placement placement =
-      target(of, {tensor("module/w", {3}), tensor("module/opt/m", {4}), tensor("step", {})});
+  const Layout of =
+      shared(R"(, "parameters": [{"name": "module/w", "split": ["tp"]}, {"name": "module/opt/*", "split": ["dp"]}])");
+  const Placement placement = target(of, {tensor("module/w", {3}), tensor("module/opt/m", {4}), tensor("step", {})});
   CHECK(shown(placement, "module/w") == Words{"0", "1", "2", "absent", "absent", "absent"});
   CHECK(shown(placement, "module/opt/m") == Words{"0 1", "0 1", "0 1", "2 3", "2 3", "2 3"});
   CHECK(shown(placement, "step") == Words{"0", "absent", "absent", "absent", "absent", "absent"});
@@ -92,18 +92,23 @@ TEST_CASE("what lies in a file that cards share is held once, at coordinate 0") 
 }
 
 TEST_CASE("a parameter must not be split over an axis along which its file is shared") {
-  CHECK_THAT(refusal_of(shared(R"(, "parameters": [{"name": "module/w", "split": ["dp"]}])"), {tensor("module/w", {4})}),
-             Contains("parameter 'module/w'") && Contains("it is cut over \"dp\", which the path of its files, "
-                                                          "\"mp_{tp:02}.h5\", does not name") &&
-                 Contains("name the axis in the path: {dp}"));
+  CHECK_THAT(
+      refusal_of(shared(R"(, "parameters": [{"name": "module/w", "split": ["dp"]}])"), {tensor("module/w", {4})}),
+      Contains("parameter 'module/w'") &&
+          Contains("it is cut over \"dp\", which the path of its files, "
+                   "\"mp_{tp:02}.h5\", does not name") &&
+          Contains("name the axis in the path: {dp}"));
   CHECK_THAT(refusal_of(shared(R"(, "parameters": [{"name": "module/w", "flat": {"axis": "dp"}}])"),
                         {tensor("module/w", {4})}),
              Contains("it is cut over \"dp\""));
-  CHECK_THAT(refusal_of(shared(R"(, "buckets": [{"name": "module/b", "axis": "dp", "members": [{"name": "a", "shape": [4]}]}])"),
-                        {tensor("a", {4})}),
-             Contains("it is cut over \"dp\""));
-  CHECK_THAT(refusal_of(shared(R"(, "parameters": [{"name": "module/w", "at": {"dp": 1}}])"), {tensor("module/w", {4})}),
-             Contains("at, indices and files leave it no card on axis \"dp\""));
+  CHECK_THAT(
+      refusal_of(
+          shared(R"(, "buckets": [{"name": "module/b", "axis": "dp", "members": [{"name": "a", "shape": [4]}]}])"),
+          {tensor("a", {4})}),
+      Contains("it is cut over \"dp\""));
+  CHECK_THAT(
+      refusal_of(shared(R"(, "parameters": [{"name": "module/w", "at": {"dp": 1}}])"), {tensor("module/w", {4})}),
+      Contains("at, indices and files leave it no card on axis \"dp\""));
 }
 
 TEST_CASE("a single template may leave axes out, too") {
@@ -112,9 +117,11 @@ TEST_CASE("a single template may leave axes out, too") {
 }
 
 TEST_CASE("a name that no prefix begins is refused where it would be written") {
-  const Layout of = layout(R"(["dp"])", "[2]", R"("files": [{"path": "{card}", "prefix": "m/"}], "default": "replicate")");
+  const Layout of =
+      layout(R"(["dp"])", "[2]", R"("files": [{"path": "{card}", "prefix": "m/"}], "default": "replicate")");
   CHECK_THAT(refusal_of(of, {tensor("w", {2})}), Contains("would be stored as \"w\"") && Contains("prefix"));
   CHECK(refusal_of(of, {tensor("m/w", {2})}) == "nothing was thrown");
-  CHECK_THAT(refusal_of(shared(), {tensor("module/a", {1}), tensor("module/a/b", {1})}), Contains("cannot hold another"));
+  CHECK_THAT(refusal_of(shared(), {tensor("module/a", {1}), tensor("module/a/b", {1})}),
+             Contains("cannot hold another"));
   CHECK(refusal_of(shared(), {tensor("module/opt", {1}), tensor("module/opt/b", {1})}) == "nothing was thrown");
 }

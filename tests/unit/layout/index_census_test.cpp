@@ -101,9 +101,8 @@ TEST_CASE("chunks that restart are counted together") {
 }
 
 TEST_CASE("a bucket's members count, too") {
-  const Layout of = layout(
-      R"(["dp"])", "[1]",
-      R"("default": "replicate", "indices": [{"in": "layers.{i}.*", "axis": "dp"}],
+  const Layout of = layout(R"(["dp"])", "[1]",
+                           R"("default": "replicate", "indices": [{"in": "layers.{i}.*", "axis": "dp"}],
          "buckets": [{"name": "flat", "axis": "dp", "members": [{"name": "layers.1.w", "shape": [2]}]}])");
   CHECK(names_of(of, {card({array("flat", {2}), array("layers.0.w", {1})})}) == Words{"layers.0.w", "layers.1.w"});
 }

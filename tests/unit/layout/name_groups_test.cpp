@@ -12,6 +12,5 @@ TEST_CASE("names that differ in numbers only are one group, in which shared numb
   CHECK(groups[1].pattern == "bias");
   CHECK(groups[2].pattern == "7");
   CHECK(group_names({"layers.0.w1", "layers.1.w1"})[0].pattern == "layers.*.w1");
-  CHECK(describe_groups(group_names({"a.1.b", "a.2.b", "c"})) ==
-        std::vector<std::string>{"a.*.b: 2 parameters", "c"});
+  CHECK(describe_groups(group_names({"a.1.b", "a.2.b", "c"})) == std::vector<std::string>{"a.*.b: 2 parameters", "c"});
 }

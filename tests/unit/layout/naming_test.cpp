@@ -202,8 +202,9 @@ TEST_CASE("numbers that restart in each virtual chunk, which the name tells") {
 }
 
 TEST_CASE("indices spread over two axes, major first") {
-  const Layout of = layout(R"(["etp", "dp", "ep"])", "[2, 3, 2]",
-                           R"("indices": [{"in": "experts.{i}.*", "axis": ["ep", "etp"], "total": 8, "numbering": "local"}])");
+  const Layout of =
+      layout(R"(["etp", "dp", "ep"])", "[2, 3, 2]",
+             R"("indices": [{"in": "experts.{i}.*", "axis": ["ep", "etp"], "total": 8, "numbering": "local"}])");
   const Naming naming(of);
   CHECK(naming.counted("experts.1.w", {1, 0, 0}) == "experts.3.w");
   CHECK(naming.counted("experts.1.w", {0, 2, 1}) == "experts.5.w");

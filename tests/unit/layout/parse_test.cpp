@@ -222,8 +222,7 @@ TEST_CASE("a layout on another mesh") {
 }
 
 TEST_CASE("\"last\" follows the mesh, and the numbers beside it stay") {
-  const auto layout =
-      with(R"("parameters": [{"name": "w", "at": {"tp": [0, "last"]}}],
+  const auto layout = with(R"("parameters": [{"name": "w", "at": {"tp": [0, "last"]}}],
               "buckets": [{"name": "flat", "axis": "dp", "at": {"tp": "last"}, "members": [{"name": "a", "shape": [1]}]}])");
   const auto one = on_mesh(layout, {{"tp", 1}}, "--to-mesh");
   CHECK(*one.parameters[0].keys.at == At{{1, {0}}});

@@ -47,16 +47,6 @@ StoredArray verbatim(std::string name) {
 
 }  // namespace
 
-TEST_CASE("of thousands of rules that match nothing the first are told") {
-  std::string rules = R"("parameters": [{"name": "w"})";
-  for (int i = 0; i < 5000; ++i) rules += R"(, {"name": "layers.)" + std::to_string(i) + R"(.w"})";
-  const auto warnings = resolve_target(layout(R"(["x"])", "[1]", rules + "]"), {tensor("w", {1})}).warnings;
-  REQUIRE(warnings.size() == 9);
-  CHECK_THAT(warnings[0], Contains("/parameters/1: rule \"layers.0.w\" matches no parameter"));
-  CHECK_THAT(warnings[0], !Contains("nearest"));
-  CHECK_THAT(warnings[8], Contains("a.json: 4992 more rules match no parameter"));
-}
-
 TEST_CASE("logical shapes are found from what the cards store") {
   const auto shape = [](const std::string& keys, const std::vector<Extents>& stored) {
     std::vector<Holding> files;
@@ -176,87 +166,6 @@ TEST_CASE("3: an axis that cuts a parameter and is limited by at leaves a gap") 
   CHECK_THAT(refused_target(flat, {tensor("w", {4})}).text, Contains("lives only at [1]"));
 }
 
-TEST_CASE("4: a rule that matches nothing is a warning with the nearest names") {
-  const Layout of = layout(R"(["tp"])", "[1]", R"("parameters": [{"name": "*.wqq"}, {"name": "*"}])");
-  const Resolved resolved = resolve_source(of, {card({array("layer.wq", {1}), array("bias", {1})})});
-  REQUIRE(resolved.warnings.size() == 1);
-  CHECK_THAT(resolved.warnings[0],
-             Contains("/parameters/0") && Contains("\"*.wqq\" matches no parameter") && Contains("layer.wq"));
-  CHECK(resolve_target(of, resolved.placement.tensors()).warnings.size() == 1);
-}
-
-TEST_CASE("4: a rule that only lends to others by like is used") {
-  const Layout of = layout(R"(["tp"])", "[1]", R"("parameters": [
-      {"name": "m.{x}", "like": "h.{x}"}, {"name": "h.{x}", "like": "{x}"}, {"name": "*.w", "split": ["tp"]}])");
-  CHECK(resolve_source(of, {card({array("m.a.w", {1})})}).warnings.empty());
-  CHECK(resolve_target(of, {tensor("m.a.w", {1})}).warnings.empty());
-}
-
-TEST_CASE("4: names are offered only where a slip of the keyboard would do") {
-  const auto warning = [](const std::string& pattern, const std::string& name) {
-    const Layout of = layout(R"(["tp"])", "[1]", R"("default": "replicate", "parameters": [{"name": ")" + pattern + "\"}]");
-    return resolve_source(of, {card({array(name, {1})})}).warnings.at(0);
-  };
-  CHECK_THAT(warning("*.attention.wq", "layers.0.attn.wq"), !Contains("nearest"));
-  CHECK_THAT(warning("layers.*.atention.w?", "layers.0.attention.wq"), Contains("nearest names: layers.0.attention.wq"));
-  CHECK_THAT(warning("{x}.wq.[b]iass", "l.wq.bias"), Contains("nearest names: l.wq.bias"));
-  CHECK_THAT(warning("*.w", "b"), !Contains("nearest"));
-}
-
-// --- absent shards
-
-TEST_CASE("an absent dataset is an empty shard where the layout gives an empty one") {
-  const Holding two = card({array("w", {2, 3})});
-  const Holding none = card({});
-  const Layout given = one_rule(R"(["tp"])", "[4]", R"("split": ["tp"], "uneven": "ceil", "shape": [6, 3])");
-  CHECK(resolve_source(given, {two, two, two, none}).placement.tensors()[0].shape == Extents{6, 3});
-  const Layout sizes = one_rule(R"(["tp"])", "[2]", R"("split": ["tp"], "sizes": {"0": [0, 2]})");
-  CHECK(resolve_source(sizes, {none, two}).placement.tensors()[0].shape == Extents{2, 3});
-}
-
-TEST_CASE("an absent dataset is refused where only the shapes of the others could tell that it is empty") {
-  const Holding two = card({array("w", {2, 3})});
-  const Holding one = card({array("w", {1, 3})});
-  const Holding none = card({});
-  const Layout ceil = one_rule(R"(["tp"])", "[4]", R"("split": ["tp"], "uneven": "ceil")");
-  const Refused doubtful = refused_source(ceil, {two, two, two, none});
-  CHECK(doubtful.kind == Kind::input);
-  CHECK_THAT(doubtful.text, Contains("rank_3.h5: /w: parameter 'w'") &&
-                                Contains("the dataset is absent: its shard may be empty, or lost") &&
-                                Contains("[2, 2, 2, 0]") && Contains("\"shape\""));
-  CHECK_THAT(refused_source(ceil, {two, two, one, none}).text, Contains("may be empty, or lost"));
-  const Holding empty = card({array("w", {0, 3})});
-  CHECK(resolve_source(ceil, {two, two, one, empty}).placement.tensors()[0].shape == Extents{5, 3});
-  CHECK_THAT(refused_source(rows_over_4, {card({array("wq", {0, 3})}), none, none, none}).text,
-             Contains("rank_1.h5: /wq") && Contains("may be empty, or lost"));
-  const Layout replicated = one_rule(R"(["dp", "tp"])", "[2, 2]", R"("split": ["tp"], "uneven": "ceil")");
-  CHECK(resolve_source(replicated, {one, empty, one, none}).placement.tensors()[0].shape == Extents{1, 3});
-  const Layout stage = one_rule(R"(["pp", "tp"])", "[2, 2]", R"("split": ["tp"], "uneven": "ceil", "at": {"pp": 1})");
-  CHECK_THAT(refused_source(stage, {none, none, one, none}).text, Contains("rank_3.h5: /w"));
-  const Layout given = one_rule(R"(["tp"])", "[4]", R"("split": ["tp"], "uneven": "ceil", "shape": [8, 3])");
-  CHECK_THAT(refused_source(given, {two, two, two, none}).text, Contains("rank_3.h5: /w: parameter 'w' is missing"));
-}
-
-// --- tensors without dimensions
-
-TEST_CASE("a tensor without dimensions is whole on every card, whatever rule it matches") {
-  const Layout of = layout(R"(["tp", "dp"])", "[2, 2]",
-                           R"("parameters": [{"name": "flat*", "flat": {"axis": "dp"}},
-                                             {"name": "*", "split": ["tp", "dp"], "uneven": "ceil", "permute": [1, 0]}])");
-  const Placement source =
-      resolve_source(of, cards(4, card({array("flat_step", {}), array("step", {}), verbatim("note")}))).placement;
-  CHECK(shown(source, "step") == Words{"0", "0", "0", "0"});
-  CHECK(shown(source, "flat_step") == Words{"0", "0", "0", "0"});
-  CHECK(source.replica_bases(*source.find("step")).size() == 4);
-  CHECK(shown(target(of, source.tensors()), "flat_step") == Words{"0", "0", "0", "0"});
-}
-
-TEST_CASE("a rule that gives the shape [] may lay a scalar flat over cards") {
-  const Layout of = one_rule(R"(["dp"])", "[2]", R"("flat": {"axis": "dp"}, "shape": [])");
-  CHECK(shown(resolve_source(of, cards(2, card({array("w", {1})}))).placement, "w") == Words{"0", "_"});
-  CHECK(shown(target(of, {tensor("w", {})}), "w") == Words{"0", "_"});
-}
-
 // --- names
 
 TEST_CASE("two arrays that become one parameter are shown") {
@@ -355,9 +264,9 @@ TEST_CASE("two parameters of one name on one card are refused") {
       R"("default": "replicate", "indices": [{"in": "layers.{i}.*", "axis": "pp", "total": 4, "numbering": "local"}],
                               "buckets": [{"name": "layers.0.w", "axis": "pp", "members": [{"name": "b", "shape": [2]}]}])");
   std::vector<Tensor> tensors{tensor("b", {2})};
-  for (const char* number : {"0", "1", "2", "3"}) tensors.push_back(tensor(std::string("layers.") + number + ".w", {1}));
-  CHECK_THAT(refused_target(of, tensors).text,
-             Contains("would both be stored as \"layers.0.w\" on one card"));
+  for (const char* number : {"0", "1", "2", "3"})
+    tensors.push_back(tensor(std::string("layers.") + number + ".w", {1}));
+  CHECK_THAT(refused_target(of, tensors).text, Contains("would both be stored as \"layers.0.w\" on one card"));
 }
 
 // --- values without fixed size
