@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/one_file_each.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -100,6 +101,7 @@ std::vector<FileCatalog> read_catalogs(const std::vector<fs::path>& files, Commu
 }
 
 std::vector<std::string> files_of(const Layout& layout) {
+  check_one_file_each(layout);
   std::vector<std::string> names;
   for (std::uint64_t position = 0; position < layout.mesh.size(); ++position)
     names.push_back(layout.files.path(layout.mesh, position));

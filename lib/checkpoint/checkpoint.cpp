@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/one_file_each.hpp"
 #include "checkpoint/read_manifest.hpp"
 
 namespace ckpt {
@@ -53,6 +54,7 @@ Checkpoint Checkpoint::open(const CheckpointPlace& place, SourceStore& store, Co
     checkpoint.layout_ =
         layout ? *layout
                : own_layout(path, one_text(texts, "the layout that " + path.string() + " carries"), is_single);
+    check_one_file_each(checkpoint.layout_);
     if (is_single && checkpoint.layout_.mesh.size() != 1)
       throw Error(Kind::usage, path.string(),
                   {"it is a single file",

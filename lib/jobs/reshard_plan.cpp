@@ -13,8 +13,8 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
                                   [&](const std::string& name) { return wishes.is_kept(name); });
     sides.selection = select(job.names, sides.source.placement);
     const Layout layout = target_layout(job.target, sides.checkpoint.layout());
-    const Format& format =
-        output_format(job.format, job.output.is_single_file ? job.output.path.string() : layout.files.text());
+    const Format& format = output_format(
+        job.format, job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
     sides.store = &stores.named(format.name);
     sides.target = resolve_target(with_ending(layout, format), sides.selection.tensors);
   });

@@ -115,7 +115,6 @@ std::string FileTemplate::path(const Mesh& mesh, std::uint64_t position) const {
   return result;
 }
 
-/// Whether a path tells its placeholders' numbers: none is followed by something that could be more of its digits.
 bool FileTemplate::is_decodable() const noexcept {
   for (std::size_t i = 0; i + 1 < pieces_.size(); ++i) {
     const auto& after = pieces_[i + 1].literal;
@@ -124,25 +123,14 @@ bool FileTemplate::is_decodable() const noexcept {
   return true;
 }
 
-std::optional<FileTemplate::Shared> FileTemplate::shared_file(const Mesh& mesh) const {
-  if (is_decodable()) {
-    std::vector<bool> told(mesh.shape.size(), false);
-    for (const auto& piece : pieces_) {
-      if (piece.what == Piece::What::card) return std::nullopt;
-      if (piece.what == Piece::What::axis) told[piece.axis] = true;
-    }
-    for (std::size_t axis = mesh.shape.size(); axis-- > 0;)
-      if (!told[axis] && mesh.shape[axis] > 1) return Shared{0, mesh.stride(axis)};
-    return std::nullopt;
-  }
-  std::vector<std::pair<std::string, std::uint64_t>> paths(mesh.size());
-  for (std::uint64_t position = 0; position < paths.size(); ++position)
-    paths[position] = {path(mesh, position), position};
-  std::sort(paths.begin(), paths.end());
-  const auto same =
-      std::adjacent_find(paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (same == paths.end()) return std::nullopt;
-  return Shared{same->second, std::next(same)->second};
+std::vector<std::size_t> FileTemplate::axes(const Mesh& mesh) const {
+  std::vector<std::size_t> named;
+  for (std::size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    if (std::any_of(pieces_.begin(), pieces_.end(), [axis](const Piece& piece) {
+          return piece.what == Piece::What::card || (piece.what == Piece::What::axis && piece.axis == axis);
+        }))
+      named.push_back(axis);
+  return named;
 }
 
 }  // namespace ckpt

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +25,11 @@ class FileTemplate {
   /// The path, relative to the checkpoint's directory, of the card at a position.
   std::string path(const Mesh& mesh, std::uint64_t position) const;
 
-  /// Two positions whose cards would share a file, if there are any.
-  struct Shared {
-    std::uint64_t first;
-    std::uint64_t second;
-  };
-  std::optional<Shared> shared_file(const Mesh& mesh) const;
+  /// The axes whose coordinates the path names, ascending: all where it names the card.
+  std::vector<std::size_t> axes(const Mesh& mesh) const;
+  /// Whether a path tells its placeholders' numbers, so that none is that of two: no placeholder is followed by what
+  /// could be more of its digits.
+  bool is_decodable() const noexcept;
 
  private:
   struct Piece {
@@ -44,7 +42,6 @@ class FileTemplate {
 
   std::size_t parse_placeholder(std::size_t open, const Mesh& mesh, Piece& piece) const;
   void check_path() const;
-  bool is_decodable() const noexcept;
 
   std::string text_;
   std::vector<Piece> pieces_;

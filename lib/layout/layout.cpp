@@ -13,6 +13,59 @@ Layout single_card() {
   return layout;
 }
 
+namespace {
+
+std::string axis_word(const Mesh& mesh, Axis axis) {
+  return mesh.axes[axis] + "=" + std::to_string(mesh.shape[axis]);
+}
+
+/// Coordinates that are on the old mesh only, in the words of who wrote the layout.
+void check_at(const std::optional<At>& at, const At& at_last, const std::string& who, const Layout& layout,
+              const Mesh& mesh, const std::string& origin) {
+  for (const auto& [axis, all] : at.value_or(At{})) {
+    const auto follows = at_last.find(axis);
+    const auto& coordinates = follows == at_last.end() ? all : follows->second;
+    if (coordinates.empty() || coordinates.back() < mesh.shape[axis]) continue;
+    const bool was_last = coordinates.back() + 1 == layout.mesh.shape[axis];
+    const std::string last =
+        coordinates.size() == 1 ? "\"last\"" : "\"last\" for " + std::to_string(coordinates.back());
+    throw Error(
+        Kind::layout, origin,
+        {who + " of " + layout.origin + " lives at " + mesh.axes[axis] + "=" + format_list(coordinates),
+         "coordinates below " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
+         was_last ? "write " + last + " in its \"at\", which follows the mesh" : "give a layout for that mesh"});
+  }
+}
+
+void check_index(const IndexRule& index, const Layout& layout, const Mesh& mesh, const std::string& origin) {
+  const std::uint64_t ways = mesh.combinations(index.axes);
+  if (ways == layout.mesh.combinations(index.axes)) return;
+  std::vector<std::string> axes;
+  for (const Axis axis : index.axes) axes.push_back(axis_word(mesh, axis));
+  const std::string who = "indices \"" + index.in.text() + "\" of " + layout.origin;
+  if (!index.counts.empty())
+    throw Error(Kind::layout, origin,
+                {who + " has " + std::to_string(index.counts.size()) + " counts",
+                 std::to_string(ways) + " on a mesh of " + join(axes),
+                 "leave \"counts\" out if the blocks are to be equal, or give a layout for that mesh"});
+  if (const std::uint64_t blocks = ways * index.virtual_chunks; index.total.value_or(0) % blocks != 0)
+    throw Error(Kind::layout, origin,
+                {who + " counts " + std::to_string(*index.total),
+                 "a multiple of " + std::to_string(blocks) + " (axis × virtual) on a mesh of " + join(axes),
+                 "give a layout for that mesh, with \"counts\" for uneven blocks"});
+}
+
+/// What names coordinates of the axes that change, or counts by them.
+void check_coordinates(const Layout& layout, const Mesh& mesh, const std::string& origin) {
+  for (const Rule& rule : layout.parameters)
+    check_at(rule.keys.at, rule.keys.at_last, "rule \"" + rule.names.front().text() + "\"", layout, mesh, origin);
+  for (const Bucket& bucket : layout.buckets)
+    check_at(bucket.at, bucket.at_last, "bucket \"" + bucket.name + "\"", layout, mesh, origin);
+  for (const IndexRule& index : layout.indices) check_index(index, layout, mesh, origin);
+}
+
+}  // namespace
+
 Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>& sizes, const std::string& origin) {
   Layout changed = layout;
   changed.mesh.cards.clear();
@@ -26,7 +79,8 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
       throw Error(Kind::usage, origin, {"found size 0 for the axis \"" + name + "\"", "expected 1 at least", ""});
     changed.mesh.shape[*axis] = size;
   }
-  // What depends on the sizes (files, at, sizes, counts, totals) is checked again by the one who knows how.
+  check_coordinates(layout, changed.mesh, origin);
+  // What else depends on the sizes (files, sizes, boxes) is checked again by the one who knows how.
   return parse_layout(to_json(changed), origin);
 }
 

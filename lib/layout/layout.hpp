@@ -2,13 +2,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "layout/file_template.hpp"
+#include "layout/card_files.hpp"
 #include "layout/mesh.hpp"
 #include "layout/pattern.hpp"
+#include "tensor/box.hpp"
 
 namespace ckpt {
 
@@ -43,6 +45,9 @@ struct Flat {
 /// `at`: for each axis named, the coordinates that hold the parameter, ascending and distinct.
 using At = std::map<Axis, std::vector<std::uint64_t>>;
 
+/// `boxes`: what each card holds of the logical tensor, by card id.
+using Boxes = std::map<std::uint64_t, Box>;
+
 /// The keys that say what a card stores of a tensor. A key that is absent is nullopt, so that a rule can override a
 /// borrowed one.
 struct Keys {
@@ -55,6 +60,9 @@ struct Keys {
   std::optional<std::vector<std::uint64_t>> shape;
   std::optional<std::vector<std::size_t>> permute;  ///< stored dimension i is logical dimension permute[i]
   std::optional<At> at;
+  /// For the axes of `at` on which "last" stands, which follows the mesh: the numbers that stand beside it.
+  At at_last;
+  std::shared_ptr<const Boxes> boxes;  ///< in the place of all others but shape, permute and replicas; null: not given
   std::optional<Replicas> replicas;
 };
 
@@ -70,12 +78,14 @@ struct Rename {
 };
 
 struct IndexRule {
-  Pattern in;  ///< has the capture {i}, which matches digits only
-  Axis axis = 0;
-  std::uint64_t total = 0;
+  Pattern in;              ///< has the capture {i}, which matches digits only, and with `restart` {chunk}, too
+  std::vector<Axis> axes;  ///< major first
+  std::optional<std::uint64_t> total;  ///< nothing: the names tell; the sum of `counts`
   Numbering numbering = Numbering::global;
   std::vector<std::uint64_t> counts;  ///< uneven blocks, one for each coordinate; empty: equal ones
   std::uint64_t virtual_chunks = 1;
+  std::uint64_t first = 0;  ///< what stored local indices begin with
+  bool restart = false;     ///< they begin anew in each virtual chunk, whose number is {chunk}; logically it is 0
 };
 
 struct BucketMember {
@@ -90,6 +100,7 @@ struct Bucket {
   std::uint64_t align = 1;
   std::uint64_t multiple_of = 1;
   std::optional<At> at;
+  At at_last;  ///< as in Keys
   std::vector<BucketMember> members;
 };
 
@@ -98,7 +109,7 @@ struct Bucket {
 struct Layout {
   std::string origin;  ///< what messages call it: the file's name, "--to-mesh", "the checkpoint's own layout"
   Mesh mesh;
-  FileTemplate files;
+  CardFiles files;
   std::vector<Rule> parameters;
   Default otherwise = Default::error;
   std::vector<Rename> rename;

@@ -30,6 +30,27 @@ std::vector<std::uint64_t> Mesh::coordinates(std::uint64_t position) const {
   return result;
 }
 
+std::uint64_t Mesh::combinations(const std::vector<std::size_t>& of_axes) const noexcept {
+  std::uint64_t product = 1;
+  for (const auto axis : of_axes) product *= shape[axis];
+  return product;
+}
+
+std::uint64_t Mesh::combination(const std::vector<std::size_t>& of_axes,
+                                const std::vector<std::uint64_t>& coordinates_of_card) const noexcept {
+  std::uint64_t number = 0;
+  for (const auto axis : of_axes) number = number * shape[axis] + coordinates_of_card[axis];
+  return number;
+}
+
+std::uint64_t Mesh::position_of_combination(const std::vector<std::size_t>& of_axes,
+                                            std::uint64_t number) const noexcept {
+  std::uint64_t position = 0;
+  for (std::size_t i = of_axes.size(); i-- > 0; number /= shape[of_axes[i]])
+    position += number % shape[of_axes[i]] * stride(of_axes[i]);
+  return position;
+}
+
 std::vector<std::uint64_t> Mesh::by_card() const {
   std::vector<std::uint64_t> positions(size());
   std::iota(positions.begin(), positions.end(), std::uint64_t{0});

@@ -22,6 +22,12 @@ struct Mesh {
   std::uint64_t card(std::uint64_t position) const noexcept { return cards.empty() ? position : cards[position]; }
   std::uint64_t coordinate(std::uint64_t position, std::size_t axis) const noexcept;
   std::vector<std::uint64_t> coordinates(std::uint64_t position) const;
+  /// How many combinations of coordinates these axes have, and a card's number among them, the first axis major.
+  std::uint64_t combinations(const std::vector<std::size_t>& of_axes) const noexcept;
+  std::uint64_t combination(const std::vector<std::size_t>& of_axes,
+                            const std::vector<std::uint64_t>& coordinates_of_card) const noexcept;
+  /// The position with the coordinates of that number on these axes, and 0 on all others.
+  std::uint64_t position_of_combination(const std::vector<std::size_t>& of_axes, std::uint64_t number) const noexcept;
   /// Positions that a step of one along `axis` is apart.
   std::uint64_t stride(std::size_t axis) const noexcept;
   /// The positions in the order of their card ids.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace ckpt {
 
@@ -33,7 +34,16 @@ std::string describe(const IndexRule& rule) {
   return "indices \"" + rule.in.text() + "\"";
 }
 
+/// Boxes stand in the place of what cuts: those of a rule replace what it borrows.
 void override_with(Keys& keys, const Keys& over) {
+  if (over.boxes) {
+    Keys kept;
+    kept.shape = std::move(keys.shape);
+    kept.permute = std::move(keys.permute);
+    kept.replicas = keys.replicas;
+    kept.boxes = over.boxes;
+    keys = std::move(kept);
+  }
   const auto take = [](auto& mine, const auto& theirs) {
     if (theirs) mine = theirs;
   };
@@ -64,7 +74,9 @@ Naming::Naming(const Layout& layout)
       stored_(index_of(layout.rename, &Rename::stored)),
       names_(index_of(layout.rename, &Rename::name)),
       indices_(index_of(layout.indices, &IndexRule::in)) {
-  for (const IndexRule& rule : layout.indices) blocks_.emplace_back(rule, layout.mesh.shape[rule.axis]);
+  std::vector<std::uint64_t> totals;
+  for (const IndexRule& rule : layout.indices) totals.push_back(rule.total.value_or(0));
+  count_to(totals);
   std::vector<const Pattern*> patterns;
   for (std::size_t rule = 0; rule < layout.parameters.size(); ++rule)
     for (const Pattern& pattern : layout.parameters[rule].names) {
@@ -72,6 +84,14 @@ Naming::Naming(const Layout& layout)
       rule_of_.push_back(rule);
     }
   rules_ = PatternIndex(std::move(patterns));
+}
+
+void Naming::count_to(const std::vector<std::uint64_t>& totals) {
+  blocks_.clear();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const IndexRule& rule = layout_.indices[i];
+    blocks_.emplace_back(rule, layout_.mesh.combinations(rule.axes), totals[i]);
+  }
 }
 
 std::string Naming::renamed(const std::string& stored) const {
@@ -89,57 +109,96 @@ std::string Naming::unrenamed(const std::string& name) const {
   return stored;
 }
 
-/// Calls visit(number of the index rule, found) for each index rule that matches; visit may change the name's numbers,
-/// which moves no other match.
+/// Calls visit(number of the index rule, what of the name it counts) for each index rule that matches; visit may change
+/// the name's numbers, which moves no other match.
 template <class Visit>
 void Naming::for_each_count(std::string& name, Visit&& visit) const {
   std::set<std::size_t> places;  // counted numbers, by how many digits runs stand before them
   for (auto at = indices_.first(name); at; at = indices_.first(name, *at + 1)) {
-    const auto found = *indices_.pattern(*at).find(name, "i");
-    std::size_t place = 0;
-    for (std::size_t i = 1; i <= found.position; ++i) place += is_decimal(name[i - 1]) && !is_decimal(name[i]);
-    if (!places.insert(place).second)
+    Counted counted{*indices_.pattern(*at).find(name, "i"), {}};
+    if (layout_.indices[*at].restart) counted.chunk = indices_.pattern(*at).find(name, "chunk");
+    const auto take = [&](const Pattern::Found& found) {
+      std::size_t place = 0;
+      for (std::size_t i = 1; i <= found.position; ++i) place += is_decimal(name[i - 1]) && !is_decimal(name[i]);
+      return places.insert(place).second;
+    };
+    if (!take(counted.index) || (counted.chunk && !take(*counted.chunk)))
       throw Error(Kind::layout, layout_.origin,
                   {describe(layout_.indices[*at]) + " counts a number of \"" + name + "\" that an earlier entry counts",
                    "one entry for each number", "make the patterns exclude each other"});
-    name = visit(*at, found);
+    name = visit(*at, counted);
   }
+}
+
+/// The name with the numbers that an entry counts replaced.
+std::string Naming::with_numbers(const std::string& name, const Counted& counted, std::uint64_t index,
+                                 std::uint64_t chunk) {
+  if (!counted.chunk) return with_number(name, counted.index, index);
+  if (counted.chunk->position > counted.index.position)
+    return with_number(with_number(name, *counted.chunk, chunk), counted.index, index);
+  return with_number(with_number(name, counted.index, index), *counted.chunk, chunk);
 }
 
 std::string Naming::counted(const std::string& name, const std::vector<std::uint64_t>& coordinates) const {
   std::string logical = name;
-  for_each_count(logical, [&](std::size_t at, const Pattern::Found& found) {
+  for_each_count(logical, [&](std::size_t at, const Counted& found) {
     const IndexRule& rule = layout_.indices[at];
-    const std::uint64_t coordinate = coordinates[rule.axis];
-    const bool is_local = rule.numbering == Numbering::local;
-    const std::uint64_t bound = is_local ? blocks_[at].size(coordinate) : rule.total;
-    const auto index = number(found.text);
-    if (!index || *index >= bound)
+    const std::uint64_t coordinate = layout_.mesh.combination(rule.axes, coordinates);
+    const auto index = number(found.index.text);
+    const auto chunk = found.chunk ? number(found.chunk->text) : std::uint64_t{0};
+    if (chunk && *chunk >= rule.virtual_chunks)
+      throw Error(
+          Kind::input, "",
+          {"\"" + name + "\" has the chunk " + found.chunk->text,
+           layout_.origin + " " + describe(rule) + " expects chunks below " + std::to_string(rule.virtual_chunks),
+           "check virtual"});
+    const auto global = index && chunk ? blocks_[at].index({coordinate, *index, *chunk}) : std::nullopt;
+    if (!global) {
+      const std::string range = (rule.first == 0 ? "" : "from " + std::to_string(rule.first) + " and ") + "below " +
+                                std::to_string(blocks_[at].end(coordinate));
       throw Error(Kind::input, "",
-                  {"\"" + name + "\" has the number " + found.text,
-                   layout_.origin + " " + describe(rule) + " expects numbers below " + std::to_string(bound) +
-                       (is_local ? " (local) at " : " (global) at ") + layout_.mesh.axes[rule.axis] + "=" +
-                       std::to_string(coordinate),
+                  {"\"" + name + "\" has the number " + found.index.text,
+                   layout_.origin + " " + describe(rule) + " expects numbers " + range +
+                       (rule.numbering == Numbering::local ? " (local) at " : " (global) at ") +
+                       describe_place(rule, coordinates),
                    "check total, counts and numbering"});
-    return with_number(logical, found, is_local ? blocks_[at].global({coordinate, *index}) : *index);
+    }
+    return with_numbers(logical, found, *global, 0);
   });
   return logical;
 }
 
+/// "pp=1", "ep=0, etp=1".
+std::string Naming::describe_place(const IndexRule& rule, const std::vector<std::uint64_t>& coordinates) const {
+  std::vector<std::string> words;
+  for (const Axis axis : rule.axes) words.push_back(layout_.mesh.axes[axis] + "=" + std::to_string(coordinates[axis]));
+  return join(words);
+}
+
 StoredName Naming::uncounted(const std::string& logical) const {
   StoredName stored{logical, {}};
-  for_each_count(stored.name, [&](std::size_t at, const Pattern::Found& found) {
+  for_each_count(stored.name, [&](std::size_t at, const Counted& found) {
     const IndexRule& rule = layout_.indices[at];
-    const auto index = number(found.text);
-    if (!index || *index >= rule.total)
+    const auto index = number(found.index.text);
+    if (!index || *index >= blocks_[at].total())
       throw Error(Kind::layout, layout_.origin,
-                  {"\"" + logical + "\" has the number " + found.text,
-                   describe(rule) + " counts only " + std::to_string(rule.total), "check total"});
-    const auto place = blocks_[at].place(*index);
-    auto& here = stored.at.try_emplace(rule.axis, 1, place.coordinate).first->second;
-    if (here.empty() || here.front() != place.coordinate)
-      here.clear();  // two counts put it on different coordinates of one axis
-    return with_number(stored.name, found, rule.numbering == Numbering::local ? place.local : *index);
+                  {"\"" + logical + "\" has the number " + found.index.text,
+                   describe(rule) + " counts only " + std::to_string(blocks_[at].total()), "check total"});
+    if (found.chunk && number(found.chunk->text) != std::uint64_t{0})
+      throw Error(Kind::layout, layout_.origin,
+                  {"\"" + logical + "\" has the chunk " + found.chunk->text,
+                   describe(rule) + " expects 0 there, for {i} counts over all chunks",
+                   "see rename",
+                   {Advice::What::rename, ""}});
+    const auto called = blocks_[at].called(*index);
+    std::uint64_t rest = called.coordinate;
+    for (std::size_t a = rule.axes.size(); a-- > 0; rest /= layout_.mesh.shape[rule.axes[a]]) {
+      const std::uint64_t coordinate = rest % layout_.mesh.shape[rule.axes[a]];
+      auto& here = stored.at.try_emplace(rule.axes[a], 1, coordinate).first->second;
+      if (here.empty() || here.front() != coordinate)
+        here.clear();  // two counts put it on different coordinates of one axis
+    }
+    return with_numbers(stored.name, found, called.number, called.chunk);
   });
   return stored;
 }
@@ -163,10 +222,16 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
                    "add one, or \"default\": \"replicate\""});
     }
     const Rule& rule = layout_.parameters[rule_of_[*found]];
-    if (borrowed.empty()) decision.rule = rule_of_[*found];
+    if (borrowed.empty())
+      decision.rule = rule_of_[*found];
+    else
+      decision.lenders.push_back(rule_of_[*found]);
     borrowed.push_back(&rule);
     follow = rule.like.has_value();
-    if (follow) name = rule.like->fill(*rules_.pattern(*found).match(name));
+    if (follow) {
+      name = rule.like->fill(*rules_.pattern(*found).match(name));
+      decision.likes.push_back(name);
+    }
   }
   for (std::size_t i = borrowed.size(); i-- > 0;) override_with(decision.keys, borrowed[i]->keys);
   return decision;

@@ -19,13 +19,19 @@ struct StoredName {
 /// The keys that decide for a logical name: those of the first rule that matches, `like` followed and overridden.
 struct Decision {
   Keys keys;
-  std::optional<std::size_t> rule;  ///< nothing: the layout's default
+  std::optional<std::size_t> rule;   ///< nothing: the layout's default
+  std::vector<std::string> likes;    ///< the names that its rule borrows from, the nearest first
+  std::vector<std::size_t> lenders;  ///< their rules
 };
 
 /// What a layout says of names, made ready to be asked about many of them. The layout must stay where it is.
 class Naming {
  public:
   explicit Naming(const Layout& layout);
+
+  /// Says how far each entry of `indices` counts (IndexCensus::totals). Without it, one whose `total` is left out
+  /// counts nothing.
+  void count_to(const std::vector<std::uint64_t>& totals);
 
   /// The name in the file → the name that the layout's patterns speak of (`rename` forwards).
   std::string renamed(const std::string& stored) const;
@@ -46,8 +52,17 @@ class Naming {
   std::optional<Decision> decide(const std::string& logical) const;
 
  private:
+  /// The numbers of a name that an entry of `indices` counts.
+  struct Counted {
+    Pattern::Found index;
+    std::optional<Pattern::Found> chunk;
+  };
+
   template <class Visit>
   void for_each_count(std::string& name, Visit&& visit) const;
+  static std::string with_numbers(const std::string& name, const Counted& counted, std::uint64_t index,
+                                  std::uint64_t chunk);
+  std::string describe_place(const IndexRule& rule, const std::vector<std::uint64_t>& coordinates) const;
 
   const Layout& layout_;
   PatternIndex stored_;  // of `rename`

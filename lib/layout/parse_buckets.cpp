@@ -48,7 +48,11 @@ Bucket parse_bucket(const Node& node, const Mesh& mesh) {
   bucket.axis = node.member("axis").axis(mesh);
   if (const auto align = node.find("align")) bucket.align = align->number(1);
   if (const auto multiple = node.find("multiple_of")) bucket.multiple_of = multiple->number(1);
-  if (const auto at = node.find("at")) bucket.at = parse_at(*at, mesh);
+  if (const auto at = node.find("at")) {
+    ParsedAt parsed = parse_at(*at, mesh);
+    bucket.at = std::move(parsed.at);
+    bucket.at_last = std::move(parsed.last);
+  }
   std::set<std::string> names;
   const auto members = node.member("members");
   for (const auto& item : members.items()) {

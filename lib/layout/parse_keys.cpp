@@ -24,9 +24,7 @@ Split parse_split(const Node& node, const Mesh& mesh) {
     if (entry.is_string()) {
       add(entry);
     } else if (entry.is_list()) {
-      const auto names = entry.items();
-      if (names.empty()) entry.fail("null, an axis, or a list of axes that is not empty");
-      for (const auto& name : names) add(name);
+      for (const auto& name : entry.items()) add(name);
     } else {
       entry.fail("null, an axis, or a list of axes");
     }
@@ -104,27 +102,49 @@ std::vector<std::size_t> parse_permute(const Node& node) {
   return {order.begin(), order.end()};
 }
 
-std::vector<std::uint64_t> parse_coordinates(const Node& node, const Mesh& mesh, Axis axis) {
-  const std::uint64_t last = mesh.shape[axis] - 1;
-  if (!node.is_list()) return {node.number(0, last)};
+bool is_last(const Node& node) {
+  return node.is_string() && node.text() == "last";
+}
+
+std::uint64_t parse_coordinate(const Node& node, std::uint64_t last) {
+  if (node.is_string()) node.fail("a coordinate of the axis, 0 to " + std::to_string(last) + ", or \"last\"");
+  return node.number(0, last);
+}
+
+/// The numbers of a list, in which "last" may stand once; nothing where it is the only one.
+std::vector<std::uint64_t> parse_coordinates(const Node& list, std::uint64_t last) {
+  const auto items = list.items();
+  if (items.empty()) list.fail("a coordinate of the axis, or a list of them that is not empty");
+  if (std::count_if(items.begin(), items.end(), is_last) > 1) list.fail("\"last\" twice", "each coordinate once");
   std::vector<std::uint64_t> coordinates;
-  for (const auto& item : node.items()) coordinates.push_back(item.number(0, last));
-  if (coordinates.empty()) node.fail("a coordinate on the axis, or a list of them that is not empty");
+  for (const auto& item : items)
+    if (!is_last(item)) coordinates.push_back(parse_coordinate(item, last));
   std::sort(coordinates.begin(), coordinates.end());
   const auto same = std::adjacent_find(coordinates.begin(), coordinates.end());
-  if (same != coordinates.end()) node.fail("the coordinate " + std::to_string(*same) + " twice", "each once");
+  if (same != coordinates.end()) list.fail("the coordinate " + std::to_string(*same) + " twice", "each once");
   return coordinates;
 }
 
 }  // namespace
 
-At parse_at(const Node& node, const Mesh& mesh) {
-  At at;
+ParsedAt parse_at(const Node& node, const Mesh& mesh) {
+  ParsedAt parsed;
   for (const auto& key : node.keys()) {
     const Axis axis = node.axis_key(key, mesh);
-    at[axis] = parse_coordinates(node.member(key), mesh, axis);
+    const std::uint64_t last = mesh.shape[axis] - 1;
+    const Node value = node.member(key);
+    const auto items = value.is_list() ? value.items() : std::vector<Node>{value};
+    auto& coordinates = parsed.at[axis];
+    if (value.is_list())
+      coordinates = parse_coordinates(value, last);
+    else if (!is_last(value))
+      coordinates = {parse_coordinate(value, last)};
+    if (std::none_of(items.begin(), items.end(), is_last)) continue;
+    parsed.last[axis] = coordinates;
+    // The number itself may stand beside it: on an axis of one, the first is the last.
+    if (coordinates.empty() || coordinates.back() != last) coordinates.push_back(last);
   }
-  return at;
+  return parsed;
 }
 
 Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows) {
@@ -137,8 +157,14 @@ Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows) {
   if (const auto flat = node.find("flat")) keys.flat = parse_flat(*flat, mesh);
   if (const auto shape = node.find("shape")) keys.shape = parse_shape(*shape);
   if (const auto permute = node.find("permute")) keys.permute = parse_permute(*permute);
-  if (const auto at = node.find("at")) keys.at = parse_at(*at, mesh);
+  if (const auto at = node.find("at")) {
+    ParsedAt parsed = parse_at(*at, mesh);
+    keys.at = std::move(parsed.at);
+    keys.at_last = std::move(parsed.last);
+  }
   if (const auto replicas = node.find("replicas")) keys.replicas = replicas->word(replicas_words);
+  if (const auto boxes = node.find("boxes")) keys.boxes = std::make_shared<const Boxes>(parse_boxes(*boxes));
+  if (keys.boxes) check_boxes(node, keys, mesh);
   check_keys_together(node, keys, mesh, borrows);
   return keys;
 }

@@ -17,7 +17,15 @@ inline constexpr std::uint64_t max_parts = std::uint64_t{1} << 20;
 /// come from another rule.
 Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows);
 
-At parse_at(const Node& node, const Mesh& mesh);
+struct ParsedAt {
+  At at;
+  At last;  ///< as Keys::at_last
+};
+ParsedAt parse_at(const Node& node, const Mesh& mesh);
+
+Boxes parse_boxes(const Node& node);
+/// What `boxes` must satisfy by itself and beside the rule's other keys.
+void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh);
 
 /// What keys, well formed each, must satisfy together.
 void check_keys_together(const Node& node, const Keys& keys, const Mesh& mesh, bool borrows);

@@ -22,7 +22,9 @@ Layout parse_layout(const std::string& json_text, const std::string& origin) {
   const auto document = parsing::parse_json(json_text, origin);
   const parsing::Node root(document, origin);
   check_version(root);
-  root.check_keys({"ckpt_layout", "mesh", "files", "parameters", "default", "rename", "indices", "buckets"}, 2);
+  root.check_keys({"ckpt_layout", "mesh", "files", "parameters", "default", "rename", "indices", "buckets", "$schema"},
+                  2);
+  if (const auto schema = root.find("$schema")) schema->text();  // for editors
   Layout layout;
   layout.origin = origin;
   layout.mesh = parsing::parse_mesh(root.member("mesh"));

@@ -64,13 +64,4 @@ Mesh parse_mesh(const Node& node) {
   return mesh;
 }
 
-FileTemplate parse_files(const Node& node, const Mesh& mesh) {
-  FileTemplate files = node.file_template(mesh);
-  if (const auto shared = files.shared_file(mesh))
-    node.fail("\"" + files.path(mesh, shared->first) + "\" for card " + std::to_string(mesh.card(shared->first)) +
-                  " and for card " + std::to_string(mesh.card(shared->second)),
-              "a file for each card", "name it by {card}, or by every axis");
-  return files;
-}
-
 }  // namespace ckpt::parsing

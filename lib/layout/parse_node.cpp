@@ -104,6 +104,11 @@ std::string Node::text() const {
   return text;
 }
 
+bool Node::truth() const {
+  if (!value_->is_boolean()) fail("true or false");
+  return value_->get<bool>();
+}
+
 std::uint64_t Node::number(std::uint64_t least, std::uint64_t most) const {
   const bool is_bounded = most != ~std::uint64_t{0};
   const std::string range =

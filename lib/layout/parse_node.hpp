@@ -44,6 +44,7 @@ class Node {
   std::vector<Node> items() const;  ///< throws unless it is a list
 
   std::string text() const;  ///< a string, not empty
+  bool truth() const;        ///< true or false
   /// A whole number of at least `least` and at most `most`.
   std::uint64_t number(std::uint64_t least = 0, std::uint64_t most = ~std::uint64_t{0}) const;
   std::vector<std::uint64_t> numbers(std::uint64_t least = 0) const;

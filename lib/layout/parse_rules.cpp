@@ -47,8 +47,9 @@ std::string unshared(const Pattern& has, const Pattern& lacks) {
 std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh) {
   std::vector<Rule> rules;
   for (const auto& item : node.items()) {
-    item.check_keys(
-        {"name", "split", "uneven", "sizes", "parts", "pad", "flat", "shape", "permute", "at", "like", "replicas"}, 1);
+    item.check_keys({"name", "split", "uneven", "sizes", "parts", "pad", "flat", "shape", "permute", "at", "boxes",
+                     "like", "replicas"},
+                    1);
     Rule rule;
     rule.names = parse_names(item.member("name"));
     if (const auto like = item.find("like")) rule.like = parse_like(*like, rule.names);

@@ -9,7 +9,7 @@ namespace ckpt::parsing {
 
 // One function for each top-level key of a layout, well formed and consistent in itself when it returns.
 Mesh parse_mesh(const Node& node);
-FileTemplate parse_files(const Node& node, const Mesh& mesh);
+CardFiles parse_files(const Node& node, const Mesh& mesh);
 std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh);
 std::vector<Rename> parse_renames(const Node& node);
 std::vector<IndexRule> parse_indices(const Node& node, const Mesh& mesh);

@@ -13,18 +13,11 @@ std::optional<ParameterId> Placement::find(const std::string& name) const {
 }
 
 bool Placement::holds(Position position, ArrayId array) const {
+  if (const auto& boxes = spreads_[arrays_[array].members.front()].boxes) return boxes->held(position) != nullptr;
   const At& at = arrays_[array].at;
   return std::all_of(at.begin(), at.end(), [&](const auto& entry) {
     return std::binary_search(entry.second.begin(), entry.second.end(), mesh().coordinate(position, entry.first));
   });
-}
-
-std::vector<std::uint64_t> Placement::allowed(ArrayId array, Axis axis) const {
-  const auto found = arrays_[array].at.find(axis);
-  if (found != arrays_[array].at.end()) return found->second;
-  std::vector<std::uint64_t> all(mesh().shape[axis]);
-  std::iota(all.begin(), all.end(), std::uint64_t{0});
-  return all;
 }
 
 std::optional<Axis> Placement::flat_axis(ParameterId parameter) const {
@@ -42,13 +35,12 @@ std::uint64_t Placement::piece(ParameterId parameter, std::size_t dim, Position 
 }
 
 Position Placement::position_of_piece(ParameterId parameter, std::size_t dim, std::uint64_t piece) const {
-  const auto& axes = spreads_[parameter].axes[dim];
-  Position position = 0;
-  for (std::size_t i = axes.size(); i-- > 0;) {
-    position += piece % mesh().shape[axes[i]] * mesh().stride(axes[i]);
-    piece /= mesh().shape[axes[i]];
-  }
-  return position;
+  return mesh().position_of_combination(spreads_[parameter].axes[dim], piece);
+}
+
+const Box& Placement::box_on(ParameterId parameter, Position position) const {
+  const BoxCover& boxes = *spreads_[parameter].boxes;
+  return boxes.box(boxes.held(position)->box);
 }
 
 Extents Placement::local_shape(ParameterId parameter, Position position) const {
@@ -56,7 +48,8 @@ Extents Placement::local_shape(ParameterId parameter, Position position) const {
   Extents shape(spread.cuts.size());
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::size_t dim = spread.permute[i];
-    shape[i] = spread.cuts[dim]->extent(piece(parameter, dim, position));
+    shape[i] = spread.boxes ? box_on(parameter, position)[dim].size()
+                            : spread.cuts[dim]->extent(piece(parameter, dim, position));
   }
   return shape;
 }
@@ -133,6 +126,17 @@ void Placement::regions_of_local_box(ParameterId parameter, Position position, c
   const Spread& spread = spreads_[parameter];
   const std::size_t rank = local.rank();
   Region region{Box{Extents(rank), Extents(rank)}, 0, Extents(rank), false};
+  if (spread.boxes) {
+    const Box& held = box_on(parameter, position);
+    region.offset = origin;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::uint64_t first = held.lo[spread.permute[i]];
+      region.box.set(spread.permute[i], {first + local.lo[i], first + local.hi[i]});
+      region.strides[spread.permute[i]] = strides[i];
+      region.offset += local.lo[i] * strides[i];
+    }
+    return visit(parameter, region);
+  }
   const auto descend = [&](const auto& self, std::size_t i, std::uint64_t offset, bool fill) -> void {
     if (i == rank) {
       region.offset = offset;
@@ -154,6 +158,7 @@ void Placement::regions_of_local_box(ParameterId parameter, Position position, c
 
 void Placement::for_each_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const {
   const Spread& spread = spreads_[parameter];
+  if (spread.boxes) return for_each_box_shard(parameter, box, visit);
   std::vector<Span> spans(box.rank());
   const auto descend = [&](const auto& self, std::size_t dim, Position first) -> void {
     if (dim == box.rank()) return visit_shard(parameter, first, spans, box, visit);
@@ -163,6 +168,18 @@ void Placement::for_each_shard(ParameterId parameter, const Box& box, const Shar
     });
   };
   descend(descend, 0, base_[parameter]);
+}
+
+void Placement::for_each_box_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const {
+  const Spread& spread = spreads_[parameter];
+  spread.boxes->for_each_meeting(box, [&](std::size_t number) {
+    const Box& held = spread.boxes->box(number);
+    const Position first = spread.boxes->holders(number).front();
+    const Extents strides = row_major_strides(local_shape(parameter, first));
+    Region region{held, 0, Extents(held.rank()), false};
+    for (std::size_t i = 0; i < held.rank(); ++i) region.strides[spread.permute[i]] = strides[i];
+    visit(first, restricted(region, *intersect(held, box)));
+  });
 }
 
 /// One combination of spans: a box of one local array, cut again where that is laid flat over cards.
@@ -214,74 +231,6 @@ void Placement::visit_shard(ParameterId parameter, Position first, const std::ve
       visit(card, part);
     });
   }
-}
-
-std::vector<std::pair<Axis, std::vector<std::uint64_t>>> Placement::free_axes(ParameterId parameter) const {
-  std::vector<bool> used(mesh().axes.size(), false);
-  for (const auto& axes : spreads_[parameter].axes)
-    for (const Axis axis : axes) used[axis] = true;
-  if (const auto axis = flat_axis(parameter)) used[*axis] = true;
-  std::vector<std::pair<Axis, std::vector<std::uint64_t>>> free;
-  for (Axis axis = 0; axis < used.size(); ++axis)
-    if (!used[axis]) free.emplace_back(axis, allowed(array_of_[parameter], axis));
-  return free;
-}
-
-std::vector<Position> Placement::replica_bases(ParameterId parameter) const {
-  std::vector<Position> bases{base_[parameter]};
-  for (const auto& [axis, coordinates] : free_axes(parameter)) {
-    std::vector<Position> more;
-    more.reserve(bases.size() * coordinates.size());
-    for (const Position base : bases)
-      for (const std::uint64_t coordinate : coordinates)
-        more.push_back(base + (coordinate - coordinates.front()) * mesh().stride(axis));
-    bases = std::move(more);
-  }
-  std::sort(bases.begin(), bases.end());
-  return bases;
-}
-
-std::vector<Position> Placement::holders(ParameterId parameter, Position first) const {
-  std::vector<Position> positions = replica_bases(parameter);
-  for (Position& position : positions) position += first - base_[parameter];
-  if (spreads_[parameter].bucket) {
-    // Where other members are cut unevenly, this one may lie elsewhere in the buckets of its other holders.
-    const BucketPlace& bucket = buckets_[*spreads_[parameter].bucket];
-    const auto lies_alike = [&](Position position) {
-      const auto& a = laid(bucket, first);
-      const auto& b = laid(bucket, position);
-      const std::uint32_t member = spreads_[parameter].member;
-      return a.each == b.each && a.bases[member] == b.bases[member];
-    };
-    std::erase_if(positions, [&](Position position) { return !lies_alike(position); });
-  }
-  return positions;
-}
-
-Position Placement::base_of(ParameterId parameter, Position position) const {
-  const Spread& spread = spreads_[parameter];
-  const auto is_used = [&](Axis axis) {
-    return flat_axis(parameter) == axis || std::any_of(spread.axes.begin(), spread.axes.end(), [&](const auto& axes) {
-             return std::find(axes.begin(), axes.end(), axis) != axes.end();
-           });
-  };
-  Position base = base_[parameter];
-  for (Axis axis = 0; axis < mesh().axes.size(); ++axis)
-    if (!is_used(axis))
-      base += (mesh().coordinate(position, axis) - mesh().coordinate(base_[parameter], axis)) * mesh().stride(axis);
-  return base;
-}
-
-void Placement::for_each_first(ParameterId parameter, const std::function<void(Position)>& visit) const {
-  const Spread& spread = spreads_[parameter];
-  std::vector<Axis> axes;
-  for (const auto& of_dim : spread.axes) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
-  if (const auto axis = flat_axis(parameter)) axes.push_back(*axis);
-  const auto descend = [&](const auto& self, std::size_t i, Position position) -> void {
-    if (i == axes.size()) return visit(position);
-    for (std::uint64_t c = 0; c < mesh().shape[axes[i]]; ++c) self(self, i + 1, position + c * mesh().stride(axes[i]));
-  };
-  descend(descend, 0, base_[parameter]);
 }
 
 std::string list_cards(const Mesh& mesh, const std::vector<Position>& positions) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/box_cover.hpp"
 #include "layout/cut.hpp"
 #include "layout/layout.hpp"
 #include "tensor/region.hpp"
@@ -35,7 +36,8 @@ struct Spread {
   std::vector<std::vector<Axis>> axes;              ///< for each dimension, the axes that it is cut over, major first
   std::vector<std::size_t> permute;                 ///< stored dimension i is logical dimension permute[i]
   std::optional<Flat> flat;
-  std::optional<std::uint32_t> bucket;  ///< with `member`: laid in this bucket instead of an array of its own
+  std::shared_ptr<const BoxCover> boxes;  ///< said outright; then cuts and axes cut nothing. Null: by the cuts
+  std::optional<std::uint32_t> bucket;    ///< with `member`: laid in this bucket instead of an array of its own
   std::uint32_t member = 0;
   Replicas replicas = Replicas::check;
   /// The rule that decided: an index into Layout::parameters, or nothing for default and buckets.
@@ -120,6 +122,8 @@ class Placement {
   std::optional<Axis> flat_axis(ParameterId parameter) const;
   std::uint64_t piece(ParameterId parameter, std::size_t dim, Position position) const;
   Position position_of_piece(ParameterId parameter, std::size_t dim, std::uint64_t piece) const;
+  /// The box that a card holds, where boxes are said outright.
+  const Box& box_on(ParameterId parameter, Position position) const;
   /// The local array that `split` leaves on a card, in stored order.
   Extents local_shape(ParameterId parameter, Position position) const;
   Slice slice(ParameterId parameter, Position position, const Extents& local) const;
@@ -130,6 +134,7 @@ class Placement {
   std::vector<std::uint64_t> allowed(ArrayId array, Axis axis) const;
   void regions_of_local_box(ParameterId parameter, Position position, const Extents& strides, const Box& local,
                             std::uint64_t origin, const RegionVisit& visit) const;
+  void for_each_box_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const;
   void visit_shard(ParameterId parameter, Position first, const std::vector<Span>& spans, const Box& box,
                    const ShardVisit& visit) const;
 

@@ -11,6 +11,10 @@ CutPlan PlacementBuilder::plan(const Keys& keys, std::size_t rank, const std::st
     return Error(Kind::layout, where, {found, expected, ""});
   };
   const std::string of_rank = "the tensor has " + std::to_string(rank) + (rank == 1 ? " dimension" : " dimensions");
+  if (keys.boxes && (keys.split || keys.uneven || keys.sizes || keys.parts || keys.pad || keys.flat || keys.at))
+    throw refuse("boxes beside keys that say it otherwise", "boxes alone, with shape, permute and replicas at most");
+  if (keys.boxes && keys.boxes->begin()->second.rank() != rank)
+    throw refuse("its boxes have " + std::to_string(keys.boxes->begin()->second.rank()) + " dimensions", of_rank);
   CutPlan plan;
   plan.dims.resize(rank);
   plan.permute.resize(rank);
@@ -93,8 +97,9 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const 
     }
     spread.axes.push_back(plan.dims[d].axes);
   }
+  if (keys.boxes) spread.boxes = cover(keys.boxes, tensor.shape, where);
   const bool is_cut =
-      spread.flat || keys.pad || keys.permute ||
+      spread.flat || keys.pad || keys.permute || keys.boxes ||
       std::any_of(spread.axes.begin(), spread.axes.end(), [](const auto& axes) { return !axes.empty(); });
   if (tensor.verbatim && is_cut)
     throw Error(Kind::layout, where,
@@ -113,13 +118,19 @@ void PlacementBuilder::add(Tensor tensor, const Decision& decision, const CutPla
   array.name = std::move(stored.name);
   array.dtype = tensor.dtype;
   array.verbatim = tensor.verbatim;
-  array.at = decision.keys.at ? both(*decision.keys.at, stored.at) : std::move(stored.at);
+  array.at = at_of(decision.keys, array.name, stored.at);
   for (const auto& [axis, coordinates] : array.at)
     if (coordinates.empty())
-      throw Error(Kind::layout, where,
-                  {"at and indices leave it no card on axis \"" + layout().mesh.axes[axis] + "\"", "at least one", ""});
+      throw Error(
+          Kind::layout, where,
+          {"at, indices and files leave it no card on axis \"" + layout().mesh.axes[axis] + "\"", "at least one", ""});
+  std::vector<Axis> cut_over;
+  for (const CutSpec& spec : plan.dims) cut_over.insert(cut_over.end(), spec.axes.begin(), spec.axes.end());
+  if (decision.keys.flat) cut_over.push_back(decision.keys.flat->axis);
+  check_not_shared(cut_over, array.name, where);
   const ParameterId parameter = add_spread(std::move(tensor), decision.keys, plan, where);
   placement_.spreads_[parameter].rule = decision.rule;
+  if (const auto& boxes = placement_.spreads_[parameter].boxes) check_at_of_boxes(*boxes, array.at, where);
   array.members = {parameter};
   placement_.array_of_.push_back(static_cast<ArrayId>(placement_.arrays_.size()));
   placement_.arrays_.push_back(std::move(array));
@@ -136,7 +147,12 @@ void PlacementBuilder::add_member(Tensor tensor, std::uint32_t bucket, std::uint
           Kind::layout, where,
           {"split uses the bucket's own axis \"" + layout().mesh.axes[description.axis] + "\"", "another axis", ""});
   const auto [known, is_new] = bucket_arrays_.try_emplace(bucket, static_cast<ArrayId>(placement_.arrays_.size()));
-  if (is_new) placement_.arrays_.push_back({stored_name, tensor.dtype, description.at.value_or(At{}), {}, false});
+  if (is_new)
+    placement_.arrays_.push_back(
+        {stored_name, tensor.dtype, both(description.at.value_or(At{}), shared_at(stored_name)), {}, false});
+  std::vector<Axis> cut_over{description.axis};
+  for (const CutSpec& spec : cut_plan.dims) cut_over.insert(cut_over.end(), spec.axes.begin(), spec.axes.end());
+  check_not_shared(cut_over, stored_name, where);
   ArrayPlace& array = placement_.arrays_[known->second];
   if (!(array.dtype == tensor.dtype))
     throw Error(Kind::layout, where,
@@ -195,7 +211,7 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
                       " of that axis",
                   "every piece on a card", "cut over another axis, or let it live on all of this one"});
   };
-  if (at.empty() || volume(placement_.tensors_[parameter].shape) == 0) return;
+  if (at.empty() || spread.boxes || volume(placement_.tensors_[parameter].shape) == 0) return;
   for (std::size_t d = 0; d < spread.axes.size(); ++d)
     for (std::uint64_t p = 0; p < spread.cuts[d]->pieces(); ++p) {
       if (!spread.cuts[d]->has_spans(p)) continue;
@@ -232,6 +248,10 @@ void PlacementBuilder::check_size(ParameterId parameter) const {
 }
 
 void PlacementBuilder::set_base(ParameterId parameter) {
+  if (placement_.spreads_[parameter].boxes) {
+    placement_.base_.push_back(placement_.replica_bases(parameter).front());
+    return;
+  }
   Position base = 0;
   for (const auto& [axis, coordinates] : placement_.free_axes(parameter))
     base += coordinates.front() * layout().mesh.stride(axis);
@@ -249,48 +269,13 @@ Placement PlacementBuilder::finish() {
   return std::move(placement_);
 }
 
-std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
-  const std::string rule =
-      decision.rule ? "rule \"" + layout.parameters[*decision.rule].names.front().text() + "\"" : "default";
-  return "parameter '" + name + "' (" + layout.origin + ", " + rule + ")";
-}
-
-std::string describe_member(const Layout& layout, const std::string& name, const Bucket& bucket) {
-  return "parameter '" + name + "' (" + layout.origin + ", bucket \"" + bucket.name + "\")";
-}
-
-std::vector<std::string> unused_rules(const Layout& layout, const std::vector<bool>& used,
-                                      const std::vector<std::string>& names) {
-  constexpr std::size_t most = 8;  // of a layout for a larger model there may be thousands
-  std::vector<std::string> warnings;
-  const auto unused = static_cast<std::size_t>(std::count(used.begin(), used.end(), false));
-  for (std::size_t r = 0; r < layout.parameters.size() && warnings.size() < most; ++r) {
-    if (used[r]) continue;
-    const std::string& pattern = layout.parameters[r].names.front().text();
-    std::string warning =
-        layout.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern + "\" matches no parameter";
-    if (const auto close = nearest(pattern, names); !close.empty()) warning += "; nearest names: " + join(close);
-    warnings.push_back(std::move(warning));
-  }
-  if (unused > most)
-    warnings.push_back(layout.origin + ": " + std::to_string(unused - most) + " more rules match no parameter");
-  return warnings;
-}
-
-At both(const At& a, const At& b) {
-  At result = a;
-  for (const auto& [axis, coordinates] : b) {
-    const auto found = result.find(axis);
-    if (found == result.end()) {
-      result.emplace(axis, coordinates);
-    } else {
-      std::vector<std::uint64_t> shared;
-      std::set_intersection(found->second.begin(), found->second.end(), coordinates.begin(), coordinates.end(),
-                            std::back_inserter(shared));
-      found->second = std::move(shared);
-    }
-  }
-  return result;
+void drop_cuts(Keys& keys) {
+  if (keys.boxes || (keys.flat && keys.shape)) return;
+  Keys kept;
+  kept.shape = std::move(keys.shape);
+  kept.at = std::move(keys.at);
+  kept.replicas = keys.replicas;
+  keys = std::move(kept);
 }
 
 }  // namespace ckpt

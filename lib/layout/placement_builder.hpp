@@ -28,6 +28,10 @@ class PlacementBuilder {
   /// rank.
   CutPlan plan(const Keys& keys, std::size_t rank, const std::string& where) const;
 
+  /// The coordinates that hold a parameter of this stored name: by its rule, by what its name counts, and by the axes
+  /// along which cards share its file.
+  At at_of(const Keys& keys, const std::string& stored, const At& counted) const;
+
   /// Adds a tensor that has an array of its own. Tensors are added in the order of their names.
   void add(Tensor tensor, const Decision& decision, const CutPlan& plan, StoredName stored, const std::string& where);
 
@@ -41,7 +45,12 @@ class PlacementBuilder {
  private:
   ParameterId add_spread(Tensor tensor, const Keys& keys, const CutPlan& plan, const std::string& where);
   std::shared_ptr<const DimCut> cut(std::uint64_t size, const CutSpec& spec);
+  std::shared_ptr<const BoxCover> cover(const std::shared_ptr<const Boxes>& boxes, const Extents& shape,
+                                        const std::string& where);
+  void check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const;
   void lay(std::uint32_t bucket, ArrayId array);
+  At shared_at(const std::string& stored) const;
+  void check_not_shared(const std::vector<Axis>& cut_over, const std::string& stored, const std::string& where) const;
   void check_held(ParameterId parameter) const;
   void check_size(ParameterId parameter) const;
   void set_base(ParameterId parameter);
@@ -49,17 +58,14 @@ class PlacementBuilder {
 
   Placement placement_;
   std::map<std::pair<CutSpec, std::uint64_t>, std::shared_ptr<const DimCut>> cuts_;
+  std::map<std::pair<const Boxes*, std::vector<std::uint64_t>>, std::shared_ptr<const BoxCover>> covers_;
   std::map<std::uint32_t, ArrayId> bucket_arrays_;
   std::vector<std::string> where_;  // for each parameter, how messages name it
 };
 
-/// "parameter 'w' (a.json, rule \"*.w\")".
-std::string describe(const Layout& layout, const std::string& name, const Decision& decision);
-std::string describe_member(const Layout& layout, const std::string& name, const Bucket& bucket);
-
-/// The rules that `used` leaves out, as warnings with the nearest existing names.
-std::vector<std::string> unused_rules(const Layout& layout, const std::vector<bool>& used,
-                                      const std::vector<std::string>& names);
+/// What a rule leaves to say of a tensor without dimensions, which has nothing to cut: where it lives, and how replicas
+/// count. One that gives boxes, or the shape [] itself, means what it says: a scalar may lie flat over cards.
+void drop_cuts(Keys& keys);
 
 /// Both: coordinates that stand in a and in b.
 At both(const At& a, const At& b);

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "layout/diagnose.hpp"
+#include "layout/likeness.hpp"
 #include "layout/placement_builder.hpp"
 #include "layout/resolve.hpp"
+#include "layout/rule_use.hpp"
 #include "layout/source_names.hpp"
 
 namespace ckpt {
@@ -20,70 +22,90 @@ class SourceResolver {
       : naming_(layout), names_(layout, naming_, files, keep), layout_(layout), builder_(layout) {}
 
   Resolved resolve() {
-    std::vector<bool> used(layout_.parameters.size(), false);
-    std::size_t n = 0;  // the kept names are among all, and both are in order
-    for (const std::string& name : names_.all()) {
-      const bool is_kept = n < names_.logical().size() && names_.logical()[n].name == name;
-      std::optional<Decision> decision;
-      try {
-        decision = naming_.decide(name);
-      } catch (const Error&) {
-        if (is_kept) throw;  // a dropped name need not have a sound rule
-      }
-      if (decision && decision->rule) used[*decision->rule] = true;
-      if (is_kept) add(n++, decision);
-    }
-    Resolved resolved{builder_.finish(), unused_rules(layout_, used, names_.all())};
-    resolved.warnings.insert(resolved.warnings.end(), warnings_.begin(), warnings_.end());
+    RuleUse use(layout_);
+    const auto decisions = decide(use);
+    for (std::size_t n = 0; n < decisions.size(); ++n) add(n, decisions[n]);
+    Resolved resolved{builder_.finish(), use.unused(names_.all())};
     for (Position position = 0; position < layout_.mesh.size(); ++position) check_card(resolved.placement, position);
+    for (const auto& more : {names_.warnings(), likeness_.check(resolved.placement, Kind::input)})
+      resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
     return resolved;
   }
 
  private:
   using Logical = SourceNames::Logical;
 
-  std::string file(Position position) const { return layout_.files.path(layout_.mesh, position); }
+  /// The file that says first how a parameter is stored.
+  std::string first_file(std::size_t n) const {
+    const auto entry = layout_.files.entry_of(names_.logical()[n].stored).value_or(0);
+    return layout_.files.path(layout_.mesh, names_.first_position(n), entry);
+  }
 
-  void add(std::size_t n, const std::optional<Decision>& decision) {
+  /// What is decided for each kept name; nothing for a bucket's member. All that no rule matches are refused at once.
+  std::vector<std::optional<Decision>> decide(RuleUse& use) const {
+    std::vector<std::optional<Decision>> decisions(names_.logical().size());
+    std::vector<std::string> unmatched;
+    std::size_t n = 0;  // the kept names are among all, and both are in order
+    for (const std::string& name : names_.all()) {
+      const bool is_kept = n < decisions.size() && names_.logical()[n].name == name;
+      std::optional<Decision> decision;
+      try {
+        decision = naming_.decide(name);
+      } catch (const Error&) {
+        if (is_kept) throw;  // a dropped name need not have a sound rule
+      }
+      if (decision) use.add(*decision);
+      if (!is_kept) continue;
+      if (!decision && !names_.logical()[n].bucket) unmatched.push_back(name);
+      decisions[n++] = std::move(decision);
+    }
+    if (unmatched.empty()) return decisions;
+    const auto refuse = [&] { refuse_unmatched(layout_, unmatched, Kind::input); };
+    if (unmatched.size() > 1) refuse();
+    for (n = 0; names_.logical()[n].name != unmatched.front();) ++n;
+    with_context(place(n, names_.first_position(n)), refuse);
+    return {};
+  }
+
+  void add(std::size_t n, std::optional<Decision> decision) {
     const Logical& logical = names_.logical()[n];
     if (logical.bucket) {
       const Bucket& bucket = layout_.buckets[*logical.bucket];
       builder_.add_member({logical.name, names_.first(n).dtype, Extents(bucket.members[logical.member].shape), false},
                           *logical.bucket, logical.member, logical.stored,
                           describe_member(layout_, logical.name, bucket));
+      likeness_.add_member();
       return;
-    }
-    if (!decision) {
-      const Position first = names_.first_position(n);
-      throw Error(Kind::input, file(first) + ": /" + logical.stored,
-                  {"no rule of " + layout_.origin + " matches parameter '" + logical.name + "'",
-                   "a rule for every parameter in the files",
-                   "add one, say \"default\": \"replicate\", or leave it out with --drop"});
     }
     const std::string where = describe(layout_, logical.name, *decision);
     const StoredArray& first = names_.first(n);
     const std::size_t rank = rank_of(first, decision->keys, where);
+    if (rank == 0 && first.shape.empty()) drop_cuts(decision->keys);
     const CutPlan plan = builder_.plan(decision->keys, rank, where);
-    Tensor tensor{logical.name, first.dtype, shape_of(n, decision->keys, plan, where), first.verbatim};
     StoredName place = naming_.uncounted(logical.name);
+    const At at = builder_.at_of(decision->keys, logical.stored, place.at);
+    Tensor tensor{logical.name, first.dtype, shape_of(n, decision->keys, plan, at, where), first.verbatim};
     try {
       builder_.add(std::move(tensor), *decision, plan, {logical.stored, std::move(place.at)}, where);
     } catch (const Error& error) {
       throw Error(Kind::input, error.what());
     }
+    likeness_.add(*decision, where);
   }
 
   static std::size_t rank_of(const StoredArray& first, const Keys& keys, const std::string& where) {
     if (keys.shape) return keys.shape->size();
-    if (!keys.flat) return first.shape.size();
+    if (keys.boxes) return keys.boxes->begin()->second.rank();
+    if (!keys.flat || first.shape.empty()) return first.shape.size();
     if (first.global_shape) return first.global_shape->size();
     throw Error(Kind::layout, where,
                 {"a flat piece of " + to_string(first.shape) + " elements does not tell the logical shape",
                  "\"shape\" in the rule", ""});
   }
 
-  Extents shape_of(std::size_t n, const Keys& keys, const CutPlan& plan, const std::string& where) {
+  Extents shape_of(std::size_t n, const Keys& keys, const CutPlan& plan, const At& at, const std::string& where) const {
     if (keys.shape) return Extents(*keys.shape);
+    if (keys.boxes) return BoxCover::reach(*keys.boxes);
     const StoredArray& first = names_.first(n);
     if (first.global_shape && first.global_shape->size() == plan.dims.size()) return *first.global_shape;
     if (first.verbatim) return first.shape;
@@ -91,14 +113,14 @@ class SourceResolver {
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const std::size_t dim = plan.permute[i];
       const CutSpec& spec = plan.dims[dim];
-      shape[dim] = spec.declared_size() ? *spec.declared_size() : measure(n, dim, i, spec, where);
+      shape[dim] = spec.declared_size() ? *spec.declared_size() : measure(n, dim, i, spec, at, where);
     }
     return shape;
   }
 
   /// The logical size of a dimension from what its pieces were found to store along stored dimension `stored_dim`.
-  std::uint64_t measure(std::size_t n, std::size_t dim, std::size_t stored_dim, const CutSpec& spec,
-                        const std::string& where) {
+  std::uint64_t measure(std::size_t n, std::size_t dim, std::size_t stored_dim, const CutSpec& spec, const At& at,
+                        const std::string& where) const {
     std::vector<std::uint64_t> found(spec.pieces(), 0);
     std::vector<bool> is_found(spec.pieces(), false);
     std::map<std::uint64_t, std::size_t> votes;
@@ -117,11 +139,12 @@ class SourceResolver {
     if (spec.uneven == Uneven::exact || spec.pieces() == 1) {
       const auto most = std::max_element(votes.begin(), votes.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
-      const bool is_even = std::adjacent_find(found.begin(), found.end(), std::not_equal_to<>()) == found.end();
-      if (const std::string reason = is_even ? "" : explain_extents(found, spec); !reason.empty())
+      const bool is_whole = std::find(is_found.begin(), is_found.end(), false) == is_found.end();
+      if (const std::string reason = is_whole && votes.size() > 1 ? explain_extents(found, spec) : ""; !reason.empty())
         throw Error(Kind::input, where,
                     {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
                      "\"uneven\": \"exact\" expects equal pieces", reason});
+      if (most->first == 0) refuse_absent(n, dim, spec, found, is_found, at, where);
       return checked_mul(most->first, spec.pieces(), "a dimension");
     }
     std::uint64_t total = 0;
@@ -131,25 +154,28 @@ class SourceResolver {
                   {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
                    std::to_string(total) + " elements do not cut so under the layout's \"uneven\"",
                    explain_extents(found, spec)});
-    const bool all_found = std::all_of(is_found.begin(), is_found.end(), [](bool b) { return b; });
-    if (!all_found && fits(total + (spec.parts ? spec.parts->count : 1), spec, found, is_found))
-      doubt(n, dim, spec, found, is_found, where);
+    refuse_absent(n, dim, spec, found, is_found, at, where);
     return total;
   }
 
-  /// A dataset is absent where the shapes alone don't tell an empty shard from a lost one. It is taken for empty, as
-  /// the spec says, and the user is told.
-  void doubt(std::size_t n, std::size_t dim, const CutSpec& spec, const std::vector<std::uint64_t>& found,
-             const std::vector<bool>& is_found, const std::string& where) {
-    std::uint64_t missing = 0;
-    while (is_found[missing]) ++missing;
-    Position position = 0;
-    for (std::size_t i = spec.axes.size(); i-- > 0; missing /= layout_.mesh.shape[spec.axes[i]])
-      position += missing % layout_.mesh.shape[spec.axes[i]] * layout_.mesh.stride(spec.axes[i]);
-    warnings_.push_back(file(position) + ": /" + names_.logical()[n].stored + ": " + where +
-                        ": the dataset is absent and taken for an empty shard (dimension " + std::to_string(dim) +
-                        " is stored as " + format_list(found) +
-                        "); give \"shape\" in the rule to be certain that nothing is lost");
+  /// Where a dataset is absent and only the shapes of the others could tell that its shard is empty, it may as well be
+  /// lost.
+  void refuse_absent(std::size_t n, std::size_t dim, const CutSpec& spec, const std::vector<std::uint64_t>& found,
+                     const std::vector<bool>& is_found, const At& at, const std::string& where) const {
+    if (std::find(is_found.begin(), is_found.end(), false) == is_found.end()) return;
+    for (Position position = 0; position < layout_.mesh.size(); ++position) {
+      const auto coordinates = layout_.mesh.coordinates(position);
+      const bool is_held = std::all_of(at.begin(), at.end(), [&](const auto& entry) {
+        return std::binary_search(entry.second.begin(), entry.second.end(), coordinates[entry.first]);
+      });
+      if (!is_held || is_found[layout_.mesh.combination(spec.axes, coordinates)]) continue;
+      throw Error(
+          Kind::input, place(n, position),
+          {where + ": the dataset is absent: its shard may be empty, or lost",
+           "a dataset with a dimension of 0 for an empty shard, since the others' shapes cannot tell (dimension " +
+               std::to_string(dim) + " is stored as " + format_list(found) + ")",
+           "give \"shape\" in the rule to say how large the parameter is"});
+    }
   }
 
   static bool fits(std::uint64_t size, const CutSpec& spec, const std::vector<std::uint64_t>& found,
@@ -193,10 +219,19 @@ class SourceResolver {
   }
 
   std::string place(std::size_t n, Position position) const {
-    return file(position) + ": /" + names_.logical()[n].stored;
+    return layout_.files.place(layout_.mesh, position, names_.logical()[n].stored);
+  }
+
+  std::string cards_of(const BoxCover& boxes) const {
+    std::vector<Position> positions;
+    for (std::size_t number = 0; number < boxes.size(); ++number)
+      positions.insert(positions.end(), boxes.holders(number).begin(), boxes.holders(number).end());
+    std::sort(positions.begin(), positions.end());
+    return list_cards(layout_.mesh, positions);
   }
 
   std::string held_by(const Placement& placement, ParameterId parameter) const {
+    if (const auto& boxes = placement.spreads()[parameter].boxes) return "the cards " + cards_of(*boxes);
     std::vector<std::string> parts;
     for (const auto& [axis, coordinates] : placement.arrays()[placement.array_of(parameter)].at)
       parts.push_back(layout_.mesh.axes[axis] + "=" +
@@ -223,10 +258,9 @@ class SourceResolver {
   }
 
   [[noreturn]] void refuse_dtype(std::size_t n, Position position, const StoredArray& found) const {
-    throw Error(
-        Kind::input, place(n, position),
-        {"its dtype is " + found.dtype.name, file(names_.first_position(n)) + " has " + names_.first(n).dtype.name,
-         "a parameter has one dtype on all its cards"});
+    throw Error(Kind::input, place(n, position),
+                {"its dtype is " + found.dtype.name, first_file(n) + " has " + names_.first(n).dtype.name,
+                 "a parameter has one dtype on all its cards"});
   }
 
   [[noreturn]] void refuse_shape(const Placement& placement, ParameterId parameter, Position position,
@@ -256,7 +290,7 @@ class SourceResolver {
   SourceNames names_;
   const Layout& layout_;
   PlacementBuilder builder_;
-  std::vector<std::string> warnings_;
+  Likeness likeness_;
 };
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <numeric>
 #include <set>
 
+#include "layout/index_census.hpp"
+#include "layout/likeness.hpp"
 #include "layout/placement_builder.hpp"
 #include "layout/resolve.hpp"
+#include "layout/rule_use.hpp"
 
 namespace ckpt {
 
@@ -52,9 +55,19 @@ void check_path(const std::string& name, const std::set<std::string>& names, con
 /// No two arrays of one card may have one name.
 void check_names(const Placement& placement) {
   const auto& arrays = placement.arrays();
-  std::set<std::string> names;
-  for (const ArrayPlace& array : arrays) names.insert(array.name);
-  for (const std::string& name : names) check_path(name, names, placement.layout().origin);
+  const CardFiles& files = placement.layout().files;
+  std::map<std::size_t, std::set<std::string>> names;  // within the files of each entry
+  for (const ArrayPlace& array : arrays) {
+    const auto entry = files.entry_of(array.name);
+    if (!entry)
+      throw Error(Kind::layout, placement.layout().origin,
+                  {"a parameter would be stored as \"" + array.name + "\"",
+                   "a name that begins with the prefix of one of the entries of \"files\"",
+                   "add an entry without \"prefix\", or see rename"});
+    names[*entry].insert(files.name_within(array.name));
+  }
+  for (const auto& [entry, within] : names)
+    for (const std::string& name : within) check_path(name, within, placement.layout().origin);
   std::vector<ArrayId> order(arrays.size());
   std::iota(order.begin(), order.end(), ArrayId{0});
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return arrays[a].name < arrays[b].name; });
@@ -88,6 +101,29 @@ void check_members(const Layout& layout, const std::map<std::string, Membership>
                    "the checkpoint has no such parameter", "take it out of the bucket, or keep it with --only"});
 }
 
+/// Tells `naming` how far `indices` count; gives warnings. A target with gaps could not be read by its own layout.
+std::vector<std::string> count_indices(const Layout& layout, const std::vector<Tensor>& tensors, Naming& naming) {
+  IndexCensus census(layout);
+  for (const Tensor& tensor : tensors) census.note_logical(tensor.name);
+  const auto totals = census.totals();
+  naming.count_to(totals);
+  census.check_no_gaps(totals, Kind::layout);
+  return census.unused();
+}
+
+/// Adds a tensor that a rule, or the default, decides for.
+void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor, Decision& decision,
+               const std::string& where) {
+  const Keys& keys = decision.keys;
+  if (keys.shape && !(Extents(*keys.shape) == tensor.shape))
+    throw Error(Kind::layout, where,
+                {"its shape is " + to_string(tensor.shape), "the rule gives shape " + format_list(*keys.shape), ""});
+  if (tensor.shape.empty()) drop_cuts(decision.keys);
+  StoredName stored = naming.uncounted(tensor.name);
+  stored.name = naming.unrenamed(stored.name);
+  builder.add(tensor, decision, builder.plan(keys, tensor.shape.size(), where), std::move(stored), where);
+}
+
 }  // namespace
 
 Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors) {
@@ -98,33 +134,31 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   const auto members = memberships(layout);
   check_members(layout, members, tensors);
 
-  const Naming naming(layout);
+  Naming naming(layout);
+  const std::vector<std::string> index_warnings = count_indices(layout, tensors, naming);
   PlacementBuilder builder(layout);
-  std::vector<bool> used(layout.parameters.size(), false);
+  Likeness likeness;
+  RuleUse use(layout);
   std::vector<std::string> names;
+  std::vector<std::string> unmatched;
   for (const Tensor* tensor : order) {
     names.push_back(tensor->name);
     if (const auto member = members.find(tensor->name); member != members.end()) {
       add_member(builder, naming, *tensor, member->second);
-      continue;
+      likeness.add_member();
+    } else if (auto decision = naming.decide(tensor->name)) {
+      use.add(*decision);
+      const std::string where = describe(layout, tensor->name, *decision);
+      likeness.add(*decision, where);
+      add_ruled(builder, naming, *tensor, *decision, where);
+    } else {
+      unmatched.push_back(tensor->name);
     }
-    const auto decision = naming.decide(tensor->name);
-    if (!decision)
-      throw Error(Kind::layout, layout.origin,
-                  {"no rule matches parameter '" + tensor->name + "'", "every parameter has a rule",
-                   "add one, say \"default\": \"replicate\", or leave it out with --drop"});
-    if (decision->rule) used[*decision->rule] = true;
-    const std::string where = describe(layout, tensor->name, *decision);
-    if (decision->keys.shape && !(Extents(*decision->keys.shape) == tensor->shape))
-      throw Error(Kind::layout, where,
-                  {"its shape is " + to_string(tensor->shape),
-                   "the rule gives shape " + format_list(*decision->keys.shape), ""});
-    StoredName stored = naming.uncounted(tensor->name);
-    stored.name = naming.unrenamed(stored.name);
-    builder.add(*tensor, *decision, builder.plan(decision->keys, tensor->shape.size(), where), std::move(stored),
-                where);
   }
-  Resolved resolved{builder.finish(), unused_rules(layout, used, names)};
+  if (!unmatched.empty()) refuse_unmatched(layout, unmatched, Kind::layout);
+  Resolved resolved{builder.finish(), use.unused(names)};
+  for (const auto& more : {index_warnings, likeness.check(resolved.placement, Kind::layout)})
+    resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
   check_names(resolved.placement);
   return resolved;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "layout/index_census.hpp"
+
 namespace ckpt {
 
 namespace {
@@ -10,7 +12,7 @@ namespace {
 /// The coordinates that change what a stored name means: those on the axes of indices and of buckets' `at`.
 std::vector<std::uint64_t> naming_coordinates(const Layout& layout, Position position) {
   std::set<Axis> axes;
-  for (const IndexRule& rule : layout.indices) axes.insert(rule.axis);
+  for (const IndexRule& rule : layout.indices) axes.insert(rule.axes.begin(), rule.axes.end());
   for (const Bucket& bucket : layout.buckets)
     if (bucket.at)
       for (const auto& entry : *bucket.at) axes.insert(entry.first);
@@ -18,6 +20,12 @@ std::vector<std::uint64_t> naming_coordinates(const Layout& layout, Position pos
   coordinates.reserve(axes.size());
   for (const Axis axis : axes) coordinates.push_back(layout.mesh.coordinate(position, axis));
   return coordinates;
+}
+
+/// What messages call that which a card holds: its file, where it has one of its own.
+std::string files_of(const Layout& layout, Position position) {
+  if (layout.files.is_one_each(layout.mesh)) return layout.files.path(layout.mesh, position);
+  return "the files of card " + std::to_string(layout.mesh.card(position));
 }
 
 bool is_at(const Layout& layout, const std::optional<At>& at, Position position) {
@@ -28,8 +36,7 @@ bool is_at(const Layout& layout, const std::optional<At>& at, Position position)
 
 }  // namespace
 
-SourceNames::SourceNames(const Layout& layout, const Naming& naming, const std::vector<Holding>& files,
-                         const Keep& keep) {
+SourceNames::SourceNames(const Layout& layout, Naming& naming, const std::vector<Holding>& files, const Keep& keep) {
   for (std::uint32_t b = 0; b < layout.buckets.size(); ++b) buckets_[layout.buckets[b].name].push_back(b);
   std::map<std::pair<const void*, std::vector<std::uint64_t>>, std::uint32_t> known;
   std::vector<std::unique_ptr<Draft>> drafts;
@@ -37,11 +44,12 @@ SourceNames::SourceNames(const Layout& layout, const Naming& naming, const std::
     const auto [found, is_new] = known.try_emplace({files[position].get(), naming_coordinates(layout, position)},
                                                    static_cast<std::uint32_t>(drafts.size()));
     if (is_new)
-      with_context(layout.files.path(layout.mesh, position), [&] {
+      with_context(files_of(layout, position), [&] {
         drafts.push_back(std::make_unique<Draft>(draft(layout, naming, files[position], position)));
       });
     table_of_.push_back(found->second);
   }
+  count(layout, naming, drafts);
   number(layout, drafts, keep);
 }
 
@@ -69,8 +77,39 @@ const std::string& SourceNames::renamed_once(const Layout& layout, const Naming&
 
 SourceNames::Draft SourceNames::draft(const Layout& layout, const Naming& naming, const Holding& holding,
                                       Position position) {
-  const auto coordinates = layout.mesh.coordinates(position);
-  Draft draft{holding, {}};
+  Draft draft{holding, position, {}, {}};
+  draft.renamed.reserve(holding->size());
+  for (const StoredArray& array : *holding) {
+    const std::string& name = renamed_once(layout, naming, array.name);
+    const auto bucket = bucket_of(layout, name, position);
+    if (bucket && array.verbatim)
+      throw Error(Kind::input, "/" + array.name, {"a bucket without fixed-size elements", "a 1-D array", ""});
+    draft.renamed.push_back({&name, bucket});
+  }
+  return draft;
+}
+
+/// How far the indices count is known when all names have been seen; only then have the names their logical ones.
+void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<std::unique_ptr<Draft>>& drafts) {
+  IndexCensus census(layout);
+  for (const Bucket& bucket : layout.buckets)
+    for (const BucketMember& member : bucket.members) census.note_logical(member.name);
+  for (const auto& draft : drafts) {
+    const auto coordinates = layout.mesh.coordinates(draft->position);
+    for (const Renamed& renamed : draft->renamed)
+      if (!renamed.bucket) census.note_stored(*renamed.name, coordinates);
+  }
+  const auto totals = census.totals();
+  naming.count_to(totals);
+  for (const auto& draft : drafts)
+    with_context(files_of(layout, draft->position), [&] { name(layout, naming, *draft); });
+  census.check_no_gaps(totals, Kind::input);
+  warnings_ = census.unused();
+}
+
+void SourceNames::name(const Layout& layout, const Naming& naming, Draft& draft) const {
+  const auto coordinates = layout.mesh.coordinates(draft.position);
+  const Holding& holding = draft.holding;
   std::map<std::string, std::string> seen;  // logical → stored, on this card
   const auto add = [&](const std::string& logical, std::size_t array) {
     const auto [other, is_first] = seen.emplace(logical, (*holding)[array].name);
@@ -82,16 +121,12 @@ SourceNames::Draft SourceNames::draft(const Layout& layout, const Naming& naming
     draft.names.emplace_back(logical, array);
   };
   for (std::size_t i = 0; i < holding->size(); ++i) {
-    const std::string& name = renamed_once(layout, naming, (*holding)[i].name);
-    if (const auto bucket = bucket_of(layout, name, position)) {
-      if ((*holding)[i].verbatim)
-        throw Error(Kind::input, "/" + (*holding)[i].name, {"a bucket without fixed-size elements", "a 1-D array", ""});
-      for (const BucketMember& member : layout.buckets[*bucket].members) add(member.name, i);
-    } else {
-      add(naming.counted(name, coordinates), i);
-    }
+    const Renamed& renamed = draft.renamed[i];
+    if (!renamed.bucket)
+      add(naming.counted(*renamed.name, coordinates), i);
+    else
+      for (const BucketMember& member : layout.buckets[*renamed.bucket].members) add(member.name, i);
   }
-  return draft;
 }
 
 void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr<Draft>>& drafts, const Keep& keep) {

@@ -24,13 +24,16 @@ class SourceNames {
     std::uint32_t member = 0;
   };
 
-  /// Throws input for two stored arrays that become one parameter, showing the collision.
-  SourceNames(const Layout& layout, const Naming& naming, const std::vector<Holding>& files, const Keep& keep);
+  /// Throws input for two stored arrays that become one parameter, showing the collision, and for an index that no name
+  /// has. Tells `naming` how far the layout's entries of `indices` count.
+  SourceNames(const Layout& layout, Naming& naming, const std::vector<Holding>& files, const Keep& keep);
 
   /// Kept names, in order: the parameters of the placement to come.
   const std::vector<Logical>& logical() const noexcept { return logical_; }
   /// Every name found, also those that the job does not keep.
   const std::vector<std::string>& all() const noexcept { return all_; }
+  /// What the user should hear of the names.
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   /// The stored array of a parameter (for a bucket's member: the bucket's) in a card's file, or nothing.
   const StoredArray* at(std::size_t logical, Position position) const;
@@ -43,14 +46,23 @@ class SourceNames {
     Holding holding;
     std::vector<std::int64_t> array_of;  // for each kept logical: index into *holding, or -1
   };
+  /// A stored array's name after `rename`, and the bucket that it is on its card, if it is one.
+  struct Renamed {
+    const std::string* name;
+    std::optional<std::uint32_t> bucket;
+  };
   /// Before the logical names have their final numbers.
   struct Draft {
     Holding holding;
+    Position position;                                       // the first that is named so
+    std::vector<Renamed> renamed;                            // for each array of the holding
     std::vector<std::pair<std::string, std::size_t>> names;  // logical name, array
   };
 
   std::optional<std::uint32_t> bucket_of(const Layout& layout, const std::string& name, Position position) const;
   Draft draft(const Layout& layout, const Naming& naming, const Holding& holding, Position position);
+  void count(const Layout& layout, Naming& naming, const std::vector<std::unique_ptr<Draft>>& drafts);
+  void name(const Layout& layout, const Naming& naming, Draft& draft) const;
   const std::string& renamed_once(const Layout& layout, const Naming& naming, const std::string& stored);
   void number(const Layout& layout, const std::vector<std::unique_ptr<Draft>>& drafts, const Keep& keep);
 
@@ -62,6 +74,7 @@ class SourceNames {
   std::vector<Table> tables_;
   std::vector<std::uint32_t> table_of_;  // for each position
   std::vector<Position> first_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace ckpt

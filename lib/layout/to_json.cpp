@@ -86,10 +86,17 @@ std::string axes_of(const std::vector<Axis>& axes, const Mesh& mesh) {
   return axes.size() == 1 ? name(axes.front()) : list(axes, name);
 }
 
-std::string at_of(const At& at, const Mesh& mesh) {
+std::string at_of(const At& at, const At& last, const Mesh& mesh) {
   Object object;
-  for (const auto& [axis, coordinates] : at)
-    object.add(mesh.axes[axis], coordinates.size() == 1 ? number(coordinates.front()) : numbers(coordinates));
+  for (const auto& [axis, coordinates] : at) {
+    const auto beside = last.find(axis);
+    std::vector<std::string> words;
+    for (const auto coordinate : beside == last.end() ? coordinates : beside->second)
+      words.push_back(number(coordinate));
+    if (beside != last.end()) words.push_back(json_string("last"));
+    const auto as_it_is = [](const std::string& text) { return text; };
+    object.add(mesh.axes[axis], words.size() == 1 ? words.front() : list(words, as_it_is));
+  }
   return object.text();
 }
 
@@ -123,6 +130,17 @@ std::string flat_of(const Flat& flat, const Mesh& mesh) {
   return object.add_if(flat.multiple_of != 1, "multiple_of", number(flat.multiple_of)).text();
 }
 
+std::string boxes_of(const Boxes& boxes) {
+  Object object;
+  for (const auto& [card, box] : boxes) {
+    std::vector<Interval> sides;
+    for (std::size_t d = 0; d < box.rank(); ++d) sides.push_back(box[d]);
+    const auto ends = [](Interval side) { return "[" + number(side.lo) + ", " + number(side.hi) + "]"; };
+    object.add(number(card), list(sides, ends));
+  }
+  return object.text();
+}
+
 /// Appends the keys. What says only the default is left out, unless the rule borrows: there it overrides.
 void add_keys(Object& object, const Keys& keys, const Mesh& mesh, bool borrows) {
   if (keys.split && (borrows || !keys.split->empty()))
@@ -135,7 +153,8 @@ void add_keys(Object& object, const Keys& keys, const Mesh& mesh, bool borrows) 
   if (keys.flat) object.add("flat", flat_of(*keys.flat, mesh));
   if (keys.shape) object.add("shape", numbers(*keys.shape));
   if (keys.permute) object.add("permute", numbers(*keys.permute));
-  if (keys.at && (borrows || !keys.at->empty())) object.add("at", at_of(*keys.at, mesh));
+  if (keys.boxes) object.add("boxes", boxes_of(*keys.boxes));
+  if (keys.at && (borrows || !keys.at->empty())) object.add("at", at_of(*keys.at, keys.at_last, mesh));
 }
 
 std::string rule_of(const Rule& rule, const Mesh& mesh) {
@@ -155,11 +174,13 @@ std::string rename_of(const Rename& rename) {
 
 std::string index_of(const IndexRule& index, const Mesh& mesh) {
   Object object;
-  object.add("in", json_string(index.in.text())).add("axis", json_string(mesh.axes[index.axis]));
-  object.add_if(index.counts.empty(), "total", number(index.total));
+  object.add("in", json_string(index.in.text())).add("axis", axes_of(index.axes, mesh));
+  if (index.total && index.counts.empty()) object.add("total", number(*index.total));
   object.add_if(index.numbering != Numbering::global, "numbering", word(parsing::numbering_words, index.numbering));
   object.add_if(!index.counts.empty(), "counts", numbers(index.counts));
-  return object.add_if(index.virtual_chunks != 1, "virtual", number(index.virtual_chunks)).text();
+  object.add_if(index.virtual_chunks != 1 || index.restart, "virtual", number(index.virtual_chunks));
+  object.add_if(index.first != 0, "first", number(index.first));
+  return object.add_if(index.restart, "restart", "true").text();
 }
 
 std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {
@@ -167,7 +188,7 @@ std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {
   object.add("name", json_string(bucket.name)).add("axis", json_string(mesh.axes[bucket.axis]));
   object.add_if(bucket.align != 1, "align", number(bucket.align));
   object.add_if(bucket.multiple_of != 1, "multiple_of", number(bucket.multiple_of));
-  if (bucket.at && !bucket.at->empty()) object.add("at", at_of(*bucket.at, mesh));
+  if (bucket.at && !bucket.at->empty()) object.add("at", at_of(*bucket.at, bucket.at_last, mesh));
   object.add("members", list(bucket.members, [&](const BucketMember& member) {
                Object entry;
                entry.add("name", json_string(member.name)).add("shape", numbers(member.shape));
@@ -175,6 +196,19 @@ std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {
                return entry.text();
              }));
   return object.text();
+}
+
+void add_files(Document& document, const CardFiles& files) {
+  const auto& entries = files.entries();
+  const bool is_alone = entries.size() == 1 && entries.front().prefix.empty();
+  if (!is_alone)
+    return document.add_list("files", entries, [](const FileEntry& entry) {
+      Object object;
+      object.add("path", json_string(entry.path.text()));
+      return object.add_if(!entry.prefix.empty(), "prefix", json_string(entry.prefix)).text();
+    });
+  if (entries.front().path.text() != FileTemplate().text())
+    document.add("files", json_string(entries.front().path.text()));
 }
 
 std::string mesh_of(const Mesh& mesh) {
@@ -190,7 +224,7 @@ std::string to_json(const Layout& layout) {
   Document document;
   document.add("ckpt_layout", "1");
   document.add("mesh", mesh_of(mesh));
-  if (layout.files.text() != FileTemplate().text()) document.add("files", json_string(layout.files.text()));
+  add_files(document, layout.files);
   document.add_list("parameters", layout.parameters, [&](const Rule& rule) { return rule_of(rule, mesh); });
   if (layout.otherwise != Default::error) document.add("default", word(parsing::default_words, layout.otherwise));
   document.add_list("rename", layout.rename, rename_of);

@@ -12,11 +12,15 @@ const Format& output_format(const std::string& wanted, const std::string& file_n
 }
 
 Layout with_ending(Layout layout, const Format& format) {
-  std::string text = layout.files.text();
-  const Format* const other = format_by_ending(text);
-  if (other == nullptr || other == &format) return layout;
-  text.resize(text.rfind('.'));
-  layout.files = FileTemplate(text + std::string(format.ending), layout.mesh);
+  std::vector<FileEntry> entries = layout.files.entries();
+  for (FileEntry& entry : entries) {
+    std::string text = entry.path.text();
+    const Format* const other = format_by_ending(text);
+    if (other == nullptr || other == &format) continue;
+    text.resize(text.rfind('.'));
+    entry.path = FileTemplate(text + std::string(format.ending), layout.mesh);
+  }
+  layout.files = CardFiles(std::move(entries));
   return layout;
 }
 

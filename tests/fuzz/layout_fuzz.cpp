@@ -27,7 +27,10 @@ void check_round_trip(const ckpt::Layout& layout) {
 /// What else is made from a layout alone, for a few of its cards and rules.
 void use(const ckpt::Layout& layout) {
   for (std::uint64_t position = 0; position < layout.mesh.size() && position < 4; ++position)
-    if (layout.files.path(layout.mesh, position).empty()) std::abort();
+    for (const auto number : layout.files.owned_by(layout.mesh, position)) {
+      const auto file = layout.files.file(layout.mesh, number);
+      if (file.position != position || layout.files.path(layout.mesh, position, file.entry).empty()) std::abort();
+    }
   for (const auto& rule : layout.parameters)
     for (const auto& name : rule.names) {
       try {

@@ -29,12 +29,13 @@ def parse(path):
 
 
 def objects(schema, place=""):
-    """Every schema that describes the keys of an object, with its place."""
+    """Every schema that describes the keys of an object, with its place; conditions only narrow one that stands beside."""
     if isinstance(schema, dict):
         if "properties" in schema or "patternProperties" in schema:
             yield place, schema
         for key, value in schema.items():
-            yield from objects(value, f"{place}/{key}")
+            if key not in ("if", "then", "else"):
+                yield from objects(value, f"{place}/{key}")
     elif isinstance(schema, list):
         for index, value in enumerate(schema):
             yield from objects(value, f"{place}/{index}")

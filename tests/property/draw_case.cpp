@@ -120,7 +120,7 @@ class CaseDrawer {
       for (std::uint64_t position = 0; position < positions(layout.mesh); ++position) {
         const Numbers here = coordinates(layout.mesh, position);
         const auto name = stored_name(layout, case_.tensors[t], here);
-        if (!name || !is_at(layout.keys[t]->at, here)) continue;
+        if (!name || !is_held(*layout.keys[t], layout.mesh, here)) continue;
         ++holders;
         if (piece(layout, case_.tensors[t], t, *layout.keys[t], here).cells.empty() && choices_.chance(60))
           empty.emplace_back(position, *name);
@@ -135,19 +135,13 @@ class CaseDrawer {
     const Layout& layout = case_.source.layout;
     const Keys& keys = *layout.keys[t];
     const Tensor& tensor = case_.tensors[t];
-    if (keys.gives_shape || case_.carries_shapes) return true;
+    if (keys.gives_shape || case_.carries_shapes || !keys.boxes.empty()) return true;
     if (element_count(tensor.shape) == 0) return false;
     for (std::size_t dim = 0; dim < keys.split.size(); ++dim) {
       if (keys.sizes.count(dim) != 0 || keys.pad.count(dim) != 0 || keys.split[dim].empty()) continue;
       const bool has_parts = keys.parts && keys.parts->dim == dim;
       if (has_parts && !keys.parts->sizes.empty()) continue;
-      if (keys.split[dim].size() > 1 || has_parts) return false;
-      const std::uint64_t k = layout.mesh.shape[keys.split[dim][0]];
-      const std::uint64_t n = tensor.shape[dim];
-      const bool is_short =
-          keys.uneven == Uneven::ceil && n % ((n + k - 1) / k) != 0;  // no larger size has such shards
-      if (n < k && !is_short) return false;
-      if (n >= k && keys.uneven == Uneven::ceil && !is_short && n / ((n + k - 1) / k) < k) return false;
+      return false;
     }
     return true;
   }

@@ -26,24 +26,56 @@ class KeyDrawer {
   }
 
   Keys draw() {
+    if (!limits_.is_member && limits_.taken.empty() && choices_.chance(12)) return draw_boxes();
     if (!limits_.is_member) draw_at();
     draw_split();
     for (std::size_t dim = 0; dim < rank_; ++dim) draw_cut(dim);
     draw_uneven();
-    if (rank_ > 0 && choices_.chance(25)) {
-      keys_.permute.resize(rank_);
-      std::iota(keys_.permute.begin(), keys_.permute.end(), 0U);
-      choices_.shuffle(keys_.permute);
-    }
+    draw_permute();
     if (limits_.is_member) return keys_;
     if (!free_.empty() && choices_.chance(25))
       keys_.flat = Flat{choices_.pick(free_), choices_.chance(30) ? choices_.between(2, 4) : 1};
-    keys_.gives_shape = (keys_.flat && limits_.must_tell_shapes) || choices_.chance(15);
+    // A scalar lies flat only where the rule says that it is one.
+    keys_.gives_shape = (keys_.flat && (limits_.must_tell_shapes || rank_ == 0)) || choices_.chance(15);
     keys_.first_replica = choices_.chance(10);
     return keys_;
   }
 
  private:
+  /// A dissection into as many boxes as some of the cards; the others hold one of them again, or nothing.
+  Keys draw_boxes() {
+    Sides all;
+    for (const std::uint64_t extent : tensor_.shape) all.emplace_back(0, extent);
+    std::vector<Sides> boxes{all};
+    const std::uint64_t cards = positions(mesh_);
+    for (std::uint64_t wanted = choices_.between(1, std::min<std::uint64_t>(cards, 6));
+         rank_ > 0 && boxes.size() < wanted;) {
+      Sides& low = boxes[choices_.below(boxes.size())];
+      Sides high = low;
+      const std::size_t dim = choices_.below(rank_);
+      const std::uint64_t at = choices_.between(low[dim].first, low[dim].second);
+      low[dim].second = high[dim].first = at;
+      boxes.push_back(std::move(high));
+    }
+    std::vector<std::uint64_t> order(cards);
+    std::iota(order.begin(), order.end(), 0U);
+    choices_.shuffle(order);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (i < boxes.size() || choices_.chance(50))
+        keys_.boxes[order[i]] = boxes[i < boxes.size() ? i : choices_.below(boxes.size())];
+    draw_permute();
+    keys_.gives_shape = choices_.chance(30);
+    keys_.first_replica = choices_.chance(10);
+    return keys_;
+  }
+
+  void draw_permute() {
+    if (rank_ == 0 || !choices_.chance(25)) return;
+    keys_.permute.resize(rank_);
+    std::iota(keys_.permute.begin(), keys_.permute.end(), 0U);
+    choices_.shuffle(keys_.permute);
+  }
+
   /// Some coordinates of an axis: then it cuts nothing. All of them: then it may.
   void draw_at() {
     for (std::size_t i = free_.size(); i-- > 0;) {

@@ -67,11 +67,12 @@ class SideDrawer {
   }
 
   void draw_index(int counter) {
-    std::uint64_t largest = 0;
+    std::set<std::uint64_t> numbers;
     for (const Tensor& tensor : tensors_)
       for (const NamePart& part : tensor.parts)
-        if (part.counter == counter) largest = std::max(largest, part.number + 1);
-    if (largest == 0 || !choices_.chance(70)) return;
+        if (part.counter == counter) numbers.insert(part.number);
+    const std::uint64_t largest = numbers.size();
+    if (numbers.empty() || *numbers.rbegin() + 1 != largest || !choices_.chance(80)) return;  // no gaps
     std::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < layout_.mesh.axes.size(); ++axis)
       if (indexed_.count(axis) == 0) axes.push_back(axis);
@@ -81,15 +82,20 @@ class SideDrawer {
     index.axis = choices_.pick(axes);
     index.is_local = choices_.chance(60);
     const std::uint64_t p = layout_.mesh.shape[index.axis];
-    if (choices_.chance(40)) {
-      index.total = largest + choices_.below(3);
+    index.total = largest;
+    if (index.is_local && choices_.chance(20)) {
+      index.first = choices_.between(1, 3);
+      features_.insert("indices first");
+    }
+    std::vector<std::uint64_t> chunks;  // that divide into equal blocks
+    for (const std::uint64_t v : {1, 2, 3})
+      if (largest % (p * v) == 0) chunks.push_back(v);
+    if (chunks.empty() || choices_.chance(30)) {
       for (std::uint64_t i = 0; i < p; ++i) index.counts.push_back(0);
       for (std::uint64_t i = 0; i < index.total; ++i) ++index.counts[choices_.below(p)];
       features_.insert("indices counts");
     } else {
-      index.chunks = choices_.chance(50) ? choices_.between(2, 3) : 1;
-      const std::uint64_t step = p * index.chunks;
-      index.total = (largest + step - 1) / step * step;
+      index.chunks = choices_.chance(30) ? chunks.front() : chunks.back();
       if (index.chunks > 1) features_.insert("indices virtual");
     }
     indexed_.insert(index.axis);
@@ -243,6 +249,7 @@ class SideDrawer {
     note(keys.flat && keys.flat->multiple_of > 1, "flat multiple_of");
     note(!keys.permute.empty() && !std::is_sorted(keys.permute.begin(), keys.permute.end()), "permute");
     note(!keys.at.empty(), "at");
+    note(!keys.boxes.empty(), "boxes");
     note(keys.gives_shape, "shape");
     note(keys.first_replica, "replicas first");
   }

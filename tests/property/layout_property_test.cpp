@@ -56,6 +56,8 @@ const std::map<std::string, std::size_t>& least_per_mille() {
                                                         {"indices virtual", 50},
                                                         {"indices counts", 50},
                                                         {"indices twice", 20},
+                                                        {"indices first", 20},
+                                                        {"boxes", 50},
                                                         {"buckets", 200},
                                                         {"buckets of one name", 15},
                                                         {"bucket at", 50},

@@ -28,7 +28,7 @@ const char* word(Uneven uneven) {
 void put_split(Choices& choices, const Mesh& mesh, const Keys& keys, Json& json) {
   std::size_t size = keys.split.size();
   while (size > 0 && keys.split[size - 1].empty() && !choices.chance(30)) --size;
-  if (size == 0 && !choices.chance(30)) return;
+  if (size == 0 && (!keys.boxes.empty() || !choices.chance(30))) return;
   Json& split = json["split"] = Json::array();
   for (std::size_t dim = 0; dim < size; ++dim) split.push_back(axes_json(choices, mesh, keys.split[dim]));
 }
@@ -72,7 +72,7 @@ Json at_json(Choices& choices, const Mesh& mesh, const At& at) {
 Json keys_json(Choices& choices, const Mesh& mesh, const Keys& keys, const Numbers& shape) {
   Json json = Json::object();
   put_split(choices, mesh, keys, json);
-  if (keys.uneven != Uneven::exact || choices.chance(20)) json["uneven"] = word(keys.uneven);
+  if (keys.uneven != Uneven::exact || (keys.boxes.empty() && choices.chance(20))) json["uneven"] = word(keys.uneven);
   for (const auto& [dim, sizes] : keys.sizes) json["sizes"][std::to_string(dim)] = sizes;
   put_parts_and_pad(choices, keys, json);
   if (keys.flat) {
@@ -82,6 +82,10 @@ Json keys_json(Choices& choices, const Mesh& mesh, const Keys& keys, const Numbe
   if (keys.gives_shape) json["shape"] = shape;
   if (!keys.permute.empty()) json["permute"] = keys.permute;
   if (!keys.at.empty()) json["at"] = at_json(choices, mesh, keys.at);
+  for (const auto& [position, sides] : keys.boxes) {
+    const std::uint64_t card = mesh.cards.empty() ? position : mesh.cards[position];
+    json["boxes"][std::to_string(card)] = sides;
+  }
   if (keys.first_replica) json["replicas"] = "first";
   return json;
 }
@@ -102,8 +106,9 @@ Json rename_json(const std::vector<Rename>& rename) {
 
 Json index_json(Choices& choices, const Mesh& mesh, const Index& index) {
   Json json{{"in", index.counter == 0 ? "*layers.{i}.*" : "*.experts.{i}.*"}, {"axis", mesh.axes[index.axis]}};
-  if (index.counts.empty() || choices.chance(30)) json["total"] = index.total;
-  json["numbering"] = index.is_local ? "local" : "global";
+  if (choices.chance(index.counts.empty() ? 60 : 30)) json["total"] = index.total;
+  if (index.is_local || choices.chance(50)) json["numbering"] = index.is_local ? "local" : "global";
+  if (index.first != 0) json["first"] = index.first;
   if (!index.counts.empty()) json["counts"] = index.counts;
   if (index.chunks != 1) json["virtual"] = index.chunks;
   return json;

@@ -206,6 +206,17 @@ bool is_at(const At& at, const Numbers& coordinates) {
   });
 }
 
+static std::uint64_t position_of(const Mesh& mesh, const Numbers& coordinates) {
+  std::uint64_t position = 0;
+  for (std::size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    position = position * mesh.shape[axis] + coordinates[axis];
+  return position;
+}
+
+bool is_held(const Keys& keys, const Mesh& mesh, const Numbers& coordinates) {
+  return keys.boxes.empty() ? is_at(keys.at, coordinates) : keys.boxes.count(position_of(mesh, coordinates)) != 0;
+}
+
 std::optional<std::string> stored_name(const Layout& layout, const Tensor& tensor, const Numbers& coordinates) {
   std::string name;
   for (const NamePart& part : tensor.parts) {
@@ -217,7 +228,7 @@ std::optional<std::string> stored_name(const Layout& layout, const Tensor& tenso
       const Numbers here = blocks(layout.mesh, index)[coordinates[index.axis]];
       const auto found = std::find(here.begin(), here.end(), part.number);
       if (found == here.end()) return std::nullopt;
-      if (index.is_local) number = static_cast<std::uint64_t>(found - here.begin());
+      if (index.is_local) number = index.first + static_cast<std::uint64_t>(found - here.begin());
     }
     name += std::to_string(number);
   }
@@ -242,8 +253,15 @@ Array piece(const Layout& layout, const Tensor& tensor, std::size_t number, cons
             const Numbers& coordinates) {
   const std::size_t rank = tensor.shape.size();
   std::vector<std::vector<Along>> along;
-  for (std::size_t dim = 0; dim < rank; ++dim)
-    along.push_back(along_dimension(layout, keys, dim, tensor.shape[dim], coordinates));
+  for (std::size_t dim = 0; dim < rank; ++dim) {
+    if (keys.boxes.empty()) {
+      along.push_back(along_dimension(layout, keys, dim, tensor.shape[dim], coordinates));
+      continue;
+    }
+    const auto [first, end] = keys.boxes.at(position_of(layout.mesh, coordinates))[dim];
+    along.emplace_back();
+    for (std::uint64_t i = first; i < end; ++i) along.back().push_back({static_cast<std::int64_t>(i), false});
+  }
   std::vector<std::size_t> order = keys.permute;
   if (order.empty())
     for (std::size_t dim = 0; dim < rank; ++dim) order.push_back(dim);
@@ -274,7 +292,7 @@ std::vector<Card> spread(const Layout& layout, const std::vector<Tensor>& tensor
   for (std::uint64_t position = 0; position < cards.size(); ++position) {
     const Numbers here = coordinates(layout.mesh, position);
     for (std::size_t t = 0; t < tensors.size(); ++t) {
-      if (!layout.keys[t] || !is_at(layout.keys[t]->at, here)) continue;
+      if (!layout.keys[t] || !is_held(*layout.keys[t], layout.mesh, here)) continue;
       const auto name = stored_name(layout, tensors[t], here);
       if (name) add(cards[position], *name, piece(layout, tensors[t], t, *layout.keys[t], here));
     }

@@ -56,6 +56,9 @@ struct Flat {
 };
 using At = std::map<std::size_t, Numbers>;
 
+/// A box: first and end in each dimension.
+using Sides = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
 struct Keys {
   std::vector<std::vector<std::size_t>> split;  ///< axes of each dimension, major first
   Uneven uneven = Uneven::exact;
@@ -65,12 +68,13 @@ struct Keys {
   std::optional<Flat> flat;
   std::vector<std::size_t> permute;  ///< empty: none
   At at;
+  std::map<std::uint64_t, Sides> boxes;  ///< by position, in the place of all that cuts; empty: not given
   bool gives_shape = false;
   bool first_replica = false;
 
   bool is_plain() const {
     return split.empty() && sizes.empty() && !parts && pad.empty() && !flat && permute.empty() && at.empty() &&
-           !gives_shape && !first_replica;
+           boxes.empty() && !gives_shape && !first_replica;
   }
 };
 
@@ -81,6 +85,7 @@ struct Index {
   bool is_local = false;
   Numbers counts;  ///< empty: equal blocks
   std::uint64_t chunks = 1;
+  std::uint64_t first = 0;  ///< what local numbers begin with
 };
 
 struct Member {
@@ -118,6 +123,8 @@ std::vector<Numbers> blocks(const Mesh& mesh, const Index& index);
 
 /// Whether the coordinates are among those that `at` names.
 bool is_at(const At& at, const Numbers& coordinates);
+/// Whether a rule leaves something of a tensor, be it empty, on the card with these coordinates.
+bool is_held(const Keys& keys, const Mesh& mesh, const Numbers& coordinates);
 
 /// A tensor's name in the file of a card with these coordinates; nothing where its indices put it elsewhere.
 std::optional<std::string> stored_name(const Layout& layout, const Tensor& tensor, const Numbers& coordinates);

@@ -131,6 +131,7 @@ std::vector<std::string> features_of(const Side& side, std::size_t tensor) {
   if (keys.flat) features.emplace_back("flat");
   if (!keys.permute.empty()) features.emplace_back("permute");
   if (!keys.at.empty()) features.emplace_back("at");
+  if (!keys.boxes.empty()) features.emplace_back("boxes");
   return features;
 }
 

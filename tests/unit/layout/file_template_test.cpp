@@ -89,29 +89,12 @@ TEST_CASE("a template that could lead astray is a layout error") {
   }
 }
 
-TEST_CASE("two cards that would share a file are found") {
-  struct Case {
-    std::string text;
-    std::vector<std::uint64_t> shared;
-  };
-  const std::vector<Case> cases{
-      {"{card}", {}},     {"x{card}y{dp}", {}}, {"{dp}-{tp}", {}},     {"{dp:02}{tp:02}", {}},
-      {"{card}{dp}", {}}, {"{tp}{dp}", {}},     {"{dp}", {0, 1}},      {"{tp}", {0, 12}},
-      {"one", {0, 1}},    {"{dp}1{tp}", {}},    {"{tp}{tp}", {0, 12}},
-  };
-  for (const auto& [text, shared] : cases) {
-    INFO(text);
-    const auto found = FileTemplate(text, mesh).shared_file(mesh);
-    CHECK(found.has_value() == !shared.empty());
-    if (found && !shared.empty()) CHECK(std::vector<std::uint64_t>{found->first, found->second} == shared);
-  }
-  const Mesh square{{"a", "b"}, {12, 12}, {}};
-  CHECK(FileTemplate("{a}{b}", square).shared_file(square).has_value());
-  CHECK_FALSE(FileTemplate("{a}{b:02}", square).shared_file(square).has_value());
-  const Mesh flat{{"a", "b"}, {1, 12}, {}};
-  CHECK_FALSE(FileTemplate("{b}", flat).shared_file(flat).has_value());
-  const Mesh single{{"a"}, {1}, {}};
-  CHECK_FALSE(FileTemplate("one", single).shared_file(single).has_value());
+TEST_CASE("the axes that a path names") {
+  using Axes = std::vector<std::size_t>;
+  CHECK(FileTemplate("x{card}y{dp}", mesh).axes(mesh) == Axes{0, 1});
+  CHECK(FileTemplate("{tp}-{dp}", mesh).axes(mesh) == Axes{0, 1});
+  CHECK(FileTemplate("{tp}{tp}", mesh).axes(mesh) == Axes{1});
+  CHECK(FileTemplate("one", mesh).axes(mesh).empty());
 }
 
 }  // namespace

@@ -174,3 +174,41 @@ TEST_CASE("like that leads nowhere or in a circle is refused") {
   const Layout growing = layout(R"(["tp"])", "[2]", R"("parameters": [{"name": "{a}x", "like": "{a}xx"}])");
   CHECK_THROWS_AS(Naming(growing).decide("x"), Error);
 }
+
+TEST_CASE("local numbers that begin above 0") {
+  const Layout of = indexed(R"("total": 4, "numbering": "local", "first": 1)");
+  CHECK(Naming(of).counted("layers.1.w", {0}) == "layers.0.w");
+  CHECK(Naming(of).counted("layers.2.w", {1}) == "layers.3.w");
+  CHECK(Naming(of).uncounted("layers.3.w").name == "layers.2.w");
+  CHECK_THROWS_WITH(Naming(of).counted("layers.0.w", {1}), Contains("expects numbers from 1 and below 3 (local)"));
+}
+
+TEST_CASE("numbers that restart in each virtual chunk, which the name tells") {
+  const Layout of = layout(R"(["pp"])", "[2]", R"("indices": [{"in": "model{chunk}.layers.{i}.*", "axis": "pp",
+                           "total": 8, "numbering": "local", "virtual": 2, "restart": true, "first": 1}])");
+  const Naming naming(of);
+  CHECK(naming.counted("model0.layers.1.w", {0}) == "model0.layers.0.w");
+  CHECK(naming.counted("model1.layers.2.w", {0}) == "model0.layers.5.w");
+  CHECK(naming.counted("model1.layers.1.w", {1}) == "model0.layers.6.w");
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "model0.layers." + std::to_string(i) + ".w";
+    const StoredName stored = naming.uncounted(name);
+    CHECK(naming.counted(stored.name, stored.at.at(0)) == name);
+  }
+  CHECK(naming.uncounted("model0.layers.6.w").name == "model1.layers.1.w");
+  CHECK_THROWS_WITH(naming.counted("model2.layers.1.w", {0}), Contains("has the chunk 2") && Contains("below 2"));
+  CHECK_THROWS_WITH(naming.counted("model1.layers.3.w", {0}), Contains("has the number 3"));
+  CHECK_THROWS_WITH(naming.uncounted("model1.layers.0.w"), Contains("has the chunk 1") && Contains("expects 0 there"));
+}
+
+TEST_CASE("indices spread over two axes, major first") {
+  const Layout of =
+      layout(R"(["etp", "dp", "ep"])", "[2, 3, 2]",
+             R"("indices": [{"in": "experts.{i}.*", "axis": ["ep", "etp"], "total": 8, "numbering": "local"}])");
+  const Naming naming(of);
+  CHECK(naming.counted("experts.1.w", {1, 0, 0}) == "experts.3.w");
+  CHECK(naming.counted("experts.1.w", {0, 2, 1}) == "experts.5.w");
+  CHECK(naming.uncounted("experts.5.w").name == "experts.1.w");
+  CHECK(naming.uncounted("experts.5.w").at == At{{0, {0}}, {2, {1}}});
+  CHECK_THROWS_WITH(naming.counted("experts.2.w", {1, 0, 0}), Contains("below 2 (local) at ep=0, etp=1"));
+}

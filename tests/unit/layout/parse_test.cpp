@@ -53,7 +53,7 @@ TEST_CASE("the spec's example") {
 
 TEST_CASE("a layout of nothing but a mesh has the spec's defaults") {
   const auto layout = parse_layout(R"({"ckpt_layout": 1, "mesh": {"axes": ["card"], "shape": [1]}})", "a.json");
-  CHECK(layout.files.text() == "rank_{card}.h5");
+  CHECK(layout.files.entries().front().path.text() == "rank_{card}.h5");
   CHECK(layout.otherwise == Default::error);
   CHECK(layout.parameters.empty());
   CHECK(layout.rename.empty());
@@ -93,6 +93,8 @@ TEST_CASE("the keys of a rule") {
   CHECK(rule(R"("permute": [])").keys.permute->empty());
   CHECK(*rule(R"("at": {"tp": [3, 0], "dp": 1})").keys.at == At{{0, {1}}, {1, {0, 3}}});
   CHECK(rule(R"("at": {})").keys.at->empty());
+  CHECK(*rule(R"("at": {"tp": "last", "dp": [0, "last"]})").keys.at == At{{0, {0, 1}}, {1, {3}}});
+  CHECK(*rule(R"("split": [[], ["tp"]])").keys.split == std::vector<std::vector<Axis>>{{}, {1}});
   CHECK(*rule(R"("replicas": "first")").keys.replicas == Replicas::first);
 }
 
@@ -217,6 +219,48 @@ TEST_CASE("a layout on another mesh") {
   CHECK(kind_of(layout, {{"dp", 1U << 20}}, "--to-mesh: /mesh/shape: found 8388608 cards") == Kind::layout);
   const auto sized = with(R"("parameters": [{"name": "w", "split": ["dp"], "sizes": {"0": [1, 2]}}])");
   CHECK(kind_of(sized, {{"dp", 3}}, "--to-mesh: /parameters/0/sizes/0: found 2 sizes, expected 3") == Kind::layout);
+}
+
+TEST_CASE("\"last\" follows the mesh, and the numbers beside it stay") {
+  const auto layout = with(R"("parameters": [{"name": "w", "at": {"tp": [0, "last"]}}],
+              "buckets": [{"name": "flat", "axis": "dp", "at": {"tp": "last"}, "members": [{"name": "a", "shape": [1]}]}])");
+  const auto one = on_mesh(layout, {{"tp", 1}}, "--to-mesh");
+  CHECK(*one.parameters[0].keys.at == At{{1, {0}}});
+  CHECK(*one.buckets[0].at == At{{1, {0}}});
+  const auto six = on_mesh(one, {{"tp", 6}}, "--to-mesh");
+  CHECK(*six.parameters[0].keys.at == At{{1, {0, 5}}});
+  CHECK(*six.buckets[0].at == At{{1, {5}}});
+}
+
+TEST_CASE("another mesh that the rules do not fit is refused in the words of the rule") {
+  const auto refusal = [](const std::string& more, const std::map<std::string, std::uint64_t>& sizes) {
+    try {
+      on_mesh(with(more), sizes, "--to-mesh");
+    } catch (const Error& error) {
+      CHECK(error.kind() == Kind::layout);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  CHECK(refusal(R"("parameters": [{"name": "head", "at": {"tp": 3}}])", {{"tp", 2}}) ==
+        "--to-mesh: rule \"head\" of a.json lives at tp=[3], coordinates below 2 on a mesh of tp=2; write \"last\" in "
+        "its \"at\", which follows the mesh");
+  CHECK_THAT(refusal(R"("parameters": [{"name": "emb", "at": {"tp": [0, 3]}}])", {{"tp", 1}}),
+             Catch::Matchers::Contains("write \"last\" for 3 in its"));
+  CHECK_THAT(refusal(R"("parameters": [{"name": "mid", "at": {"tp": [1, 2]}}])", {{"tp", 1}}),
+             Catch::Matchers::Contains("tp=[1, 2]") && Catch::Matchers::Contains("give a layout for that mesh"));
+  CHECK_THAT(refusal(R"("indices": [{"in": "l.{i}", "axis": "tp", "counts": [3, 1, 2, 2]}])", {{"tp", 1}}),
+             Catch::Matchers::Contains("indices \"l.{i}\" of a.json has 4 counts, 1 on a mesh of tp=1") &&
+                 Catch::Matchers::Contains("leave \"counts\" out"));
+  CHECK_THAT(refusal(R"("indices": [{"in": "l.{i}", "axis": "tp", "total": 8}])", {{"tp", 3}}),
+             Catch::Matchers::Contains("counts 8, a multiple of 3"));
+  CHECK(refusal(R"("indices": [{"in": "l.{i}", "axis": "tp", "counts": [3, 1, 2, 2]}])", {{"dp", 1}}) == "no error");
+  CHECK(refusal(R"("parameters": [{"name": "head", "at": {"tp": "last"}}])", {{"tp", 1}}) == "no error");
+}
+
+TEST_CASE("$schema is for editors") {
+  CHECK(with(R"("$schema": "schema.json")").parameters.empty());
+  CHECK(to_json(with(R"("$schema": "schema.json")")) == to_json(with(R"("buckets": [])")));
 }
 
 TEST_CASE("the layout of a single file") {

@@ -84,7 +84,6 @@ TEST_CASE("a flat: cut, zero-padded at the end") {
   CHECK(shown(target(of, {tensor("w", {2, 3})}), "w") == Words{"0 1", "2 3", "4 5", "_ _"});
   const Layout multiple = one_rule(R"(["dp"])", "[2]", R"("flat": {"axis": "dp", "multiple_of": 4})");
   CHECK(shown(target(multiple, {tensor("w", {3, 3})}), "w") == Words{"0 1 2 3 4 5 6 7", "8 _ _ _ _ _ _ _"});
-  CHECK(shown(target(of, {tensor("w", {})}), "w") == Words{"0", "_", "_", "_"});
 }
 
 TEST_CASE("a flat of what split and permute leave") {
@@ -108,10 +107,13 @@ TEST_CASE("at, indices and rename: who holds what under which name") {
                               {"name": "layers.*"}],
                               "indices": [{"in": "layers.{i}.*", "axis": "pp", "total": 4, "numbering": "local"}],
                               "rename": [{"stored": "module.{x}", "name": "{x}"}])");
-  const Placement placement = target(of, {tensor("embedding", {4}), tensor("head", {1}), tensor("layers.2.w", {2})});
+  const Placement placement =
+      target(of, {tensor("embedding", {4}), tensor("head", {1}), tensor("layers.0.w", {2}), tensor("layers.1.w", {2}),
+                  tensor("layers.2.w", {2}), tensor("layers.3.b", {2})});
   CHECK(shown(placement, "module.embedding") == Words{"0 1", "2 3", "absent", "absent"});
   CHECK(shown(placement, "module.head") == Words{"absent", "absent", "absent", "0"});
-  CHECK(shown(placement, "module.layers.0.w") == Words{"absent", "absent", "0 1", "0 1"});
+  CHECK(shown(placement, "module.layers.0.w") == Words{"0 1", "0 1", "0 1", "0 1"});
+  CHECK(shown(placement, "module.layers.1.b") == Words{"absent", "absent", "0 1", "0 1"});
 }
 
 TEST_CASE("the specification's buckets: w2 at 0, b1 at 128, w1 at 192, 128 on each of 3 cards") {

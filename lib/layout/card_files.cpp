@@ -1,0 +1,92 @@
+#include "layout/card_files.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace ckpt {
+
+std::uint64_t CardFiles::count(const Mesh& mesh) const {
+  std::uint64_t files = 0;
+  for (const FileEntry& entry : entries_) files += mesh.combinations(entry.path.axes(mesh));
+  return files;
+}
+
+CardFiles::File CardFiles::file(const Mesh& mesh, std::uint64_t number) const {
+  for (std::size_t entry = 0;; ++entry) {
+    const auto axes = entries_[entry].path.axes(mesh);
+    const std::uint64_t files = mesh.combinations(axes);
+    if (number >= files) {
+      number -= files;
+      continue;
+    }
+    return {entry, mesh.position_of_combination(axes, number)};
+  }
+}
+
+std::vector<std::uint64_t> CardFiles::owned_by(const Mesh& mesh, std::uint64_t position) const {
+  const auto coordinates = mesh.coordinates(position);
+  std::vector<std::uint64_t> owned;
+  std::uint64_t before = 0;
+  for (const FileEntry& entry : entries_) {
+    const auto axes = entry.path.axes(mesh);
+    const std::uint64_t number = mesh.combination(axes, coordinates);
+    if (mesh.position_of_combination(axes, number) == position) owned.push_back(before + number);
+    before += mesh.combinations(axes);
+  }
+  return owned;
+}
+
+std::optional<std::size_t> CardFiles::entry_of(const std::string& stored) const {
+  std::optional<std::size_t> longest;
+  for (std::size_t entry = 0; entry < entries_.size(); ++entry)
+    if (stored.starts_with(entries_[entry].prefix) &&
+        (!longest || entries_[entry].prefix.size() > entries_[*longest].prefix.size()))
+      longest = entry;
+  return longest;
+}
+
+std::string CardFiles::name_within(const std::string& stored) const {
+  const auto entry = entry_of(stored);
+  return entry ? stored.substr(entries_[*entry].prefix.size()) : stored;
+}
+
+std::string CardFiles::stored_name(std::size_t entry, const std::string& name_within) const {
+  std::string stored = entries_[entry].prefix + name_within;
+  if (const auto by_name = entry_of(stored); by_name != entry)
+    throw Error(Kind::input, "/" + name_within,
+                {"an array that is called \"" + stored + "\" with its file's prefix",
+                 "the layout puts that name into \"" + entries_[*by_name].path.text() + "\", of prefix \"" +
+                     entries_[*by_name].prefix + "\"",
+                 "choose prefixes that none of the names begins with by itself"});
+  return stored;
+}
+
+std::string CardFiles::place(const Mesh& mesh, std::uint64_t position, const std::string& stored) const {
+  return path(mesh, position, entry_of(stored).value_or(0)) + ": /" + name_within(stored);
+}
+
+std::vector<std::size_t> CardFiles::shared_axes(const Mesh& mesh, std::size_t entry) const {
+  const auto named = entries_[entry].path.axes(mesh);
+  std::vector<std::size_t> shared;
+  for (std::size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    if (mesh.shape[axis] > 1 && !std::binary_search(named.begin(), named.end(), axis)) shared.push_back(axis);
+  return shared;
+}
+
+std::optional<CardFiles::Collision> CardFiles::collision(const Mesh& mesh) const {
+  if (entries_.size() == 1 && entries_.front().path.is_decodable()) return std::nullopt;
+  std::vector<std::pair<std::string, std::uint64_t>> paths;
+  const std::uint64_t files = count(mesh);
+  for (std::uint64_t number = 0; number < files; ++number) {
+    const File each = file(mesh, number);
+    paths.emplace_back(path(mesh, each.position, each.entry), number);
+  }
+  std::sort(paths.begin(), paths.end());
+  const auto same =
+      std::adjacent_find(paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (same == paths.end()) return std::nullopt;
+  return Collision{file(mesh, same->second), file(mesh, std::next(same)->second)};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layout/naming.hpp"
+#include "layout/placement.hpp"
+
+namespace ckpt {
+
+/// Holds the parameters whose rules borrow by `like` against those that they are like: a moment of another shape than
+/// its weight means that one of the two rules is wrong, however well both fit the stored shapes.
+class Likeness {
+ public:
+  /// Parameters are added in the order of the placement; a bucket's member has no decision.
+  void add(const Decision& decision, const std::string& where);
+  void add_member();
+
+  /// Throws an error of this kind for two logical shapes that differ where neither rule gives `shape`; gives warnings
+  /// where one is given only because flat pieces do not tell it. A parameter without dimensions is passed over: its
+  /// rule cuts nothing.
+  std::vector<std::string> check(const Placement& placement, Kind kind) const;
+
+ private:
+  struct Borrower {
+    std::vector<std::string> likes;
+    std::string where;
+    bool gives_shape = false;
+    bool is_flat = false;
+  };
+  std::vector<Borrower> parameters_;  // by ParameterId
+};
+
+}  // namespace ckpt

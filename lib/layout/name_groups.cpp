@@ -1,0 +1,63 @@
+#include "layout/name_groups.hpp"
+
+#include <map>
+
+namespace ckpt {
+
+namespace {
+
+bool is_digit_of_name(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// A name cut into text and numbers, in turn, beginning with text.
+std::vector<std::string> pieces_of(const std::string& name) {
+  std::vector<std::string> pieces{""};
+  for (const char c : name) {
+    const bool in_number = pieces.size() % 2 == 0;
+    if (is_digit_of_name(c) != in_number) pieces.emplace_back();
+    pieces.back() += c;
+  }
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<NameGroup> group_names(const std::vector<std::string>& names) {
+  struct Group {
+    std::vector<std::string> pieces;
+    std::vector<bool> differs;
+  };
+  std::map<std::vector<std::string>, std::size_t> number_of;  // by the pieces of text
+  std::vector<Group> groups;
+  std::vector<NameGroup> result;
+  for (const std::string& name : names) {
+    auto pieces = pieces_of(name);
+    auto key = pieces;
+    for (std::size_t i = 1; i < key.size(); i += 2) key[i].clear();
+    const auto [known, is_new] = number_of.try_emplace(std::move(key), groups.size());
+    if (is_new) {
+      result.emplace_back();
+      groups.push_back({pieces, std::vector<bool>(pieces.size(), false)});
+    }
+    Group& group = groups[known->second];
+    for (std::size_t i = 1; i < pieces.size(); i += 2)
+      if (pieces[i] != group.pieces[i]) group.differs[i] = true;
+    result[known->second].names.push_back(name);
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (std::size_t i = 0; i < groups[g].pieces.size(); ++i)
+      result[g].pattern += groups[g].differs[i] ? "*" : groups[g].pieces[i];
+  return result;
+}
+
+std::vector<std::string> describe_groups(const std::vector<NameGroup>& groups) {
+  std::vector<std::string> words;
+  for (const NameGroup& group : groups)
+    words.push_back(group.names.size() == 1
+                        ? group.names.front()
+                        : group.pattern + ": " + std::to_string(group.names.size()) + " parameters");
+  return words;
+}
+
+}  // namespace ckpt

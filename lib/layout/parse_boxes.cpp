@@ -1,0 +1,71 @@
+#include <charconv>
+
+#include "layout/box_cover.hpp"
+#include "layout/parse_keys.hpp"
+
+namespace ckpt::parsing {
+
+namespace {
+
+std::uint64_t parse_card_id(const Node& boxes, const std::string& key) {
+  std::uint64_t card = 0;
+  const auto [end, status] = std::from_chars(key.data(), key.data() + key.size(), card);
+  if (status != std::errc{} || end != key.data() + key.size() || std::to_string(card) != key)
+    boxes.member(key).fail("the key \"" + key + "\"", "a card's id");
+  return card;
+}
+
+Box parse_box(const Node& node) {
+  const auto items = node.items();
+  if (items.size() > max_rank) node.fail("at most 32 dimensions");
+  Box box{Extents(items.size()), Extents(items.size())};
+  for (std::size_t d = 0; d < items.size(); ++d) {
+    const auto ends = items[d].numbers();
+    if (ends.size() != 2 || ends[0] > ends[1]) items[d].fail("[first, end], the end not below the first");
+    box.set(d, {ends[0], ends[1]});
+  }
+  return box;
+}
+
+}  // namespace
+
+Boxes parse_boxes(const Node& node) {
+  Boxes boxes;
+  for (const auto& key : node.keys()) {
+    const Node entry = node.member(key);
+    const std::uint64_t card = parse_card_id(node, key);
+    const Box& box = boxes[card] = parse_box(entry);
+    if (const std::size_t rank = boxes.begin()->second.rank(); box.rank() != rank)
+      entry.fail("a box of " + std::to_string(box.rank()) + " dimensions",
+                 std::to_string(rank) + ", as that of card " + std::to_string(boxes.begin()->first) + " has");
+  }
+  if (boxes.empty()) node.fail("the box of one card at least");
+  return boxes;
+}
+
+void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
+  for (const char* other : {"split", "uneven", "sizes", "parts", "pad", "flat", "at"})
+    if (rule.has(other))
+      rule.member(other).fail("\"" + std::string(other) + "\" beside \"boxes\"",
+                              R"("boxes" alone, with "shape", "permute" and "replicas" at most)");
+  const Node place = rule.member("boxes");
+  const std::size_t rank = keys.boxes->begin()->second.rank();
+  const auto check_rank = [&](const char* key, std::size_t has) {
+    if (has != rank)
+      rule.member(key).fail(std::to_string(has) + " dimensions", std::to_string(rank) + ", as \"boxes\" have");
+  };
+  if (keys.shape) check_rank("shape", keys.shape->size());
+  if (keys.permute) check_rank("permute", keys.permute->size());
+  const Extents shape = keys.shape ? Extents(*keys.shape) : BoxCover::reach(*keys.boxes);
+  if (!product({shape.begin(), shape.end()})) place.fail("boxes of 2^64 elements or more together", "fewer");
+  std::string flaw;
+  try {
+    BoxCover(*keys.boxes, shape, mesh);
+  } catch (const Error& error) {
+    flaw = error.what();
+  }
+  if (!flaw.empty())
+    place.fail("\"boxes\" of which " + flaw, "boxes that hold each element once; replicas are the same box again");
+}
+
+}  // namespace ckpt::parsing

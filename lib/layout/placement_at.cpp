@@ -1,0 +1,70 @@
+// Which cards hold a parameter: what `at`, `indices`, `boxes` and the sharing of files say of it together.
+#include <algorithm>
+#include <iterator>
+
+#include "layout/placement_builder.hpp"
+
+namespace ckpt {
+
+std::shared_ptr<const BoxCover> PlacementBuilder::cover(const std::shared_ptr<const Boxes>& boxes, const Extents& shape,
+                                                        const std::string& where) {
+  auto& known = covers_[{boxes.get(), {shape.begin(), shape.end()}}];
+  if (!known) with_context(where, [&] { known = std::make_shared<const BoxCover>(*boxes, shape, layout().mesh); });
+  return known;
+}
+
+/// A card whose box is said must be among those that indices and shared files leave to the parameter.
+void PlacementBuilder::check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const {
+  const Mesh& mesh = layout().mesh;
+  for (std::size_t number = 0; number < boxes.size(); ++number)
+    for (const Position position : boxes.holders(number))
+      for (const auto& [axis, coordinates] : at)
+        if (!std::binary_search(coordinates.begin(), coordinates.end(), mesh.coordinate(position, axis)))
+          throw Error(Kind::layout, where,
+                      {"boxes give a part to card " + std::to_string(mesh.card(position)) + ", at " + mesh.axes[axis] +
+                           "=" + std::to_string(mesh.coordinate(position, axis)),
+                       "it lives only at " + format_list(coordinates) + " of that axis", "check boxes and indices"});
+}
+
+/// What lies in a file that cards share along an axis is held once, at coordinate 0 of it.
+At PlacementBuilder::shared_at(const std::string& stored) const {
+  At at;
+  const CardFiles& files = layout().files;
+  for (const Axis axis : files.shared_axes(layout().mesh, files.entry_of(stored).value_or(0))) at[axis] = {0};
+  return at;
+}
+
+At PlacementBuilder::at_of(const Keys& keys, const std::string& stored, const At& counted) const {
+  return both(keys.at.value_or(At{}), both(counted, shared_at(stored)));
+}
+
+void PlacementBuilder::check_not_shared(const std::vector<Axis>& cut_over, const std::string& stored,
+                                        const std::string& where) const {
+  const CardFiles& files = layout().files;
+  const std::size_t entry = files.entry_of(stored).value_or(0);
+  for (const Axis axis : files.shared_axes(layout().mesh, entry))
+    if (std::find(cut_over.begin(), cut_over.end(), axis) != cut_over.end())
+      throw Error(Kind::layout, where,
+                  {"it is cut over \"" + layout().mesh.axes[axis] + "\", which the path of its files, \"" +
+                       files.entries()[entry].path.text() + "\", does not name",
+                   "parameters of a file that cards share to be whole along that axis",
+                   "name the axis in the path: {" + layout().mesh.axes[axis] + "}"});
+}
+
+At both(const At& a, const At& b) {
+  At result = a;
+  for (const auto& [axis, coordinates] : b) {
+    const auto found = result.find(axis);
+    if (found == result.end()) {
+      result.emplace(axis, coordinates);
+    } else {
+      std::vector<std::uint64_t> shared;
+      std::set_intersection(found->second.begin(), found->second.end(), coordinates.begin(), coordinates.end(),
+                            std::back_inserter(shared));
+      found->second = std::move(shared);
+    }
+  }
+  return result;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,126 @@
+#include "layout/rule_use.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "layout/name_groups.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// A glob as a row of characters, of which some stand for any one or for any run.
+struct Glob {
+  enum class What { literal, one, run };
+  struct Symbol {
+    What what;
+    char literal = 0;
+  };
+  std::vector<Symbol> symbols;
+  std::size_t literals = 0;
+};
+
+Glob glob_of(const std::string& pattern) {
+  Glob glob;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c == '{' || c == '[') {
+      const std::size_t end = pattern.find(c == '{' ? '}' : ']', i + 2);
+      glob.symbols.push_back({c == '{' ? Glob::What::run : Glob::What::one});
+      if (end != std::string::npos) i = end;
+    } else if (c == '*' || c == '?') {
+      glob.symbols.push_back({c == '*' ? Glob::What::run : Glob::What::one});
+    } else {
+      glob.symbols.push_back({Glob::What::literal, c});
+      ++glob.literals;
+    }
+  }
+  return glob;
+}
+
+/// How many characters must be put in, left out or changed for the glob to match.
+std::size_t distance(const Glob& glob, const std::string& name) {
+  std::vector<std::size_t> row(name.size() + 1);  // for each beginning of the name
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (const auto& [what, literal] : glob.symbols) {
+    if (what == Glob::What::run) {
+      for (std::size_t i = 1; i < row.size(); ++i) row[i] = std::min(row[i], row[i - 1]);
+      continue;
+    }
+    std::size_t diagonal = row[0]++;
+    for (std::size_t i = 1; i < row.size(); ++i) {
+      const bool fits = what == Glob::What::one || name[i - 1] == literal;
+      const std::size_t next = std::min({row[i] + 1, row[i - 1] + 1, diagonal + (fits ? 0 : 1)});
+      diagonal = row[i];
+      row[i] = next;
+    }
+  }
+  return row.back();
+}
+
+/// Names that a slip of the keyboard away from the pattern would match, one of those that differ in numbers only.
+std::vector<std::string> nearly_matched(const Pattern& pattern, const std::vector<NameGroup>& groups) {
+  constexpr std::size_t most_tried = 4096;
+  const Glob glob = glob_of(pattern.text());
+  const std::size_t most = std::min<std::size_t>(2, glob.literals / 4);
+  std::vector<std::pair<std::size_t, std::string>> close;
+  for (std::size_t g = 0; most > 0 && g < groups.size() && g < most_tried; ++g)
+    if (const std::size_t far = distance(glob, groups[g].names.front()); far <= most)
+      close.emplace_back(far, groups[g].names.front());
+  std::stable_sort(close.begin(), close.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < close.size() && i < 3; ++i) names.push_back(close[i].second);
+  return names;
+}
+
+}  // namespace
+
+std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
+  const std::string rule =
+      decision.rule ? "rule \"" + layout.parameters[*decision.rule].names.front().text() + "\"" : "default";
+  return "parameter '" + name + "' (" + layout.origin + ", " + rule + ")";
+}
+
+std::string describe_member(const Layout& layout, const std::string& name, const Bucket& bucket) {
+  return "parameter '" + name + "' (" + layout.origin + ", bucket \"" + bucket.name + "\")";
+}
+
+void refuse_unmatched(const Layout& layout, const std::vector<std::string>& names, Kind kind) {
+  const std::string what = names.size() == 1 ? "parameter '" + names.front() + "'"
+                                             : std::to_string(names.size()) + " parameters (" +
+                                                   join(describe_groups(group_names(names)), 16) + ")";
+  throw Error(kind, "",
+              {"no rule of " + layout.origin + " matches " + what,
+               "a rule for every parameter in the files",
+               "add one, or say \"default\": \"replicate\"",
+               {Advice::What::leave_out, ""}});
+}
+
+void RuleUse::add(const Decision& decision) {
+  if (decision.rule) used_[*decision.rule] = true;
+  for (const std::size_t lender : decision.lenders) used_[lender] = true;
+}
+
+std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) const {
+  constexpr std::size_t most = 8;  // of a layout for a larger model there may be thousands
+  const auto count = static_cast<std::size_t>(std::count(used_.begin(), used_.end(), false));
+  if (count == 0) return {};
+  const auto groups = group_names(names);
+  std::vector<std::string> warnings;
+  for (std::size_t r = 0; r < used_.size() && warnings.size() < most; ++r) {
+    if (used_[r]) continue;
+    const Pattern& pattern = layout_.parameters[r].names.front();
+    std::string warning = layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern.text() +
+                          "\" matches no parameter";
+    if (const auto close = nearly_matched(pattern, groups); !close.empty())
+      warning += "; nearest names: " + join(close);
+    warnings.push_back(std::move(warning));
+  }
+  if (count > most)
+    warnings.push_back(layout_.origin + ": " + std::to_string(count - most) + " more rules match no parameter");
+  return warnings;
+}
+
+}  // namespace ckpt
