@@ -1,7 +1,7 @@
 """PyTorch jobs, saved and loaded by layouts/from_torch.py: FSDP2, tensor parallelism, both, HSDP and FSDP1.
 
 Each case trains a model for two steps on some ranks and saves it; the merged file must hold the bytes of full_tensor().
-A job of other ranks loads what ckpt-reshard makes of it and takes a third step, with the loss of a single process.
+A job of other ranks loads what ckpt-reshard makes of it and takes two more, with the losses of a single process.
 """
 import json
 import logging
@@ -183,12 +183,13 @@ def second_job(rank, kind, sizes, place, source):
     if dist.is_initialized():
         dist.barrier()
     job.load(state, place / "new")
-    return whole(job.state()), train_step(job.model, job.optimizer, STEPS)
+    loaded = whole(job.state())
+    return loaded, [train_step(job.model, job.optimizer, step) for step in (STEPS, STEPS + 1)]
 
 
 def unsharded_losses():
     job = Job("single", (), seed=1)
-    return [train_step(job.model, job.optimizer, step) for step in range(STEPS + 1)]
+    return [train_step(job.model, job.optimizer, step) for step in range(STEPS + 2)][STEPS:]
 
 
 def round_trip(kind, sizes, other_kind, other_sizes):
@@ -197,9 +198,9 @@ def round_trip(kind, sizes, other_kind, other_sizes):
     layout = json.loads((place / "old" / "layout.json").read_text())
     jobs.program("merge", "--layout", place / "old" / "layout.json", place / "old", "-o", place / "merged.h5")
     jobs.same_bytes(jobs.datasets(place / "merged.h5"), expected, f"merged from {kind} on {sizes}")
-    loaded, loss = jobs.run_job(int(np.prod(other_sizes)), second_job, other_kind, other_sizes, place, place / "old")[0]
+    loaded, losses = jobs.run_job(int(np.prod(other_sizes)), second_job, other_kind, other_sizes, place, place / "old")[0]
     jobs.same_bytes(loaded, expected, f"loaded by {other_kind} on {other_sizes}")
-    jobs.close(loss, unsharded_losses()[STEPS], "the next step")
+    jobs.close(losses, unsharded_losses(), "the next steps")
     return layout
 
 
