@@ -45,15 +45,6 @@ NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64}
 NARROW = {torch.bfloat16: (8, 7), torch.float8_e4m3fn: (4, 3), torch.float8_e5m2: (5, 2)}
 
 
-@dataclass
-class Flat:
-    """This rank's equal slice of several parameters laid end to end; `ranks` hold the slices in this order."""
-    tensor: torch.Tensor
-    members: list  # (name, logical shape), in order
-    ranks: list
-    align: int = 1  # elements; each member starts at a multiple of it
-
-
 @dataclass(frozen=True)
 class Cut:
     """One axis of a tensor's own mesh that shards dimension `dim`; this rank is at `coordinate`."""
@@ -75,9 +66,31 @@ class Piece:
     digest: str = ""  # of a plain tensor's bytes
     members: tuple = ()
     align: int = 1
+    pad: int | None = None  # the rows that are data, where dimension 0 is padded beyond them
 
     def stored(self):
         return tuple(stop - start for start, stop in self.box)
+
+
+@dataclass
+class Flat:
+    """This rank's equal slice of several parameters laid end to end; `ranks` hold the slices in this order."""
+    tensor: torch.Tensor
+    members: list  # (name, logical shape), in order
+    ranks: list
+    align: int = 1  # elements; each member starts at a multiple of it
+
+    def local(self):
+        return self.tensor.detach()
+
+    def fill(self, tensor):
+        self.tensor.detach().copy_(tensor)
+
+    def piece(self):
+        mesh = (("dp",), (len(self.ranks),), tuple(self.ranks))
+        cut = Cut(0, len(self.ranks), self.ranks.index(rank_of_job()))
+        members = tuple((name, tuple(shape)) for name, shape in self.members)
+        return Piece((), word_of(self.tensor), ((0, self.tensor.numel()),), (cut,), mesh, "", members, self.align)
 
 
 # --- what a job calls ------------------------------------------------------------------------------------------------
@@ -85,8 +98,7 @@ class Piece:
 def save(state, directory, first=()):
     """Write this rank's tensors, and on rank 0 the layout when all ranks are done. `first`: patterns of names of plain
     tensors that may differ between ranks."""
-    directory = Path(directory)
-    layout = layout_of(state, first)
+    directory, layout = Path(directory), layout_of(state, first)
 
     def begin():
         directory.mkdir(parents=True, exist_ok=True)
@@ -193,7 +205,7 @@ def leaves(node, path=()):
     elif isinstance(node, (list, tuple)):
         items = enumerate(node)
     else:
-        if torch.is_tensor(node) or isinstance(node, (Flat, *NUMBERS)) or hasattr(node, "local_shards"):
+        if torch.is_tensor(node) or type(node) in NUMBERS or hasattr(node, "local_shards") or hasattr(node, "piece"):
             yield path, node
         return
     for key, value in items:
@@ -213,8 +225,8 @@ def tensors_of(state):
 @torch.no_grad()
 def local_of(leaf):
     """The tensor that this rank holds of a leaf."""
-    if isinstance(leaf, Flat):
-        return leaf.tensor.detach()
+    if hasattr(leaf, "piece"):
+        return leaf.local()
     if isinstance(leaf, DTensor):
         return leaf.to_local().detach()
     if not hasattr(leaf, "local_shards"):
@@ -225,14 +237,15 @@ def local_of(leaf):
     return shards[0].tensor.detach() if shards else torch.empty((0, *leaf.size()[1:]), dtype=leaf.dtype)
 
 
+def word_of(tensor):
+    return str(tensor.dtype).removeprefix("torch.")
+
+
 def piece_of(leaf):
+    if hasattr(leaf, "piece"):
+        return leaf.piece()
     local = local_of(leaf)
-    dtype = str(local.dtype).removeprefix("torch.")
-    if isinstance(leaf, Flat):
-        mesh = (("dp",), (len(leaf.ranks),), tuple(leaf.ranks))
-        cut = Cut(0, len(leaf.ranks), leaf.ranks.index(rank_of_job()))
-        members = tuple((name, tuple(shape)) for name, shape in leaf.members)
-        return Piece((), dtype, ((0, local.numel()),), (cut,), mesh, "", members, leaf.align)
+    dtype = word_of(local)
     if isinstance(leaf, DTensor):
         return piece_of_dtensor(leaf, local, dtype)
     if hasattr(leaf, "local_shards"):
@@ -324,8 +337,12 @@ class Layout:
                                  "the same bytes; make it a DTensor where it is cut, or name it in `first`")
         place, split = self.place(held), self.split(shape, held)
         if place is not None and split is not None:
-            return {**split, **place}
+            return {**split, **self.padding(name, held), **place}
         return {"boxes": {str(rank): piece.box for rank, piece in held.items()}, "shape": shape}
+
+    def padding(self, name, held):
+        size = self.same(name, held, "pad")
+        return {"pad": {"0": {"size": size, "multiple_of": next(iter(held.values())).stored()[0]}}} if size else {}
 
     def split(self, shape, held):
         """The keys that give exactly what the ranks hold; None where there are none."""
@@ -484,7 +501,7 @@ def read_node(file, node, path):
         return read_array(file, name, (), NUMBERS[type(node)]).item()
     elif any(True for _ in leaves(node)):
         local = local_of(node)
-        local.copy_(read_array(file, name, tuple(local.shape), local.dtype))
+        (node.fill if hasattr(node, "piece") else local.copy_)(read_array(file, name, tuple(local.shape), local.dtype))
     return node
 
 
