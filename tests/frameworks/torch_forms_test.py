@@ -110,7 +110,7 @@ def every_form():
 
 def any_order(rank, place, ranks):
     mesh = DeviceMesh("cpu", torch.tensor(ranks), mesh_dim_names=("x", "y"))
-    state = {"w": distribute_tensor(random_tensor(7, 5), mesh, [Shard(0), Shard(1)]),
+    state = {"w": distribute_tensor(random_tensor(8, 6), mesh, [Shard(0), Shard(1)]),
              "v": distribute_tensor(random_tensor(6), mesh["y"], [Shard(0)])}
     from_torch.save(state, place / "saved")
     return whole(state)
@@ -167,7 +167,8 @@ def refusals(rank, place):
             told.append(f"{what}: {error}")
         assert not (place / what / "layout.json").exists()
     from_torch.save({"w": torch.zeros(4)}, place / "good")
-    for what, state in [("other shape", {"w": torch.zeros(5)}), ("other dtype", {"w": torch.zeros(4, dtype=torch.bfloat16)}),
+    for what, state in [("other shape", {"w": torch.zeros(5)}),
+                        ("other dtype", {"w": torch.zeros(4, dtype=torch.bfloat16)}),
                         ("missing", {"w": torch.zeros(4), "v": torch.zeros(4)})]:
         try:
             from_torch.load(state, place / "good")
@@ -177,10 +178,10 @@ def refusals(rank, place):
 
 
 def what_is_refused():
-    """plain tensors that differ, Partial, two of one name, another job's files: told on every rank, nothing published"""
+    """tensors that differ, Partial, two of one name, another job's files: told on every rank, nothing published"""
     for rank, told in enumerate(jobs.run_job(2, refusals, jobs.scratch())):
-        words = ["differs between ranks (0, 1)", "found shape (2,) on rank 0 and (3,) on rank 1", "no Partial", "found twice",
-                 "with an empty part", "found float32 [4], expected torch.float32 [5]", "expected torch.bfloat16 [4]",
+        words = ["differs between ranks (0, 1)", "found shape (2,) on rank 0 and (3,) on rank 1", "no Partial",
+                 "found twice", "with an empty part", "found float32 [4], expected torch.float32 [5]", "expected torch.bfloat16 [4]",
                  "found no v (1 of 2 missing)"]
         assert len(told) == len(words), told
         for line, word in zip(told, words):
