@@ -68,7 +68,7 @@ class Checkpoint:
         found = {tuple(map(int, match.groups())): path for path in self.directory.iterdir()
                  if (match := OPTIMIZER_FILE.fullmatch(path.name))}
         if not found:
-            raise ValueError(f"{self.directory}: found no zero_pp_rank_…_optim_states.pt, expected ZeRO stage 1, 2 or 3")
+            raise ValueError(f"{self.directory}: found no zero_pp_rank_…_optim_states.pt, expected ZeRO 1, 2 or 3")
         self.dp, self.tp = (1 + max(axis) for axis in zip(*found))
         missing = [(d, t) for d in range(self.dp) for t in range(self.tp) if (d, t) not in found]
         if missing:
@@ -127,7 +127,7 @@ class Converter:
                     self.add(f"module/{name}", {**self.split(name), "at": {"dp": 0}})
         state = group_states(optimizer["base_optimizer_state"])
         if any(any(padding) for padding in optimizer.get("param_alignment_paddings") or ()):
-            raise ValueError("found padding between the parameters of a group (round_robin_gradients), which is not read")
+            raise ValueError("found padding between parameters of a group (round_robin_gradients), expected none")
         for g, shapes in enumerate(model["param_shapes"]):
             step = 2 * self.checkpoint.dp
             size = -(-sum(math.prod(shape) for shape in shapes.values()) // step) * step // self.checkpoint.dp
@@ -135,12 +135,14 @@ class Converter:
                 if not self.is_vector(word, value, stored, g):
                     continue
                 if value.numel() > size:
-                    raise ValueError(f"{word} of group {g}: found {value.numel()} elements on dp rank {dp}, expected {size}")
+                    raise ValueError(f"{word} of group {g}: found {value.numel()} elements on dp rank {dp}, "
+                                     f"expected {size}")
                 # The last rank's master weights are saved without the padding, its moments with it.
                 stored[f"{word}.{g}"] = torch.nn.functional.pad(value.detach(), (0, size - value.numel()))
                 members = [{"name": f"{word}/{name}", "shape": self.logical(name, shape), **self.split(name)}
                            for name, shape in shapes.items()]
-                self.buckets[f"{word}.{g}"] = {"name": f"{word}.{g}", "axis": "dp", "multiple_of": step, "members": members}
+                self.buckets[f"{word}.{g}"] = {"name": f"{word}.{g}", "axis": "dp", "multiple_of": step,
+                                               "members": members}
         return stored
 
     def pieces(self, dp, model, optimizer):

@@ -1,4 +1,4 @@
-"""Save the state of a JAX job as one HDF5 file for each device, with the layout that says how they are cut; load it back.
+"""Save the state of a JAX job as one HDF5 file for each device, with the layout that says how they are cut; load it.
 
 Copy this file into your project; besides jax it needs numpy and h5py.
 
@@ -14,7 +14,7 @@ For a job with other devices or another sharding, write that job's layout and le
     from_jax.write_layout(state, "new.json")                                  # in the new job
     ckpt-reshard --from step1000/layout.json --to new.json step1000 -o step1000-new
 
-All processes call each function; each writes and reads the files of its own devices. A name is the path to an array in the
+All processes call each function; each writes and reads the files of its own devices. An array's name is its path in the
 pytree, joined by '/'.
 - NamedSharding becomes a rule by the mesh's axes. What no rule says (another mesh than the others', other shardings) is
   said outright, box by box.
@@ -145,7 +145,8 @@ def rule(name, leaf, axes, devices):
     """The keys that give exactly what the devices hold."""
     if not isinstance(leaf, jax.Array):
         return {}
-    held = {device: box_of(index, leaf.shape) for device, index in leaf.sharding.devices_indices_map(leaf.shape).items()}
+    indices = leaf.sharding.devices_indices_map(leaf.shape)
+    held = {device: box_of(index, leaf.shape) for device, index in indices.items()}
     strangers = [device.id for device in held if device not in devices]
     if strangers or (leaf.ndim == 0 and len(held) < len(devices)):
         raise ValueError(f"{name}: found on devices {sorted(device.id for device in held)}, expected the mesh's "
@@ -268,8 +269,8 @@ class Files:
             raise ValueError(f"{path}: found no {name}")
         stored, kind = self.open[path][name], file_type(dtype)
         if stored.shape != tuple(shape) or stored.id.get_type() != kind:
-            raise ValueError(f"{path}: {name}: found {stored.dtype} {list(stored.shape)}, expected {dtype} {list(shape)}; "
-                             "reshard to the layout that write_layout(…) gives in this job")
+            raise ValueError(f"{path}: {name}: found {stored.dtype} {list(stored.shape)}, expected {dtype} "
+                             f"{list(shape)}; reshard to the layout that write_layout(…) gives in this job")
         array = np.empty(shape, f"u{dtype.itemsize}" if dtype in NARROW else dtype)
         if array.size:
             stored.id.read(h5py.h5s.ALL, h5py.h5s.ALL, array, mtype=kind)

@@ -1,4 +1,4 @@
-"""Save the state of a Megatron-core job as one HDF5 file for each rank, with the layout that says how they are cut; load it.
+"""Save the state of a Megatron-core job as one HDF5 file for each rank, with the layout of the files; load it back.
 
 Copy this file and from_torch.py into your project; besides torch and megatron-core they need numpy and h5py.
 
@@ -17,7 +17,7 @@ For a job of other tp, pp or dp, write its layout there and let the programs tur
 Optimizer state is a dict of ShardedTensors, too: `optimizer.sharded_state_dict(model_state)` of those that are not
 distributed, or `optim_state_to_sharding_state` for any of torch's.
 
-- A name is the ShardedTensor's key; the numbers of a layer and of an expert, global, stand after `layers.` and `experts.`.
+- A name is the ShardedTensor's key, with the global number of a layer after `layers.`, of an expert after `experts.`.
 - What is cut in pieces of several matrices (gate and up of SwiGLU) becomes `parts`.
 - `vocab_size`: the rows beyond it pad the vocabulary and are not data; they differ with tp. Without it they are data.
 - ShardedObjects (`_extra_state`, generator states) are not saved. Plain tensors and numbers are, as from_torch.py says.
@@ -67,7 +67,7 @@ class Held:
         offsets = [shard.global_offset for shard in self.shards]
         differ = [dim for dim, at in enumerate(zip(*offsets)) if len(set(at)) > 1]
         if len(differ) > 1:
-            raise ValueError(f"{self.shards[0].key}: found boxes at {offsets} on one rank, expected them along one dimension")
+            raise ValueError(f"{self.shards[0].key}: found boxes at {offsets} on one rank, expected them in a row")
         return differ[0] - self.shards[0].prepend_axis_num if differ else 0
 
     def local(self):

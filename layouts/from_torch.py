@@ -1,4 +1,4 @@
-"""Save the state of a PyTorch job as one HDF5 file for each rank, with the layout that says how they are cut; load it back.
+"""Save the state of a PyTorch job as one HDF5 file for each rank, with the layout that says how they are cut; load it.
 
 Copy this file into your project; besides torch it needs numpy and h5py.
 
@@ -17,12 +17,12 @@ For a job with other ranks or another sharding, write that job's layout and let 
     from_torch.write_layout(state, "new.json")                                # in the new job
     ckpt-reshard --from step1000/layout.json --to new.json step1000 -o step1000-new
 
-All ranks call each function. The state is nested dicts, lists and tuples; a name is the path to a tensor, joined by '/'.
+All ranks call each function. The state is nested dicts, lists and tuples; a tensor's name is its path, joined by '/'.
 - DTensor (FSDP2, tensor parallelism, both, HSDP) and FSDP1's ShardedTensor are saved as the ranks hold them.
 - FSDP1's flat parameters: `flat_state(model, optimizer)`.
-- A plain tensor must be the same on all ranks that have it. What may differ (generator states) is named in `first`: each
-  rank saves and loads its own, and resharding takes the first rank's. A tensor that you have cut by hand belongs into
-  `DTensor.from_local`.
+- A plain tensor must be the same on all ranks that have it. What may differ (generator states) is named in `first`:
+  each rank saves and loads its own, and resharding takes the first rank's. A tensor that you have cut by hand belongs
+  into `DTensor.from_local`.
 - Python's numbers are saved; None, text and other settings are not, and stay as they are in the loading job.
 """
 import fnmatch
@@ -142,7 +142,7 @@ def write_layout(state, path, first=()):
 
 
 def flat_state(model, optimizer=None):
-    """The state of a model whose units FSDP1 wrapped with use_orig_params=False, in the flat form that the ranks hold."""
+    """The flat slices that the ranks hold of a model whose units FSDP1 wrapped with use_orig_params=False."""
     from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
     state = {"model": {}, "optimizer": {}}
     for prefix, unit in model.named_modules():
@@ -382,8 +382,8 @@ class Layout:
         choices += [c for n in range(len(self.axes) + 1) for c in itertools.permutations(self.axes, n)]
         for axes in choices:
             sizes = [self.axes[axis] for axis in axes]
-            if math.prod(sizes) == size and all(
-                    number([self.at[rank][axis] for axis in axes], sizes) == cut.coordinate for rank, cut in cuts.items()):
+            numbers = {rank: number([self.at[rank][axis] for axis in axes], sizes) for rank in cuts}
+            if math.prod(sizes) == size and all(numbers[rank] == cut.coordinate for rank, cut in cuts.items()):
                 return axes
         return None
 
@@ -409,8 +409,8 @@ class Layout:
         (rank, one), *others = values.items()
         for other, value in others:
             if value != one:
-                raise ValueError(f"{name}: found {word} {one} on rank {rank} and {value} on rank {other}, expected one; a "
-                                 "tensor that you have cut by hand belongs into DTensor.from_local")
+                raise ValueError(f"{name}: found {word} {one} on rank {rank} and {value} on rank {other}, expected the "
+                                 "same; a tensor that you have cut by hand belongs into DTensor.from_local")
         return one
 
 

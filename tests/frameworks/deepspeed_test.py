@@ -1,7 +1,7 @@
 """DeepSpeed's own checkpoints through layouts/from_deepspeed.py: ZeRO 1, 2 and 3 on four ranks.
 
-What the files merge to must be what the running job says of itself; an unsharded model that takes weights and moments from
-the merged file makes the next step with the same loss.
+What the files merge to must be what the running job says of itself; an unsharded model that takes weights and moments
+from the merged file makes the next steps with the same losses.
 """
 import os
 import subprocess
@@ -43,7 +43,8 @@ def train(rank, place, stage, dtype):
     config = {"train_micro_batch_size_per_gpu": 12, "zero_optimization": {"stage": stage},
               "bf16": {"enabled": dtype == torch.bfloat16}, "zero_allow_untested_optimizer": True,
               "zero_force_ds_cpu_optimizer": False, "gradient_clipping": 0.0}
-    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer_of(model), config=config, dist_init_required=False)
+    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer_of(model), config=config,
+                                      dist_init_required=False)
 
     def step(i):
         loss = loss_of(engine, i, dtype)
@@ -91,11 +92,11 @@ def convert(stage, dtype):
     place = jobs.scratch()
     results = jobs.run_job(RANKS, train, place, stage, dtype)
     expected, losses = results[0]
-    command = [sys.executable, str(jobs.ROOT / "layouts" / "from_deepspeed.py"), str(place / "deepspeed"), str(place / "old")]
+    converter = jobs.ROOT / "layouts" / "from_deepspeed.py"
+    command = [sys.executable, converter, place / "deepspeed", place / "old"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     layout = place / "old" / "layout.json"
-    jobs.program("merge", "--layout", layout, place / "old", "-o", place / "merged.h5")
-    merged = jobs.datasets(place / "merged.h5")
+    merged = jobs.merged(place / "old", place / "merged.h5")
     steps = {name: merged.pop(name) for name in list(merged) if name.startswith("step/")}
     seen = {name: merged.pop(name) for name in list(merged) if name == "module/seen" and stage == 3}
     assert len(steps) == 2 and len(seen) == (stage == 3), (steps, seen)

@@ -1,7 +1,7 @@
 """JAX jobs, saved and loaded by layouts/from_jax.py: four processes with two devices each, and one with eight.
 
-Each job trains a model for two steps and saves it; the merged file must hold the unsharded arrays. A job on another mesh
-loads what ckpt-reshard makes of it and takes two more, with the losses of a single device.
+Each job trains a model for two steps and saves it; the merged file must hold the unsharded arrays. A job on another
+mesh loads what ckpt-reshard makes of it and takes two more, with the losses of a single device.
 """
 import json
 import os
@@ -92,8 +92,7 @@ def second_job(place, shape, order):
     state = {"params": params, "opt_state": opt_state, "step": 0, "note": "mine"}
     from_jax.write_layout(state, place / "new.json")
     if jax.process_index() == 0:
-        jobs.program("reshard", "--from", place / "old" / "layout.json", "--to", place / "new.json", place / "old", "-o",
-                     place / "new")
+        jobs.reshard(place / "old", place / "new.json", place / "new")
     from_jax.wait_for_all("resharded")
     state = from_jax.load(state, place / "new")
     assert state["step"] == STEPS and state["note"] == "mine", (state["step"], state["note"])
@@ -145,8 +144,7 @@ def one_process(rank, work, devices, count, port, place, arguments):
 
 def round_trip(first, second, place, kinds):
     expected, layout = first(), json.loads((place / "old" / "layout.json").read_text())
-    jobs.program("merge", "--layout", place / "old" / "layout.json", place / "old", "-o", place / "merged.h5")
-    jobs.same_bytes(jobs.datasets(place / "merged.h5"), expected, "merged")
+    jobs.same_bytes(jobs.merged(place / "old", place / "merged.h5"), expected, "merged")
     for name, rule in kinds.items():
         found = next(r for r in layout["parameters"] if name in r["name"])
         assert rule.items() <= found.items(), found
@@ -169,7 +167,8 @@ def processes():
 def order_of_devices():
     """8 devices in any order, mesh 4 × 2, to 4 devices, mesh 2 × 2"""
     place, order = jobs.scratch(), [3, 7, 0, 5, 6, 1, 4, 2]
-    layout = round_trip(lambda: first_job(place, (4, 2), order), lambda: second_job(place, (2, 2), [6, 1, 2, 0]), place, {})
+    layout = round_trip(lambda: first_job(place, (4, 2), order),
+                        lambda: second_job(place, (2, 2), [6, 1, 2, 0]), place, {})
     assert layout["mesh"]["cards"] == order, layout["mesh"]
 
 
@@ -201,8 +200,7 @@ def forms():
     assert all(leaf.sharding == like.sharding and leaf.dtype == like.dtype for leaf, like in
                zip(loaded["dtypes"].values(), blank["dtypes"].values()))
     jobs.same_bytes(whole(loaded), whole(state), "loaded")
-    jobs.program("merge", "--layout", place / "old" / "layout.json", place / "old", "-o", place / "merged.h5")
-    jobs.same_bytes(jobs.datasets(place / "merged.h5"), whole(state), "merged")
+    jobs.same_bytes(jobs.merged(place / "old", place / "merged.h5"), whole(state), "merged")
 
 
 CASES = [processes, order_of_devices, forms]

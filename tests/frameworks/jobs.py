@@ -37,6 +37,16 @@ def program(name, *arguments):
     return done.stdout
 
 
+def merged(saved, into):
+    """The datasets of one file made of what a job saved, with the layout that it wrote."""
+    program("merge", "--layout", saved / "layout.json", saved, "-o", into)
+    return datasets(into)
+
+
+def reshard(saved, layout, to):
+    program("reshard", "--from", saved / "layout.json", "--to", layout, saved, "-o", to)
+
+
 def run_job(world, work, *arguments):
     """work(rank, *arguments) on each of `world` processes that gloo joins; gives their results by rank."""
     place = scratch()
@@ -50,7 +60,7 @@ def run_job(world, work, *arguments):
     late = [rank for rank, process in enumerate(processes) if process.is_alive()]
     for process in processes:
         process.kill()
-    problems = [(place / f"{rank}.problem").read_text() for rank in range(world) if (place / f"{rank}.problem").exists()]
+    problems = [path.read_text() for path in sorted(place.glob("*.problem"))]
     assert not problems and not late, f"ranks {late} were late\n" + "\n".join(problems)
     return [pickle.loads((place / str(rank)).read_bytes()) for rank in range(world)]
 

@@ -1,8 +1,8 @@
-"""A Megatron-core GPT on CPU, saved and loaded by layouts/from_megatron.py: tensor, pipeline and data parallelism, SwiGLU,
-grouped queries, a padded vocabulary, and Adam's state.
+"""A Megatron-core GPT on CPU, saved and loaded by layouts/from_megatron.py: tensor, pipeline and data parallelism,
+SwiGLU, grouped queries, a padded vocabulary, and Adam's state.
 
-A job of tp 2, dp 2 trains for two steps; its files go to tp 2, pp 2 and from there to a single process, which takes two more
-steps with the losses of the first job.
+A job of tp 2, dp 2 trains for two steps; its files go to tp 2, pp 2 and from there to a single process, which takes two
+more steps with the losses of the first job.
 """
 import contextlib
 import json
@@ -46,11 +46,13 @@ class Job:
         config = TransformerConfig(
             num_layers=LAYERS, hidden_size=16, num_attention_heads=4, num_query_groups=2, ffn_hidden_size=24,
             gated_linear_unit=True, activation_func=torch.nn.functional.silu, add_bias_linear=False, hidden_dropout=0.0,
-            attention_dropout=0.0, use_cpu_initialization=True, pipeline_dtype=torch.float32, masked_softmax_fusion=False,
-            bias_dropout_fusion=False, gradient_accumulation_fusion=False, tensor_model_parallel_size=tp,
+            attention_dropout=0.0, use_cpu_initialization=True, pipeline_dtype=torch.float32,
+            masked_softmax_fusion=False, bias_dropout_fusion=False, gradient_accumulation_fusion=False,
+            tensor_model_parallel_size=tp,
             pipeline_model_parallel_size=pp)
         padded = -(-VOCABULARY // (4 * tp)) * 4 * tp
-        self.model = GPTModel(config, get_gpt_layer_local_spec(), padded, LENGTH, share_embeddings_and_output_weights=False,
+        self.model = GPTModel(config, get_gpt_layer_local_spec(), padded, LENGTH,
+                              share_embeddings_and_output_weights=False,
                               pre_process=parallel_state.is_pipeline_first_stage(),
                               post_process=parallel_state.is_pipeline_last_stage())
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-2, eps=1e-3)
@@ -81,7 +83,8 @@ class Job:
     def state(self):
         model = self.model.sharded_state_dict()
         optimizer = self.optimizer.state_dict()
-        optim_state_to_sharding_state(optimizer, get_param_id_to_sharded_param_map(model, self.model.parameters()), ("step",))
+        parameters = get_param_id_to_sharded_param_map(model, self.model.parameters())
+        optim_state_to_sharding_state(optimizer, parameters, ("step",))
         steps = {str(i): state["step"] for i, state in self.optimizer.state_dict()["state"].items()}
         return {"model": model, "optimizer": optimizer["state"], "step": steps.popitem()[1]}
 
@@ -102,18 +105,13 @@ def other_job(rank, tp, pp, source, place):
     state = job.state()
     from_megatron.write_layout(state, place / "new.json", VOCABULARY)
     if rank == 0:
-        jobs.program("reshard", "--from", source / "layout.json", "--to", place / "new.json", source, "-o", place / "new")
+        jobs.reshard(source, place / "new.json", place / "new")
     torch.distributed.barrier()
     from_megatron.load(state, place / "new", VOCABULARY)
     for values in job.optimizer.state.values():
         values["step"].fill_(state["step"])
     from_megatron.save(job.state(), place / "saved", VOCABULARY)
     return [job.train_step(step) for step in (STEPS, STEPS + 1)] if pp == 1 else []
-
-
-def merged(place, source):
-    jobs.program("merge", "--layout", source / "layout.json", source, "-o", place / "merged.h5")
-    return jobs.datasets(place / "merged.h5")
 
 
 def gpt():
@@ -125,12 +123,13 @@ def gpt():
     assert by_name["decoder.layers.3.mlp.linear_fc1.weight"]["parts"] == {"dim": 0, "count": 2}, layout
     assert by_name["output_layer.weight"]["pad"] == {"0": {"size": VOCABULARY, "multiple_of": 20}}, layout
     assert by_name["decoder.layers.0.self_attention.linear_proj.weight"]["split"] == [None, "tp"], layout
-    expected = merged(place, place / "first")
+    expected = jobs.merged(place / "first", place / "merged.h5")
     assert len(expected) == 1 + 3 * (LAYERS * 8 + 5), len(expected)
     for directory, world, tp, pp, source in [("stages", 4, 2, 2, "first"), ("single", 1, 1, 1, "stages/saved")]:
         (place / directory).mkdir()
         found = jobs.run_job(world, other_job, tp, pp, place / source, place / directory)[0]
-        jobs.same_bytes(merged(place / directory, place / directory / "saved"), expected, f"loaded by tp {tp}, pp {pp}")
+        back = jobs.merged(place / directory / "saved", place / directory / "merged.h5")
+        jobs.same_bytes(back, expected, f"loaded by tp {tp}, pp {pp}")
     jobs.close(found, losses, "the next steps")
 
 

@@ -9,7 +9,6 @@ import math
 import warnings
 
 import jobs
-import numpy as np
 import torch
 import torch._dynamo  # FSDP imports it, for ten seconds: once here, not in every process
 import torch.distributed as dist
@@ -179,7 +178,7 @@ def second_job(rank, kind, sizes, place, source):
     state = job.state()
     from_torch.write_layout(state, place / "new.json")
     if rank == 0:
-        jobs.program("reshard", "--from", source / "layout.json", "--to", place / "new.json", source, "-o", place / "new")
+        jobs.reshard(source, place / "new.json", place / "new")
     if dist.is_initialized():
         dist.barrier()
     job.load(state, place / "new")
@@ -194,11 +193,11 @@ def unsharded_losses():
 
 def round_trip(kind, sizes, other_kind, other_sizes):
     place = jobs.scratch()
-    expected = jobs.run_job(int(np.prod(sizes)), first_job, kind, sizes, place)[0]
+    expected = jobs.run_job(math.prod(sizes), first_job, kind, sizes, place)[0]
     layout = json.loads((place / "old" / "layout.json").read_text())
-    jobs.program("merge", "--layout", place / "old" / "layout.json", place / "old", "-o", place / "merged.h5")
-    jobs.same_bytes(jobs.datasets(place / "merged.h5"), expected, f"merged from {kind} on {sizes}")
-    loaded, losses = jobs.run_job(int(np.prod(other_sizes)), second_job, other_kind, other_sizes, place, place / "old")[0]
+    jobs.same_bytes(jobs.merged(place / "old", place / "merged.h5"), expected, f"merged from {kind} on {sizes}")
+    world = math.prod(other_sizes)
+    loaded, losses = jobs.run_job(world, second_job, other_kind, other_sizes, place, place / "old")[0]
     jobs.same_bytes(loaded, expected, f"loaded by {other_kind} on {other_sizes}")
     jobs.close(losses, unsharded_losses(), "the next steps")
     return layout
