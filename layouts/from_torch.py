@@ -283,7 +283,8 @@ def piece_of_dtensor(leaf, local, dtype):
 # --- from pieces to rules --------------------------------------------------------------------------------------------
 
 class Layout:
-    """The layout of a job, from what each rank says of each tensor. Every rule is held against what the ranks hold."""
+    """The layout of a job, from what each rank says of each tensor. Every rule is held against the shapes that the ranks
+    hold."""
 
     def __init__(self, everyone, first):
         self.first = first
@@ -345,7 +346,7 @@ class Layout:
         return {"pad": {"0": {"size": size, "multiple_of": next(iter(held.values())).stored()[0]}}} if size else {}
 
     def split(self, shape, held):
-        """The keys that give exactly what the ranks hold; None where there are none."""
+        """The keys that give the shapes that the ranks hold; None where there are none."""
         order = {}  # dimension -> [(chunks, axes)] in the order of the mesh
         for index in range(len(next(iter(held.values())).cuts)):
             axes = self.axes_of({rank: piece.cuts[index] for rank, piece in held.items()})
