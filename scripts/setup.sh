@@ -84,6 +84,33 @@ explain_missing() {
   } >&2
 }
 
+# frameworks_venv DIRECTORY REQUIREMENTS: a Python of its own with these packages, made anew when they change. Where it
+# cannot be had, says why.
+frameworks_venv() {
+  local python found=
+  if cmp -s "$2" "$1/requirements.txt"; then
+    return 0
+  fi
+  for python in python3 /usr/bin/python3; do
+    if "$python" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      found=$python
+      break
+    fi
+  done
+  if [ -z "$found" ]; then
+    echo "frameworks: skipped: found no Python of 3.11 or newer with venv (Debian: apt-get install python3-venv)"
+    return 1
+  fi
+  echo "frameworks: installing $(grep -vc '^#' "$2") packages into $1"
+  rm -rf "$1"
+  if ! { "$found" -m venv "$1" && "$1/bin/pip" install -q --no-compile --disable-pip-version-check -r "$2"; }; then
+    rm -rf "$1"
+    echo "frameworks: skipped: the packages of $2 cannot be had (pip's reason is above)"
+    return 1
+  fi
+  cp "$2" "$1/requirements.txt"
+}
+
 # Open MPI refuses root and more ranks than cores unless told; a container usually is both. The second pair is Open MPI 5's.
 mpi_environment() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
