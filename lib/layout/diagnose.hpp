@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "layout/cut.hpp"
+#include "layout/placement.hpp"
 
 namespace ckpt {
 
@@ -14,5 +15,14 @@ std::string explain_extents(const std::vector<std::uint64_t>& found, const CutSp
 /// The same for one stored shape beside the expected one: a transposed weight, an axis of another size.
 std::string explain_shape(const Extents& found, const Extents& expected, const Extents& logical,
                           const std::vector<CutSpec>& dims, const std::vector<std::string>& axis_names);
+
+/// What a card stores of a bucket by its layout, in words: "50 of 197 (3 members of 197, each at a multiple of 4,
+/// padded to 200, in 4 pieces over dp)".
+std::string describe_bucket(const Placement& placement, ArrayId array, Position position);
+
+/// What would explain that the pieces of a bucket were found with these lengths (by coordinate on its axis; -1: absent),
+/// or nothing.
+std::string explain_bucket(const Placement& placement, ArrayId array, Position position,
+                           const std::vector<std::int64_t>& found);
 
 }  // namespace ckpt

@@ -33,22 +33,6 @@ std::string describe(const IndexRule& rule) {
   return "indices \"" + rule.in.text() + "\"";
 }
 
-void override_with(Keys& keys, const Keys& over) {
-  const auto take = [](auto& mine, const auto& theirs) {
-    if (theirs) mine = theirs;
-  };
-  take(keys.split, over.split);
-  take(keys.uneven, over.uneven);
-  take(keys.sizes, over.sizes);
-  take(keys.parts, over.parts);
-  take(keys.pad, over.pad);
-  take(keys.flat, over.flat);
-  take(keys.shape, over.shape);
-  take(keys.permute, over.permute);
-  take(keys.at, over.at);
-  take(keys.replicas, over.replicas);
-}
-
 template <class Items, class Member>
 PatternIndex index_of(const std::vector<Items>& items, Member member) {
   std::vector<const Pattern*> patterns;
@@ -168,8 +152,20 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
     follow = rule.like.has_value();
     if (follow) name = rule.like->fill(*rules_.pattern(*found).match(name));
   }
-  for (std::size_t i = borrowed.size(); i-- > 0;) override_with(decision.keys, borrowed[i]->keys);
+  for (std::size_t i = borrowed.size(); i-- > 0;) decision.keys.override_with(borrowed[i]->keys);
   return decision;
+}
+
+std::optional<std::size_t> Naming::rule_of(const std::string& logical) const {
+  const auto found = rules_.first(logical);
+  return found ? std::optional(rule_of_[*found]) : std::nullopt;
+}
+
+std::optional<std::string> Naming::equal_of(const std::string& logical) const {
+  const auto found = rules_.first(logical);
+  if (!found) return std::nullopt;
+  const auto& equals = layout_.parameters[rule_of_[*found]].equals;
+  return equals ? std::optional(equals->fill(*rules_.pattern(*found).match(logical))) : std::nullopt;
 }
 
 }  // namespace ckpt

@@ -45,6 +45,12 @@ class Naming {
   /// borrow.
   std::optional<Decision> decide(const std::string& logical) const;
 
+  /// The rule that decides for a name, an index into Layout::parameters, or nothing.
+  std::optional<std::size_t> rule_of(const std::string& logical) const;
+
+  /// The parameter whose values this one has (`equals` of the rule that matches), or nothing.
+  std::optional<std::string> equal_of(const std::string& logical) const;
+
  private:
   template <class Visit>
   void for_each_count(std::string& name, Visit&& visit) const;

@@ -18,6 +18,7 @@ inline constexpr std::uint64_t max_parts = std::uint64_t{1} << 20;
 Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows);
 
 At parse_at(const Node& node, const Mesh& mesh);
+std::vector<std::uint64_t> parse_shape(const Node& node);
 
 /// What keys, well formed each, must satisfy together.
 void check_keys_together(const Node& node, const Keys& keys, const Mesh& mesh, bool borrows);

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
+#include "layout/borrowing.hpp"
 #include "layout/diagnose.hpp"
 #include "layout/placement_builder.hpp"
 #include "layout/resolve.hpp"
@@ -12,12 +15,27 @@ namespace ckpt {
 
 namespace {
 
+/// What is kept, and what is needed to know the shapes of buckets' members.
+Keep keep_with_lenders(const Layout& layout, const Borrowing& borrowing, const Keep& keep) {
+  if (!keep) return keep;
+  std::unordered_set<std::string> lenders;
+  for (std::uint32_t b = 0; b < layout.buckets.size(); ++b)
+    for (std::uint32_t m = 0; m < layout.buckets[b].members.size(); ++m)
+      if (layout.buckets[b].members[m].like)
+        if (const MemberKeys keys = borrowing.of({b, m}); keys.shape_of) lenders.insert(*keys.shape_of);
+  return [keep, lenders](const std::string& name) { return keep(name) || lenders.contains(name); };
+}
+
 /// Resolves one source: names first (SourceNames), then a logical shape for each, then every card's arrays against the
 /// result.
 class SourceResolver {
  public:
   SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep)
-      : naming_(layout), names_(layout, naming_, files, keep), layout_(layout), builder_(layout) {}
+      : naming_(layout),
+        borrowing_(layout, naming_),
+        names_(layout, naming_, files, keep_with_lenders(layout, borrowing_, keep)),
+        layout_(layout),
+        builder_(layout) {}
 
   Resolved resolve() {
     std::vector<bool> used(layout_.parameters.size(), false);
@@ -31,7 +49,9 @@ class SourceResolver {
         if (is_kept) throw;  // a dropped name need not have a sound rule
       }
       if (decision && decision->rule) used[*decision->rule] = true;
-      if (is_kept) add(n++, decision);
+      if (!is_kept) continue;
+      add(n++, decision);
+      if (auto other = naming_.equal_of(name)) equate(name, std::move(*other));
     }
     Resolved resolved{builder_.finish(), unused_rules(layout_, used, names_.all())};
     resolved.warnings.insert(resolved.warnings.end(), warnings_.begin(), warnings_.end());
@@ -47,10 +67,12 @@ class SourceResolver {
   void add(std::size_t n, const std::optional<Decision>& decision) {
     const Logical& logical = names_.logical()[n];
     if (logical.bucket) {
-      const Bucket& bucket = layout_.buckets[*logical.bucket];
-      builder_.add_member({logical.name, names_.first(n).dtype, Extents(bucket.members[logical.member].shape), false},
-                          *logical.bucket, logical.member, logical.stored,
-                          describe_member(layout_, logical.name, bucket));
+      const Membership membership{*logical.bucket, logical.member};
+      const std::string where = describe_member(layout_, logical.name, layout_.buckets[membership.bucket]);
+      const MemberKeys borrowed = borrowing_.of(membership);
+      const Extents shape = borrowed.keys.shape ? Extents(*borrowed.keys.shape) : shape_of_lender(borrowed, where);
+      builder_.add_member({logical.name, names_.first(n).dtype, shape, false}, membership, borrowed.keys,
+                          logical.stored, where);
       return;
     }
     if (!decision) {
@@ -71,6 +93,29 @@ class SourceResolver {
     } catch (const Error& error) {
       throw Error(Kind::input, error.what());
     }
+  }
+
+  void equate(const std::string& name, std::string other) {
+    if (!std::binary_search(names_.all().begin(), names_.all().end(), other))
+      throw Error(Kind::input, "parameter '" + name + "' (" + layout_.origin + ")",
+                  {"it \"equals\" '" + other + "', which no file holds", "both",
+                   "nearest names: " + join(nearest(other, names_.all()))});
+    builder_.equate(std::move(other));
+  }
+
+  /// The logical shape of the parameter that a bucket's member is like.
+  Extents shape_of_lender(const MemberKeys& borrowed, const std::string& where) {
+    const std::string& name = *borrowed.shape_of;
+    const auto known = shapes_.find(name);
+    if (known != shapes_.end()) return known->second;
+    const auto n = names_.find(name);
+    if (!n)
+      throw Error(Kind::input, where,
+                  {"it is to be like '" + name + "', which no file holds", "a parameter that tells its shape",
+                   R"(say the shape: "shape" in the rule for that name, or "shapes" in the bucket)"});
+    const std::size_t rank = rank_of(names_.first(*n), borrowed.shape_keys, where);
+    const CutPlan plan = builder_.plan(borrowed.shape_keys, rank, where);
+    return shapes_.emplace(name, shape_of(*n, borrowed.shape_keys, plan, where)).first->second;
   }
 
   static std::size_t rank_of(const StoredArray& first, const Keys& keys, const std::string& where) {
@@ -229,10 +274,37 @@ class SourceResolver {
          "a parameter has one dtype on all its cards"});
   }
 
+  /// A bucket's piece that is not as long as its members and padding say.
+  [[noreturn]] void refuse_piece(const Placement& placement, ParameterId parameter, Position position,
+                                 const StoredArray& found, const Extents& expected) const {
+    const ArrayId array = placement.array_of(parameter);
+    const Axis axis = layout_.buckets[*placement.spreads()[parameter].bucket].axis;
+    const Position first = position - layout_.mesh.coordinate(position, axis) * layout_.mesh.stride(axis);
+    std::vector<std::int64_t> pieces;
+    std::vector<Position> others;
+    for (std::uint64_t c = 0; c < layout_.mesh.shape[axis]; ++c) {
+      const Position card = first + c * layout_.mesh.stride(axis);
+      const StoredArray* piece = names_.at(parameter, card);
+      const bool is_piece = piece != nullptr && piece->shape.size() == 1;
+      pieces.push_back(is_piece ? static_cast<std::int64_t>(piece->shape[0]) : -1);
+      if (piece == nullptr || !(piece->shape == placement.stored_shape(array, card))) others.push_back(card);
+    }
+    std::string remedy = others.size() == pieces.size() ? "so are all cards of the axis"
+                                                        : "cards that differ: " + list_cards(layout_.mesh, others);
+    if (const auto reason = explain_bucket(placement, array, position, pieces); !reason.empty())
+      remedy += "; " + reason;
+    throw Error(Kind::input, place(parameter, position),
+                {"stored shape " + to_string(found.shape),
+                 layout_.origin + " expects " + to_string(expected) + " (" +
+                     describe_bucket(placement, array, position) + ")",
+                 remedy});
+  }
+
   [[noreturn]] void refuse_shape(const Placement& placement, ParameterId parameter, Position position,
                                  const StoredArray& found, const Extents& expected) const {
     const Tensor& tensor = placement.tensors()[parameter];
     const Spread& spread = placement.spreads()[parameter];
+    if (spread.bucket) refuse_piece(placement, parameter, position, found, expected);
     std::string cuts;
     std::vector<CutSpec> specs(spread.axes.size());
     std::vector<std::string> axis_names = layout_.mesh.axes;
@@ -244,7 +316,7 @@ class SourceResolver {
         cuts += (i == 0 ? ", dim " + std::to_string(d) + " over " : " and ") + layout_.mesh.axes[axis] + "=" +
                 std::to_string(layout_.mesh.shape[axis]);
       }
-    const bool is_plain = !spread.flat && !spread.bucket;
+    const bool is_plain = !spread.flat;
     throw Error(
         Kind::input, place(parameter, position),
         {"stored shape " + to_string(found.shape),
@@ -253,7 +325,9 @@ class SourceResolver {
   }
 
   Naming naming_;
+  Borrowing borrowing_;
   SourceNames names_;
+  std::unordered_map<std::string, Extents> shapes_;  // of parameters that buckets' members are like
   const Layout& layout_;
   PlacementBuilder builder_;
   std::vector<std::string> warnings_;

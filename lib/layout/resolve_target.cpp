@@ -1,29 +1,16 @@
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
+#include "layout/borrowing.hpp"
 #include "layout/placement_builder.hpp"
 #include "layout/resolve.hpp"
 
 namespace ckpt {
 
 namespace {
-
-struct Membership {
-  std::uint32_t bucket;
-  std::uint32_t member;
-};
-
-std::map<std::string, Membership> memberships(const Layout& layout) {
-  std::map<std::string, Membership> of_name;
-  for (std::uint32_t b = 0; b < layout.buckets.size(); ++b)
-    for (std::uint32_t m = 0; m < layout.buckets[b].members.size(); ++m)
-      if (!of_name.emplace(layout.buckets[b].members[m].name, Membership{b, m}).second)
-        throw Error(Kind::layout, layout.origin,
-                    {"\"" + layout.buckets[b].members[m].name + "\" is a member of two buckets", "of one", ""});
-  return of_name;
-}
 
 bool is_disjoint(const At& a, const At& b) {
   return std::any_of(a.begin(), a.end(), [&](const auto& entry) {
@@ -68,24 +55,54 @@ void check_names(const Placement& placement) {
                      "one name for each parameter of a card", "see rename, indices and buckets"});
 }
 
-void add_member(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor, const Membership& where) {
+void add_member(PlacementBuilder& builder, const Naming& naming, const Borrowing& borrowing, const Tensor& tensor,
+                Membership where) {
   const Bucket& bucket = builder.layout().buckets[where.bucket];
   const std::string place = describe_member(builder.layout(), tensor.name, bucket);
-  if (const Extents shape(bucket.members[where.member].shape); !(tensor.shape == shape))
+  const Keys keys = borrowing.of(where).keys;
+  if (keys.shape && !(tensor.shape == Extents(*keys.shape)))
     throw Error(Kind::layout, place,
-                {"its shape is " + to_string(tensor.shape), "the bucket gives " + to_string(shape), ""});
-  builder.add_member(tensor, where.bucket, where.member, naming.unrenamed(bucket.name), place);
+                {"its shape is " + to_string(tensor.shape), "the bucket gives " + format_list(*keys.shape), ""});
+  builder.add_member(tensor, where, keys, naming.unrenamed(bucket.name), place);
 }
 
-void check_members(const Layout& layout, const std::map<std::string, Membership>& of_name,
-                   const std::vector<Tensor>& tensors) {
-  std::set<std::string> names;
-  for (const Tensor& tensor : tensors) names.insert(tensor.name);
-  for (const auto& [name, where] : of_name)
-    if (!names.contains(name))
-      throw Error(Kind::layout, layout.origin,
-                  {"bucket \"" + layout.buckets[where.bucket].name + "\" has the member \"" + name + "\"",
-                   "the checkpoint has no such parameter", "take it out of the bucket, or keep it with --only"});
+void add_parameter(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor) {
+  const Layout& layout = builder.layout();
+  const auto decision = naming.decide(tensor.name);
+  if (!decision)
+    throw Error(Kind::layout, layout.origin,
+                {"no rule matches parameter '" + tensor.name + "'", "every parameter has a rule",
+                 "add one, say \"default\": \"replicate\", or leave it out with --drop"});
+  const std::string where = describe(layout, tensor.name, *decision);
+  if (decision->keys.shape && !(Extents(*decision->keys.shape) == tensor.shape))
+    throw Error(Kind::layout, where,
+                {"its shape is " + to_string(tensor.shape),
+                 "the rule gives shape " + format_list(*decision->keys.shape), ""});
+  StoredName stored = naming.uncounted(tensor.name);
+  stored.name = naming.unrenamed(stored.name);
+  builder.add(tensor, *decision, builder.plan(decision->keys, tensor.shape.size(), where), std::move(stored), where);
+}
+
+void check_members(const Layout& layout, const std::vector<const Tensor*>& tensors) {
+  std::set<std::string_view> names;
+  for (const Tensor* tensor : tensors) names.insert(tensor->name);
+  for (const Bucket& bucket : layout.buckets)
+    for (const BucketMember& member : bucket.members)
+      if (!names.contains(member.name))
+        throw Error(Kind::layout, layout.origin,
+                    {"bucket \"" + bucket.name + "\" has the member \"" + member.name + "\"",
+                     "the checkpoint has no such parameter", "take it out of the bucket"});
+}
+
+/// The layout goes with the checkpoint, where what members are like need not be found.
+Layout with_shapes(Layout layout, const std::vector<const Tensor*>& tensors) {
+  std::unordered_map<std::string_view, const Tensor*> by_name;
+  for (const Tensor* tensor : tensors) by_name.emplace(tensor->name, tensor);
+  for (Bucket& bucket : layout.buckets)
+    for (BucketMember& member : bucket.members)
+      if (const Extents& shape = by_name.at(member.name)->shape; !member.keys.shape)
+        member.keys.shape.emplace(shape.begin(), shape.end());
+  return layout;
 }
 
 }  // namespace
@@ -95,34 +112,20 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   order.reserve(tensors.size());
   for (const Tensor& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) { return a->name < b->name; });
-  const auto members = memberships(layout);
-  check_members(layout, members, tensors);
-
+  check_members(layout, order);
   const Naming naming(layout);
-  PlacementBuilder builder(layout);
+  const Borrowing borrowing(layout, naming);
+  PlacementBuilder builder(with_shapes(layout, order));
   std::vector<bool> used(layout.parameters.size(), false);
   std::vector<std::string> names;
   for (const Tensor* tensor : order) {
     names.push_back(tensor->name);
-    if (const auto member = members.find(tensor->name); member != members.end()) {
-      add_member(builder, naming, *tensor, member->second);
-      continue;
-    }
-    const auto decision = naming.decide(tensor->name);
-    if (!decision)
-      throw Error(Kind::layout, layout.origin,
-                  {"no rule matches parameter '" + tensor->name + "'", "every parameter has a rule",
-                   "add one, say \"default\": \"replicate\", or leave it out with --drop"});
-    if (decision->rule) used[*decision->rule] = true;
-    const std::string where = describe(layout, tensor->name, *decision);
-    if (decision->keys.shape && !(Extents(*decision->keys.shape) == tensor->shape))
-      throw Error(Kind::layout, where,
-                  {"its shape is " + to_string(tensor->shape),
-                   "the rule gives shape " + format_list(*decision->keys.shape), ""});
-    StoredName stored = naming.uncounted(tensor->name);
-    stored.name = naming.unrenamed(stored.name);
-    builder.add(*tensor, *decision, builder.plan(decision->keys, tensor->shape.size(), where), std::move(stored),
-                where);
+    if (const auto rule = naming.rule_of(tensor->name)) used[*rule] = true;
+    if (const auto member = borrowing.find(tensor->name))
+      add_member(builder, naming, borrowing, *tensor, *member);
+    else
+      add_parameter(builder, naming, *tensor);
+    if (auto other = naming.equal_of(tensor->name)) builder.equate(std::move(*other));
   }
   Resolved resolved{builder.finish(), unused_rules(layout, used, names)};
   check_names(resolved.placement);

@@ -31,6 +31,8 @@ class SourceNames {
   const std::vector<Logical>& logical() const noexcept { return logical_; }
   /// Every name found, also those that the job does not keep.
   const std::vector<std::string>& all() const noexcept { return all_; }
+  /// The number of a kept name, or nothing.
+  std::optional<std::size_t> find(const std::string& name) const;
 
   /// The stored array of a parameter (for a bucket's member: the bucket's) in a card's file, or nothing.
   const StoredArray* at(std::size_t logical, Position position) const;
