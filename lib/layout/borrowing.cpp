@@ -46,6 +46,7 @@ MemberKeys Borrowing::of(Membership where) const {
       throw refuse("it is to be like \"" + *member->like + "\", which no rule matches", "a rule for that name");
     result.shape_of = *member->like;
     result.shape_keys = decision->keys;
+    result.rules = decision->rules;
     result.keys = decision->keys;
     result.keys.at.reset();
     break;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "layout/naming.hpp"
 
@@ -20,6 +21,7 @@ struct MemberKeys {
   Keys keys;  ///< `shape` is in it where the layout says it; never `at`, which is the bucket's
   /// Otherwise: the parameter, no bucket's member, whose logical shape it has.
   std::optional<std::string> shape_of;
+  std::vector<std::size_t> rules;  ///< that took part
   Keys shape_keys;  ///< with `shape_of`: the keys that say how that one is stored
 };
 

@@ -149,6 +149,7 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
     const Rule& rule = layout_.parameters[rule_of_[*found]];
     if (borrowed.empty()) decision.rule = rule_of_[*found];
     borrowed.push_back(&rule);
+    decision.rules.push_back(rule_of_[*found]);
     follow = rule.like.has_value();
     if (follow) name = rule.like->fill(*rules_.pattern(*found).match(name));
   }

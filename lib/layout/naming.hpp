@@ -20,6 +20,7 @@ struct StoredName {
 struct Decision {
   Keys keys;
   std::optional<std::size_t> rule;  ///< nothing: the layout's default
+  std::vector<std::size_t> rules;   ///< that one and those that it borrows from, innermost last
 };
 
 /// What a layout says of names, made ready to be asked about many of them. The layout must stay where it is.

@@ -38,7 +38,8 @@ class SourceResolver {
         builder_(layout) {}
 
   Resolved resolve() {
-    std::vector<bool> used(layout_.parameters.size(), false);
+    used_.assign(layout_.parameters.size(), false);
+    std::vector<std::string> left_out;
     std::size_t n = 0;  // the kept names are among all, and both are in order
     for (const std::string& name : names_.all()) {
       const bool is_kept = n < names_.logical().size() && names_.logical()[n].name == name;
@@ -48,12 +49,16 @@ class SourceResolver {
       } catch (const Error&) {
         if (is_kept) throw;  // a dropped name need not have a sound rule
       }
-      if (decision && decision->rule) used[*decision->rule] = true;
-      if (!is_kept) continue;
+      if (decision)
+        for (const std::size_t rule : decision->rules) used_[rule] = true;
+      if (!is_kept) {
+        left_out.push_back(name);
+        continue;
+      }
       add(n++, decision);
       if (auto other = naming_.equal_of(name)) equate(name, std::move(*other));
     }
-    Resolved resolved{builder_.finish(), unused_rules(layout_, used, names_.all())};
+    Resolved resolved{builder_.finish(), unused_rules(layout_, used_, names_.all()), std::move(left_out)};
     resolved.warnings.insert(resolved.warnings.end(), warnings_.begin(), warnings_.end());
     for (Position position = 0; position < layout_.mesh.size(); ++position) check_card(resolved.placement, position);
     return resolved;
@@ -70,6 +75,7 @@ class SourceResolver {
       const Membership membership{*logical.bucket, logical.member};
       const std::string where = describe_member(layout_, logical.name, layout_.buckets[membership.bucket]);
       const MemberKeys borrowed = borrowing_.of(membership);
+      for (const std::size_t rule : borrowed.rules) used_[rule] = true;
       const Extents shape = borrowed.keys.shape ? Extents(*borrowed.keys.shape) : shape_of_lender(borrowed, where);
       builder_.add_member({logical.name, names_.first(n).dtype, shape, false}, membership, borrowed.keys,
                           logical.stored, where);
@@ -330,6 +336,7 @@ class SourceResolver {
   std::unordered_map<std::string, Extents> shapes_;  // of parameters that buckets' members are like
   const Layout& layout_;
   PlacementBuilder builder_;
+  std::vector<bool> used_;  // for each rule
   std::vector<std::string> warnings_;
 };
 

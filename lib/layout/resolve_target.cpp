@@ -55,18 +55,22 @@ void check_names(const Placement& placement) {
                      "one name for each parameter of a card", "see rename, indices and buckets"});
 }
 
-void add_member(PlacementBuilder& builder, const Naming& naming, const Borrowing& borrowing, const Tensor& tensor,
-                Membership where) {
+// Both give the rules that took part.
+
+std::vector<std::size_t> add_member(PlacementBuilder& builder, const Naming& naming, const Borrowing& borrowing,
+                                    const Tensor& tensor, Membership where) {
   const Bucket& bucket = builder.layout().buckets[where.bucket];
   const std::string place = describe_member(builder.layout(), tensor.name, bucket);
-  const Keys keys = borrowing.of(where).keys;
+  const MemberKeys borrowed = borrowing.of(where);
+  const Keys& keys = borrowed.keys;
   if (keys.shape && !(tensor.shape == Extents(*keys.shape)))
     throw Error(Kind::layout, place,
                 {"its shape is " + to_string(tensor.shape), "the bucket gives " + format_list(*keys.shape), ""});
   builder.add_member(tensor, where, keys, naming.unrenamed(bucket.name), place);
+  return borrowed.rules;
 }
 
-void add_parameter(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor) {
+std::vector<std::size_t> add_parameter(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor) {
   const Layout& layout = builder.layout();
   const auto decision = naming.decide(tensor.name);
   if (!decision)
@@ -81,6 +85,7 @@ void add_parameter(PlacementBuilder& builder, const Naming& naming, const Tensor
   StoredName stored = naming.uncounted(tensor.name);
   stored.name = naming.unrenamed(stored.name);
   builder.add(tensor, *decision, builder.plan(decision->keys, tensor.shape.size(), where), std::move(stored), where);
+  return decision->rules;
 }
 
 void check_members(const Layout& layout, const std::vector<const Tensor*>& tensors) {
@@ -94,14 +99,18 @@ void check_members(const Layout& layout, const std::vector<const Tensor*>& tenso
                      "the checkpoint has no such parameter", "take it out of the bucket"});
 }
 
-/// The layout goes with the checkpoint, where what members are like need not be found.
-Layout with_shapes(Layout layout, const std::vector<const Tensor*>& tensors) {
+/// The layout as it goes with the checkpoint, where what it speaks of may not be found: it says the shapes that members
+/// borrow, and no more of `equals` than holds.
+Layout carried(Layout layout, const Naming& naming, const std::vector<const Tensor*>& tensors) {
   std::unordered_map<std::string_view, const Tensor*> by_name;
   for (const Tensor* tensor : tensors) by_name.emplace(tensor->name, tensor);
   for (Bucket& bucket : layout.buckets)
     for (BucketMember& member : bucket.members)
       if (const Extents& shape = by_name.at(member.name)->shape; !member.keys.shape)
         member.keys.shape.emplace(shape.begin(), shape.end());
+  for (const Tensor* tensor : tensors)
+    if (const auto other = naming.equal_of(tensor->name); other && !by_name.contains(*other))
+      layout.parameters[*naming.rule_of(tensor->name)].equals.reset();
   return layout;
 }
 
@@ -115,19 +124,19 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   check_members(layout, order);
   const Naming naming(layout);
   const Borrowing borrowing(layout, naming);
-  PlacementBuilder builder(with_shapes(layout, order));
+  PlacementBuilder builder(carried(layout, naming, order));
   std::vector<bool> used(layout.parameters.size(), false);
   std::vector<std::string> names;
   for (const Tensor* tensor : order) {
     names.push_back(tensor->name);
     if (const auto rule = naming.rule_of(tensor->name)) used[*rule] = true;
-    if (const auto member = borrowing.find(tensor->name))
-      add_member(builder, naming, borrowing, *tensor, *member);
-    else
-      add_parameter(builder, naming, *tensor);
+    const auto member = borrowing.find(tensor->name);
+    for (const std::size_t rule : member ? add_member(builder, naming, borrowing, *tensor, *member)
+                                         : add_parameter(builder, naming, *tensor))
+      used[rule] = true;
     if (auto other = naming.equal_of(tensor->name)) builder.equate(std::move(*other));
   }
-  Resolved resolved{builder.finish(), unused_rules(layout, used, names)};
+  Resolved resolved{builder.finish(), unused_rules(layout, used, names), {}};
   check_names(resolved.placement);
   return resolved;
 }
