@@ -56,4 +56,12 @@ MemberKeys Borrowing::of(Membership where) const {
   return result;
 }
 
+std::unordered_set<std::string> Borrowing::lenders() const {
+  std::unordered_set<std::string> names;
+  for (const auto& [name, where] : members_)
+    if (layout_.buckets[where.bucket].members[where.member].like)
+      if (auto keys = of(where); keys.shape_of) names.insert(std::move(*keys.shape_of));
+  return names;
+}
+
 }  // namespace ckpt

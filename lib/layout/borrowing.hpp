@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "layout/naming.hpp"
@@ -35,6 +36,9 @@ class Borrowing {
 
   /// Follows `like` through other members to a rule. Throws layout where it leads back, or to no rule.
   MemberKeys of(Membership where) const;
+
+  /// The parameters, no buckets' members, whose shapes must be known for those of members.
+  std::unordered_set<std::string> lenders() const;
 
  private:
   const Layout& layout_;

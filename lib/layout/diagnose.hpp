@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "layout/cut.hpp"
 #include "layout/placement.hpp"
 
@@ -16,13 +18,10 @@ std::string explain_extents(const std::vector<std::uint64_t>& found, const CutSp
 std::string explain_shape(const Extents& found, const Extents& expected, const Extents& logical,
                           const std::vector<CutSpec>& dims, const std::vector<std::string>& axis_names);
 
-/// What a card stores of a bucket by its layout, in words: "50 of 197 (3 members of 197, each at a multiple of 4,
-/// padded to 200, in 4 pieces over dp)".
-std::string describe_bucket(const Placement& placement, ArrayId array, Position position);
-
-/// What would explain that the pieces of a bucket were found with these lengths (by coordinate on its axis; -1: absent),
-/// or nothing.
-std::string explain_bucket(const Placement& placement, ArrayId array, Position position,
-                           const std::vector<std::int64_t>& found);
+/// What is wrong with a card's piece of a bucket that is not as long as its members and padding say: how the layout
+/// comes to the length, which cards of the axis differ, and what would explain it. `found`: what a card's file has of it,
+/// or null.
+Error::Text explain_piece(const Placement& placement, ArrayId array, Position position,
+                          const std::function<const StoredArray*(Position)>& found);
 
 }  // namespace ckpt

@@ -19,8 +19,7 @@ std::string padding_of(const Bucket& bucket, const std::string& axis) {
   return text + " a multiple of " + axis;
 }
 
-}  // namespace
-
+/// How the layout comes to the length of a bucket's pieces, in words.
 std::string describe_bucket(const Placement& placement, ArrayId array, Position position) {
   const Bucket& bucket = description(placement, array);
   const Placement::BucketSizes sizes = placement.bucket_sizes(array, position);
@@ -37,7 +36,9 @@ std::string describe_bucket(const Placement& placement, ArrayId array, Position 
   return bucket.last_is_short ? text + ", the last without the padding" : text;
 }
 
-std::string explain_bucket(const Placement& placement, ArrayId array, Position position,
+/// What would explain that the pieces were found with these lengths (by coordinate; -1: absent, or not of one
+/// dimension), or nothing.
+std::string explain_lengths(const Placement& placement, ArrayId array, Position position,
                            const std::vector<std::int64_t>& found) {
   const Bucket& bucket = description(placement, array);
   const Placement::BucketSizes sizes = placement.bucket_sizes(array, position);
@@ -54,6 +55,30 @@ std::string explain_bucket(const Placement& placement, ArrayId array, Position p
   if (!is_even) return "pieces of one bucket are equal (but for a short last one): are the files of one checkpoint?";
   return all + ", " + std::to_string(total - members) +
          " more than the members: is the padding another (\"multiple_of\", \"multiple_of_each\"), or a member missing?";
+}
+
+}  // namespace
+
+Error::Text explain_piece(const Placement& placement, ArrayId array, Position position,
+                          const std::function<const StoredArray*(Position)>& found) {
+  const Mesh& mesh = placement.mesh();
+  const Axis axis = description(placement, array).axis;
+  const Position first = position - mesh.coordinate(position, axis) * mesh.stride(axis);
+  std::vector<std::int64_t> lengths;
+  std::vector<Position> others;
+  for (std::uint64_t c = 0; c < mesh.shape[axis]; ++c) {
+    const Position card = first + c * mesh.stride(axis);
+    const StoredArray* piece = found(card);
+    lengths.push_back(piece != nullptr && piece->shape.size() == 1 ? static_cast<std::int64_t>(piece->shape[0]) : -1);
+    if (piece == nullptr || !(piece->shape == placement.stored_shape(array, card))) others.push_back(card);
+  }
+  std::string remedy = others.size() == lengths.size() ? "so are all cards of the axis"
+                                                       : "cards that differ: " + list_cards(mesh, others);
+  if (const auto reason = explain_lengths(placement, array, position, lengths); !reason.empty()) remedy += "; " + reason;
+  return {"stored shape " + to_string(found(position)->shape),
+          placement.layout().origin + " expects " + to_string(placement.stored_shape(array, position)) + " (" +
+              describe_bucket(placement, array, position) + ")",
+          remedy};
 }
 
 }  // namespace ckpt

@@ -2,7 +2,6 @@
 #include <map>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "layout/borrowing.hpp"
@@ -16,14 +15,9 @@ namespace ckpt {
 namespace {
 
 /// What is kept, and what is needed to know the shapes of buckets' members.
-Keep keep_with_lenders(const Layout& layout, const Borrowing& borrowing, const Keep& keep) {
+Keep with_lenders(const Keep& keep, const Borrowing& borrowing) {
   if (!keep) return keep;
-  std::unordered_set<std::string> lenders;
-  for (std::uint32_t b = 0; b < layout.buckets.size(); ++b)
-    for (std::uint32_t m = 0; m < layout.buckets[b].members.size(); ++m)
-      if (layout.buckets[b].members[m].like)
-        if (const MemberKeys keys = borrowing.of({b, m}); keys.shape_of) lenders.insert(*keys.shape_of);
-  return [keep, lenders](const std::string& name) { return keep(name) || lenders.contains(name); };
+  return [keep, lenders = borrowing.lenders()](const std::string& name) { return keep(name) || lenders.contains(name); };
 }
 
 /// Resolves one source: names first (SourceNames), then a logical shape for each, then every card's arrays against the
@@ -33,7 +27,7 @@ class SourceResolver {
   SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep)
       : naming_(layout),
         borrowing_(layout, naming_),
-        names_(layout, naming_, files, keep_with_lenders(layout, borrowing_, keep)),
+        names_(layout, naming_, files, with_lenders(keep, borrowing_)),
         layout_(layout),
         builder_(layout) {}
 
@@ -280,37 +274,14 @@ class SourceResolver {
          "a parameter has one dtype on all its cards"});
   }
 
-  /// A bucket's piece that is not as long as its members and padding say.
-  [[noreturn]] void refuse_piece(const Placement& placement, ParameterId parameter, Position position,
-                                 const StoredArray& found, const Extents& expected) const {
-    const ArrayId array = placement.array_of(parameter);
-    const Axis axis = layout_.buckets[*placement.spreads()[parameter].bucket].axis;
-    const Position first = position - layout_.mesh.coordinate(position, axis) * layout_.mesh.stride(axis);
-    std::vector<std::int64_t> pieces;
-    std::vector<Position> others;
-    for (std::uint64_t c = 0; c < layout_.mesh.shape[axis]; ++c) {
-      const Position card = first + c * layout_.mesh.stride(axis);
-      const StoredArray* piece = names_.at(parameter, card);
-      const bool is_piece = piece != nullptr && piece->shape.size() == 1;
-      pieces.push_back(is_piece ? static_cast<std::int64_t>(piece->shape[0]) : -1);
-      if (piece == nullptr || !(piece->shape == placement.stored_shape(array, card))) others.push_back(card);
-    }
-    std::string remedy = others.size() == pieces.size() ? "so are all cards of the axis"
-                                                        : "cards that differ: " + list_cards(layout_.mesh, others);
-    if (const auto reason = explain_bucket(placement, array, position, pieces); !reason.empty())
-      remedy += "; " + reason;
-    throw Error(Kind::input, place(parameter, position),
-                {"stored shape " + to_string(found.shape),
-                 layout_.origin + " expects " + to_string(expected) + " (" +
-                     describe_bucket(placement, array, position) + ")",
-                 remedy});
-  }
-
   [[noreturn]] void refuse_shape(const Placement& placement, ParameterId parameter, Position position,
                                  const StoredArray& found, const Extents& expected) const {
     const Tensor& tensor = placement.tensors()[parameter];
     const Spread& spread = placement.spreads()[parameter];
-    if (spread.bucket) refuse_piece(placement, parameter, position, found, expected);
+    if (spread.bucket)
+      throw Error(Kind::input, place(parameter, position),
+                  explain_piece(placement, placement.array_of(parameter), position,
+                                [&](Position card) { return names_.at(parameter, card); }));
     std::string cuts;
     std::vector<CutSpec> specs(spread.axes.size());
     std::vector<std::string> axis_names = layout_.mesh.axes;

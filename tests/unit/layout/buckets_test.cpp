@@ -161,3 +161,23 @@ TEST_CASE("a piece that is too long or short: the bucket's sums are told, and wh
   CHECK_THROWS_WITH(resolve_source(of(R"("last": "short", )"), pieces("f", {4, 4, 4, 1})),
                     Contains("expects [2]") && Contains("the last without the padding"));
 }
+
+TEST_CASE("a rule that lends its keys to a member is not an unused one") {
+  const Layout of = with_buckets("2", R"({"name": "m", "axis": "dp", "members": [{"name": "m.w", "like": "w"}]})",
+                                 R"({"name": "w", "like": "x"}, {"name": "x", "shape": [4]}, {"name": "y"})");
+  const Resolved source = resolve_source(of, cards(2, card({array("m", {2})})));
+  REQUIRE(source.warnings.size() == 1);
+  CHECK_THAT(source.warnings[0], Contains(R"(rule "y" matches no parameter)"));
+  const Resolved written = resolve_target(of, {tensor("m.w", {4})});
+  REQUIRE(written.warnings.size() == 1);
+  CHECK_THAT(written.warnings[0], Contains(R"(rule "y" matches no parameter)"));
+}
+
+TEST_CASE("what a job does not keep of the names in the files is told") {
+  const Layout of = with_buckets("1", R"({"name": "m", "axis": "dp", "members": [{"name": "m.w", "shape": [4]}]})",
+                                 R"({"name": "*"})");
+  const Holding all = card({array("m", {4}), array("a", {1}), array("b", {1})});
+  CHECK(resolve_source(of, {all}).left_out.empty());
+  // A bucket is taken whole: its members are in the placement.
+  CHECK(resolve_source(of, {all}, [](const std::string& name) { return name == "a"; }).left_out == Words{"b"});
+}

@@ -58,3 +58,11 @@ TEST_CASE("equals: nothing is said where a job leaves one of the two out") {
   CHECK(pairs(only("fp32.a")).empty());
   CHECK(pairs(target(of, {tensor("fp32.a", {2})})).empty());
 }
+
+TEST_CASE("equals: a written layout says no more of it than can be held") {
+  const Layout of = layout(R"(["x"])", "[1]", masters);
+  CHECK(target(of, {tensor("a", {2}), tensor("fp32.a", {2})}).layout().parameters[0].equals);
+  const Placement lone = target(of, {tensor("fp32.a", {2})});
+  CHECK_FALSE(lone.layout().parameters[0].equals);
+  CHECK(resolve_source(lone.layout(), {card({array("fp32.a", {2})})}).placement.equalities().empty());
+}
