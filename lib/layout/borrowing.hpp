@@ -23,7 +23,7 @@ struct MemberKeys {
   /// Otherwise: the parameter, no bucket's member, whose logical shape it has.
   std::optional<std::string> shape_of;
   std::vector<std::size_t> rules;  ///< that took part
-  Keys shape_keys;  ///< with `shape_of`: the keys that say how that one is stored
+  Keys shape_keys;                 ///< with `shape_of`: the keys that say how that one is stored
 };
 
 /// The members of a layout's buckets by their names. The layout and the naming must stay where they are.

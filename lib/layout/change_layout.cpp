@@ -62,8 +62,8 @@ std::vector<std::string> padding_warnings(const Layout& from, const Layout& to) 
     const auto sized = [&](const Layout& layout) { return name + "=" + std::to_string(layout.mesh.shape[axis]); };
     warnings.push_back(to.origin + (buckets.size() == 1 ? ": bucket " : ": buckets ") + join(buckets) +
                        ": padded to a multiple of " + std::to_string(multiple) + " for " + sized(to) + " as for " +
-                       sized(from) + "; where the framework's padding follows " + name + ", say \"multiple_of_each\": " +
-                       std::to_string(multiple / from.mesh.shape[axis]) + " instead");
+                       sized(from) + "; where the framework's padding follows " + name +
+                       ", say \"multiple_of_each\": " + std::to_string(multiple / from.mesh.shape[axis]) + " instead");
   }
   return warnings;
 }

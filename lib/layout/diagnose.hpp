@@ -19,8 +19,8 @@ std::string explain_shape(const Extents& found, const Extents& expected, const E
                           const std::vector<CutSpec>& dims, const std::vector<std::string>& axis_names);
 
 /// What is wrong with a card's piece of a bucket that is not as long as its members and padding say: how the layout
-/// comes to the length, which cards of the axis differ, and what would explain it. `found`: what a card's file has of it,
-/// or null.
+/// comes to the length, which cards of the axis differ, and what would explain it. `found`: what a card's file has of
+/// it, or null.
 Error::Text explain_piece(const Placement& placement, ArrayId array, Position position,
                           const std::function<const StoredArray*(Position)>& found);
 

@@ -15,7 +15,8 @@ const Bucket& description(const Placement& placement, ArrayId array) {
 std::string padding_of(const Bucket& bucket, const std::string& axis) {
   std::string text;
   if (bucket.multiple_of > 1) text += " a multiple of " + std::to_string(bucket.multiple_of) + " and";
-  if (bucket.multiple_of_each > 1) return text + " a multiple of " + std::to_string(bucket.multiple_of_each) + " x " + axis;
+  if (bucket.multiple_of_each > 1)
+    return text + " a multiple of " + std::to_string(bucket.multiple_of_each) + " x " + axis;
   return text + " a multiple of " + axis;
 }
 
@@ -26,8 +27,9 @@ std::string describe_bucket(const Placement& placement, ArrayId array, Position 
   const std::size_t count = placement.arrays()[array].members.size();
   const std::string axis = placement.mesh().axes[bucket.axis];
   const std::string k = std::to_string(placement.mesh().shape[bucket.axis]);
-  std::string text = "bucket \"" + bucket.name + "\": " + std::to_string(count) + (count == 1 ? " member" : " members") +
-                     " of " + std::to_string(sizes.members) + " elements together";
+  std::string text = "bucket \"" + bucket.name + "\": " + std::to_string(count) +
+                     (count == 1 ? " member" : " members") + " of " + std::to_string(sizes.members) +
+                     " elements together";
   if (sizes.is_flat) text += ", each cut over " + axis + "=" + k;
   if (bucket.align > 1)
     text += ", each at a multiple of " + std::to_string(bucket.align) + ", up to " + std::to_string(sizes.end);
@@ -39,7 +41,7 @@ std::string describe_bucket(const Placement& placement, ArrayId array, Position 
 /// What would explain that the pieces were found with these lengths (by coordinate; -1: absent, or not of one
 /// dimension), or nothing.
 std::string explain_lengths(const Placement& placement, ArrayId array, Position position,
-                           const std::vector<std::int64_t>& found) {
+                            const std::vector<std::int64_t>& found) {
   const Bucket& bucket = description(placement, array);
   const Placement::BucketSizes sizes = placement.bucket_sizes(array, position);
   if (std::find(found.begin(), found.end(), -1) != found.end()) return "";
@@ -49,7 +51,8 @@ std::string explain_lengths(const Placement& placement, ArrayId array, Position 
   if (!sizes.is_flat && !is_even && total == sizes.end && !bucket.last_is_short)
     return R"(is the padding left out on the last card ("last": "short")?)";
   const std::string all = "all " + std::to_string(k) + " pieces hold " + std::to_string(total);
-  if (bucket.last_is_short && is_even && total == sizes.padded) return all + R"(: is "last": "short" one word too many?)";
+  if (bucket.last_is_short && is_even && total == sizes.padded)
+    return all + R"(: is "last": "short" one word too many?)";
   const std::uint64_t members = sizes.is_flat ? sizes.end * k : sizes.end;
   if (total < members) return all + ", less than the members: are their names and shapes those of this bucket?";
   if (!is_even) return "pieces of one bucket are equal (but for a short last one): are the files of one checkpoint?";
@@ -74,7 +77,8 @@ Error::Text explain_piece(const Placement& placement, ArrayId array, Position po
   }
   std::string remedy = others.size() == lengths.size() ? "so are all cards of the axis"
                                                        : "cards that differ: " + list_cards(mesh, others);
-  if (const auto reason = explain_lengths(placement, array, position, lengths); !reason.empty()) remedy += "; " + reason;
+  if (const auto reason = explain_lengths(placement, array, position, lengths); !reason.empty())
+    remedy += "; " + reason;
   return {"stored shape " + to_string(found(position)->shape),
           placement.layout().origin + " expects " + to_string(placement.stored_shape(array, position)) + " (" +
               describe_bucket(placement, array, position) + ")",

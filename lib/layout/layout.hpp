@@ -64,7 +64,7 @@ struct Keys {
 struct Rule {
   std::vector<Pattern> names;
   Keys keys;
-  std::optional<Pattern> like;  ///< the logical name whose rule is borrowed; its captures are those of every name
+  std::optional<Pattern> like;    ///< the logical name whose rule is borrowed; its captures are those of every name
   std::optional<Pattern> equals;  ///< the logical name of the parameter whose values it has, with captures as `like`
 };
 

@@ -30,8 +30,7 @@ Pattern parse_other(const Node& node, const std::vector<Pattern>& names, const s
     for (const auto& capture : other.captures())
       if (!name.captures().contains(capture))
         node.fail("the capture " + braced(capture), R"(captures that "name" has in ")" + name.text() + "\"");
-    if (name.text() == other.text())
-      node.fail(node.describe() + ", the rule's own name", "another parameter, " + what);
+    if (name.text() == other.text()) node.fail(node.describe() + ", the rule's own name", "another parameter, " + what);
   }
   return other;
 }
@@ -48,8 +47,9 @@ std::string unshared(const Pattern& has, const Pattern& lacks) {
 std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh) {
   std::vector<Rule> rules;
   for (const auto& item : node.items()) {
-    item.check_keys(
-        {"name", "split", "uneven", "sizes", "parts", "pad", "flat", "shape", "permute", "at", "like", "equals", "replicas"}, 1);
+    item.check_keys({"name", "split", "uneven", "sizes", "parts", "pad", "flat", "shape", "permute", "at", "like",
+                     "equals", "replicas"},
+                    1);
     Rule rule;
     rule.names = parse_names(item.member("name"));
     if (const auto like = item.find("like")) rule.like = parse_other(*like, rule.names, "whose rule is borrowed");

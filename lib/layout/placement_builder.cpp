@@ -134,8 +134,9 @@ void PlacementBuilder::add_member(Tensor tensor, Membership membership, const Ke
     if (std::count(spec.axes.begin(), spec.axes.end(), description.axis) != 0)
       throw Error(Kind::layout, where, {"split uses the bucket's own axis " + axis, "another axis", ""});
   if (keys.flat && keys.flat->axis != description.axis)
-    throw Error(Kind::layout, where,
-                {"flat cuts over \"" + layout().mesh.axes[keys.flat->axis] + "\"", axis + ", as the bucket itself", ""});
+    throw Error(
+        Kind::layout, where,
+        {"flat cuts over \"" + layout().mesh.axes[keys.flat->axis] + "\"", axis + ", as the bucket itself", ""});
   const auto [known, is_new] =
       bucket_arrays_.try_emplace(membership.bucket, static_cast<ArrayId>(placement_.arrays_.size()));
   if (is_new) placement_.arrays_.push_back({stored_name, tensor.dtype, description.at.value_or(At{}), {}, false});
@@ -275,8 +276,8 @@ void PlacementBuilder::find_equalities() {
     const Extents& shape = placement_.tensors_[parameter].shape;
     if (const Extents& theirs = placement_.tensors_[*other].shape; !(shape == theirs))
       throw Error(Kind::input, where_[parameter],
-                  {"its logical shape is " + to_string(shape), "\"equals\" '" + name + "', which is " + to_string(theirs),
-                   "the rule of one of the two is wrong"});
+                  {"its logical shape is " + to_string(shape),
+                   "\"equals\" '" + name + "', which is " + to_string(theirs), "the rule of one of the two is wrong"});
     placement_.equalities_.push_back({parameter, *other});
   }
 }

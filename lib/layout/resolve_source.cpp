@@ -17,7 +17,8 @@ namespace {
 /// What is kept, and what is needed to know the shapes of buckets' members.
 Keep with_lenders(const Keep& keep, const Borrowing& borrowing) {
   if (!keep) return keep;
-  return [keep, lenders = borrowing.lenders()](const std::string& name) { return keep(name) || lenders.contains(name); };
+  return
+      [keep, lenders = borrowing.lenders()](const std::string& name) { return keep(name) || lenders.contains(name); };
 }
 
 /// Resolves one source: names first (SourceNames), then a logical shape for each, then every card's arrays against the

@@ -79,9 +79,9 @@ std::vector<std::size_t> add_parameter(PlacementBuilder& builder, const Naming& 
                  "add one, say \"default\": \"replicate\", or leave it out with --drop"});
   const std::string where = describe(layout, tensor.name, *decision);
   if (decision->keys.shape && !(Extents(*decision->keys.shape) == tensor.shape))
-    throw Error(Kind::layout, where,
-                {"its shape is " + to_string(tensor.shape),
-                 "the rule gives shape " + format_list(*decision->keys.shape), ""});
+    throw Error(
+        Kind::layout, where,
+        {"its shape is " + to_string(tensor.shape), "the rule gives shape " + format_list(*decision->keys.shape), ""});
   StoredName stored = naming.uncounted(tensor.name);
   stored.name = naming.unrenamed(stored.name);
   builder.add(tensor, *decision, builder.plan(decision->keys, tensor.shape.size(), where), std::move(stored), where);
@@ -131,8 +131,8 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
     names.push_back(tensor->name);
     if (const auto rule = naming.rule_of(tensor->name)) used[*rule] = true;
     const auto member = borrowing.find(tensor->name);
-    for (const std::size_t rule : member ? add_member(builder, naming, borrowing, *tensor, *member)
-                                         : add_parameter(builder, naming, *tensor))
+    for (const std::size_t rule :
+         member ? add_member(builder, naming, borrowing, *tensor, *member) : add_parameter(builder, naming, *tensor))
       used[rule] = true;
     if (auto other = naming.equal_of(tensor->name)) builder.equate(std::move(*other));
   }

@@ -145,8 +145,9 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
 }
 
 std::optional<std::size_t> SourceNames::find(const std::string& name) const {
-  const auto found = std::lower_bound(logical_.begin(), logical_.end(), name,
-                                      [](const Logical& logical, const std::string& key) { return logical.name < key; });
+  const auto found =
+      std::lower_bound(logical_.begin(), logical_.end(), name,
+                       [](const Logical& logical, const std::string& key) { return logical.name < key; });
   if (found == logical_.end() || found->name != name) return std::nullopt;
   return static_cast<std::size_t>(found - logical_.begin());
 }

@@ -40,14 +40,12 @@ std::string said(const DType& dtype, bool is_opaque, const std::vector<Attribute
 
 DType interpreted(const DType& dtype, const std::vector<Attribute>& attributes) {
   if (dtype.size != 1 && dtype.size != 2) return dtype;
-  const bool is_opaque =
-      dtype.kind == ElementKind::other && H5Tget_class(make_type(dtype).get()) == H5T_OPAQUE;
+  const bool is_opaque = dtype.kind == ElementKind::other && H5Tget_class(make_type(dtype).get()) == H5T_OPAQUE;
   if (!is_opaque && !is_integer(dtype.kind)) return dtype;
   std::string mark = said(dtype, is_opaque, attributes);
   if (mark.empty() && is_opaque && dtype.size == 2) mark = "bfloat16";
-  const auto* const found = std::find_if(marks.begin(), marks.end(), [&](const Mark& each) {
-    return each.text == mark && each.size == dtype.size;
-  });
+  const auto* const found = std::find_if(
+      marks.begin(), marks.end(), [&](const Mark& each) { return each.text == mark && each.size == dtype.size; });
   if (found == marks.end()) return dtype;
   DType number = *number_type(found->kind, found->size, dtype.order);
   number.native = encoding_of(make_type(dtype).get());

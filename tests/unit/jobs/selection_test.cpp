@@ -63,7 +63,7 @@ TEST_CASE("the target's layout is the one chosen") {
 TEST_CASE("what a job leaves out leaves the target's buckets, under its new name") {
   const Layout layout_of_all = layout(R"(["dp"])", "[2]", R"("parameters": [{"name": "*"}], "buckets": [
       {"name": "f", "axis": "dp", "members": [{"name": "z.b", "shape": [1]}, {"name": "z.w", "shape": [2]}]}])");
-  Job job;
+  NameChoice job;
   job.drop = {Pattern("m.w")};
   job.rename = {{Pattern("m.{x}"), Pattern("z.{x}")}};
   const Resolved all{some(), {}, {}};

@@ -26,7 +26,8 @@ std::vector<Holding> pieces(const std::string& name, const std::vector<std::uint
 
 TEST_CASE("multiple_of_each: the padding follows the size of the axis") {
   const auto of = [](const std::string& dp, const std::string& keys) {
-    return with_buckets(dp, R"({"name": "f", "axis": "dp", )" + keys + R"(, "members": [{"name": "a", "shape": [5]}]})");
+    return with_buckets(dp,
+                        R"({"name": "f", "axis": "dp", )" + keys + R"(, "members": [{"name": "a", "shape": [5]}]})");
   };
   CHECK(rows(target(of("2", R"("multiple_of_each": 2)"), {tensor("a", {5})}), "f") == std::vector<std::int64_t>{4, 4});
   CHECK(rows(target(of("3", R"("multiple_of_each": 2)"), {tensor("a", {5})}), "f") ==
@@ -43,7 +44,8 @@ TEST_CASE("last short: the padding is reckoned with, but not stored") {
   CHECK(placement.run_of(1, 3).hi == 1);
   const Placement source = resolve_source(of, pieces("f", {4, 4, 4, 1})).placement;
   CHECK(source.tensors()[1].shape == Extents{8});
-  CHECK_THROWS_WITH(resolve_source(of, pieces("f", {4, 4, 4, 4})), Contains(R"(is "last": "short" one word too many?)"));
+  CHECK_THROWS_WITH(resolve_source(of, pieces("f", {4, 4, 4, 4})),
+                    Contains(R"(is "last": "short" one word too many?)"));
 }
 
 TEST_CASE("last short where the padding is longer than the last piece") {
@@ -55,9 +57,9 @@ TEST_CASE("last short where the padding is longer than the last piece") {
 TEST_CASE("members with flat: each is cut first, and the pieces are laid end to end (ZeRO-3)") {
   const std::string flat = R"("flat": {"axis": "dp"})";
   const auto of = [&](const std::string& keys) {
-    return with_buckets("2", R"({"name": "f", "axis": "dp", )" + keys + R"("members": [{"name": "a", "shape": [3], )" + flat +
-                                 R"(}, {"name": "b", "shape": [2, 2], )" + flat + R"(}, {"name": "c", "shape": [1], )" +
-                                 flat + "}]}");
+    return with_buckets("2", R"({"name": "f", "axis": "dp", )" + keys + R"("members": [{"name": "a", "shape": [3], )" +
+                                 flat + R"(}, {"name": "b", "shape": [2, 2], )" + flat +
+                                 R"(}, {"name": "c", "shape": [1], )" + flat + "}]}");
   };
   const std::vector<Tensor> tensors{tensor("a", {3}), tensor("b", {2, 2}), tensor("c", {1})};
   const Placement placement = target(of(""), tensors);
@@ -152,8 +154,9 @@ TEST_CASE("a piece that is too long or short: the bucket's sums are told, and wh
                         Contains(R"(bucket "f": 2 members of 11 elements together, each at a multiple of 4, up to 14, )"
                                  "padded to 16, a multiple of 8 and a multiple of dp=4, in 4 pieces") &&
                         Contains("cards that differ: 2; pieces of one bucket are equal"));
-  CHECK_THROWS_WITH(resolve_source(of(""), pieces("f", {4, 4, 4, 2})),
-                    Contains("cards that differ: 3") && Contains(R"(is the padding left out on the last card ("last": "short")?)"));
+  CHECK_THROWS_WITH(
+      resolve_source(of(""), pieces("f", {4, 4, 4, 2})),
+      Contains("cards that differ: 3") && Contains(R"(is the padding left out on the last card ("last": "short")?)"));
   CHECK_THROWS_WITH(resolve_source(of(""), pieces("f", {6, 6, 6, 6})),
                     Contains("so are all cards of the axis; all 4 pieces hold 24, 10 more than the members"));
   CHECK_THROWS_WITH(resolve_source(of(""), pieces("f", {2, 2, 2, 2})),

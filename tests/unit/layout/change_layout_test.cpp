@@ -51,8 +51,9 @@ TEST_CASE("what members borrow in a circle is still a circle") {
 
 TEST_CASE("padding that may have followed the mesh is told of") {
   const auto of = [](const std::string& dp, const std::string& keys) {
-    return layout(R"(["dp"])", "[" + dp + "]", R"("buckets": [{"name": "f", "axis": "dp", )" + keys +
-                                                   R"("members": [{"name": "a", "shape": [5]}]}])");
+    return layout(
+        R"(["dp"])", "[" + dp + "]",
+        R"("buckets": [{"name": "f", "axis": "dp", )" + keys + R"("members": [{"name": "a", "shape": [5]}]}])");
   };
   const auto warned = [&](const std::string& keys, std::uint64_t dp) {
     const Layout from = of("4", keys);
@@ -60,8 +61,9 @@ TEST_CASE("padding that may have followed the mesh is told of") {
   };
   const auto warnings = warned(R"("multiple_of": 8, )", 5);
   REQUIRE(warnings.size() == 1);
-  CHECK_THAT(warnings[0], Contains(R"(a.json with --to-mesh: bucket "f": padded to a multiple of 8 for dp=5 as for dp=4)") &&
-                              Contains(R"(say "multiple_of_each": 2 instead)"));
+  CHECK_THAT(warnings[0],
+             Contains(R"(a.json with --to-mesh: bucket "f": padded to a multiple of 8 for dp=5 as for dp=4)") &&
+                 Contains(R"(say "multiple_of_each": 2 instead)"));
   CHECK(warned(R"("multiple_of": 8, )", 2).size() == 1);
   CHECK(warned(R"("multiple_of": 8, )", 4).empty());
   CHECK(warned(R"("multiple_of": 128, )", 5).empty());

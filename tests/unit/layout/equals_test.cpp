@@ -26,7 +26,8 @@ TEST_CASE("equals: the pairs of parameters that must have the same values") {
 }
 
 TEST_CASE("equals speaks of a bucket's members, too") {
-  const Layout of = layout(R"(["dp"])", "[2]", std::string(masters) + R"(, "buckets": [{"name": "flat", "axis": "dp", "members": [
+  const Layout of =
+      layout(R"(["dp"])", "[2]", std::string(masters) + R"(, "buckets": [{"name": "flat", "axis": "dp", "members": [
                            {"name": "fp32.a", "like": "a"}, {"name": "fp32.b", "like": "b"}]}])");
   const Holding each = card({array("a", {2}), array("b", {4}), array("flat", {3})});
   const Resolved resolved = resolve_source(of, cards(2, each));
@@ -40,9 +41,9 @@ TEST_CASE("equals speaks of a bucket's members, too") {
 
 TEST_CASE("equals: both must be there, with one shape") {
   const Layout of = layout(R"(["x"])", "[1]", masters);
-  CHECK_THROWS_WITH(resolve_source(of, {card({array("fp32.a", {2}), array("aa", {2})})}),
-                    Contains("parameter 'fp32.a' (a.json): it \"equals\" 'a', which no file holds") &&
-                        Contains("nearest names: aa"));
+  CHECK_THROWS_WITH(
+      resolve_source(of, {card({array("fp32.a", {2}), array("aa", {2})})}),
+      Contains("parameter 'fp32.a' (a.json): it \"equals\" 'a', which no file holds") && Contains("nearest names: aa"));
   CHECK_THROWS_WITH(resolve_source(of, {card({array("fp32.a", {2}), array("a", {2, 1})})}),
                     Contains("parameter 'fp32.a' (a.json, rule \"fp32.{x}\"): its logical shape is [2]") &&
                         Contains("\"equals\" 'a', which is [2, 1]"));

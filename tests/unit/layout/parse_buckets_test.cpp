@@ -22,8 +22,7 @@ std::vector<Bucket> buckets_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a bucket of several names is one bucket for each, with members named for it") {
-  const auto buckets =
-      buckets_of(bucket(R"("name": ["m", "v"], "multiple_of_each": 2, "members": [
+  const auto buckets = buckets_of(bucket(R"("name": ["m", "v"], "multiple_of_each": 2, "members": [
                              {"name": "{bucket}.w", "like": "w"}, {"name": "{bucket}/b", "shape": [3], "like": "{bucket}.w"}])"));
   REQUIRE(buckets.size() == 2);
   CHECK(buckets[0].name == "m");
@@ -44,7 +43,8 @@ TEST_CASE("in a bucket of one name, braces are part of a member's name") {
 }
 
 TEST_CASE("members as an object: one for each of params, in their order") {
-  const auto buckets = buckets_of(members(R"("as": "{bucket}.{param}", "like": "{param}", "params": ["w", "a[0].b", "b"],
+  const auto buckets =
+      buckets_of(members(R"("as": "{bucket}.{param}", "like": "{param}", "params": ["w", "a[0].b", "b"],
                                              "shapes": {"a*": [4, 2], "b": [7]})"));
   REQUIRE(buckets.size() == 2);
   REQUIRE(buckets[0].members.size() == 3);
@@ -58,7 +58,8 @@ TEST_CASE("members as an object: one for each of params, in their order") {
 }
 
 TEST_CASE("as may be a list, one for each name of the bucket") {
-  const auto buckets = buckets_of(members(R"("as": ["{param}", "second.{param}"], "params": ["w"], "shapes": {"*": [2]})"));
+  const auto buckets =
+      buckets_of(members(R"("as": ["{param}", "second.{param}"], "params": ["w"], "shapes": {"*": [2]})"));
   CHECK(buckets[0].members[0].name == "w");
   CHECK(buckets[1].members[0].name == "second.w");
   CHECK_FALSE(buckets[0].members[0].like);
@@ -80,11 +81,13 @@ TEST_CASE("a member's flat is cut over the bucket's axis") {
 }
 
 TEST_CASE("what buckets say comes back from their canonical text") {
-  const std::string text = bucket(R"("name": ["m", "v"], "align": 4, "multiple_of_each": 2, "last": "short", "at": {"tp": 1},
+  const std::string text =
+      bucket(R"("name": ["m", "v"], "align": 4, "multiple_of_each": 2, "last": "short", "at": {"tp": 1},
       "members": {"as": "{bucket}.{param}", "like": "{param}", "params": ["w", "b"], "shapes": {"b": [3]}})");
   const std::string canonical = to_json(parse_layout(text, "a.json"));
-  CHECK(canonical.find(R"({"name": "v", "axis": "dp", "align": 4, "multiple_of_each": 2, "last": "short", "at": {"tp": 1}, )"
-                       R"("members": [{"name": "v.w", "like": "w"}, {"name": "v.b", "like": "b", "shape": [3]}]})") !=
+  CHECK(canonical.find(
+            R"({"name": "v", "axis": "dp", "align": 4, "multiple_of_each": 2, "last": "short", "at": {"tp": 1}, )"
+            R"("members": [{"name": "v.w", "like": "w"}, {"name": "v.b", "like": "b", "shape": [3]}]})") !=
         std::string::npos);
   CHECK(to_json(parse_layout(canonical, "a.json")) == canonical);
 }
@@ -100,7 +103,8 @@ TEST_CASE("refused: names and padding of buckets") {
       {bucket(R"("name": "a", "multiple_of_each": 0, )" + w), "a.json: /buckets/0/multiple_of_each: found 0"},
       {bucket(R"("name": "a", "multiple_of_each": 9223372036854775808, )" + w),
        R"(a.json: /buckets/0/members: found a "multiple_of" whose product)"},
-      {bucket(R"("name": "a", "last": "full", )" + w), R"(a.json: /buckets/0/last: found "full", expected one of "short")"},
+      {bucket(R"("name": "a", "last": "full", )" + w),
+       R"(a.json: /buckets/0/last: found "full", expected one of "short")"},
       {bucket(R"("name": "a", "members": [{"name": "w", "like": "w"}])"),
        R"(a.json: /buckets/0/members/0/like: found "w", the member's own name)"},
       {bucket(R"("name": "a", "members": 1)"), "a.json: /buckets/0/members: found 1, expected a list of members"},
@@ -148,7 +152,7 @@ TEST_CASE("several names do not multiply into more members than memory holds") {
   std::string params = "[";
   for (int i = 0; i < 4096; ++i) names += (i == 0 ? "\"n" : ", \"n") + std::to_string(i) + "\"";
   for (int i = 0; i < 2049; ++i) params += (i == 0 ? "\"p" : ", \"p") + std::to_string(i) + "\"";
-  check_refused({{bucket(R"("name": )" + names + R"(], "members": {"as": "{bucket}{param}", "like": "{param}", "params": )" +
-                         params + "]}"),
+  check_refused({{bucket(R"("name": )" + names +
+                         R"(], "members": {"as": "{bucket}{param}", "like": "{param}", "params": )" + params + "]}"),
                   "a.json: /buckets/0/members: found more than 8388608 members in all buckets"}});
 }
