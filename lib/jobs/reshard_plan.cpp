@@ -1,5 +1,6 @@
 #include "jobs/reshard_plan.hpp"
 
+#include "layout/change_layout.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
 
@@ -12,7 +13,11 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
     sides.source = resolve_source(sides.checkpoint.layout(), sides.checkpoint.holdings(),
                                   [&](const std::string& name) { return wishes.is_kept(name); });
     sides.selection = select(job.names, sides.source.placement);
-    const Layout layout = target_layout(job.target, sides.checkpoint.layout());
+    const Layout layout = without_left_out(job.names, sides.source, sides.selection,
+                                           target_layout(job.target, sides.checkpoint.layout()));
+    if (!job.target.layout)
+      for (std::string& warning : padding_warnings(sides.checkpoint.layout(), layout))
+        sides.source.warnings.push_back(std::move(warning));
     const Format& format = output_format(
         job.format, job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
     sides.store = &stores.named(format.name);

@@ -1,9 +1,11 @@
 #include "jobs/selection.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "checkpoint/one_file_each.hpp"
+#include "layout/change_layout.hpp"
 
 namespace ckpt {
 
@@ -89,6 +91,18 @@ Layout target_layout(const TargetChoice& target, const Layout& source) {
                  "",
                  {Advice::What::say_axes, source.mesh.axes.front() + "=" + std::to_string(*target.cards)}});
   return on_mesh(source, {{source.mesh.axes.front(), *target.cards}}, origin);
+}
+
+Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
+                        const Layout& layout) {
+  if (layout.buckets.empty()) return layout;
+  const Wishes wishes(choice);
+  std::set<std::string> names;
+  for (const std::string& name : source.left_out) names.insert(wishes.new_name(name));
+  for (const Tensor& tensor : source.placement.tensors())
+    if (!wishes.is_kept(tensor.name)) names.insert(wishes.new_name(tensor.name));
+  for (const Tensor& tensor : selection.tensors) names.erase(tensor.name);
+  return without_members(layout, names);
 }
 
 }  // namespace ckpt

@@ -9,6 +9,7 @@
 #include "layout/layout.hpp"
 #include "layout/pattern_index.hpp"
 #include "layout/placement.hpp"
+#include "layout/resolve.hpp"
 
 namespace ckpt {
 
@@ -57,5 +58,10 @@ struct TargetChoice {
 
 /// The layout of the output.
 Layout target_layout(const TargetChoice& target, const Layout& source);
+
+/// That layout for what `selection`, made from `source`, has taken: its buckets are without the members that the choice
+/// leaves out.
+Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
+                        const Layout& layout);
 
 }  // namespace ckpt

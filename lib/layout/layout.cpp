@@ -5,6 +5,30 @@
 
 namespace ckpt {
 
+void Keys::override_with(const Keys& over) {
+  if (over.boxes) {  // they stand in the place of what cuts
+    Keys kept;
+    kept.shape = std::move(shape);
+    kept.permute = std::move(permute);
+    kept.replicas = replicas;
+    kept.boxes = over.boxes;
+    *this = std::move(kept);
+  }
+  const auto take = [](auto& mine, const auto& theirs) {
+    if (theirs) mine = theirs;
+  };
+  take(split, over.split);
+  take(uneven, over.uneven);
+  take(sizes, over.sizes);
+  take(parts, over.parts);
+  take(pad, over.pad);
+  take(flat, over.flat);
+  take(shape, over.shape);
+  take(permute, over.permute);
+  take(at, over.at);
+  take(replicas, over.replicas);
+}
+
 Layout single_card() {
   Layout layout;
   layout.origin = "the layout of a single file";

@@ -64,12 +64,16 @@ struct Keys {
   At at_last;
   std::shared_ptr<const Boxes> boxes;  ///< in the place of all others but shape, permute and replicas; null: not given
   std::optional<Replicas> replicas;
+
+  /// Takes what `over` says; what it leaves open stays.
+  void override_with(const Keys& over);
 };
 
 struct Rule {
   std::vector<Pattern> names;
   Keys keys;
-  std::optional<Pattern> like;  ///< the logical name whose rule is borrowed; its captures are those of every name
+  std::optional<Pattern> like;    ///< the logical name whose rule is borrowed; its captures are those of every name
+  std::optional<Pattern> equals;  ///< the logical name of the parameter whose values it has, with captures as `like`
 };
 
 struct Rename {
@@ -90,15 +94,18 @@ struct IndexRule {
 
 struct BucketMember {
   std::string name;
-  std::vector<std::uint64_t> shape;
-  Keys keys;  ///< split, uneven, sizes, parts, pad, permute only
+  std::optional<std::string> like;  ///< the parameter whose shape and keys it borrows
+  Keys keys;                        ///< split, uneven, sizes, parts, pad, flat, shape, permute only
 };
 
+/// `name` as a list gives several of these, and `members` as an object the list that it stands for.
 struct Bucket {
   std::string name;  ///< of the stored array, after `rename`
   Axis axis = 0;
   std::uint64_t align = 1;
   std::uint64_t multiple_of = 1;
+  std::uint64_t multiple_of_each = 1;  ///< the end is padded to a multiple of this and the axis size, too
+  bool last_is_short = false;          ///< the last card's piece is stored without the padding
   std::optional<At> at;
   At at_last;  ///< as in Keys
   std::vector<BucketMember> members;

@@ -34,31 +34,6 @@ std::string describe(const IndexRule& rule) {
   return "indices \"" + rule.in.text() + "\"";
 }
 
-/// Boxes stand in the place of what cuts: those of a rule replace what it borrows.
-void override_with(Keys& keys, const Keys& over) {
-  if (over.boxes) {
-    Keys kept;
-    kept.shape = std::move(keys.shape);
-    kept.permute = std::move(keys.permute);
-    kept.replicas = keys.replicas;
-    kept.boxes = over.boxes;
-    keys = std::move(kept);
-  }
-  const auto take = [](auto& mine, const auto& theirs) {
-    if (theirs) mine = theirs;
-  };
-  take(keys.split, over.split);
-  take(keys.uneven, over.uneven);
-  take(keys.sizes, over.sizes);
-  take(keys.parts, over.parts);
-  take(keys.pad, over.pad);
-  take(keys.flat, over.flat);
-  take(keys.shape, over.shape);
-  take(keys.permute, over.permute);
-  take(keys.at, over.at);
-  take(keys.replicas, over.replicas);
-}
-
 template <class Items, class Member>
 PatternIndex index_of(const std::vector<Items>& items, Member member) {
   std::vector<const Pattern*> patterns;
@@ -222,10 +197,8 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
                    "add one, or \"default\": \"replicate\""});
     }
     const Rule& rule = layout_.parameters[rule_of_[*found]];
-    if (borrowed.empty())
-      decision.rule = rule_of_[*found];
-    else
-      decision.lenders.push_back(rule_of_[*found]);
+    if (borrowed.empty()) decision.rule = rule_of_[*found];
+    decision.rules.push_back(rule_of_[*found]);
     borrowed.push_back(&rule);
     follow = rule.like.has_value();
     if (follow) {
@@ -233,8 +206,20 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
       decision.likes.push_back(name);
     }
   }
-  for (std::size_t i = borrowed.size(); i-- > 0;) override_with(decision.keys, borrowed[i]->keys);
+  for (std::size_t i = borrowed.size(); i-- > 0;) decision.keys.override_with(borrowed[i]->keys);
   return decision;
+}
+
+std::optional<std::size_t> Naming::rule_of(const std::string& logical) const {
+  const auto found = rules_.first(logical);
+  return found ? std::optional(rule_of_[*found]) : std::nullopt;
+}
+
+std::optional<std::string> Naming::equal_of(const std::string& logical) const {
+  const auto found = rules_.first(logical);
+  if (!found) return std::nullopt;
+  const auto& equals = layout_.parameters[rule_of_[*found]].equals;
+  return equals ? std::optional(equals->fill(*rules_.pattern(*found).match(logical))) : std::nullopt;
 }
 
 }  // namespace ckpt

@@ -19,9 +19,9 @@ struct StoredName {
 /// The keys that decide for a logical name: those of the first rule that matches, `like` followed and overridden.
 struct Decision {
   Keys keys;
-  std::optional<std::size_t> rule;   ///< nothing: the layout's default
-  std::vector<std::string> likes;    ///< the names that its rule borrows from, the nearest first
-  std::vector<std::size_t> lenders;  ///< their rules
+  std::optional<std::size_t> rule;  ///< nothing: the layout's default
+  std::vector<std::string> likes;   ///< the names that its rule borrows from, the nearest first
+  std::vector<std::size_t> rules;   ///< that one and those that it borrows from, the last lender last
 };
 
 /// What a layout says of names, made ready to be asked about many of them. The layout must stay where it is.
@@ -50,6 +50,12 @@ class Naming {
   /// Nothing when no rule matches and the default is "error". Throws layout for `like` without end or with nothing to
   /// borrow.
   std::optional<Decision> decide(const std::string& logical) const;
+
+  /// The rule that decides for a name, an index into Layout::parameters, or nothing.
+  std::optional<std::size_t> rule_of(const std::string& logical) const;
+
+  /// The parameter whose values this one has (`equals` of the rule that matches), or nothing.
+  std::optional<std::string> equal_of(const std::string& logical) const;
 
  private:
   /// The numbers of a name that an entry of `indices` counts.

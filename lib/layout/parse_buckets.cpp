@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "layout/parse_keys.hpp"
+#include "layout/parse_members.hpp"
 #include "layout/parse_sections.hpp"
 
 namespace ckpt::parsing {
@@ -11,23 +11,10 @@ namespace {
 
 /// Buckets that may share one stored name: each holds other cards, so more than a large mesh has stages is a mistake.
 constexpr std::size_t max_sharing = 4096;
+/// Members of all buckets together: several names times the members that they share must not exhaust memory.
+constexpr std::size_t max_members = std::size_t{1} << 23;
 
-BucketMember parse_member(const Node& node, const Mesh& mesh, Axis axis) {
-  node.check_keys({"name", "shape", "split", "uneven", "sizes", "parts", "pad", "permute"}, 2);
-  BucketMember member;
-  member.name = node.member("name").text();
-  member.keys = parse_keys(node, mesh, false);
-  member.shape = std::move(*member.keys.shape);
-  member.keys.shape.reset();
-  if (member.keys.split)
-    for (const auto& axes : *member.keys.split)
-      if (std::find(axes.begin(), axes.end(), axis) != axes.end())
-        node.member("split").fail("the axis \"" + mesh.axes[axis] + "\", over which the bucket itself is cut",
-                                  "other axes of the mesh");
-  return member;
-}
-
-/// An upper bound of the bucket's elements: members before they are split.
+/// An upper bound of the bucket's elements, as far as the layout alone tells them: members before they are split.
 void check_total(const Node& members, const Bucket& bucket, const Mesh& mesh) {
   const auto end_of = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t step) {
     const auto end = sum({begin, size, step - 1});  // the next multiple of step lies at or before it
@@ -35,34 +22,53 @@ void check_total(const Node& members, const Bucket& bucket, const Mesh& mesh) {
     return *end / step * step;
   };
   std::uint64_t total = 0;
-  for (const auto& member : bucket.members) total = end_of(total, *product(member.shape), bucket.align);
-  const auto step = product({bucket.multiple_of, mesh.shape[bucket.axis]});
+  for (const auto& member : bucket.members)
+    if (member.keys.shape) total = end_of(total, *product(*member.keys.shape), bucket.align);
+  const auto step = product({bucket.multiple_of, bucket.multiple_of_each, mesh.shape[bucket.axis]});
   if (!step) members.fail("a \"multiple_of\" whose product with the axis size is 2^64 or more", "a smaller one");
   end_of(total, 0, *step);
 }
 
-Bucket parse_bucket(const Node& node, const Mesh& mesh) {
-  node.check_keys({"name", "axis", "members", "align", "multiple_of", "at"}, 3);
-  Bucket bucket;
-  bucket.name = node.member("name").text();
-  bucket.axis = node.member("axis").axis(mesh);
-  if (const auto align = node.find("align")) bucket.align = align->number(1);
-  if (const auto multiple = node.find("multiple_of")) bucket.multiple_of = multiple->number(1);
+std::vector<std::string> parse_bucket_names(const Node& node) {
+  if (!node.is_list()) return {node.text()};
+  std::vector<std::string> names;
+  for (const auto& item : node.items()) {
+    names.push_back(item.text());
+    if (std::find(names.begin(), names.end() - 1, names.back()) != names.end() - 1)
+      item.fail(item.describe() + " a second time", "each name once");
+    if (names.size() > max_sharing) node.fail("more than 4096 names", "fewer");
+  }
+  if (names.empty()) node.fail("a name, or a list of names that is not empty");
+  return names;
+}
+
+/// One bucket for each of its names. Takes their members from `members_left`.
+std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t& members_left) {
+  node.check_keys({"name", "axis", "members", "align", "multiple_of", "multiple_of_each", "last", "at"}, 3);
+  Bucket common;
+  common.axis = node.member("axis").axis(mesh);
+  if (const auto align = node.find("align")) common.align = align->number(1);
+  if (const auto multiple = node.find("multiple_of")) common.multiple_of = multiple->number(1);
+  if (const auto multiple = node.find("multiple_of_each")) common.multiple_of_each = multiple->number(1);
+  if (const auto last = node.find("last")) common.last_is_short = last->word(last_words);
   if (const auto at = node.find("at")) {
     ParsedAt parsed = parse_at(*at, mesh);
-    bucket.at = std::move(parsed.at);
-    bucket.at_last = std::move(parsed.last);
+    common.at = std::move(parsed.at);
+    common.at_last = std::move(parsed.last);
   }
-  std::set<std::string> names;
+  const auto names = parse_bucket_names(node.member("name"));
   const auto members = node.member("members");
-  for (const auto& item : members.items()) {
-    bucket.members.push_back(parse_member(item, mesh, bucket.axis));
-    if (!names.insert(bucket.members.back().name).second)
-      item.member("name").fail("the member " + item.member("name").describe() + " a second time", "each name once");
+  std::vector<Bucket> buckets;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Bucket bucket = common;
+    bucket.name = names[i];
+    bucket.members = parse_members(members, mesh, common.axis, names, i);
+    if (bucket.members.size() > members_left) members.fail("more than 8388608 members in all buckets", "fewer");
+    members_left -= bucket.members.size();
+    check_total(members, bucket, mesh);
+    buckets.push_back(std::move(bucket));
   }
-  if (bucket.members.empty()) members.fail("one member at least");
-  check_total(members, bucket, mesh);
-  return bucket;
+  return buckets;
 }
 
 bool share_one(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
@@ -84,19 +90,23 @@ bool share_a_card(const Bucket& a, const Bucket& b) {
 
 std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh) {
   std::vector<Bucket> buckets;
+  std::vector<std::size_t> item_of;  // for each bucket
   std::map<std::string, std::vector<std::size_t>> by_name;
-  for (const auto& item : node.items()) {
-    buckets.push_back(parse_bucket(item, mesh));
-    const auto& bucket = buckets.back();
-    auto& same = by_name[bucket.name];
-    for (const auto other : same)
-      if (share_a_card(bucket, buckets[other]))
-        item.member("name").fail(
-            item.member("name").describe() + " again, on cards that have it from bucket " + std::to_string(other),
-            "another name, or an \"at\" that is disjoint from the other's");
-    same.push_back(buckets.size() - 1);
-    if (same.size() > max_sharing) item.fail("more than 4096 buckets of one name", "fewer");
-  }
+  std::size_t members_left = max_members;
+  const auto items = node.items();
+  for (std::size_t i = 0; i < items.size(); ++i)
+    for (Bucket& bucket : parse_bucket(items[i], mesh, members_left)) {
+      auto& same = by_name[bucket.name];
+      for (const auto other : same)
+        if (share_a_card(bucket, buckets[other]))
+          items[i].member("name").fail(
+              "\"" + bucket.name + "\" again, on cards that have it from bucket " + std::to_string(item_of[other]),
+              "another name, or an \"at\" that is disjoint from the other's");
+      same.push_back(buckets.size());
+      if (same.size() > max_sharing) items[i].fail("more than 4096 buckets of one name", "fewer");
+      buckets.push_back(std::move(bucket));
+      item_of.push_back(i);
+    }
   return buckets;
 }
 

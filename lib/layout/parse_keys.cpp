@@ -86,13 +86,6 @@ Flat parse_flat(const Node& node, const Mesh& mesh) {
   return flat;
 }
 
-std::vector<std::uint64_t> parse_shape(const Node& node) {
-  auto shape = node.numbers();
-  if (shape.size() > max_rank) node.fail("at most 32 dimensions");
-  if (!product(shape)) node.fail("a shape of 2^64 elements or more", "fewer");
-  return shape;
-}
-
 std::vector<std::size_t> parse_permute(const Node& node) {
   const auto order = node.numbers();
   auto sorted = order;
@@ -126,6 +119,13 @@ std::vector<std::uint64_t> parse_coordinates(const Node& list, std::uint64_t las
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> parse_shape(const Node& node) {
+  auto shape = node.numbers();
+  if (shape.size() > max_rank) node.fail("at most 32 dimensions");
+  if (!product(shape)) node.fail("a shape of 2^64 elements or more", "fewer");
+  return shape;
+}
 
 ParsedAt parse_at(const Node& node, const Mesh& mesh) {
   ParsedAt parsed;

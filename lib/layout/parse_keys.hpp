@@ -26,6 +26,7 @@ ParsedAt parse_at(const Node& node, const Mesh& mesh);
 Boxes parse_boxes(const Node& node);
 /// What `boxes` must satisfy by itself and beside the rule's other keys.
 void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh);
+std::vector<std::uint64_t> parse_shape(const Node& node);
 
 /// What keys, well formed each, must satisfy together.
 void check_keys_together(const Node& node, const Keys& keys, const Mesh& mesh, bool borrows);

@@ -27,8 +27,7 @@ std::string plural(std::size_t count, const std::string& what) {
 }  // namespace
 
 void Node::fail(const std::string& found, const std::string& expected, const std::string& remedy) const {
-  throw Error(Kind::layout, pointer_.empty() ? *origin_ : *origin_ + ": " + pointer_,
-              {"found " + found, "expected " + expected, remedy});
+  throw Error(Kind::layout, place(), {"found " + found, "expected " + expected, remedy});
 }
 
 void Node::fail_unlisted(const std::string& found, const std::string& what,

@@ -30,6 +30,10 @@ class Node {
   bool is_null() const noexcept { return value_->is_null(); }
   bool is_string() const noexcept { return value_->is_string(); }
   bool is_list() const noexcept { return value_->is_array(); }
+  bool is_object() const noexcept { return value_->is_object(); }
+
+  /// "ORIGIN: POINTER", as messages begin.
+  std::string place() const { return pointer_.empty() ? *origin_ : *origin_ + ": " + pointer_; }
 
   /// The value as a message shows it: itself where it is short, else what it is.
   std::string describe() const;

@@ -20,19 +20,19 @@ std::vector<Pattern> parse_names(const Node& node) {
   return names;
 }
 
-Pattern parse_like(const Node& node, const std::vector<Pattern>& names) {
-  auto like = node.pattern();
-  if (like.has_wildcard())
+/// The name of another parameter, made of the captures of the rule's names. `what`: what that one is for.
+Pattern parse_other(const Node& node, const std::vector<Pattern>& names, const std::string& what) {
+  auto other = node.pattern();
+  if (other.has_wildcard())
     node.fail(node.describe() + " with a wildcard", "a name whose only open parts are captures of \"name\"",
               "capture what is to be kept: {x} in both");
   for (const auto& name : names) {
-    for (const auto& capture : like.captures())
+    for (const auto& capture : other.captures())
       if (!name.captures().contains(capture))
         node.fail("the capture " + braced(capture), R"(captures that "name" has in ")" + name.text() + "\"");
-    if (name.text() == like.text())
-      node.fail(node.describe() + ", the rule's own name", "another parameter, whose rule is borrowed");
+    if (name.text() == other.text()) node.fail(node.describe() + ", the rule's own name", "another parameter, " + what);
   }
-  return like;
+  return other;
 }
 
 /// The capture that one side of a rename has and the other has not.
@@ -48,11 +48,13 @@ std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh) {
   std::vector<Rule> rules;
   for (const auto& item : node.items()) {
     item.check_keys({"name", "split", "uneven", "sizes", "parts", "pad", "flat", "shape", "permute", "at", "boxes",
-                     "like", "replicas"},
+                      "like", "equals", "replicas"},
                     1);
     Rule rule;
     rule.names = parse_names(item.member("name"));
-    if (const auto like = item.find("like")) rule.like = parse_like(*like, rule.names);
+    if (const auto like = item.find("like")) rule.like = parse_other(*like, rule.names, "whose rule is borrowed");
+    if (const auto equals = item.find("equals"))
+      rule.equals = parse_other(*equals, rule.names, "which has the same values");
     rule.keys = parse_keys(item, mesh, rule.like.has_value());
     rules.push_back(std::move(rule));
   }

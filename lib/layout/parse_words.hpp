@@ -22,5 +22,6 @@ inline constexpr std::array<Word<Default>, 2> default_words{
     {{"error", Default::error}, {"replicate", Default::replicate}}};
 inline constexpr std::array<Word<Numbering>, 2> numbering_words{
     {{"local", Numbering::local}, {"global", Numbering::global}}};
+inline constexpr std::array<Word<bool>, 1> last_words{{{"short", true}}};  // of a bucket's last piece
 
 }  // namespace ckpt::parsing

@@ -64,18 +64,47 @@ Placement::Slice Placement::slice(ParameterId parameter, Position position, cons
   const Spread& spread = spreads_[parameter];
   if (spread.bucket) {
     const auto& where = laid(buckets_[*spread.bucket], position);
-    return {where.bases[spread.member], where.each};
+    if (!spread.flat) return {where.bases[spread.member], where.each, 0};
+    return {0, flat_piece(parameter, local), where.bases[spread.member]};
   }
-  const std::uint64_t k = mesh().shape[spread.flat->axis];
-  const std::uint64_t step = checked_mul(k, spread.flat->multiple_of, "the padding of a flat");
-  return {0, round_up(volume(local), step, "a flat's length") / k};
+  return {0, flat_piece(parameter, local), 0};
+}
+
+/// Elements that a card stores of a local array that is flattened, padded and cut.
+std::uint64_t Placement::flat_piece(ParameterId parameter, const Extents& local) const {
+  const Flat& flat = *spreads_[parameter].flat;
+  const std::uint64_t k = mesh().shape[flat.axis];
+  const std::uint64_t step = checked_mul(k, flat.multiple_of, "the padding of a flat");
+  return round_up(volume(local), step, "a flat's length") / k;
+}
+
+std::uint64_t Placement::stored_length(const BucketPlace& bucket, const BucketPlace::Laid& where,
+                                       std::uint64_t card) const {
+  const std::uint64_t start = card * where.each;
+  if (!bucket.last_is_short || card + 1 < mesh().shape[bucket.axis]) return where.each;
+  return where.end > start ? where.end - start : 0;
+}
+
+Placement::BucketSizes Placement::bucket_sizes(ArrayId array, Position position) const {
+  const auto& members = arrays_[array].members;
+  const BucketPlace& bucket = buckets_[*spreads_[members.front()].bucket];
+  const auto& where = laid(bucket, position);
+  const std::uint64_t k = mesh().shape[bucket.axis];
+  BucketSizes sizes{0, where.end, k * where.each, (k - 1) * where.each + stored_length(bucket, where, k - 1),
+                    bucket.is_flat};
+  for (const ParameterId parameter : members) sizes.members += volume(local_shape(parameter, position));
+  return sizes;
 }
 
 Extents Placement::stored_shape(ArrayId array, Position position) const {
   const ParameterId parameter = arrays_[array].members.front();
   if (arrays_[array].verbatim) return tensors_[parameter].shape;
+  if (const auto number = spreads_[parameter].bucket) {
+    const BucketPlace& bucket = buckets_[*number];
+    return Extents{stored_length(bucket, laid(bucket, position), mesh().coordinate(position, bucket.axis))};
+  }
   const Extents local = local_shape(parameter, position);
-  return flat_axis(parameter) ? Extents{slice(parameter, position, local).each} : local;
+  return spreads_[parameter].flat ? Extents{flat_piece(parameter, local)} : local;
 }
 
 void Placement::for_each_region(ArrayId array, Position position, Interval elements, const RegionVisit& visit) const {
@@ -85,7 +114,7 @@ void Placement::for_each_region(ArrayId array, Position position, Interval eleme
   // Members lie in order: begin with the last one that starts at or before the run.
   const BucketPlace& bucket = buckets_[*spread.bucket];
   const auto& where = laid(bucket, position);
-  const std::uint64_t start = mesh().coordinate(position, bucket.axis) * where.each;
+  const std::uint64_t start = bucket.is_flat ? 0 : mesh().coordinate(position, bucket.axis) * where.each;
   const auto after = std::upper_bound(where.bases.begin(), where.bases.end(), start + elements.lo);
   for (auto m = static_cast<std::size_t>(after - where.bases.begin()) - (after == where.bases.begin() ? 0 : 1);
        m < members.size() && where.bases[m] < start + elements.hi; ++m)
@@ -99,7 +128,7 @@ Interval Placement::run_of(ParameterId parameter, Position position) const {
   const Slice where = slice(parameter, position, local_shape(parameter, position));
   const std::uint64_t start = mesh().coordinate(position, *axis) * where.each;
   const Interval kept = intersect(Interval{start, start + where.each}, Interval{where.base, where.base + elements});
-  return kept.empty() ? Interval{} : Interval{kept.lo - start, kept.hi - start};
+  return kept.empty() ? Interval{} : Interval{kept.lo - start + where.shift, kept.hi - start + where.shift};
 }
 
 void Placement::for_each_region_of(ParameterId parameter, Position position, Interval elements,
@@ -111,11 +140,13 @@ void Placement::for_each_region_of(ParameterId parameter, Position position, Int
   if (const auto axis = flat_axis(parameter)) {
     const Slice where = slice(parameter, position, local);
     const std::uint64_t start = mesh().coordinate(position, *axis) * where.each;
-    const Interval kept =
-        intersect(Interval{start + elements.lo, start + elements.hi}, Interval{where.base, where.base + volume(local)});
+    const Interval piece = intersect(elements, Interval{where.shift, where.shift + where.each});
+    if (piece.empty()) return;
+    const Interval kept = intersect(Interval{start + (piece.lo - where.shift), start + (piece.hi - where.shift)},
+                                    Interval{where.base, where.base + volume(local)});
     if (kept.empty()) return;
     flat = {kept.lo - where.base, kept.hi - where.base};
-    origin = where.base - start;
+    origin = where.shift + where.base - start;
   }
   for_each_box(local, flat,
                [&](const Box& box) { regions_of_local_box(parameter, position, strides, box, origin, visit); });
@@ -212,7 +243,7 @@ void Placement::visit_shard(ParameterId parameter, Position first, const std::ve
     const Position card = first + q * mesh().stride(*axis);
     const std::uint64_t start = q * where.each;
     if (cards.size() == 1) {
-      region.offset += where.base - start;
+      region.offset += where.shift + where.base - start;
       return visit(card, region);
     }
     const Interval here =
@@ -227,7 +258,7 @@ void Placement::visit_shard(ParameterId parameter, Position first, const std::ve
         logical.set(dim, {lo, lo + (shared->hi[i] - shared->lo[i])});
       }
       Region part = restricted(region, logical);
-      part.offset += where.base - start;
+      part.offset += where.shift + where.base - start;
       visit(card, part);
     });
   }

@@ -37,7 +37,8 @@ struct Spread {
   std::vector<std::size_t> permute;                 ///< stored dimension i is logical dimension permute[i]
   std::optional<Flat> flat;
   std::shared_ptr<const BoxCover> boxes;  ///< said outright; then cuts and axes cut nothing. Null: by the cuts
-  std::optional<std::uint32_t> bucket;    ///< with `member`: laid in this bucket instead of an array of its own
+  /// With `member`: laid in this bucket instead of an array of its own; with `flat`, too, as the piece of each card.
+  std::optional<std::uint32_t> bucket;
   std::uint32_t member = 0;
   Replicas replicas = Replicas::check;
   /// The rule that decided: an index into Layout::parameters, or nothing for default and buckets.
@@ -53,6 +54,13 @@ struct ArrayPlace {
   bool verbatim = false;
 };
 
+/// Two parameters of one logical shape of which the layout says that they have the same values (`equals`): `parameter`,
+/// rounded to the dtype of `other`, is `other`.
+struct Equality {
+  ParameterId parameter = 0;
+  ParameterId other = 0;
+};
+
 /// Every parameter of a checkpoint and where its elements lie on which card: the one thing that resolving a layout
 /// gives. Nothing beyond this class knows of splits, parts, padding, flats or buckets: it answers in regions.
 class Placement {
@@ -62,12 +70,25 @@ class Placement {
   const std::vector<Tensor>& tensors() const noexcept { return tensors_; }
   const std::vector<Spread>& spreads() const noexcept { return spreads_; }
   const std::vector<ArrayPlace>& arrays() const noexcept { return arrays_; }
+  /// Pairs of parameters that are both here, in the order of the first.
+  const std::vector<Equality>& equalities() const noexcept { return equalities_; }
   ArrayId array_of(ParameterId parameter) const noexcept { return array_of_[parameter]; }
   std::optional<ParameterId> find(const std::string& name) const;
 
   bool holds(Position position, ArrayId array) const;
   /// The shape of an array in the file of a card that holds it.
   Extents stored_shape(ArrayId array, Position position) const;
+
+  /// How a bucket is laid out where the card stands.
+  struct BucketSizes {
+    std::uint64_t members = 0;   ///< elements of all members
+    std::uint64_t end = 0;       ///< with what lies between them; where they are `flat`, of one card's
+    std::uint64_t padded = 0;    ///< elements of all cards of the axis, had none a short piece
+    std::uint64_t together = 0;  ///< elements that they store
+    bool is_flat = false;        ///< members are cut first
+  };
+  /// `array` must be a bucket's.
+  BucketSizes bucket_sizes(ArrayId array, Position position) const;
 
   using RegionVisit = std::function<void(ParameterId, const Region&)>;
   /// The regions of a card's array that lie in a run of its elements, cut to that run; offsets count from the array's
@@ -103,17 +124,22 @@ class Placement {
  private:
   friend class PlacementBuilder;
 
-  /// Where a parameter's local array begins within its 1-D flat buffer, and how that is cut.
+  /// Where a parameter's local array begins within its 1-D flat buffer, how that is cut, and where a card's piece of it
+  /// begins in the array that it stores: element e lies on card (base + e) / each, at shift + (base + e) % each.
   struct Slice {
     std::uint64_t base = 0;
     std::uint64_t each = 0;  ///< elements of the buffer on each card of the axis
+    std::uint64_t shift = 0;
   };
   /// A bucket's members laid out, once for each combination of coordinates on the axes that its members are split over.
   struct BucketPlace {
     Axis axis = 0;
     std::vector<Axis> axes;
+    bool is_flat = false;        ///< members are cut first, and `bases` are those of each card's pieces
+    bool last_is_short = false;  ///< the last card does not store what lies beyond `end`
     struct Laid {
       std::vector<std::uint64_t> bases;
+      std::uint64_t end = 0;  ///< of the last member
       std::uint64_t each = 0;
     };
     std::vector<Laid> laid;
@@ -126,7 +152,9 @@ class Placement {
   const Box& box_on(ParameterId parameter, Position position) const;
   /// The local array that `split` leaves on a card, in stored order.
   Extents local_shape(ParameterId parameter, Position position) const;
+  std::uint64_t flat_piece(ParameterId parameter, const Extents& local) const;
   Slice slice(ParameterId parameter, Position position, const Extents& local) const;
+  std::uint64_t stored_length(const BucketPlace& bucket, const BucketPlace::Laid& where, std::uint64_t card) const;
   const BucketPlace::Laid& laid(const BucketPlace& bucket, Position position) const;
   /// Axes whose coordinate makes no difference to what a card holds of a parameter, with the coordinates that do hold
   /// it.
@@ -143,6 +171,7 @@ class Placement {
   std::vector<Spread> spreads_;
   std::vector<ArrayPlace> arrays_;
   std::vector<ArrayId> array_of_;
+  std::vector<Equality> equalities_;
   std::vector<BucketPlace> buckets_;
   std::vector<Position> base_;  // for each parameter: the position of its lowest allowed coordinates on its free axes
 };

@@ -136,17 +136,23 @@ void PlacementBuilder::add(Tensor tensor, const Decision& decision, const CutPla
   placement_.arrays_.push_back(std::move(array));
 }
 
-void PlacementBuilder::add_member(Tensor tensor, std::uint32_t bucket, std::uint32_t member,
+void PlacementBuilder::add_member(Tensor tensor, Membership membership, const Keys& keys,
                                   const std::string& stored_name, const std::string& where) {
-  const Bucket& description = layout().buckets[bucket];
-  const Keys& keys = description.members[member].keys;
+  const Bucket& description = layout().buckets[membership.bucket];
+  const std::string axis = "\"" + layout().mesh.axes[description.axis] + "\"";
   const CutPlan cut_plan = plan(keys, tensor.shape.size(), where);
   for (const CutSpec& spec : cut_plan.dims)
     if (std::count(spec.axes.begin(), spec.axes.end(), description.axis) != 0)
-      throw Error(
-          Kind::layout, where,
-          {"split uses the bucket's own axis \"" + layout().mesh.axes[description.axis] + "\"", "another axis", ""});
-  const auto [known, is_new] = bucket_arrays_.try_emplace(bucket, static_cast<ArrayId>(placement_.arrays_.size()));
+      throw Error(Kind::layout, where, {"split uses the bucket's own axis " + axis, "another axis", ""});
+  if (keys.flat && keys.flat->axis != description.axis)
+    throw Error(
+        Kind::layout, where,
+        {"flat cuts over \"" + layout().mesh.axes[keys.flat->axis] + "\"", axis + ", as the bucket itself", ""});
+  if (keys.boxes)
+    throw Error(Kind::layout, where,
+                {"it is like a rule with \"boxes\"", "a bucket's members are cut by split, flat and their like", ""});
+  const auto [known, is_new] =
+      bucket_arrays_.try_emplace(membership.bucket, static_cast<ArrayId>(placement_.arrays_.size()));
   if (is_new)
     placement_.arrays_.push_back(
         {stored_name, tensor.dtype, both(description.at.value_or(At{}), shared_at(stored_name)), {}, false});
@@ -159,10 +165,27 @@ void PlacementBuilder::add_member(Tensor tensor, std::uint32_t bucket, std::uint
                 {"its dtype is " + tensor.dtype.name, "the bucket's other members are " + array.dtype.name,
                  "all members of a bucket have one dtype"});
   const ParameterId parameter = add_spread(std::move(tensor), keys, cut_plan, where);
-  placement_.spreads_[parameter].bucket = bucket;
-  placement_.spreads_[parameter].member = member;
+  placement_.spreads_[parameter].bucket = membership.bucket;
+  placement_.spreads_[parameter].member = membership.member;
   array.members.push_back(parameter);
   placement_.array_of_.push_back(known->second);
+}
+
+/// Members that are cut first and members that are laid first have no common order of elements.
+void PlacementBuilder::check_alike(std::uint32_t bucket, const std::vector<ParameterId>& members) const {
+  const auto& spreads = placement_.spreads_;
+  const auto is_flat = [&](ParameterId parameter) { return spreads[parameter].flat.has_value(); };
+  const auto flat = std::find_if(members.begin(), members.end(), is_flat);
+  if (flat == members.end()) return;
+  const auto other = std::find_if_not(members.begin(), members.end(), is_flat);
+  if (other != members.end())
+    throw Error(Kind::layout, where_[*other],
+                {"it has no \"flat\", and '" + placement_.tensors_[*flat].name + "' of its bucket has",
+                 "all members of a bucket with it, or none", ""});
+  if (layout().buckets[bucket].last_is_short)
+    throw Error(Kind::layout, where_[*flat],
+                {R"(it has "flat", and its bucket "last": "short")", "one of the two",
+                 "the padding of pieces that are cut first lies on every card"});
 }
 
 /// Places a bucket's members one after the other, for each combination of coordinates that changes their lengths.
@@ -173,14 +196,14 @@ void PlacementBuilder::lay(std::uint32_t bucket, ArrayId array) {
   auto& members = placement_.arrays_[array].members;
   std::sort(members.begin(), members.end(),
             [&](auto a, auto b) { return placement_.spreads_[a].member < placement_.spreads_[b].member; });
+  check_alike(bucket, members);
   std::set<Axis> axes;
   for (const ParameterId parameter : members)
     for (const auto& of_dim : placement_.spreads_[parameter].axes) axes.insert(of_dim.begin(), of_dim.end());
   place.axis = description.axis;
   place.axes.assign(axes.begin(), axes.end());
-  const std::uint64_t k = mesh.shape[description.axis];
-  const std::uint64_t step =
-      checked_mul(description.multiple_of / std::gcd(description.multiple_of, k), k, "a bucket's padding");
+  place.is_flat = placement_.spreads_[members.front()].flat.has_value();
+  place.last_is_short = description.last_is_short;
   std::uint64_t combinations = 1;
   for (const Axis axis : place.axes) combinations *= mesh.shape[axis];
   for (std::uint64_t c = 0; c < combinations; ++c) {
@@ -188,15 +211,26 @@ void PlacementBuilder::lay(std::uint32_t bucket, ArrayId array) {
     std::uint64_t rest = c;
     for (std::size_t i = place.axes.size(); i-- > 0; rest /= mesh.shape[place.axes[i]])
       position += rest % mesh.shape[place.axes[i]] * mesh.stride(place.axes[i]);
-    Placement::BucketPlace::Laid laid;
-    std::uint64_t end = 0;
-    for (const ParameterId parameter : members) {
-      laid.bases.push_back(round_up(end, description.align, "a bucket's length"));
-      end = checked_add(laid.bases.back(), volume(placement_.local_shape(parameter, position)), "a bucket's length");
-    }
-    laid.each = round_up(end, step, "a bucket's length") / k;
-    place.laid.push_back(std::move(laid));
+    lay_at(position, description, members, place);
   }
+}
+
+void PlacementBuilder::lay_at(Position position, const Bucket& bucket, const std::vector<ParameterId>& members,
+                              Placement::BucketPlace& place) const {
+  const std::uint64_t k = layout().mesh.shape[bucket.axis];
+  const std::uint64_t cards = checked_mul(bucket.multiple_of_each, k, "a bucket's padding");
+  const std::uint64_t step =
+      checked_mul(bucket.multiple_of / std::gcd(bucket.multiple_of, cards), cards, "a bucket's padding");
+  Placement::BucketPlace::Laid laid;
+  for (const ParameterId parameter : members) {
+    const Extents local = placement_.local_shape(parameter, position);
+    const std::uint64_t length = place.is_flat ? placement_.flat_piece(parameter, local) : volume(local);
+    laid.bases.push_back(round_up(laid.end, bucket.align, "a bucket's length"));
+    laid.end = checked_add(laid.bases.back(), length, "a bucket's length");
+  }
+  const std::uint64_t all = place.is_flat ? checked_mul(laid.end, k, "a bucket's length") : laid.end;
+  laid.each = round_up(all, step, "a bucket's length") / k;
+  place.laid.push_back(std::move(laid));
 }
 
 /// An axis that cuts a tensor and is limited by `at` too leaves pieces without a card: allowed only when they are
@@ -258,6 +292,19 @@ void PlacementBuilder::set_base(ParameterId parameter) {
   placement_.base_.push_back(base);
 }
 
+void PlacementBuilder::find_equalities() {
+  for (const auto& [parameter, name] : equals_) {
+    const auto other = placement_.find(name);
+    if (!other) continue;
+    const Extents& shape = placement_.tensors_[parameter].shape;
+    if (const Extents& theirs = placement_.tensors_[*other].shape; !(shape == theirs))
+      throw Error(Kind::input, where_[parameter],
+                  {"its logical shape is " + to_string(shape),
+                   "\"equals\" '" + name + "', which is " + to_string(theirs), "the rule of one of the two is wrong"});
+    placement_.equalities_.push_back({parameter, *other});
+  }
+}
+
 Placement PlacementBuilder::finish() {
   placement_.buckets_.resize(layout().buckets.size());
   for (const auto& [bucket, array] : bucket_arrays_) lay(bucket, array);
@@ -266,6 +313,7 @@ Placement PlacementBuilder::finish() {
     set_base(parameter);
     check_size(parameter);
   }
+  find_equalities();
   return std::move(placement_);
 }
 

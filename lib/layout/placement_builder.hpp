@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "layout/borrowing.hpp"
 #include "layout/naming.hpp"
 #include "layout/placement.hpp"
 
@@ -35,9 +36,13 @@ class PlacementBuilder {
   /// Adds a tensor that has an array of its own. Tensors are added in the order of their names.
   void add(Tensor tensor, const Decision& decision, const CutPlan& plan, StoredName stored, const std::string& where);
 
-  /// Adds a bucket's member. Its siblings' places are found in `finish`.
-  void add_member(Tensor tensor, std::uint32_t bucket, std::uint32_t member, const std::string& stored_name,
+  /// Adds a bucket's member with all its keys (Borrowing). Its siblings' places are found in `finish`.
+  void add_member(Tensor tensor, Membership membership, const Keys& keys, const std::string& stored_name,
                   const std::string& where);
+
+  /// Says that the parameter added last has the values of another one, which may come later. Where that is never
+  /// added, nothing is said.
+  void equate(std::string other) { equals_.emplace_back(last(), std::move(other)); }
 
   /// Lays the buckets out, checks that every element of every tensor has a card, and gives the placement.
   Placement finish();
@@ -48,18 +53,24 @@ class PlacementBuilder {
   std::shared_ptr<const BoxCover> cover(const std::shared_ptr<const Boxes>& boxes, const Extents& shape,
                                         const std::string& where);
   void check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const;
+  void check_alike(std::uint32_t bucket, const std::vector<ParameterId>& members) const;
   void lay(std::uint32_t bucket, ArrayId array);
+  void lay_at(Position position, const Bucket& bucket, const std::vector<ParameterId>& members,
+              Placement::BucketPlace& place) const;
   At shared_at(const std::string& stored) const;
   void check_not_shared(const std::vector<Axis>& cut_over, const std::string& stored, const std::string& where) const;
   void check_held(ParameterId parameter) const;
   void check_size(ParameterId parameter) const;
   void set_base(ParameterId parameter);
+  void find_equalities();
+  ParameterId last() const { return static_cast<ParameterId>(placement_.tensors_.size() - 1); }
   std::string over(const CutSpec& spec) const;
 
   Placement placement_;
   std::map<std::pair<CutSpec, std::uint64_t>, std::shared_ptr<const DimCut>> cuts_;
   std::map<std::pair<const Boxes*, std::vector<std::uint64_t>>, std::shared_ptr<const BoxCover>> covers_;
   std::map<std::uint32_t, ArrayId> bucket_arrays_;
+  std::vector<std::pair<ParameterId, std::string>> equals_;
   std::vector<std::string> where_;  // for each parameter, how messages name it
 };
 

@@ -13,6 +13,7 @@ namespace ckpt {
 struct Resolved {
   Placement placement;
   std::vector<std::string> warnings;
+  std::vector<std::string> left_out;  ///< names in a source's files that are not in the placement, as not kept; sorted
 };
 
 /// Which logical names a job takes; the others are passed over unchecked.

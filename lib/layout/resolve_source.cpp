@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
+#include "layout/borrowing.hpp"
 #include "layout/diagnose.hpp"
 #include "layout/likeness.hpp"
 #include "layout/placement_builder.hpp"
@@ -14,18 +16,34 @@ namespace ckpt {
 
 namespace {
 
+/// What is kept, and what is needed to know the shapes of buckets' members.
+Keep with_lenders(const Keep& keep, const Borrowing& borrowing) {
+  if (!keep) return keep;
+  return
+      [keep, lenders = borrowing.lenders()](const std::string& name) { return keep(name) || lenders.contains(name); };
+}
+
 /// Resolves one source: names first (SourceNames), then a logical shape for each, then every card's arrays against the
 /// result.
 class SourceResolver {
  public:
   SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep)
-      : naming_(layout), names_(layout, naming_, files, keep), layout_(layout), builder_(layout) {}
+      : naming_(layout),
+        borrowing_(layout, naming_),
+        names_(layout, naming_, files, with_lenders(keep, borrowing_)),
+        layout_(layout),
+        builder_(layout),
+        use_(layout) {}
 
   Resolved resolve() {
-    RuleUse use(layout_);
-    const auto decisions = decide(use);
-    for (std::size_t n = 0; n < decisions.size(); ++n) add(n, decisions[n]);
-    Resolved resolved{builder_.finish(), use.unused(names_.all())};
+    std::vector<std::string> left_out;
+    auto decisions = decide(left_out);
+    for (std::size_t n = 0; n < decisions.size(); ++n) {
+      add(n, std::move(decisions[n]));
+      const std::string& name = names_.logical()[n].name;
+      if (auto other = naming_.equal_of(name)) equate(name, std::move(*other));
+    }
+    Resolved resolved{builder_.finish(), use_.unused(names_.all()), std::move(left_out)};
     for (Position position = 0; position < layout_.mesh.size(); ++position) check_card(resolved.placement, position);
     for (const auto& more : {names_.warnings(), likeness_.check(resolved.placement, Kind::input)})
       resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
@@ -42,7 +60,7 @@ class SourceResolver {
   }
 
   /// What is decided for each kept name; nothing for a bucket's member. All that no rule matches are refused at once.
-  std::vector<std::optional<Decision>> decide(RuleUse& use) const {
+  std::vector<std::optional<Decision>> decide(std::vector<std::string>& left_out) {
     std::vector<std::optional<Decision>> decisions(names_.logical().size());
     std::vector<std::string> unmatched;
     std::size_t n = 0;  // the kept names are among all, and both are in order
@@ -54,8 +72,11 @@ class SourceResolver {
       } catch (const Error&) {
         if (is_kept) throw;  // a dropped name need not have a sound rule
       }
-      if (decision) use.add(*decision);
-      if (!is_kept) continue;
+      if (decision) use_.add(*decision);
+      if (!is_kept) {
+        left_out.push_back(name);
+        continue;
+      }
       if (!decision && !names_.logical()[n].bucket) unmatched.push_back(name);
       decisions[n++] = std::move(decision);
     }
@@ -70,10 +91,13 @@ class SourceResolver {
   void add(std::size_t n, std::optional<Decision> decision) {
     const Logical& logical = names_.logical()[n];
     if (logical.bucket) {
-      const Bucket& bucket = layout_.buckets[*logical.bucket];
-      builder_.add_member({logical.name, names_.first(n).dtype, Extents(bucket.members[logical.member].shape), false},
-                          *logical.bucket, logical.member, logical.stored,
-                          describe_member(layout_, logical.name, bucket));
+      const Membership membership{*logical.bucket, logical.member};
+      const std::string where = describe_member(layout_, logical.name, layout_.buckets[membership.bucket]);
+      const MemberKeys borrowed = borrowing_.of(membership);
+      for (const std::size_t rule : borrowed.rules) use_.add(rule);
+      const Extents shape = borrowed.keys.shape ? Extents(*borrowed.keys.shape) : shape_of_lender(borrowed, where);
+      builder_.add_member({logical.name, names_.first(n).dtype, shape, false}, membership, borrowed.keys,
+                          logical.stored, where);
       likeness_.add_member();
       return;
     }
@@ -91,6 +115,30 @@ class SourceResolver {
       throw Error(Kind::input, error.what());
     }
     likeness_.add(*decision, where);
+  }
+
+  void equate(const std::string& name, std::string other) {
+    if (!std::binary_search(names_.all().begin(), names_.all().end(), other))
+      throw Error(Kind::input, "parameter '" + name + "' (" + layout_.origin + ")",
+                  {"it \"equals\" '" + other + "', which no file holds", "both",
+                   "nearest names: " + join(nearest(other, names_.all()))});
+    builder_.equate(std::move(other));
+  }
+
+  /// The logical shape of the parameter that a bucket's member is like.
+  Extents shape_of_lender(const MemberKeys& borrowed, const std::string& where) {
+    const std::string& name = *borrowed.shape_of;
+    const auto known = shapes_.find(name);
+    if (known != shapes_.end()) return known->second;
+    const auto n = names_.find(name);
+    if (!n)
+      throw Error(Kind::input, where,
+                  {"it is to be like '" + name + "', which no file holds", "a parameter that tells its shape",
+                   R"(say the shape: "shape" in the rule for that name, or "shapes" in the bucket)"});
+    const std::size_t rank = rank_of(names_.first(*n), borrowed.shape_keys, where);
+    const CutPlan plan = builder_.plan(borrowed.shape_keys, rank, where);
+    const At at = builder_.at_of(borrowed.shape_keys, names_.logical()[*n].stored, naming_.uncounted(name).at);
+    return shapes_.emplace(name, shape_of(*n, borrowed.shape_keys, plan, at, where)).first->second;
   }
 
   static std::size_t rank_of(const StoredArray& first, const Keys& keys, const std::string& where) {
@@ -267,6 +315,10 @@ class SourceResolver {
                                  const StoredArray& found, const Extents& expected) const {
     const Tensor& tensor = placement.tensors()[parameter];
     const Spread& spread = placement.spreads()[parameter];
+    if (spread.bucket)
+      throw Error(Kind::input, place(parameter, position),
+                  explain_piece(placement, placement.array_of(parameter), position,
+                                [&](Position card) { return names_.at(parameter, card); }));
     std::string cuts;
     std::vector<CutSpec> specs(spread.axes.size());
     std::vector<std::string> axis_names = layout_.mesh.axes;
@@ -278,7 +330,7 @@ class SourceResolver {
         cuts += (i == 0 ? ", dim " + std::to_string(d) + " over " : " and ") + layout_.mesh.axes[axis] + "=" +
                 std::to_string(layout_.mesh.shape[axis]);
       }
-    const bool is_plain = !spread.flat && !spread.bucket;
+    const bool is_plain = !spread.flat;
     throw Error(
         Kind::input, place(parameter, position),
         {"stored shape " + to_string(found.shape),
@@ -287,10 +339,13 @@ class SourceResolver {
   }
 
   Naming naming_;
+  Borrowing borrowing_;
   SourceNames names_;
+  std::unordered_map<std::string, Extents> shapes_;  // of parameters that buckets' members are like
   const Layout& layout_;
   PlacementBuilder builder_;
   Likeness likeness_;
+  RuleUse use_;
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
+#include "layout/borrowing.hpp"
 #include "layout/index_census.hpp"
 #include "layout/likeness.hpp"
 #include "layout/placement_builder.hpp"
@@ -12,21 +14,6 @@
 namespace ckpt {
 
 namespace {
-
-struct Membership {
-  std::uint32_t bucket;
-  std::uint32_t member;
-};
-
-std::map<std::string, Membership> memberships(const Layout& layout) {
-  std::map<std::string, Membership> of_name;
-  for (std::uint32_t b = 0; b < layout.buckets.size(); ++b)
-    for (std::uint32_t m = 0; m < layout.buckets[b].members.size(); ++m)
-      if (!of_name.emplace(layout.buckets[b].members[m].name, Membership{b, m}).second)
-        throw Error(Kind::layout, layout.origin,
-                    {"\"" + layout.buckets[b].members[m].name + "\" is a member of two buckets", "of one", ""});
-  return of_name;
-}
 
 bool is_disjoint(const At& a, const At& b) {
   return std::any_of(a.begin(), a.end(), [&](const auto& entry) {
@@ -81,24 +68,44 @@ void check_names(const Placement& placement) {
                      "one name for each parameter of a card", "see rename, indices and buckets"});
 }
 
-void add_member(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor, const Membership& where) {
+/// Gives the rules that took part.
+std::vector<std::size_t> add_member(PlacementBuilder& builder, const Naming& naming, const Borrowing& borrowing,
+                                    const Tensor& tensor, Membership where) {
   const Bucket& bucket = builder.layout().buckets[where.bucket];
   const std::string place = describe_member(builder.layout(), tensor.name, bucket);
-  if (const Extents shape(bucket.members[where.member].shape); !(tensor.shape == shape))
+  const MemberKeys borrowed = borrowing.of(where);
+  const Keys& keys = borrowed.keys;
+  if (keys.shape && !(tensor.shape == Extents(*keys.shape)))
     throw Error(Kind::layout, place,
-                {"its shape is " + to_string(tensor.shape), "the bucket gives " + to_string(shape), ""});
-  builder.add_member(tensor, where.bucket, where.member, naming.unrenamed(bucket.name), place);
+                {"its shape is " + to_string(tensor.shape), "the bucket gives " + format_list(*keys.shape), ""});
+  builder.add_member(tensor, where, keys, naming.unrenamed(bucket.name), place);
+  return borrowed.rules;
 }
 
-void check_members(const Layout& layout, const std::map<std::string, Membership>& of_name,
-                   const std::vector<Tensor>& tensors) {
-  std::set<std::string> names;
-  for (const Tensor& tensor : tensors) names.insert(tensor.name);
-  for (const auto& [name, where] : of_name)
-    if (!names.contains(name))
-      throw Error(Kind::layout, layout.origin,
-                  {"bucket \"" + layout.buckets[where.bucket].name + "\" has the member \"" + name + "\"",
-                   "the checkpoint has no such parameter", "take it out of the bucket, or keep it with --only"});
+void check_members(const Layout& layout, const std::vector<const Tensor*>& tensors) {
+  std::set<std::string_view> names;
+  for (const Tensor* tensor : tensors) names.insert(tensor->name);
+  for (const Bucket& bucket : layout.buckets)
+    for (const BucketMember& member : bucket.members)
+      if (!names.contains(member.name))
+        throw Error(Kind::layout, layout.origin,
+                    {"bucket \"" + bucket.name + "\" has the member \"" + member.name + "\"",
+                     "the checkpoint has no such parameter", "take it out of the bucket"});
+}
+
+/// The layout as it goes with the checkpoint, where what it speaks of may not be found: it says the shapes that members
+/// borrow, and no more of `equals` than holds.
+Layout carried(Layout layout, const Naming& naming, const std::vector<const Tensor*>& tensors) {
+  std::unordered_map<std::string_view, const Tensor*> by_name;
+  for (const Tensor* tensor : tensors) by_name.emplace(tensor->name, tensor);
+  for (Bucket& bucket : layout.buckets)
+    for (BucketMember& member : bucket.members)
+      if (const Extents& shape = by_name.at(member.name)->shape; !member.keys.shape)
+        member.keys.shape.emplace(shape.begin(), shape.end());
+  for (const Tensor* tensor : tensors)
+    if (const auto other = naming.equal_of(tensor->name); other && !by_name.contains(*other))
+      layout.parameters[*naming.rule_of(tensor->name)].equals.reset();
+  return layout;
 }
 
 /// Tells `naming` how far `indices` count; gives warnings. A target with gaps could not be read by its own layout.
@@ -131,20 +138,20 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   order.reserve(tensors.size());
   for (const Tensor& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) { return a->name < b->name; });
-  const auto members = memberships(layout);
-  check_members(layout, members, tensors);
-
+  check_members(layout, order);
   Naming naming(layout);
   const std::vector<std::string> index_warnings = count_indices(layout, tensors, naming);
-  PlacementBuilder builder(layout);
+  const Borrowing borrowing(layout, naming);
+  PlacementBuilder builder(carried(layout, naming, order));
   Likeness likeness;
   RuleUse use(layout);
   std::vector<std::string> names;
   std::vector<std::string> unmatched;
   for (const Tensor* tensor : order) {
     names.push_back(tensor->name);
-    if (const auto member = members.find(tensor->name); member != members.end()) {
-      add_member(builder, naming, *tensor, member->second);
+    if (const auto rule = naming.rule_of(tensor->name)) use.add(*rule);
+    if (const auto member = borrowing.find(tensor->name)) {
+      for (const std::size_t rule : add_member(builder, naming, borrowing, *tensor, *member)) use.add(rule);
       likeness.add_member();
     } else if (auto decision = naming.decide(tensor->name)) {
       use.add(*decision);
@@ -153,10 +160,12 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
       add_ruled(builder, naming, *tensor, *decision, where);
     } else {
       unmatched.push_back(tensor->name);
+      continue;
     }
+    if (auto other = naming.equal_of(tensor->name)) builder.equate(std::move(*other));
   }
   if (!unmatched.empty()) refuse_unmatched(layout, unmatched, Kind::layout);
-  Resolved resolved{builder.finish(), use.unused(names)};
+  Resolved resolved{builder.finish(), use.unused(names), {}};
   for (const auto& more : {index_warnings, likeness.check(resolved.placement, Kind::layout)})
     resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
   check_names(resolved.placement);

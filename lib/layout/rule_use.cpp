@@ -99,8 +99,7 @@ void refuse_unmatched(const Layout& layout, const std::vector<std::string>& name
 }
 
 void RuleUse::add(const Decision& decision) {
-  if (decision.rule) used_[*decision.rule] = true;
-  for (const std::size_t lender : decision.lenders) used_[lender] = true;
+  for (const std::size_t rule : decision.rules) add(rule);
 }
 
 std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) const {

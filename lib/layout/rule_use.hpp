@@ -21,6 +21,7 @@ class RuleUse {
   explicit RuleUse(const Layout& layout) : layout_(layout), used_(layout.parameters.size(), false) {}
 
   void add(const Decision& decision);
+  void add(std::size_t rule) { used_[rule] = true; }
 
   /// The rules that decide for none, as warnings; with names where one of the checkpoint's is nearly matched.
   std::vector<std::string> unused(const std::vector<std::string>& names) const;

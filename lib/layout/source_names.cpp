@@ -179,6 +179,14 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
                    "nearest names: " + join(nearest(layout.buckets[*logical_[n].bucket].name, all_))});
 }
 
+std::optional<std::size_t> SourceNames::find(const std::string& name) const {
+  const auto found =
+      std::lower_bound(logical_.begin(), logical_.end(), name,
+                       [](const Logical& logical, const std::string& key) { return logical.name < key; });
+  if (found == logical_.end() || found->name != name) return std::nullopt;
+  return static_cast<std::size_t>(found - logical_.begin());
+}
+
 const StoredArray* SourceNames::at(std::size_t logical, Position position) const {
   const Table& table = tables_[table_of_[position]];
   const std::int64_t array = table.array_of[logical];

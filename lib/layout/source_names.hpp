@@ -34,6 +34,8 @@ class SourceNames {
   const std::vector<std::string>& all() const noexcept { return all_; }
   /// What the user should hear of the names.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  /// The number of a kept name, or nothing.
+  std::optional<std::size_t> find(const std::string& name) const;
 
   /// The stored array of a parameter (for a bucket's member: the bucket's) in a card's file, or nothing.
   const StoredArray* at(std::size_t logical, Position position) const;

@@ -163,6 +163,7 @@ std::string rule_of(const Rule& rule, const Mesh& mesh) {
   object.add("name", rule.names.size() == 1 ? text(rule.names.front()) : list(rule.names, text));
   add_keys(object, rule.keys, mesh, rule.like.has_value());
   if (rule.like) object.add("like", text(*rule.like));
+  if (rule.equals) object.add("equals", text(*rule.equals));
   if (rule.keys.replicas && (rule.like || *rule.keys.replicas != Replicas::check))
     object.add("replicas", word(parsing::replicas_words, *rule.keys.replicas));
   return object.text();
@@ -183,18 +184,27 @@ std::string index_of(const IndexRule& index, const Mesh& mesh) {
   return object.add_if(index.restart, "restart", "true").text();
 }
 
+std::string member_of(const BucketMember& member, const Mesh& mesh) {
+  Object entry;
+  entry.add("name", json_string(member.name));
+  if (member.like) entry.add("like", json_string(*member.like));
+  if (member.keys.shape) entry.add("shape", numbers(*member.keys.shape));
+  Keys rest = member.keys;
+  rest.shape.reset();
+  add_keys(entry, rest, mesh, member.like.has_value());
+  return entry.text();
+}
+
 std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {
   Object object;
   object.add("name", json_string(bucket.name)).add("axis", json_string(mesh.axes[bucket.axis]));
   object.add_if(bucket.align != 1, "align", number(bucket.align));
   object.add_if(bucket.multiple_of != 1, "multiple_of", number(bucket.multiple_of));
+  object.add_if(bucket.multiple_of_each != 1, "multiple_of_each", number(bucket.multiple_of_each));
+  object.add_if(bucket.last_is_short, "last", word(parsing::last_words, bucket.last_is_short));
   if (bucket.at && !bucket.at->empty()) object.add("at", at_of(*bucket.at, bucket.at_last, mesh));
-  object.add("members", list(bucket.members, [&](const BucketMember& member) {
-               Object entry;
-               entry.add("name", json_string(member.name)).add("shape", numbers(member.shape));
-               add_keys(entry, member.keys, mesh, false);
-               return entry.text();
-             }));
+  const auto write = [&](const BucketMember& member) { return member_of(member, mesh); };
+  object.add("members", list(bucket.members, write));
   return object.text();
 }
 

@@ -123,10 +123,13 @@ FileSpec::Array TargetFiles::array_spec(ArrayId array, const Extents& shape) con
   spec.name = place.name;
   spec.dtype = place.dtype;
   spec.shape = shape;
-  if (const auto bucket = target.spreads()[place.members.front()].bucket)
-    spec.global_shape = Extents{spec.shape[0] * target.mesh().shape[target.layout().buckets[*bucket].axis]};
-  else
+  if (const auto number = target.spreads()[place.members.front()].bucket) {
+    const Bucket& bucket = target.layout().buckets[*number];
+    // Of a short last piece the others' length is not known here.
+    if (!bucket.last_is_short) spec.global_shape = Extents{spec.shape[0] * target.mesh().shape[bucket.axis]};
+  } else {
     spec.global_shape = target.tensors()[place.members.front()].shape;
+  }
   spec.attributes = array_sources_[array].attributes;
   if (const Dataset* first = array_sources_[array].first) spec.verbatim = first->verbatim;
   return spec;

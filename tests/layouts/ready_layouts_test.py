@@ -29,15 +29,15 @@ TARGETS = {
         ("dp=3", {"pp": 2, "dp": 3, "tp": 2}), ("dp=4,tp=1", {"pp": 2, "dp": 4, "tp": 1}),
         ("dp=1,tp=4", {"pp": 2, "dp": 1, "tp": 4}),
         ("megatron-distributed-optimizer.to-pp1-dp3", {"pp": 1, "dp": 3, "tp": 2})],
-    "deepspeed-zero1": [("deepspeed-zero1.to-3", {"dp": 3})],
-    "deepspeed-zero2": [("deepspeed-zero2.to-3x4", {"dp": 3, "tp": 4})],
+    "deepspeed-zero1": [("dp=3", {"dp": 3}), ("dp=7", {"dp": 7}), ("dp=1", {"dp": 1})],
+    "deepspeed-zero2": [("dp=3,tp=4", {"dp": 3, "tp": 4}), ("dp=2,tp=1", {"dp": 2, "tp": 1})],
     "deepspeed-zero3": [("dp=3", {"dp": 3}), ("dp=7", {"dp": 7}), ("dp=1", {"dp": 1})],
     "fsdp1": [("dp=3", {"dp": 3}), ("dp=7", {"dp": 7})],
     "fsdp2": [("dp=3", {"dp": 3}), ("dp=11", {"dp": 11})],
     "fsdp2-tp": [("dp=3,tp=4", {"dp": 3, "tp": 4}), ("dp=5,tp=1", {"dp": 5, "tp": 1})],
     "moe": [("edp=2,ep=2,tp=1", {"pp": 2, "edp": 2, "ep": 2, "tp": 1}),
             ("ep=8", {"pp": 2, "edp": 1, "ep": 8, "tp": 2})],
-    "paddle-parameter-server": [("paddle-parameter-server.to-3", {"servers": 3})],
+    "hf-tp-plan": [("tp=2", {"tp": 2}), ("tp=8", {"tp": 8}), ("tp=1", {"tp": 1})],
 }
 
 

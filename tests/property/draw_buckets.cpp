@@ -55,6 +55,9 @@ class BucketDrawer {
     }
     if (choices_.chance(50)) bucket.align = choices_.between(2, 8);
     if (choices_.chance(50)) bucket.multiple_of = choices_.between(2, 6);
+    if (choices_.chance(30)) bucket.multiple_of_each = choices_.between(2, 3);
+    bucket.is_flat = choices_.chance(25);
+    bucket.last_is_short = !bucket.is_flat && choices_.chance(30);
     const std::uint64_t most = choices_.between(1, 5);
     for (const std::size_t t : order) {
       if (bucket.members.size() == most) break;
@@ -66,13 +69,39 @@ class BucketDrawer {
             return bucket.at.count(entry.first) != 0 && bucket.at[entry.first] == entry.second;
           }))
         continue;
-      bucket.members.push_back({t, draw_keys(choices_, layout_.mesh, tensors_[t], limits)});
+      bucket.members.push_back(draw_member(t, bucket, limits));
       layout_.keys[t].reset();
     }
     choices_.shuffle(bucket.members);
     name_bucket(bucket);
     note_bucket(bucket);
     layout_.buckets.push_back(std::move(bucket));
+  }
+
+  Member draw_member(std::size_t t, const Bucket& bucket, const KeyLimits& limits) {
+    if (choices_.chance(40))
+      if (const Member* lender = find_lender(t, bucket, limits)) return {t, lender->keys, lender->tensor};
+    Member member{t, draw_keys(choices_, layout_.mesh, tensors_[t], limits), std::nullopt};
+    if (bucket.is_flat) member.keys.flat = Flat{bucket.axis, choices_.chance(30) ? choices_.between(2, 3) : 1};
+    return member;
+  }
+
+  /// A member, of this bucket or of one before it, whose keys would do for this tensor, too.
+  const Member* find_lender(std::size_t t, const Bucket& bucket, const KeyLimits& limits) const {
+    const auto fits = [&](const Member& member) {
+      return tensors_[member.tensor].shape == tensors_[t].shape && member.keys.flat.has_value() == bucket.is_flat &&
+             (!bucket.is_flat || member.keys.flat->axis == bucket.axis) &&
+             std::none_of(member.keys.split.begin(), member.keys.split.end(), [&](const auto& axes) {
+               return std::any_of(axes.begin(), axes.end(), [&](auto axis) { return limits.taken.count(axis) != 0; });
+             });
+    };
+    const auto find_in = [&](const Bucket& each) -> const Member* {
+      const auto found = std::find_if(each.members.begin(), each.members.end(), fits);
+      return found == each.members.end() ? nullptr : &*found;
+    };
+    for (const Bucket& other : layout_.buckets)
+      if (const Member* found = find_in(other)) return found;
+    return find_in(bucket);
   }
 
   Numbers some_coordinates(std::size_t axis) {
@@ -114,7 +143,11 @@ class BucketDrawer {
     if (!bucket.at.empty()) features_.insert("bucket at");
     if (bucket.align > 1) features_.insert("bucket align");
     if (bucket.multiple_of > 1) features_.insert("bucket multiple_of");
+    if (bucket.multiple_of_each > 1) features_.insert("bucket multiple_of_each");
+    if (bucket.last_is_short) features_.insert("bucket last short");
+    if (bucket.is_flat) features_.insert("bucket member flat");
     for (const Member& member : bucket.members) {
+      if (member.like) features_.insert("bucket member like");
       if (!member.keys.split.empty()) features_.insert("bucket member split");
       if (!member.keys.permute.empty()) features_.insert("bucket member permute");
       if (!member.keys.pad.empty()) features_.insert("bucket member pad");

@@ -1,5 +1,7 @@
 #include "property/layout_text.hpp"
 
+#include <algorithm>
+
 namespace model {
 
 namespace {
@@ -118,11 +120,26 @@ Json bucket_json(Choices& choices, const Mesh& mesh, const Bucket& bucket, const
   Json json{{"name", bucket.name}, {"axis", mesh.axes[bucket.axis]}};
   if (bucket.align != 1 || choices.chance(20)) json["align"] = bucket.align;
   if (bucket.multiple_of != 1 || choices.chance(20)) json["multiple_of"] = bucket.multiple_of;
+  if (bucket.multiple_of_each != 1 || choices.chance(20)) json["multiple_of_each"] = bucket.multiple_of_each;
+  if (bucket.last_is_short) json["last"] = "short";
   if (!bucket.at.empty()) json["at"] = at_json(choices, mesh, bucket.at);
+  const bool are_plain = std::all_of(bucket.members.begin(), bucket.members.end(),
+                                     [](const Member& member) { return member.keys.is_plain(); });
+  if (are_plain && choices.chance(50)) {
+    Json& members = json["members"] = {{"as", "{param}"}};
+    for (const Member& member : bucket.members) {
+      const std::string name = logical_name(tensors[member.tensor]);
+      members["params"].push_back(name);
+      members["shapes"][as_pattern(name)] = tensors[member.tensor].shape;
+    }
+    return json;
+  }
   for (const Member& member : bucket.members) {
     const Tensor& tensor = tensors[member.tensor];
-    Json entry{{"name", logical_name(tensor)}, {"shape", tensor.shape}};
-    entry.update(keys_json(choices, mesh, member.keys, tensor.shape));
+    Json entry{{"name", logical_name(tensor)}};
+    if (member.like) entry["like"] = logical_name(tensors[*member.like]);
+    if (!member.like || choices.chance(20)) entry["shape"] = tensor.shape;
+    if (!member.like) entry.update(keys_json(choices, mesh, member.keys, tensor.shape));
     json["members"].push_back(std::move(entry));
   }
   return json;

@@ -117,9 +117,22 @@ void add_bucket(const Layout& layout, const Bucket& bucket, const std::vector<Te
     const Array laid = piece(layout, tensors[member.tensor], member.tensor, member.keys, coordinates);
     array.cells.insert(array.cells.end(), laid.cells.begin(), laid.cells.end());
   }
-  while (array.cells.size() % bucket.multiple_of != 0 || array.cells.size() % layout.mesh.shape[bucket.axis] != 0)
+  const std::uint64_t k = layout.mesh.shape[bucket.axis];
+  const std::uint64_t held = array.cells.size();
+  const std::uint64_t pieces = bucket.is_flat ? k : 1;  // what is laid here is one of them
+  while (array.cells.size() * pieces % bucket.multiple_of != 0 ||
+         array.cells.size() * pieces % (k * bucket.multiple_of_each) != 0)
     array.cells.emplace_back();
-  flatten(layout.mesh, {bucket.axis, 1}, coordinates, array);
+  if (bucket.is_flat) {
+    array.shape = {array.cells.size()};
+  } else {
+    flatten(layout.mesh, {bucket.axis, 1}, coordinates, array);
+    const std::uint64_t before = (k - 1) * array.cells.size();
+    if (bucket.last_is_short && coordinates[bucket.axis] == k - 1) {
+      array.cells.resize(held > before ? held - before : 0);
+      array.shape = {array.cells.size()};
+    }
+  }
   add(card, written_name(layout.rename, bucket.name), std::move(array));
 }
 

@@ -91,12 +91,16 @@ struct Index {
 struct Member {
   std::size_t tensor = 0;
   Keys keys;
+  std::optional<std::size_t> like;  ///< a tensor of the same shape and keys, from which the text borrows them
 };
 struct Bucket {
   std::string name;  ///< after reading's rename
   std::size_t axis = 0;
   std::uint64_t align = 1;
   std::uint64_t multiple_of = 1;
+  std::uint64_t multiple_of_each = 1;
+  bool last_is_short = false;
+  bool is_flat = false;  ///< all members have `flat`
   At at;
   std::vector<Member> members;
 };

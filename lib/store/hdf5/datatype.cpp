@@ -256,6 +256,10 @@ TypeId make_type(const DType& dtype) {
   }));
 }
 
+std::string encoding_of(hid_t type) {
+  return plain_encoding(type);
+}
+
 std::optional<Extents> extents_of(hid_t space) {
   if (check(H5Sget_simple_extent_type(space), "a dataspace's class") == H5S_NULL) return std::nullopt;
   std::array<hsize_t, H5S_MAX_RANK> extents{};

@@ -24,6 +24,9 @@ DType describe(hid_t type);
 /// The type that `describe` gave, or that another file format has. It is shared: it must not be changed.
 TypeId make_type(const DType& dtype);
 
+/// What H5Tencode says of a type that `make_type` gave.
+std::string encoding_of(hid_t type);
+
 /// A dataspace's extents, or nothing for a null one; and back.
 std::optional<Extents> extents_of(hid_t space);
 SpaceId make_space(const std::optional<Extents>& shape);

@@ -6,6 +6,7 @@
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/check_chunks.hpp"
 #include "store/hdf5/datatype.hpp"
+#include "store/hdf5/marked_type.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -156,6 +157,7 @@ CatalogEntry read_dataset(hid_t id, std::uint64_t file_bytes, GlobalHeap& heap) 
   if (shape) place(id, creation.get(), layout, file_bytes, entry);
   if (entry.array.verbatim) read_verbatim(id, type.get(), space.get(), heap, entry);
   read_attributes_of(id, heap, entry);
+  entry.array.dtype = interpreted(entry.array.dtype, entry.dataset.attributes);
   return entry;
 }
 

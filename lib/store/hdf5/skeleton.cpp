@@ -9,6 +9,7 @@
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/file_image.hpp"
+#include "store/hdf5/marked_type.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "tensor/alignment.hpp"
 
@@ -198,6 +199,11 @@ void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
     throw Error(Kind::io, "",
                 {"HDF5 gave its data another place", "byte " + std::to_string(place.lo), "this is a defect"});
   for (const auto& attribute : array.attributes) write_attribute(id.get(), attribute);
+  // What had it in its own attributes may come without them, out of a bucket.
+  if (const auto mark = mark_for(array.dtype);
+      mark && std::none_of(array.attributes.begin(), array.attributes.end(),
+                           [](const Attribute& attribute) { return attribute.name == dtype_attribute; }))
+    write_attribute(id.get(), {dtype_attribute, text_value(*mark)});
   if (array.global_shape) write_extents(id.get(), global_shape_attribute, *array.global_shape);
   if (array.verbatim) write_value(id.get(), type.get(), *array.verbatim);
 }

@@ -6,11 +6,11 @@ import deepspeed
 import fsdp
 import gpipe
 import gshard
+import hf_tp_plan
 import megatron
 import megatron_optimizer
 import mindspore_hybrid
 import moe
-import paddle
 import tutorial
 
 
@@ -40,5 +40,5 @@ SAMPLES = {
     "fsdp2": Sample(fsdp.fsdp2_logical, fsdp.fsdp2_cards, {"dp": 8}),
     "fsdp2-tp": Sample(fsdp.fsdp2_tp_logical, fsdp.fsdp2_tp_cards, {"dp": 6, "tp": 2}),
     "moe": Sample(moe.logical, moe.cards, {"pp": 2, "edp": 1, "ep": 4, "tp": 2}),
-    "paddle-parameter-server": Sample(paddle.logical, paddle.cards, {"servers": 4}),
+    "hf-tp-plan": Sample(hf_tp_plan.logical, hf_tp_plan.cards, {"tp": 4}),
 }

@@ -59,3 +59,21 @@ TEST_CASE("the target's layout is the one chosen") {
   CHECK_THROWS_WITH(target_layout(job, source), Contains("2 axes (dp, tp)"));
   CHECK(target_layout(job, one_rule(R"(["x"])", "[2]", "")).mesh.shape == std::vector<std::uint64_t>{7});
 }
+
+TEST_CASE("what a job leaves out leaves the target's buckets, under its new name") {
+  const Layout layout_of_all = layout(R"(["dp"])", "[2]", R"("parameters": [{"name": "*"}], "buckets": [
+      {"name": "f", "axis": "dp", "members": [{"name": "z.b", "shape": [1]}, {"name": "z.w", "shape": [2]}]}])");
+  NameChoice job;
+  job.drop = {Pattern("m.w")};
+  job.rename = {{Pattern("m.{x}"), Pattern("z.{x}")}};
+  const Resolved all{some(), {}, {}};
+  const Layout left = without_left_out(job, all, select(job, all.placement), layout_of_all);
+  REQUIRE(left.buckets.size() == 1);
+  REQUIRE(left.buckets[0].members.size() == 1);
+  CHECK(left.buckets[0].members[0].name == "z.b");
+  // The same where the source has not resolved what is dropped, and none where nothing is.
+  const Resolved few{target(single_card(), {tensor("m.b", {1}), tensor("w", {2})}), {}, {"m.w"}};
+  CHECK(to_json(without_left_out(job, few, select(job, few.placement), layout_of_all)) == to_json(left));
+  job.drop.clear();
+  CHECK(to_json(without_left_out(job, all, select(job, all.placement), layout_of_all)) == to_json(layout_of_all));
+}

@@ -138,3 +138,15 @@ TEST_CASE("refused: flat and at") {
       {rule(R"("at": {"tp": ["last", 0, "last"]})"), R"(a.json: /parameters/0/at/tp: found "last" twice)"},
   });
 }
+
+TEST_CASE("refused: equals") {
+  check_refused({
+      {with(R"("parameters": [{"name": "fp32.{x}", "equals": "*"}])"),
+       R"(a.json: /parameters/0/equals: found "*" with a wildcard)"},
+      {with(R"("parameters": [{"name": "fp32.{x}", "equals": "{y}"}])"),
+       R"(a.json: /parameters/0/equals: found the capture {y})"},
+      {rule(R"("equals": "w")"),
+       R"(a.json: /parameters/0/equals: found "w", the rule's own name, expected another parameter, which has the same values)"},
+      {rule(R"("equals": 1)"), "a.json: /parameters/0/equals: found 1, expected a string"},
+  });
+}

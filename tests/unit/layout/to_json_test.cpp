@@ -16,7 +16,7 @@ TEST_CASE("the canonical text of a layout that says everything") {
   "mesh": {"axes": ["pp", "dp", "tp"], "shape": [2, 2, 2], "cards": [7, 6, 5, 4, 3, 2, 1, 0]},
   "files": "stage{pp}/rank_{card:05}.h5",
   "parameters": [
-    {"name": ["m.{x}", "v.{x}"], "split": [], "uneven": "exact", "sizes": {}, "pad": {}, "at": {}, "like": "{x}", "replicas": "check"},
+    {"name": ["m.{x}", "v.{x}"], "split": [], "uneven": "exact", "sizes": {}, "pad": {}, "at": {}, "like": "{x}", "equals": "{x}", "replicas": "check"},
     {"name": "a", "split": ["tp", ["pp", "dp"], null], "uneven": "ceil", "sizes": {"0": [3, 1]}, "parts": {"dim": 1, "count": 2}},
     {"name": "b", "split": [null, "tp"], "parts": {"dim": 1, "sizes": [8, 4]}, "pad": {"0": {"size": 5, "multiple_of": 4, "fill": "edge"}, "2": {"size": 1}}, "flat": {"axis": "dp", "multiple_of": 8}, "shape": [5, 12, 1], "permute": [2, 0, 1], "at": {"pp": 1, "dp": [0, 1]}, "replicas": "first"},
     {"name": "\"quoted\" \\ and é", "flat": {"axis": "dp"}}
