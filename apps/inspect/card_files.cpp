@@ -37,8 +37,7 @@ std::vector<std::string> checkpoint_files_below(const fs::path& directory) {
   if (!fs::exists(directory, error)) return names;  // another process's node may have it
   constexpr auto readable = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator it(directory, readable, error), end; !error && it != end; it.increment(error)) {
-    if (is_checkpoint_file(*it, stores.reading()))
-      names.push_back(it->path().lexically_relative(directory).string());
+    if (is_checkpoint_file(*it, stores.reading())) names.push_back(it->path().lexically_relative(directory).string());
   }
   if (error) throw system_error(directory.string(), "list", error.value());
   return names;

@@ -146,7 +146,8 @@ class Builder final : public nlohmann::json_sax<json> {
 
 json build(const std::string& text, const std::string& origin, const JsonRules& rules, Builder builder) {
   // The parser would take a NUL for the end of the text and keep silent about what follows.
-  if (const auto nul = text.find('\0'); nul != std::string::npos) fail_at(text, origin, rules, nul + 1, "a NUL character");
+  if (const auto nul = text.find('\0'); nul != std::string::npos)
+    fail_at(text, origin, rules, nul + 1, "a NUL character");
   json::sax_parse(text, &builder);
   return builder.take();
 }

@@ -34,8 +34,9 @@ FileExtent FileExtents::at(std::uint64_t byte) const noexcept {
 }
 
 void FileExtents::append_to(std::vector<Interval>& intervals) const {
-  for_each_part({0, bytes_},
-                [&](std::uint64_t offset, Interval part) { intervals.push_back({offset, offset + part.size()}); });
+  for_each_part({0, bytes_}, [&](std::uint64_t offset, Interval part) {
+    intervals.push_back({offset, offset + part.size()});
+  });
 }
 
 bool operator==(const FileExtents& a, const FileExtents& b) noexcept {

@@ -12,7 +12,7 @@ namespace ckpt {
 
 /// Bytes of an array that lie in its file one after another, as they are.
 struct FileExtent {
-  std::uint64_t start = 0;  ///< which of the array's bytes comes first, in row-major order of its elements
+  std::uint64_t start = 0;   ///< which of the array's bytes comes first, in row-major order of its elements
   std::uint64_t offset = 0;  ///< where that one lies in the file
   std::uint64_t bytes = 0;
 

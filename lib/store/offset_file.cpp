@@ -41,8 +41,7 @@ void OffsetFile::read_filtered(std::size_t /*dataset*/, std::uint64_t /*offset*/
 std::optional<MappableExtent> OffsetFile::mappable(std::size_t index, std::uint64_t offset) const {
   const Dataset& dataset = schema_->datasets.at(index);
   if (offset >= dataset.extents.bytes() || !is_local_) return std::nullopt;
-  return MappableExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, bytes_},
-                        dataset.extents.at(offset)};
+  return MappableExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, bytes_}, dataset.extents.at(offset)};
 }
 
 PartialSum OffsetFile::sum_rest(const std::optional<Passage>& left_out) {

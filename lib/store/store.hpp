@@ -101,8 +101,8 @@ class SourceFile {
   virtual PartialSum sum_rest(const std::optional<Passage>& left_out) = 0;
 };
 
-/// A file that a Store has made, open to be filled. Bytes are reached by their offset in the file, as its FileRoom gives
-/// them. Several threads may use one. Throws io for what the system refuses.
+/// A file that a Store has made, open to be filled. Bytes are reached by their offset in the file, as its FileRoom
+/// gives them. Several threads may use one. Throws io for what the system refuses.
 class TargetFile {
  public:
   virtual ~TargetFile() = default;

@@ -172,7 +172,8 @@ void refuses_files_that_changed(const StoreUnderTest& under_test) {
   const FileCatalog catalog = store->catalog(under_test.file("a"));
   CHECK(refused([&] { store->open(under_test.file("a"), catalog); }).empty());
   under_test.put(under_test.file("a"), under_test.bytes(under_test.file("a")) + "x");
-  CHECK_THAT(refused([&] { store->open(under_test.file("a"), catalog); }), Catch::Matchers::Contains("a" + under_test.ending));
+  CHECK_THAT(refused([&] { store->open(under_test.file("a"), catalog); }),
+             Catch::Matchers::Contains("a" + under_test.ending));
 }
 
 void recognises_its_own_files(const StoreUnderTest& under_test) {

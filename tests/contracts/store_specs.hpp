@@ -27,9 +27,12 @@ inline FileSpec::Array array(const std::string& name, const char* type, const Ex
 /// What every format can hold, of several sizes.
 inline FileSpec common_spec() {
   FileSpec spec;
-  spec.arrays = {array("layers.0.weight", "bf16", {40, 33}), array("bias", "f32", {5}),
-                 array("steps", "i64", {}),                   array("none", "f32", {0, 3}),
-                 array("large", "u8", {3, 7001}),             array("flags", "bool", {9})};
+  spec.arrays = {array("layers.0.weight", "bf16", {40, 33}),
+                 array("bias", "f32", {5}),
+                 array("steps", "i64", {}),
+                 array("none", "f32", {0, 3}),
+                 array("large", "u8", {3, 7001}),
+                 array("flags", "bool", {9})};
   spec.arrays[0].global_shape = Extents{80, 33};
   spec.arrays[1].global_shape.reset();
   spec.attributes = {{"format", text_value("pt")}, {"note", text_value("two\nlines, \"quoted\"")}};

@@ -48,8 +48,9 @@ void check_all(void (*promise)(const StoreUnderTest&)) {
     fs::create_directory(folder / std::string(format.name));
     stores.push_back(on_disk(format, folder / std::string(format.name)));
   }
-  for (const StoreUnderTest& store : stores)
-    DYNAMIC_SECTION(store.name) { promise(store); }
+  for (const StoreUnderTest& store : stores) DYNAMIC_SECTION(store.name) {
+      promise(store);
+    }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// libFuzzer: hostile files of the format CKPT_FUZZED_FORMAT. Whatever the bytes, cataloguing them, reading their data and making their like again
-// ends in a result or an Error, within bounds.
+// libFuzzer: hostile files of the format CKPT_FUZZED_FORMAT. Whatever the bytes, cataloguing them, reading their data
+// and making their like again ends in a result or an Error, within bounds.
 
 #include <spdlog/spdlog.h>
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "contracts/memory_store.hpp"
-#include "plan/chunk_sequence.hpp"
-#include "output/file_workload.hpp"
 #include "exchange/exchange.hpp"
+#include "output/file_workload.hpp"
+#include "plan/chunk_sequence.hpp"
 #include "store/stores.hpp"
 #include "temporary_directory.hpp"
 #include "unit/layout/resolve_fixture.hpp"
@@ -120,9 +120,7 @@ class Move {
   TargetFiles& files() { return files_; }
   const ContentSums& sums() const { return sums_; }
   ChunkSequence chunks() const { return ChunkSequence(target_, cards_, 200); }
-  std::string manifest() {
-    return ckpt::manifest(target_, files_.list(&sums_), sums_.of_parameters(*memory_.alone));
-  }
+  std::string manifest() { return ckpt::manifest(target_, files_.list(&sums_), sums_.of_parameters(*memory_.alone)); }
 
  private:
   template <class Number>

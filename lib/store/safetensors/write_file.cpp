@@ -104,8 +104,7 @@ Form form_of(const FileSpec& spec) {
     form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(manifest)), found);
   }
   for (std::size_t i = 0; i < begins.size(); ++i)
-    form.room.data.emplace_back(form.head.size() + begins[i],
-                                volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
+    form.room.data.emplace_back(form.head.size() + begins[i], volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
   return form;
 }
 

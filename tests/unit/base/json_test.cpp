@@ -31,7 +31,7 @@ struct Streamed {
 Streamed parse(const std::string& text) {
   Streamed result;
   result.kept = parse_json(text, "a.json", rules, "many",
-                                    [&](const std::string& name, const json& value) { result.members[name] = value; });
+                           [&](const std::string& name, const json& value) { result.members[name] = value; });
   return result;
 }
 
@@ -94,6 +94,7 @@ TEST_CASE("what is no strict JSON is refused, with its place") {
 TEST_CASE("depth and number of values are bounded, and the rules say what was expected") {
   const JsonRules narrow{Kind::layout, "three numbers", "", 2, 4};
   CHECK(refused("[[1, 2]]", narrow).empty());
-  CHECK_THAT(refused("[[[1]]]", narrow), Contains("a.json: /0/0: found lists and objects nested deeper than 2, expected three numbers"));
+  CHECK_THAT(refused("[[[1]]]", narrow),
+             Contains("a.json: /0/0: found lists and objects nested deeper than 2, expected three numbers"));
   CHECK_THAT(refused("[1, 2, 3, 4]", narrow), Contains("more than 4 values"));
 }

@@ -52,7 +52,7 @@ TEST_CASE("Each part of an array is found in the extents that hold it") {
   for (std::uint64_t lo = 0; lo <= whole.size(); ++lo)
     for (std::uint64_t hi = lo; hi <= whole.size(); ++hi)
       CHECK(read(extents, {lo, hi}) == std::vector<std::uint64_t>(whole.begin() + static_cast<std::ptrdiff_t>(lo),
-                                                                   whole.begin() + static_cast<std::ptrdiff_t>(hi)));
+                                                                  whole.begin() + static_cast<std::ptrdiff_t>(hi)));
   CHECK(extents.at(7) == FileExtent{3, 10, 5});
   CHECK(extents.at(8) == FileExtent{8, 90, 1});
   std::vector<Interval> listed;

@@ -31,7 +31,8 @@ inline std::unique_ptr<HelperProcess> perhaps_a_helper() {
   return helper;
 }
 
-inline std::optional<std::string> done(Work work, const std::string& argument = "", const IsolationLimits& limits = {}) {
+inline std::optional<std::string> done(Work work, const std::string& argument = "",
+                                       const IsolationLimits& limits = {}) {
   return isolated({work, argument, -1, "HDF5", limits});
 }
 

@@ -73,7 +73,8 @@ TEST_CASE("A file that differs anywhere outside the data, or in size, is read by
     bytes[place] = static_cast<char>(bytes[place] ^ 1);
     CHECK_FALSE(shares(bytes));
   }
-  for (const std::uint64_t place : {room.data[0].offset(), room.data[0].offset() + 9, room.data[1].offset() + 299'999, end - 1}) {
+  for (const std::uint64_t place :
+       {room.data[0].offset(), room.data[0].offset() + 9, room.data[1].offset() + 299'999, end - 1}) {
     std::string bytes = whole;
     bytes[place] = static_cast<char>(bytes[place] ^ 1);
     CHECK(shares(bytes));
