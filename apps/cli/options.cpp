@@ -52,7 +52,9 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.value("-o,--output", to.output, "PATH",
              std::string("the ") + (verb == Verb::merge ? "file" : "directory") +
                  " to write; refused if it exists, unless --force");
-  line.value("--format", to.format, "hdf5|safetensors",
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.emplace_back(format.name);
+  line.value("--format", to.format, join(names, "|"),
              "the output's files; default: as the ending of their names tells (.safetensors), else HDF5");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,

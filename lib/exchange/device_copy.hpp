@@ -50,14 +50,6 @@ struct alignas(16) Word16 {
   std::uint64_t high;
 };
 
-/// What becomes of a word on its way: nothing. Another functor in its place would convert or weigh the bytes.
-struct KeepWord {
-  template <class Word>
-  CKPT_HOST_DEVICE Word operator()(const Word& word) const {
-    return word;
-  }
-};
-
 namespace device {
 
 /// Where a word of a copy comes from and goes to.
@@ -83,11 +75,10 @@ CKPT_HOST_DEVICE inline Ends ends_of(const DeviceCopy& copy, std::uint32_t word)
 }
 
 /// A thread's words of a tile that lies in one copy: `word` and every tile_threads-th after it, below `end`.
-template <class Word, class Transform>
-CKPT_HOST_DEVICE void copy_words(DeviceCopy copy, std::byte* base, std::uint32_t word, std::uint32_t end,
-                                 Transform transform) {
-  Word words[tile_steps];
-  std::uint64_t targets[tile_steps];
+template <class Word>
+CKPT_HOST_DEVICE void copy_words(DeviceCopy copy, std::byte* base, std::uint32_t word, std::uint32_t end) {
+  Word words[tile_steps] = {};
+  std::uint64_t targets[tile_steps] = {};
   for (std::uint32_t step = 0; step < tile_steps; ++step)
     if (const std::uint32_t at = word + step * tile_threads; at < end) {
       const Ends ends = ends_of(copy, at);
@@ -95,7 +86,7 @@ CKPT_HOST_DEVICE void copy_words(DeviceCopy copy, std::byte* base, std::uint32_t
       targets[step] = ends.target;
     }
   for (std::uint32_t step = 0; step < tile_steps; ++step)
-    if (word + step * tile_threads < end) *reinterpret_cast<Word*>(base + targets[step]) = transform(words[step]);
+    if (word + step * tile_threads < end) *reinterpret_cast<Word*>(base + targets[step]) = words[step];
 }
 
 /// Calls `body` with a value of the word's type.
@@ -129,9 +120,8 @@ CKPT_HOST_DEVICE inline std::uint32_t find_copy(const DeviceCopy* copies, std::u
 }
 
 /// The words of a tile that are the thread's.
-template <class Transform>
-CKPT_HOST_DEVICE void copy_tile(const CopyTableView& table, std::byte* base, std::uint64_t tile, std::uint32_t thread,
-                                Transform transform) {
+CKPT_HOST_DEVICE inline void copy_tile(const CopyTableView& table, std::byte* base, std::uint64_t tile,
+                                       std::uint32_t thread) {
   const std::uint64_t start = tile * tile_words + thread;
   const std::uint64_t tile_end = (tile + 1) * tile_words;
   const std::uint32_t low = table.tile_copy[tile];
@@ -139,7 +129,7 @@ CKPT_HOST_DEVICE void copy_tile(const CopyTableView& table, std::byte* base, std
   const DeviceCopy& copy = table.copies[low];
   if (low == high || copy.first + copy.words >= tile_end) {
     const auto word = static_cast<std::uint32_t>(start - copy.first);
-    with_word(copy.width, [&](auto kind) { copy_words<decltype(kind)>(copy, base, word, copy.words, transform); });
+    with_word(copy.width, [&](auto kind) { copy_words<decltype(kind)>(copy, base, word, copy.words); });
     return;
   }
   for (std::uint32_t step = 0; step < tile_steps; ++step) {
@@ -149,7 +139,7 @@ CKPT_HOST_DEVICE void copy_tile(const CopyTableView& table, std::byte* base, std
     const Ends ends = ends_of(found, static_cast<std::uint32_t>(at - found.first));
     with_word(found.width, [&](auto kind) {
       using Word = decltype(kind);
-      *reinterpret_cast<Word*>(base + ends.target) = transform(*reinterpret_cast<const Word*>(base + ends.source));
+      *reinterpret_cast<Word*>(base + ends.target) = *reinterpret_cast<const Word*>(base + ends.source);
     });
   }
 }

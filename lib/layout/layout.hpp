@@ -114,7 +114,7 @@ struct Bucket {
 /// A layout file, version 1, as parsed: well formed by itself (axes exist, sizes are positive, no file is shared), not
 /// yet held against a checkpoint.
 struct Layout {
-  std::string origin;  ///< what messages call it: the file's name, "--to-mesh", "the checkpoint's own layout"
+  std::string origin;  ///< what messages call it: the file's name, "the layout that out carries"
   Mesh mesh;
   CardFiles files;
   std::vector<Rule> parameters;

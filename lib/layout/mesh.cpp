@@ -43,6 +43,12 @@ std::uint64_t Mesh::combination(const std::vector<std::size_t>& of_axes,
   return number;
 }
 
+std::uint64_t Mesh::combination_at(const std::vector<std::size_t>& of_axes, std::uint64_t position) const noexcept {
+  std::uint64_t number = 0;
+  for (const auto axis : of_axes) number = number * shape[axis] + coordinate(position, axis);
+  return number;
+}
+
 std::uint64_t Mesh::position_of_combination(const std::vector<std::size_t>& of_axes,
                                             std::uint64_t number) const noexcept {
   std::uint64_t position = 0;

@@ -26,6 +26,8 @@ struct Mesh {
   std::uint64_t combinations(const std::vector<std::size_t>& of_axes) const noexcept;
   std::uint64_t combination(const std::vector<std::size_t>& of_axes,
                             const std::vector<std::uint64_t>& coordinates_of_card) const noexcept;
+  /// The same for the card at a position.
+  std::uint64_t combination_at(const std::vector<std::size_t>& of_axes, std::uint64_t position) const noexcept;
   /// The position with the coordinates of that number on these axes, and 0 on all others.
   std::uint64_t position_of_combination(const std::vector<std::size_t>& of_axes, std::uint64_t number) const noexcept;
   /// Positions that a step of one along `axis` is apart.

@@ -166,10 +166,10 @@ StoredName Naming::uncounted(const std::string& logical) const {
                    "see rename",
                    {Advice::What::rename, ""}});
     const auto called = blocks_[at].called(*index);
-    std::uint64_t rest = called.coordinate;
-    for (std::size_t a = rule.axes.size(); a-- > 0; rest /= layout_.mesh.shape[rule.axes[a]]) {
-      const std::uint64_t coordinate = rest % layout_.mesh.shape[rule.axes[a]];
-      auto& here = stored.at.try_emplace(rule.axes[a], 1, coordinate).first->second;
+    const std::uint64_t position = layout_.mesh.position_of_combination(rule.axes, called.coordinate);
+    for (const Axis axis : rule.axes) {
+      const std::uint64_t coordinate = layout_.mesh.coordinate(position, axis);
+      auto& here = stored.at.try_emplace(axis, 1, coordinate).first->second;
       if (here.empty() || here.front() != coordinate)
         here.clear();  // two counts put it on different coordinates of one axis
     }

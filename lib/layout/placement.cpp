@@ -28,10 +28,7 @@ std::optional<Axis> Placement::flat_axis(ParameterId parameter) const {
 }
 
 std::uint64_t Placement::piece(ParameterId parameter, std::size_t dim, Position position) const {
-  std::uint64_t index = 0;
-  for (const Axis axis : spreads_[parameter].axes[dim])
-    index = index * mesh().shape[axis] + mesh().coordinate(position, axis);
-  return index;
+  return mesh().combination_at(spreads_[parameter].axes[dim], position);
 }
 
 Position Placement::position_of_piece(ParameterId parameter, std::size_t dim, std::uint64_t piece) const {
@@ -55,9 +52,7 @@ Extents Placement::local_shape(ParameterId parameter, Position position) const {
 }
 
 const Placement::BucketPlace::Laid& Placement::laid(const BucketPlace& bucket, Position position) const {
-  std::uint64_t index = 0;
-  for (const Axis axis : bucket.axes) index = index * mesh().shape[axis] + mesh().coordinate(position, axis);
-  return bucket.laid[index];
+  return bucket.laid[mesh().combination_at(bucket.axes, position)];
 }
 
 Placement::Slice Placement::slice(ParameterId parameter, Position position, const Extents& local) const {

@@ -104,7 +104,10 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const 
   if (tensor.verbatim && is_cut)
     throw Error(Kind::layout, where,
                 {"its elements have no fixed size (variable-length strings or an empty dataspace)",
-                 "a rule that replicates it", "leave it out with --drop, or give it a rule without split"});
+                 "a rule that replicates it",
+                 "give it a rule without split",
+                 {Advice::What::leave_out, ""}})
+        .of_parameter(tensor.name);
   tensor.bytes();  // checked
   placement_.tensors_.push_back(std::move(tensor));
   placement_.spreads_.push_back(std::move(spread));
@@ -204,15 +207,8 @@ void PlacementBuilder::lay(std::uint32_t bucket, ArrayId array) {
   place.axes.assign(axes.begin(), axes.end());
   place.is_flat = placement_.spreads_[members.front()].flat.has_value();
   place.last_is_short = description.last_is_short;
-  std::uint64_t combinations = 1;
-  for (const Axis axis : place.axes) combinations *= mesh.shape[axis];
-  for (std::uint64_t c = 0; c < combinations; ++c) {
-    Position position = 0;
-    std::uint64_t rest = c;
-    for (std::size_t i = place.axes.size(); i-- > 0; rest /= mesh.shape[place.axes[i]])
-      position += rest % mesh.shape[place.axes[i]] * mesh.stride(place.axes[i]);
-    lay_at(position, description, members, place);
-  }
+  for (std::uint64_t c = 0; c < mesh.combinations(place.axes); ++c)
+    lay_at(mesh.position_of_combination(place.axes, c), description, members, place);
 }
 
 void PlacementBuilder::lay_at(Position position, const Bucket& bucket, const std::vector<ParameterId>& members,

@@ -23,7 +23,6 @@ class PlacementBuilder {
   explicit PlacementBuilder(const Layout& layout) { placement_.layout_ = layout; }
 
   const Layout& layout() const noexcept { return placement_.layout_; }
-  const Placement& placement() const noexcept { return placement_; }
 
   /// Throws layout, with `where` ("parameter 'w' (rule \"*.w\")") in front, when the keys do not fit a tensor of this
   /// rank.

@@ -70,7 +70,6 @@ class Solo final : public Communicator {
   int size() const override { return 1; }
   int local_rank() const override { return 0; }
   int local_size() const override { return 1; }
-  void barrier() override {}
   std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
   std::string broadcast(const std::string& bytes, int root) override {
     if (root != 0) throw Error(Kind::peer, "broadcast", {"from process " + std::to_string(root), "of 1", ""});

@@ -21,7 +21,6 @@ class Communicator {
   virtual int local_rank() const = 0;
   virtual int local_size() const = 0;
 
-  virtual void barrier() = 0;
   /// Every process's bytes, by rank. Any sizes, also above 2^31 in all.
   virtual std::vector<std::string> all_gather(const std::string& mine) = 0;
   virtual std::string broadcast(const std::string& bytes, int root) = 0;

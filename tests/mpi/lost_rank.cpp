@@ -18,7 +18,7 @@ void lose(const std::string& way, ckpt::Communicator& processes) {
     });
   if (lost && way == "killed") std::raise(SIGKILL);
   if (lost) throw ckpt::Error(ckpt::Kind::io, "failed alone");
-  processes.barrier();
+  processes.sum(0);
 }
 
 /// An exception leaves this function: the communicator is destroyed while it is on its way.

@@ -8,7 +8,7 @@ namespace {
 
 __global__ void __launch_bounds__(tile_threads) copy_kernel(CopyTableView table, std::byte* base) {
   for (std::uint64_t tile = blockIdx.x; tile < table.tiles; tile += gridDim.x)
-    device::copy_tile(table, base, tile, threadIdx.x, KeepWord{});
+    device::copy_tile(table, base, tile, threadIdx.x);
 }
 
 }  // namespace

@@ -83,11 +83,6 @@ int MpiCommunicator::piece(std::uint64_t left) const noexcept {
   return static_cast<int>(std::min(left, largest_message_));
 }
 
-void MpiCommunicator::barrier() {
-  const Collective guard(*this);
-  check(MPI_Barrier(handle()), "MPI_Barrier");
-}
-
 std::uint64_t MpiCommunicator::reduce(std::uint64_t value, MPI_Op operation) {
   const Collective guard(*this);
   std::uint64_t result = 0;

@@ -37,7 +37,6 @@ class MpiCommunicator final : public Communicator {
   int size() const override { return size_; }
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
-  void barrier() override;
   std::vector<std::string> all_gather(const std::string& mine) override;
   std::string broadcast(const std::string& bytes, int root) override;
   std::uint64_t sum(std::uint64_t value) override { return reduce(value, MPI_SUM); }

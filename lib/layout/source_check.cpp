@@ -1,0 +1,135 @@
+#include "layout/source_check.hpp"
+
+#include <algorithm>
+
+#include "layout/diagnose.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// Holds what each card's files declare against what the placement expects there.
+class CardCheck {
+ public:
+  CardCheck(const Layout& layout, const SourceNames& names, const Placement& placement)
+      : layout_(layout), names_(names), placement_(placement) {}
+
+  void check(Position position) const {
+    for (std::size_t n = 0; n < names_.logical().size(); ++n) {
+      const auto parameter = static_cast<ParameterId>(n);  // both are in the order of names
+      const ArrayId array = placement_.array_of(parameter);
+      const StoredArray* found = names_.at(n, position);
+      if (!placement_.holds(position, array)) {
+        if (found != nullptr) refuse_elsewhere(parameter, position);
+        continue;
+      }
+      const Extents expected = placement_.stored_shape(array, position);
+      if (found == nullptr) {
+        if (volume(expected) != 0 || placement_.tensors()[parameter].verbatim)
+          refuse_missing(parameter, position, expected);
+        continue;
+      }
+      if (!(found->shape == expected)) refuse_shape(parameter, position, *found, expected);
+      if (!(found->dtype == placement_.tensors()[parameter].dtype) ||
+          found->verbatim != placement_.tensors()[parameter].verbatim)
+        refuse_dtype(parameter, position, *found);
+      const bool is_own = !placement_.spreads()[parameter].bucket;
+      if (is_own && found->global_shape && !(*found->global_shape == placement_.tensors()[parameter].shape))
+        throw Error(Kind::input, place(parameter, position),
+                    {"attribute ckpt_global_shape is " + to_string(*found->global_shape),
+                     layout_.origin + " gives the logical shape " + to_string(placement_.tensors()[parameter].shape),
+                     "is it the right layout?"});
+    }
+  }
+
+ private:
+  /// The file that says first how a parameter is stored.
+  std::string first_file(std::size_t n) const {
+    const auto entry = layout_.files.entry_of(names_.logical()[n].stored).value_or(0);
+    return layout_.files.path(layout_.mesh, names_.first_position(n), entry);
+  }
+
+  std::string place(std::size_t n, Position position) const {
+    return layout_.files.place(layout_.mesh, position, names_.logical()[n].stored);
+  }
+
+  std::string cards_of(const BoxCover& boxes) const {
+    std::vector<Position> positions;
+    for (std::size_t number = 0; number < boxes.size(); ++number)
+      positions.insert(positions.end(), boxes.holders(number).begin(), boxes.holders(number).end());
+    std::sort(positions.begin(), positions.end());
+    return list_cards(layout_.mesh, positions);
+  }
+
+  std::string held_by(ParameterId parameter) const {
+    if (const auto& boxes = placement_.spreads()[parameter].boxes) return "the cards " + cards_of(*boxes);
+    std::vector<std::string> parts;
+    for (const auto& [axis, coordinates] : placement_.arrays()[placement_.array_of(parameter)].at)
+      parts.push_back(layout_.mesh.axes[axis] + "=" +
+                      (coordinates.size() == 1 ? std::to_string(coordinates[0]) : format_list(coordinates)));
+    return parts.empty() ? "every card" : "the cards at " + join(parts);
+  }
+
+  [[noreturn]] void refuse_elsewhere(ParameterId parameter, Position position) const {
+    throw Error(Kind::input, place(parameter, position),
+                {"card " + std::to_string(layout_.mesh.card(position)) + " holds parameter '" +
+                     placement_.tensors()[parameter].name + "'",
+                 layout_.origin + " puts it on " + held_by(parameter) + " only", "is it the right layout?"});
+  }
+
+  [[noreturn]] void refuse_missing(ParameterId parameter, Position position, const Extents& expected) const {
+    std::vector<Position> holders;
+    for (Position p = 0; p < layout_.mesh.size(); ++p)
+      if (names_.at(parameter, p) != nullptr) holders.push_back(p);
+    throw Error(Kind::input, place(parameter, position),
+                {"parameter '" + placement_.tensors()[parameter].name + "' is missing",
+                 layout_.origin + " expects " + to_string(expected) + " of it on " + held_by(parameter),
+                 "cards that hold it: " + list_cards(layout_.mesh, holders)});
+  }
+
+  [[noreturn]] void refuse_dtype(std::size_t n, Position position, const StoredArray& found) const {
+    throw Error(Kind::input, place(n, position),
+                {"its dtype is " + found.dtype.name, first_file(n) + " has " + names_.first(n).dtype.name,
+                 "a parameter has one dtype on all its cards"});
+  }
+
+  [[noreturn]] void refuse_shape(ParameterId parameter, Position position, const StoredArray& found,
+                                 const Extents& expected) const {
+    const Tensor& tensor = placement_.tensors()[parameter];
+    const Spread& spread = placement_.spreads()[parameter];
+    if (spread.bucket)
+      throw Error(Kind::input, place(parameter, position),
+                  explain_piece(placement_, placement_.array_of(parameter), position,
+                                [&](Position card) { return names_.at(parameter, card); }));
+    std::string cuts;
+    std::vector<CutSpec> specs(spread.axes.size());
+    std::vector<std::string> axis_names = layout_.mesh.axes;
+    for (std::size_t d = 0; d < spread.axes.size(); ++d)
+      for (std::size_t i = 0; i < spread.axes[d].size(); ++i) {
+        const Axis axis = spread.axes[d][i];
+        specs[d].axes.push_back(axis);
+        specs[d].counts.push_back(layout_.mesh.shape[axis]);
+        cuts += (i == 0 ? ", dim " + std::to_string(d) + " over " : " and ") + layout_.mesh.axes[axis] + "=" +
+                std::to_string(layout_.mesh.shape[axis]);
+      }
+    const bool is_plain = !spread.flat;
+    throw Error(
+        Kind::input, place(parameter, position),
+        {"stored shape " + to_string(found.shape),
+         layout_.origin + " expects " + to_string(expected) + " (logical " + to_string(tensor.shape) + cuts + ")",
+         is_plain ? explain_shape(found.shape, expected, tensor.shape, specs, axis_names) : ""});
+  }
+
+  const Layout& layout_;
+  const SourceNames& names_;
+  const Placement& placement_;
+};
+
+}  // namespace
+
+void check_cards(const Layout& layout, const SourceNames& names, const Placement& placement) {
+  const CardCheck check(layout, names, placement);
+  for (Position position = 0; position < layout.mesh.size(); ++position) check.check(position);
+}
+
+}  // namespace ckpt
