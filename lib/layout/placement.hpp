@@ -79,7 +79,7 @@ class Placement {
   /// The shape of an array in the file of a card that holds it.
   Extents stored_shape(ArrayId array, Position position) const;
 
-  /// How a bucket is laid out where the card stands.
+  /// How a bucket is laid out at a position of the mesh.
   struct BucketSizes {
     std::uint64_t members = 0;   ///< elements of all members
     std::uint64_t end = 0;       ///< with what lies between them; where they are `flat`, of one card's
@@ -102,8 +102,8 @@ class Placement {
   void for_each_region_of(ParameterId parameter, Position position, Interval elements, const RegionVisit& visit) const;
 
   using ShardVisit = std::function<void(Position, const Region&)>;
-  /// The regions that together hold a (non-empty) box of a parameter, each cut to it, within the first copy of it. Cost
-  /// is in what is found, not in the number of cards.
+  /// The regions that together hold a (non-empty) box of a parameter, each cut to it, within the first copy of it. The
+  /// time it takes depends on what is found, not on the number of cards.
   void for_each_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const;
 
   /// One position for each whole copy of a parameter that the cards hold, ascending; the first names the copy that
