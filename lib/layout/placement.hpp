@@ -36,7 +36,7 @@ struct Spread {
   std::vector<std::vector<Axis>> axes;              ///< for each dimension, the axes that it is cut over, major first
   std::vector<std::size_t> permute;                 ///< stored dimension i is logical dimension permute[i]
   std::optional<Flat> flat;
-  std::shared_ptr<const BoxCover> boxes;  ///< said outright; then cuts and axes cut nothing. Null: by the cuts
+  std::shared_ptr<const BoxCover> boxes;  ///< explicit; then cuts and axes cut nothing. Null: by the cuts
   /// With `member`: laid in this bucket instead of an array of its own; with `flat`, too, as the piece of each card.
   std::optional<std::uint32_t> bucket;
   std::uint32_t member = 0;
@@ -148,7 +148,7 @@ class Placement {
   std::optional<Axis> flat_axis(ParameterId parameter) const;
   std::uint64_t piece(ParameterId parameter, std::size_t dim, Position position) const;
   Position position_of_piece(ParameterId parameter, std::size_t dim, std::uint64_t piece) const;
-  /// The box that a card holds, where boxes are said outright.
+  /// The box that a card holds, where boxes are explicit.
   const Box& box_on(ParameterId parameter, Position position) const;
   /// The local array that `split` leaves on a card, in stored order.
   Extents local_shape(ParameterId parameter, Position position) const;
