@@ -17,7 +17,7 @@ For a job with other devices or another sharding, write that job's layout and le
 All processes call each function; each writes and reads the files of its own devices. An array's name is its path in the
 pytree, joined by '/'.
 - NamedSharding becomes a rule by the mesh's axes. What no rule says (another mesh than the others', other shardings) is
-  said outright, box by box.
+  written out, box by box.
 - Arrays on one device, numpy's arrays and Python's numbers are the same for all and go into every file.
 - Keys of jax.random.key are saved as jax.random.key_data(key).
 - None and text are not saved, and stay as they are.

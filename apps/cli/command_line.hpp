@@ -25,7 +25,7 @@ struct Manual {
 };
 
 /// A program's options, declared group by group, and its help. Checks what can be seen word by word; what options mean
-/// together is the program's business. The one place that knows of CLI11.
+/// together is the program's business. Nothing else uses CLI11.
 class CommandLine {
  public:
   explicit CommandLine(const Manual& manual);

@@ -7,7 +7,7 @@
 
 namespace ckpt::cli {
 
-/// The options that say what is to be heard on standard error.
+/// The options that say what is printed on standard error.
 struct MessageOptions {
   bool quiet = false;
   bool verbose = false;
@@ -16,8 +16,7 @@ struct MessageOptions {
 
 void declare_messages(CommandLine& line, MessageOptions& to);
 
-/// Starts the log; it speaks on process 0 only. Throws usage for options that contradict each other or an unknown
-/// level.
+/// Starts the log; only process 0 prints. Throws usage for options that contradict each other or an unknown level.
 void start_messages(const Manual& manual, const MessageOptions& options, const Communicator& processes);
 
 }  // namespace ckpt::cli

@@ -30,7 +30,7 @@ void check_same_words(const Options& options, Communicator& processes) {
   });
 }
 
-/// Process 0's environment on every process: mpirun hands it to the other nodes or not, as it likes.
+/// Process 0's environment on every process: mpirun may not pass it on to other nodes.
 Environment shared_environment(Communicator& processes) {
   const nlohmann::json mine(read_environment());
   const auto bytes = processes.broadcast(mine.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 0);

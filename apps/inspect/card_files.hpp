@@ -13,7 +13,7 @@ namespace ckpt::cli {
 
 /// A checkpoint's files as their metadata tells them.
 struct CardFiles {
-  std::vector<std::string> names;     ///< relative to the checkpoint's directory, as people count
+  std::vector<std::string> names;     ///< relative to the checkpoint's directory, in natural order
   std::vector<FileCatalog> catalogs;  ///< parallel; files that declare the same share a schema
   std::optional<Layout> layout;  ///< given, or the one that the files carry; then there is one file for each position
 };

@@ -33,7 +33,7 @@ struct LogicalParameter {
   std::vector<ShapeCount> stored;  ///< the commonest first
 };
 
-/// All parameters of a placement, as people count.
+/// All parameters of a placement, in natural order.
 std::vector<LogicalParameter> logical_view(const Placement& placement);
 
 /// Which box of a parameter each card holds, by card; cards that hold the same stand together.

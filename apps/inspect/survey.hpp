@@ -32,7 +32,7 @@ struct StoredParameter {
 
 /// What the files say by themselves, without a layout.
 struct Survey {
-  std::vector<StoredParameter> parameters;  ///< as people count
+  std::vector<StoredParameter> parameters;  ///< in natural order
   std::vector<AttributeForm> attributes;    ///< of the files' roots
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;

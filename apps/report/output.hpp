@@ -7,8 +7,8 @@
 
 namespace ckpt::cli {
 
-/// What goes to standard output, line by line. A line may hold names and paths of others: it is made printable here, so
-/// that it cannot be forgotten, and stays one line whatever they hold.
+/// What goes to standard output, line by line. A line may hold names and paths from strangers: it is made printable
+/// here, once for all callers, and stays one line whatever they hold.
 class Lines {
  public:
   Lines() = default;

@@ -16,9 +16,9 @@ std::uint64_t peak_resident_bytes();
 std::string report_json(const std::string& program, const ReshardJob& job, const Report& report,
                         std::uint64_t peak_bytes);
 
-/// Where --report goes. Whether it can be written is found out before the job starts, not after hours: a file beside it
-/// is made then, which takes its name in the end, and is taken away again if the job fails. It takes the place of an
-/// older report or of nothing; pipes, terminals and /dev/null are written into.
+/// Where --report goes. Whether it can be written is found out before the job starts, not after hours: a temporary file
+/// beside it is made then, renamed at the end, and removed if the job fails. It replaces an older report or nothing
+/// else; pipes, terminals and /dev/null are written into.
 class ReportFile {
  public:
   ReportFile() = default;

@@ -4,8 +4,8 @@
 
 namespace ckpt {
 
-/// What whoever started a job can do about an error by giving the job other settings. A program has words for it: the
-/// names of its options.
+/// What the user can do about an error by changing the job's settings. The programs put it into words: the names of
+/// their options.
 struct Advice {
   enum class What {
     none,

@@ -8,8 +8,7 @@
 
 namespace ckpt {
 
-/// Anonymous memory for staging: page aligned, huge pages advised (first touch of small ones is slow), given back when
-/// it goes.
+/// Owns anonymous memory for staging: page-aligned, huge pages advised (the first touch of small ones is slow).
 class Buffer {
  public:
   Buffer() = default;

@@ -9,8 +9,8 @@
 
 namespace ckpt {
 
-/// Puts values one after another into a string of bytes, in this machine's order: for messages between processes of one
-/// job and keys in memory, never for files.
+/// Appends values to a string of bytes, in this machine's byte order: for messages between the processes of one job and
+/// for keys in memory, never for files.
 class ByteWriter {
  public:
   void number(std::uint64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
@@ -26,7 +26,8 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Takes them out again; an input error "WHAT is damaged" where the bytes do not hold what is asked for.
+/// Reads the values back, in the same order. Bytes and `what` must outlive it. Throws input, "WHAT is damaged", where
+/// the bytes do not hold what is asked for.
 class ByteReader {
  public:
   ByteReader(std::string_view bytes, std::string_view what) : rest_(bytes), what_(what) {}

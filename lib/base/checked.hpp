@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// a + b; an input error "WHAT is larger than 2^64" on overflow: sizes come from files and layouts that may lie.
+/// a + b. Throws input, "WHAT is 2^64 or more", on overflow: sizes come from files and layouts, which may lie.
 inline std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, const char* what = "a size") {
   std::uint64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) throw Error(Kind::input, std::string(what) + " is 2^64 or more");
@@ -22,7 +22,7 @@ inline std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, const char* w
   return product;
 }
 
-/// `value` as a narrower type, for the borders of libraries that count in int.
+/// `value` as a narrower type, for calls into libraries that count in int. Throws input where it does not fit.
 template <class To, class From>
 To checked_narrow(From value, const char* what = "a size") {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From>);

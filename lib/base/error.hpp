@@ -8,8 +8,7 @@
 
 namespace ckpt {
 
-/// What went wrong decides how a program ends: usage and layout with 2, a signal with 128 and its number, the rest
-/// with 1.
+/// What went wrong. It decides a program's exit status: 2 for usage and layout, 128 + n for signal n, 1 for the rest.
 enum class Kind {
   usage,        ///< what the job was asked to do
   layout,       ///< a layout, by itself or for the tensors it is to hold
@@ -20,7 +19,7 @@ enum class Kind {
   terminated,   ///< SIGTERM
 };
 
-/// The one exception of the project. Its parts stay apart until it is printed, as "object: found, expected; remedy".
+/// The project's one exception type. Its parts are kept apart until it is printed as "object: found, expected; remedy".
 class Error : public std::exception {
  public:
   struct Text {
@@ -36,15 +35,15 @@ class Error : public std::exception {
   Kind kind() const noexcept { return kind_; }
   const std::string& object() const noexcept { return object_; }
   const Text& text() const noexcept { return text_; }
-  /// The file and the logical parameter that it is about, where it is about one and that is known; else empty.
+  /// The file and the logical parameter concerned; empty where there is none, or it is not known.
   const std::string& file() const noexcept { return file_; }
   const std::string& parameter() const noexcept { return parameter_; }
   /// All but the advice.
   const char* what() const noexcept override { return message_.c_str(); }
 
-  /// Puts the place in front, on the way up: "rank_3.h5: " + what().
+  /// Prefixes the place, as the error passes up: "rank_3.h5: " + what().
   Error& within(std::string_view context);
-  /// Puts what can be done behind: what() + "; " + remedy.
+  /// Appends what can be done: what() + "; " + remedy.
   Error& advise(std::string_view remedy, Advice advice = {});
   Error& in_file(std::string_view file);            ///< unless a file is known already
   Error& of_parameter(std::string_view parameter);  ///< unless a parameter is known already
@@ -64,7 +63,7 @@ class Error : public std::exception {
 Error system_error(std::string_view path, std::string_view action, int errno_value, std::string_view remedy = {},
                    Advice advice = {});
 
-/// Runs `work`; an Error that leaves it gets `context` in front.
+/// Runs `work`, and prefixes `context` to an Error that it throws.
 template <class Work>
 decltype(auto) with_context(std::string_view context, Work&& work) {
   try {

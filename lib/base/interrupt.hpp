@@ -2,12 +2,12 @@
 
 namespace ckpt {
 
-/// From now on the first SIGINT or SIGTERM is only taken down, for `check_interrupt`; the next one ends the program at
-/// once. A signal that was ignored before (a shell does that for jobs in the background) stays so.
+/// From now on the first SIGINT or SIGTERM is only recorded, for `check_interrupt`; the next one ends the program at
+/// once. A signal that was ignored before (shells do that for background jobs) stays ignored.
 void watch_interrupts();
 
-/// Throws interrupted or terminated when a signal has been taken down. Called between pieces of work: nobody waits for
-/// more than a few MiB, and after the output is published nobody asks any more.
+/// Throws interrupted or terminated when a signal has been recorded. Called between pieces of work of at most a few
+/// MiB, and no more once the output is published.
 void check_interrupt();
 
 }  // namespace ckpt

@@ -10,8 +10,8 @@
 
 namespace ckpt {
 
-/// What a JSON document may be: bounds that no honest one comes near, and that keep a hostile one from exhausting
-/// memory; and what is said of one that goes beyond them.
+/// Limits for a JSON document, which no honest one comes near and which keep a hostile one from exhausting memory; and
+/// the words for the error when one exceeds them.
 struct JsonRules {
   Kind kind = Kind::input;
   std::string expected;  ///< "a layout"
@@ -31,7 +31,7 @@ nlohmann::json parse_json(const std::string& text, const std::string& origin, co
                           const std::string& streamed,
                           const std::function<void(const std::string& name, const nlohmann::json& value)>& visit);
 
-/// A key as it stands in a JSON pointer (RFC 6901): ~ and / escaped.
+/// A key as written in a JSON pointer (RFC 6901): ~ and / escaped.
 std::string pointer_token(const std::string& key);
 
 }  // namespace ckpt

@@ -6,12 +6,11 @@ namespace ckpt {
 
 /// What the system allows this process, and what it has taken of it already.
 
-/// Lets this process open more files than it was started with, as far as it may: up to 16,384, since libraries hold
-/// tables of this length.
+/// Raises this process's soft limit on open files as far as it may, up to 16,384: libraries hold tables of this length.
 void raise_open_file_limit();
 
-/// Where addresses are limited, lets threads share what they allocate from, of which glibc otherwise sets 64 MiB aside
-/// for each.
+/// Where the address space is limited, lets threads share malloc arenas: glibc otherwise reserves 64 MiB for each
+/// thread.
 void spare_addresses();
 
 struct OpenFiles {
@@ -20,9 +19,9 @@ struct OpenFiles {
 };
 OpenFiles open_files();
 
-/// Addresses that are taken; 0 where the system doesn't tell.
+/// Bytes of address space in use; 0 where the system doesn't tell.
 std::uint64_t mapped_bytes();
-/// Addresses that may still be taken (`ulimit -v`); 2^64 - 1 where there is no limit.
+/// Bytes of address space left (`ulimit -v`); 2^64 - 1 where there is no limit.
 std::uint64_t addresses_left();
 
 /// Whether no other thread runs in this process.

@@ -25,7 +25,7 @@ std::string format_list(const Numbers& numbers) {
 /// {"a", "b", "c"} → "a, b, c"; more than `most` end in ", … (7 more)".
 std::string join(const std::vector<std::string>& words, std::size_t most = 8);
 
-/// Order as people count: layers.2 before layers.10.
+/// Natural order: layers.2 before layers.10.
 bool natural_less(std::string_view a, std::string_view b);
 
 /// The `most` names in `names` closest to `name` by edit distance, nearest first.

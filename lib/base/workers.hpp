@@ -13,9 +13,9 @@ namespace ckpt {
 /// A fixed number of threads that take tasks in the order they were given.
 class Workers {
  public:
-  /// As many of `count` as the system allows, of which a warning tells. Throws io where it allows none.
+  /// Starts `count` threads, or as many as the system allows, with a warning. Throws io where it allows none.
   explicit Workers(unsigned count);
-  ~Workers();  ///< finishes what was given
+  ~Workers();  ///< finishes all tasks first
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   Workers(Workers&&) = delete;
@@ -35,7 +35,8 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-/// Tasks that are waited for together. After one has thrown, those not yet begun are passed over.
+/// Tasks that are waited for together. After one has thrown, those not yet begun are skipped. The workers must outlive
+/// the group, whose destructor waits for the tasks that are running.
 class TaskGroup {
  public:
   explicit TaskGroup(Workers& workers) : workers_(workers) {}

@@ -18,7 +18,7 @@ class CopyTable {
 
   /// The table's own size in memory.
   std::uint64_t bytes() const noexcept;
-  /// Writes the table to `at` (on a 16-byte boundary). The view holds for a copy of these bytes at `seen_at`.
+  /// Writes the table to `at` (on a 16-byte boundary). The view is valid for a copy of these bytes at `seen_at`.
   CopyTableView store(std::byte* at, const std::byte* seen_at) const;
 
  private:

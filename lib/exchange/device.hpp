@@ -47,7 +47,7 @@ class Device {
   virtual void follow(Queue later, Queue earlier) = 0;
   virtual std::unique_ptr<Mark> mark(Queue queue) = 0;
 
-  /// What the first process gives the others so that their devices meet.
+  /// What the first process sends to the others, so that their devices can be linked.
   virtual std::string invitation() = 0;
   // Each of these begins something with the other processes' devices; nothing else is asked of the links, and nothing
   // put after it, before is_linked() says so.

@@ -38,7 +38,7 @@ struct DeviceShares {
   std::uint64_t part_bytes = 0;
 };
 
-/// Leaves work on the devices that another process has given up. Its error is what all of them then throw.
+/// Thrown to leave work on the devices where another process has failed, whose error all of them then throw.
 struct Alarmed {};
 
 /// One run of the exchange: everything that it holds on the device lives as long as this.

@@ -33,14 +33,14 @@ class DeviceRound {
   bool has_room() const noexcept { return end_ - down_ <= host_.bytes && end_ <= device_.bytes; }
   /// Takes more memory where there is too little. A driver may wait for whatever the device is doing meanwhile.
   void make_room(Device& device) { grow(device, end_ - down_, end_); }
-  /// Sets the reading of all images off.
+  /// Starts reading all images.
   void read(Workload& work, std::uint64_t scratch_bytes);
   void upload_and_pack(Device& device) const;
   std::byte* received() const noexcept { return device_.data(); }
   std::byte* sent() const noexcept { return device_.data() + sent_; }
   /// `arrived` then tells when the chunks are in the host's memory.
   void assemble_and_download(Device& device);
-  /// Sets the writing of all chunks off.
+  /// Starts writing all chunks.
   void write(Workload& work);
   void wait_for_reads() { reads_.wait(); }
   void wait_for_writes() { writes_.wait(); }

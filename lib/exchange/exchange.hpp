@@ -15,7 +15,7 @@
 
 namespace ckpt {
 
-/// Chunks that lie close behind one another in one file.
+/// Chunks that lie close together, one after another, in one file.
 struct Stretch {
   std::vector<Chunk> chunks;
   std::vector<std::uint64_t> offsets;  ///< of each chunk's bytes from the first one's
@@ -46,7 +46,7 @@ class Workload {
   /// The same for a stretch, whose gaps are zeros. `read`: of each chunk.
   virtual void write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
                              std::span<const PartialSum> read);
-  /// Bytes of this process that left for another one.
+  /// Counts bytes that this process has sent to another one.
   virtual void count_exchanged(std::uint64_t bytes) = 0;
 };
 
@@ -79,7 +79,7 @@ std::unique_ptr<Exchange> direct_exchange(Communicator& processes, const Staging
 /// Readers send to writers in rounds of bounded size. Round r + 1 is read while r is exchanged and r − 1 is written.
 std::unique_ptr<Exchange> message_exchange(Communicator& processes, const Staging& staging);
 
-/// The same by way of one GPU of each process, and NCCL between them. Throws io where a process has none.
+/// The same through one GPU for each process, and NCCL between them. Throws io where a process has none.
 std::unique_ptr<Exchange> nccl_exchange(Communicator& processes, const Staging& staging);
 
 /// Why these processes cannot do that ("this build has no CUDA"): empty where each has a GPU of its own. Collective,

@@ -83,7 +83,7 @@ class MessageExchange final : public Exchange {
   }
 
  private:
-  /// Plans a round, asks the peers for their pieces, and sets this process's reading off. False when nobody has a chunk
+  /// Plans a round, asks the peers for their pieces, and starts this process's reading. False when nobody has a chunk
   /// left.
   bool begin(Workload& work, Round& round) {
     agree(processes_, [&] {

@@ -81,8 +81,8 @@ class Rounds {
   std::optional<ChunkInRound> next_;  // planned, but did not fit into the round before
 };
 
-/// Sets reading off what the peers asked for, into messages that lie in `buffer` as plan.sent says. The plan stays as
-/// it is until the tasks are done.
+/// Starts reading what the peers asked for, into messages that lie in `buffer` as plan.sent says. The plan must outlive
+/// the tasks, unchanged.
 void read_messages(Workload& work, const RoundPlan& plan, std::byte* buffer, std::uint64_t scratch_bytes,
                    TaskGroup& tasks);
 

@@ -10,8 +10,8 @@
 
 namespace ckpt {
 
-/// Breaks a hang: a process that has failed, and is still not let go when the time is up (by a call into a driver, or
-/// by a process that is no more), says why and ends the whole job, itself too.
+/// Breaks a hang: a process that has failed, and is still held when the time is up (by a call into a driver, or waiting
+/// for a process that has ended), says why and ends the whole job, itself too.
 class Watchdog {
  public:
   Watchdog(Communicator& processes, const std::string& message, std::chrono::milliseconds limit);

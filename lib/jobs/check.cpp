@@ -113,7 +113,7 @@ Opened open(const CheckJob& job, const Manifest& manifest, SourceStore& store, C
   return opened;
 }
 
-/// Whether `work` can read what it is to: a damage where it cannot.
+/// Whether `work` can read its input; adds a damage where it cannot.
 bool reads(Communicator& processes, std::vector<Damage>& damages, const std::function<void()>& work) {
   try {
     work();

@@ -38,7 +38,7 @@ struct Difference {
   std::optional<Distance> largest;  ///< where they are numbers
 };
 
-/// Two checkpoints to be compared: B's every copy with what A holds.
+/// Two checkpoints to be compared: every copy in B with what A holds.
 struct CompareJob {
   CheckpointPlace a;
   CheckpointPlace b;
@@ -51,7 +51,7 @@ struct CompareJob {
 struct CompareReport {
   std::uint64_t parameters = 0;         ///< that were compared: both have them, in one shape
   std::uint64_t bytes = 0;              ///< of their logical tensors in A
-  std::vector<Difference> differences;  ///< by name, as people count
+  std::vector<Difference> differences;  ///< by name, in natural order
 };
 
 /// Compares names, dtypes, shapes, and every element of every copy that B holds, padding left out. Collective; the

@@ -21,7 +21,8 @@ struct ReshardSides {
 /// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes);
 
-/// How the bytes get from one side to the other, the same on every process. `sides` must stay where they are.
+/// How the bytes get from one side to the other, the same on every process. It refers to `sides`, which must outlive it
+/// where they are.
 struct MovePlan {
   MovePlan(const ReshardSides& sides, ExchangeKind kind, ReplicaCheck replicas, const Communicator& processes);
 

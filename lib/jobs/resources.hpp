@@ -22,8 +22,8 @@ struct Resources {
 /// The threads of this process: as asked for, or the cores that are its own.
 unsigned thread_count(const Resources& resources, const Communicator& processes);
 
-/// How bytes get from reader to writer, `automatic` decided. `is_shared`: every process sees every source file. Throws
-/// where what is asked for cannot be. Collective.
+/// The kind of exchange that is used: as asked for, with `automatic` decided. `is_shared`: every process sees every
+/// source file. Throws where the one asked for is not possible. Collective.
 ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& processes);
 
 /// The exchange of a kind that was chosen; `memory_bytes` is its share for staging.

@@ -20,7 +20,7 @@ struct NameChoice {
   std::vector<Rename> rename;  ///< `stored` is the logical name as read, `name` the new one
 };
 
-/// The same, made ready to be asked about many names. The choice must stay where it is.
+/// A choice, indexed for asking about many names. It refers to the choice, which must outlive it.
 class Wishes {
  public:
   explicit Wishes(const NameChoice& choice);

@@ -26,7 +26,7 @@ struct MemberKeys {
   Keys shape_keys;                 ///< with `shape_of`: the keys that say how that one is stored
 };
 
-/// The members of a layout's buckets by their names. The layout and the naming must stay where they are.
+/// The members of a layout's buckets by their names. It refers to the layout and the naming, which must outlive it.
 class Borrowing {
  public:
   /// Throws layout for a parameter that is a member of two buckets.

@@ -9,8 +9,8 @@
 
 namespace ckpt {
 
-/// Boxes that cover a tensor exactly, said outright (`boxes`), each with the cards that hold it. Which of them a box
-/// meets is found through a tree, in time that depends on what is found.
+/// Explicit boxes (`boxes`) that cover a tensor exactly, each with the cards that hold it. Which of them a box meets is
+/// found through a tree, in time that depends on what is found.
 class BoxCover {
  public:
   /// Throws layout, in words for a message, when boxes overlap or leave something of the shape out, or one belongs to a

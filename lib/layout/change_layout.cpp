@@ -15,7 +15,7 @@ using MembersByName = std::unordered_map<std::string, const BucketMember*>;
 /// The member as it says all by itself that it borrowed, at any remove, from members that are left out.
 BucketMember on_its_own(const BucketMember& member, const MembersByName& left_out) {
   BucketMember own = member;
-  for (std::size_t steps = 0; own.like && steps <= left_out.size(); ++steps) {  // a circle is refused by others
+  for (std::size_t steps = 0; own.like && steps <= left_out.size(); ++steps) {  // cycles are refused elsewhere
     const auto lender = left_out.find(*own.like);
     if (lender == left_out.end()) break;
     Keys keys = lender->second->keys;

@@ -8,8 +8,8 @@
 
 namespace ckpt {
 
-/// The layout for a checkpoint that has not these parameters: they leave the buckets that they are members of, and what
-/// other members borrow from them goes over to those. A bucket without members goes, too.
+/// The layout for a checkpoint without these parameters: they are removed from their buckets, and members that borrow
+/// from them get the borrowed keys themselves. A bucket without members is removed, too.
 Layout without_members(const Layout& layout, const std::set<std::string>& names);
 
 /// Warnings for rules that are used on another mesh (`on_mesh`): buckets with a `multiple_of` that looks as if it had

@@ -15,7 +15,7 @@
 namespace ckpt {
 
 /// What the names of a checkpoint count: which numbers each entry of `indices` was seen with. From it come the totals
-/// that a layout leaves out, and whether an index is missing. The layout must stay where it is.
+/// that a layout leaves out, and whether an index is missing. It refers to the layout, which must outlive it.
 class IndexCensus {
  public:
   explicit IndexCensus(const Layout& layout);

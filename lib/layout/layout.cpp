@@ -104,7 +104,7 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
     changed.mesh.shape[*axis] = size;
   }
   check_coordinates(layout, changed.mesh, origin);
-  // What else depends on the sizes (files, sizes, boxes) is checked again by the one who knows how.
+  // What else depends on the sizes (files, sizes, boxes) is checked by the parser.
   return parse_layout(to_json(changed), origin);
 }
 

@@ -65,7 +65,7 @@ struct Keys {
   std::shared_ptr<const Boxes> boxes;  ///< in the place of all others but shape, permute and replicas; null: not given
   std::optional<Replicas> replicas;
 
-  /// Takes what `over` says; what it leaves open stays.
+  /// Takes the keys that `over` gives, and keeps its own where it gives none.
   void override_with(const Keys& over);
 };
 
@@ -112,7 +112,7 @@ struct Bucket {
 };
 
 /// A layout file, version 1, as parsed: well formed by itself (axes exist, sizes are positive, no file is shared), not
-/// yet held against a checkpoint.
+/// yet checked against a checkpoint.
 struct Layout {
   std::string origin;  ///< what messages call it: the file's name, "the layout that out carries"
   Mesh mesh;

@@ -8,8 +8,8 @@
 
 namespace ckpt {
 
-/// Holds the parameters whose rules borrow by `like` against those that they are like: a moment of another shape than
-/// its weight means that one of the two rules is wrong, however well both fit the stored shapes.
+/// Compares the parameters whose rules borrow by `like` with those that they borrow from: a moment of another shape
+/// than its weight means that one of the two rules is wrong, however well both fit the stored shapes.
 class Likeness {
  public:
   /// Parameters are added in the order of the placement; a bucket's member has no decision.

@@ -88,7 +88,7 @@ std::string Naming::unrenamed(const std::string& name) const {
 /// the name's numbers, which moves no other match.
 template <class Visit>
 void Naming::for_each_count(std::string& name, Visit&& visit) const {
-  std::set<std::size_t> places;  // counted numbers, by how many digits runs stand before them
+  std::set<std::size_t> places;  // counted numbers, by the number of digit runs before them
   for (auto at = indices_.first(name); at; at = indices_.first(name, *at + 1)) {
     Counted counted{*indices_.pattern(*at).find(name, "i"), {}};
     if (layout_.indices[*at].restart) counted.chunk = indices_.pattern(*at).find(name, "chunk");

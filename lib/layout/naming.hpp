@@ -24,7 +24,7 @@ struct Decision {
   std::vector<std::size_t> rules;   ///< that one and those that it borrows from, the last lender last
 };
 
-/// What a layout says of names, made ready to be asked about many of them. The layout must stay where it is.
+/// What a layout says of names, indexed for asking about many of them. It refers to the layout, which must outlive it.
 class Naming {
  public:
   explicit Naming(const Layout& layout);

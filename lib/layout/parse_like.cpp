@@ -50,7 +50,7 @@ class Decider {
 }  // namespace
 
 /// A `like` that is plain text leads to one rule, whatever the name; a walk along such rules that meets itself is a
-/// circle.
+/// cycle.
 void check_like_cycles(const Node& node, const std::vector<Rule>& rules) {
   Decider decider(rules);
   std::vector<std::size_t> seen(rules.size(), 0);  // by which walk, counted from 1

@@ -17,7 +17,7 @@
 namespace ckpt::parsing {
 
 /// A value of the document together with its place in it, so that whatever is wrong is said with its JSON pointer. It
-/// refers to the document and to the origin's name, which must live longer.
+/// refers to the document and to the origin's name, which must outlive it.
 class Node {
  public:
   Node(const nlohmann::json& value, const std::string& origin) : value_(&value), origin_(&origin) {}

@@ -247,7 +247,7 @@ struct Pattern::Matcher {
   }
 };
 
-/// The well-known way with one place to go back to: a later `*` never needs an earlier one moved.
+/// The well-known glob matcher with a single point to backtrack to: a later `*` never needs an earlier one moved.
 bool Pattern::matches_without_captures(std::string_view name) const {
   const Matcher matcher{*this, name};
   std::size_t index = 0;

@@ -22,7 +22,7 @@ namespace ckpt {
 class PatternIndex {
  public:
   PatternIndex() = default;
-  /// The patterns must stay where they are.
+  /// The patterns must outlive it, where they are.
   explicit PatternIndex(std::vector<const Pattern*> patterns);
 
   const Pattern& pattern(std::size_t number) const noexcept { return *patterns_[number]; }

@@ -36,7 +36,7 @@ struct Spread {
   std::vector<std::vector<Axis>> axes;              ///< for each dimension, the axes that it is cut over, major first
   std::vector<std::size_t> permute;                 ///< stored dimension i is logical dimension permute[i]
   std::optional<Flat> flat;
-  std::shared_ptr<const BoxCover> boxes;  ///< said outright; then cuts and axes cut nothing. Null: by the cuts
+  std::shared_ptr<const BoxCover> boxes;  ///< explicit; then cuts and axes cut nothing. Null: by the cuts
   /// With `member`: laid in this bucket instead of an array of its own; with `flat`, too, as the piece of each card.
   std::optional<std::uint32_t> bucket;
   std::uint32_t member = 0;
@@ -79,7 +79,7 @@ class Placement {
   /// The shape of an array in the file of a card that holds it.
   Extents stored_shape(ArrayId array, Position position) const;
 
-  /// How a bucket is laid out where the card stands.
+  /// How a bucket is laid out at a position of the mesh.
   struct BucketSizes {
     std::uint64_t members = 0;   ///< elements of all members
     std::uint64_t end = 0;       ///< with what lies between them; where they are `flat`, of one card's
@@ -102,8 +102,8 @@ class Placement {
   void for_each_region_of(ParameterId parameter, Position position, Interval elements, const RegionVisit& visit) const;
 
   using ShardVisit = std::function<void(Position, const Region&)>;
-  /// The regions that together hold a (non-empty) box of a parameter, each cut to it, within the first copy of it. Cost
-  /// is in what is found, not in the number of cards.
+  /// The regions that together hold a (non-empty) box of a parameter, each cut to it, within the first copy of it. The
+  /// time it takes depends on what is found, not on the number of cards.
   void for_each_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const;
 
   /// One position for each whole copy of a parameter that the cards hold, ascending; the first names the copy that
@@ -148,7 +148,7 @@ class Placement {
   std::optional<Axis> flat_axis(ParameterId parameter) const;
   std::uint64_t piece(ParameterId parameter, std::size_t dim, Position position) const;
   Position position_of_piece(ParameterId parameter, std::size_t dim, std::uint64_t piece) const;
-  /// The box that a card holds, where boxes are said outright.
+  /// The box that a card holds, where boxes are explicit.
   const Box& box_on(ParameterId parameter, Position position) const;
   /// The local array that `split` leaves on a card, in stored order.
   Extents local_shape(ParameterId parameter, Position position) const;

@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-/// The effective keys of one tensor, held against its rank: what `split` and its companions say for each dimension.
+/// The effective keys of one tensor, checked against its rank: what `split` and its companions say for each dimension.
 struct CutPlan {
   std::vector<CutSpec> dims;
   std::vector<std::size_t> permute;

@@ -1,5 +1,5 @@
-// Placement's answers about copies: which cards hold the same. Where boxes are said outright, each may have its own
-// number of holders, and the n-th holders together are the n-th copy, whole or not.
+// Placement's answers about copies: which cards hold the same. Where boxes are explicit, each may have its own number
+// of holders, and the n-th holders together are the n-th copy, whole or not.
 #include <algorithm>
 #include <numeric>
 

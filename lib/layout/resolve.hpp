@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// A placement and what its user should hear of (rules that match nothing: likely typos).
+/// A placement, and warnings for the user (a rule that matches nothing is most likely misspelt).
 struct Resolved {
   Placement placement;
   std::vector<std::string> warnings;
@@ -19,7 +19,7 @@ struct Resolved {
 /// Which logical names a job takes; the others are passed over unchecked.
 using Keep = std::function<bool(const std::string& logical_name)>;
 
-/// Holds a layout against what the files of its cards declare (one Holding for each mesh position) and finds every
+/// Checks a layout against what the files of its cards declare (one Holding for each mesh position) and finds every
 /// parameter's logical shape. Checks the spec's four conditions; throws input (layout, where it is wrong by itself),
 /// naming parameter, cards, what was found and what the layout expects.
 Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep = {});

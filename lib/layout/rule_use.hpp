@@ -17,7 +17,7 @@ std::string describe_member(const Layout& layout, const std::string& name, const
 /// Which rules of a layout decide for some parameter, by themselves or borrowed by `like`.
 class RuleUse {
  public:
-  /// The layout must stay where it is.
+  /// `layout` must outlive it.
   explicit RuleUse(const Layout& layout) : layout_(layout), used_(layout.parameters.size(), false) {}
 
   void add(const Decision& decision);

@@ -22,7 +22,7 @@ std::vector<std::uint64_t> naming_coordinates(const Layout& layout, Position pos
   return coordinates;
 }
 
-/// What messages call that which a card holds: its file, where it has one of its own.
+/// How messages name what a card holds: by its file, where it has one of its own.
 std::string files_of(const Layout& layout, Position position) {
   if (layout.files.is_one_each(layout.mesh)) return layout.files.path(layout.mesh, position);
   return "the files of card " + std::to_string(layout.mesh.card(position));
@@ -89,7 +89,7 @@ SourceNames::Draft SourceNames::draft(const Layout& layout, const Naming& naming
   return draft;
 }
 
-/// How far the indices count is known when all names have been seen; only then have the names their logical ones.
+/// The totals of `indices` are known only when every name has been seen; logical names follow from them.
 void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<std::unique_ptr<Draft>>& drafts) {
   IndexCensus census(layout);
   for (const Bucket& bucket : layout.buckets)

@@ -32,7 +32,7 @@ class SourceNames {
   const std::vector<Logical>& logical() const noexcept { return logical_; }
   /// Every name found, also those that the job does not keep.
   const std::vector<std::string>& all() const noexcept { return all_; }
-  /// What the user should hear of the names.
+  /// Warnings for the user.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
   /// The number of a kept name, or nothing.
   std::optional<std::size_t> find(const std::string& name) const;

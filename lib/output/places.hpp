@@ -7,7 +7,7 @@
 
 namespace ckpt {
 
-/// Whether something stands at a path, be it a link that leads nowhere. Throws io when that cannot be told.
+/// Whether something is at a path, even a dangling link. Throws io when that cannot be told.
 bool is_there(const std::filesystem::path& path);
 
 /// Where a path leads, links followed, as far as it exists. Throws io.

@@ -8,10 +8,10 @@
 
 namespace ckpt {
 
-/// Runs of elements of target arrays that need not be written any more: ascending and apart.
+/// Runs of elements of target arrays that are written already: ascending and disjoint.
 class Finished {
  public:
-  /// Takes a run in, unless a part of it is in already: then false.
+  /// Adds a run; false, without adding it, where a part of it is in already.
   bool add(Position card, ArrayId array, Interval elements);
   /// What of a run is not finished, in order.
   std::vector<Interval> rest(Position card, ArrayId array, Interval elements) const;

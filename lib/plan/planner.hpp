@@ -23,8 +23,8 @@ struct Transfer {
   StridedCopy copy() const { return strided_copy(source.box.shape(), source.strides, target_strides, element); }
 };
 
-/// Finds what each chunk is made of, when it is that chunk's turn: nothing as large as the job is ever held. Pure and
-/// deterministic; may be asked from several threads.
+/// Finds what each chunk is made of when it is that chunk's turn, so that nothing as large as the job is ever held.
+/// Pure and deterministic; threads may share one. It refers to placements and readers, which must outlive it.
 class Planner {
  public:
   /// source_of[p] is the source's parameter that target parameter p takes its elements from (same shape); in a chunk of

@@ -11,8 +11,8 @@ namespace ckpt {
 /// Which process reads each source card's file. Empty: every process sees every file.
 using Owners = std::vector<std::uint32_t>;
 
-/// Shares things of these sizes out over processes in blocks of consecutive ones with about equal sums: neighbouring
-/// cards hold neighbouring parts of the tensors, so that what a process reads is much of what it writes.
+/// Distributes items of these sizes over the processes, in blocks of consecutive ones with about equal sums:
+/// neighbouring cards hold neighbouring parts of the tensors, so that what a process reads is much of what it writes.
 std::vector<std::uint32_t> in_blocks(const std::vector<std::uint64_t>& sizes, std::uint32_t processes);
 
 /// Which of its replicas' cards each shard is read from: greedily the one whose file has the fewest bytes assigned so

@@ -9,8 +9,8 @@
 
 namespace ckpt {
 
-/// The processes of a run, as far as control goes: small values, agreements. Bulk data goes another way. All calls are
-/// collective and made by one thread of each process.
+/// The processes of a run: collective calls for small values and agreements, messages for bulk data. Calls are
+/// collective unless they say otherwise, and one thread of each process makes them all.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -30,36 +30,36 @@ class Communicator {
   /// Sends to_peer[p] to process p and gives what each process sent here, by rank (any sizes).
   virtual std::vector<std::string> all_to_all(std::vector<std::string> to_peer) = 0;
 
-  /// A bulk message to or from a peer. The bytes stay the caller's, untouched until the transfer is done.
+  /// A bulk message to or from a peer. The caller owns the bytes, and leaves them alone until the transfer is done.
   struct Message {
     int peer;
     std::span<std::byte> bytes;
   };
-  /// Messages on their way. Destroyed before it is done only when the run is failing.
+  /// Messages in flight. Destroyed before it is done only when the run is failing. Its calls are not collective.
   class Pending {
    public:
     virtual ~Pending() = default;
     virtual bool is_done() = 0;  ///< never waits; throws peer
     virtual void wait() = 0;
   };
-  /// Starts sending and receiving, at most one message for each peer either way, none to oneself, no empty ones; both
-  /// sides name the same sizes. Other calls may be made meanwhile.
+  /// Starts sending and receiving: at most one message to and one from each peer, none to oneself, none empty, and both
+  /// sides give the same size. Not collective; other calls may be made meanwhile.
   virtual std::unique_ptr<Pending> start(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
 
-  /// Tells every other process, wherever it is, that this one cannot go on with what they do together by other means
-  /// than these calls. Never waits.
+  /// Tells all other processes, whatever they are doing, that this one has failed in work that they do together outside
+  /// these calls, such as an exchange between GPUs. Not collective; never waits.
   virtual void raise_alarm() = 0;
-  /// Whether another has. Never waits.
+  /// Whether another process has raised one. Not collective; never waits.
   virtual bool is_alarmed() = 0;
-  /// Forgets all alarms, those still on their way too. Collective.
+  /// Discards all alarms, those still in flight too. Collective.
   virtual void clear_alarms() = 0;
 
-  /// Ends the other processes too, at once and with this status, where this one failed alone and they would wait for it
-  /// for ever. Returns only where there are no others.
+  /// Ends all processes at once with this status, where this one failed alone and the others would wait for it for
+  /// ever. Not collective; returns only where there are no others.
   virtual void abandon(int status) noexcept = 0;
 
-  /// Whether the error that is on its way is one that `agree` threw on every process, so that all of them end by
-  /// themselves. An error for which this is false is this process's own: print it, then `abandon`.
+  /// Whether the error being thrown is one that `agree` threw on every process, so that all of them end by themselves.
+  /// An error for which this is false is this process's own: print it, then `abandon`.
   bool failed_together() const noexcept { return failed_together_; }
   void set_failed_together(bool together) noexcept { failed_together_ = together; }
 
@@ -75,9 +75,9 @@ void agree(Communicator& processes, const std::function<void()>& work);
 /// One process alone: no MPI is started.
 std::unique_ptr<Communicator> solo();
 
-/// Sets what Open MPI reads from the environment: where all processes share one node, its plain transport is what
-/// serves them, and looking for networks first costs as much as all the rest of its start (0.2 s). What the user chose
-/// stands. For `main`, before `mpi_world`.
+/// Where all processes share one node, chooses Open MPI's plain transport (ob1) through the environment: it is the one
+/// that serves them, and looking for networks first takes as long as the rest of MPI's start (0.2 s). A choice of the
+/// user's is left as it is. For `main`, before `mpi_world`.
 void prefer_shared_memory();
 
 /// "Open MPI v4.1.4".

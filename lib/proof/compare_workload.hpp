@@ -14,7 +14,7 @@
 
 namespace ckpt {
 
-/// Two checkpoints to be held against each other, A read for what B stores.
+/// Two checkpoints to be compared, A read for what B stores.
 struct ComparedPair {
   const Planner& planner;  ///< A's elements in the places of B's
   const Readers& readers;  ///< of A

@@ -21,7 +21,7 @@ struct SearchedFiles {
   unsigned threads = 1;
 };
 
-/// Sums all that the files hold, and tells what does not come to the manifest's fingerprints. Collective.
+/// Sums all that the files hold, and reports what differs from the manifest's fingerprints. Collective.
 std::vector<Damage> search_contents(const SearchedFiles& files, Communicator& processes, Traffic& traffic);
 
 }  // namespace ckpt

@@ -66,7 +66,7 @@ struct FileCatalog {
 std::string encode(const FileCatalog& catalog);
 FileCatalog decode_catalog(const std::string& bytes);
 
-/// The same for many files at once: a schema that several share (the same object) goes over once.
+/// The same for many files at once: a schema that several share (the same object) is sent once.
 std::string encode(const std::vector<FileCatalog>& catalogs);
 /// All catalogs of all messages, in order. Files whose schemas are equal share one, whichever message they came in.
 std::vector<FileCatalog> decode_catalogs(const std::vector<std::string>& messages);

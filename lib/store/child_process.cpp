@@ -31,7 +31,7 @@ namespace {
 using Nanoseconds = std::chrono::nanoseconds;
 using Seconds = std::chrono::seconds;
 
-/// How often a child is looked at that says nothing.
+/// How often a silent child is looked at.
 constexpr std::chrono::milliseconds tick(50);
 
 /// A child that does not outlive the object.

@@ -24,7 +24,7 @@ struct IsolationLimits {
 
 /// Work for a child process: a function of what can be handed to another process.
 struct IsolatedWork {
-  /// Throws what it likes. Shares nothing with the caller but the open file; must neither log nor use MPI.
+  /// May throw anything. Shares nothing with the caller but the open file; must neither log nor use MPI.
   std::string (*run)(std::string_view argument, int fd);
   std::string argument;
   int fd = -1;          ///< an open file, or none
@@ -44,7 +44,7 @@ struct ChildReport {
 /// no child. The calling process must have one thread only.
 std::optional<ChildReport> run_child(const IsolatedWork& work, const std::function<pid_t()>& fork_process = ::fork);
 
-/// What the work in a child came to.
+/// The result of the work in a child, or its error.
 struct Outcome {
   enum class What : std::uint64_t { result, error, memory };
   What what = What::result;
@@ -54,7 +54,7 @@ struct Outcome {
 /// Reads what a child said; throws input where it is damaged.
 Outcome outcome_in(std::string_view said);
 
-/// Holds all signals back while it lives: between fork and the reset of the handlers, a signal would run this process's
+/// Blocks all signals while it lives: between fork and the reset of the handlers, a signal would run this process's
 /// handlers in the child.
 class SignalsHeld {
  public:

@@ -91,7 +91,7 @@ DecodedChunks::Entry& DecodedChunks::decode_new(std::unique_lock<std::mutex>& lo
   return *entry;
 }
 
-/// Lets go what nobody uses until so much more fits. False where it does not.
+/// Evicts chunks that nobody uses until so much more fits. False where it does not.
 bool DecodedChunks::make_room(std::uint64_t bytes) {
   if (bytes > budget_)
     throw Error(Kind::input, "",

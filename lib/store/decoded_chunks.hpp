@@ -18,12 +18,13 @@ namespace ckpt {
 /// What has been decoded so far.
 struct Decoding {
   std::uint64_t bytes = 0;        ///< all of it
-  std::uint64_t again = 0;        ///< of these, what had been decoded before and was let go
+  std::uint64_t again = 0;        ///< of these, what had been decoded before and was evicted
   std::uint64_t memory_once = 0;  ///< the memory with which nothing would have been decoded again
 };
 
-/// Decoded chunks of source files, the least recently used let go, so that all of them, and what decoding takes, stay
-/// within a budget. Each is decoded by one thread, and the others wait for it. Threads may share one of these.
+/// A cache of decoded chunks of source files. The least recently used are evicted, so that all of them, and what
+/// decoding takes, stay within a budget. Each is decoded by one thread, and the others wait for it. Threads may share
+/// one cache.
 class DecodedChunks {
  public:
   struct Key {
@@ -102,7 +103,7 @@ class DecodedChunks {
   std::unordered_map<Key, Entries::iterator, Hash> where_;
   Decoding decoding_;
   std::uint64_t clock_ = 0;  // the room that all that was decoded took
-  // What was let go, and the clock at its last use: newest first, up to a number.
+  // What was evicted, and the clock at its last use: newest first, up to a number.
   std::list<std::pair<Key, std::uint64_t>> gone_;
   std::unordered_map<Key, std::list<std::pair<Key, std::uint64_t>>::iterator, Hash> where_gone_;
 };

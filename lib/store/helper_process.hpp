@@ -15,7 +15,7 @@ namespace ckpt {
 /// it, first of all, in the thread that lives longest: it ends with that thread, or with this object.
 class HelperProcess {
  public:
-  /// Where there can be no helper, or other threads run already, there is none, and `isolated` sees to it.
+  /// Where no helper can be forked, or other threads run already, there is none, and `isolated` does without.
   explicit HelperProcess(pid_t (*fork_process)() = ::fork);
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;

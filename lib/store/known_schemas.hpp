@@ -12,16 +12,16 @@
 
 namespace ckpt {
 
-/// Schemas of files read lately, to be found again without reading their metadata, of which HDF5 takes 25 µs and more
-/// for each dataset under one lock. Where all data is raw, everything else that a file says stands outside the
-/// data: another file of the same size and the same bytes there has the same schema. May be used from several threads
-/// at once.
+/// Schemas of files read recently, to be found again without reading their metadata, which takes HDF5 25 µs and more
+/// for each dataset under one lock. Where all data is raw, everything else that a file says stands outside the data:
+/// another file of the same size and the same bytes there has the same schema. May be used from several threads at
+/// once.
 class KnownSchemas {
  public:
   /// The schema of `file`, or null where none known fits.
   std::shared_ptr<const Schema> find(const PosixFile& file, std::uint64_t file_bytes);
 
-  /// Keeps what tells `file` by, unless that is too much, or some of its data is not raw.
+  /// Keeps what identifies `file`, unless that is too much, or some of its data is not raw.
   void remember(const PosixFile& file, const PosixFile::Status& status, std::shared_ptr<const Schema> schema);
 
   /// Changes whenever something new is known.

@@ -12,15 +12,14 @@
 
 namespace ckpt {
 
-/// Takes SIGBUS for the whole process, as MappedWindows needs it to find out files that are truncated while they are
-/// mapped; a signal that is not theirs goes to whoever had it before. Asked for by `main`: without it nothing is
-/// mapped.
+/// Installs a SIGBUS handler for the whole process, by which MappedWindows finds files that are truncated while they
+/// are mapped; any other SIGBUS goes to the previous handler. For `main`: without it nothing is mapped.
 void take_bus_errors();
 
-/// Parts of source files mapped into memory, the least recently used let go, so that the pages in memory stay within a
-/// budget, but for those that a copy is in: what counts is what has been touched of a window, not its length. For short
-/// runs of bytes: a read costs a call for each, a mapped page nothing more once it is there. Where the system refuses a
-/// mapping (`ulimit -v`, a file system that has none), no other is tried. Threads may share one.
+/// Parts of source files mapped into memory, the least recently used unmapped first, so that the pages in memory stay
+/// within a budget, but for those in use by a copy: what counts is what has been touched of a window, not its length.
+/// For short runs of bytes: a read costs a call for each, a mapped page nothing more once it is there. Where the system
+/// refuses a mapping (`ulimit -v`, a file system that has none), no other is tried. Threads may share one.
 class MappedWindows {
  public:
   explicit MappedWindows(std::uint64_t budget_bytes);

@@ -96,8 +96,8 @@ class SourceFile {
     return std::nullopt;
   }
 
-  /// Sums by its place in the file what is no raw dataset's data: headers, attributes, gaps. Without the passage, if
-  /// exactly that stands in the file.
+  /// Sums, by their offset in the file, all bytes that are no raw dataset's data: headers, attributes, gaps. `left_out`
+  /// is not summed where the file holds exactly those bytes at that place.
   virtual PartialSum sum_rest(const std::optional<Passage>& left_out) = 0;
 };
 
@@ -165,7 +165,7 @@ class Store : public SourceStore {
   /// tells.
   virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) = 0;
 
-  /// A file that either has made, to be filled. `room`, as they gave it, lives longer.
+  /// Opens a file that either has made, to be filled. `room`, as they gave it, must outlive the result.
   virtual std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) = 0;
 };
 

@@ -21,14 +21,13 @@ struct Format {
 };
 const std::vector<Format>& formats();
 
-/// What the formats' libraries need to hear from a whole program, before their first use: at its end it leaves them as
-/// they are.
+/// Has the formats' libraries do nothing at the program's exit. For `main`, before their first use.
 void leave_libraries_at_exit();
 
 /// The format that the ending of a file's name tells, or nothing.
 const Format* format_by_ending(std::string_view name);
 
-/// The formats at work in a job, one store each.
+/// The formats of a job, one store each. It owns them: what it gives refers to them, and must not outlive it.
 class Stores {
  public:
   Stores();

@@ -11,8 +11,8 @@
 
 namespace ckpt {
 
-/// What some of a tensor's elements add to its fingerprint. Sums of any parts that together hold every element once,
-/// in whatever order and grouping, come to the same: that of the whole. Zero elements add nothing but their number.
+/// What some of a tensor's elements add to its fingerprint. The sums of parts that together hold every element once add
+/// up to the sum of the whole, in any order and grouping. Zero bytes add nothing but their number.
 struct PartialSum {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -31,8 +31,8 @@ struct PartialSum {
   friend bool operator==(const PartialSum&, const PartialSum&) = default;
 };
 
-/// Which of the two sets of keys to sum with. A check of data on its way, which is compared once and at once, does with
-/// one (`high` stays 0): a fingerprint that stands for a tensor for ever has both.
+/// Which of the two sets of keys to sum with. For data in transit, which is compared once and at once, one is enough
+/// (`high` stays 0); a fingerprint that is kept has both.
 enum class KeySets { both, low };
 
 /// Sums bytes that lie at byte `offset` of a tensor in row-major order. Algorithm and error bounds: lib/README.md.
@@ -52,7 +52,7 @@ PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* 
 PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::byte* source, std::byte* target,
                         const Extents& target_strides, const Extents& tensor_strides, KeySets sets);
 
-/// 128 bits that stand for a tensor, or for a file, for ever: no part of them depends on a layout or a version.
+/// 128 bits that identify the content of a tensor or of a file. They depend on no layout and on no version.
 struct Fingerprint {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -72,8 +72,8 @@ class NameKey {
   std::uint64_t high_;
 };
 
-/// The sum of all of something's elements made into its fingerprint: `description` (for a tensor: its name, dtype and
-/// shape) is mixed in.
+/// Finishes the sum of all elements into a fingerprint: `description` (for a tensor: its name, dtype and shape) is
+/// mixed in.
 Fingerprint fingerprint(const PartialSum& sum, const std::string& description) noexcept;
 
 /// What is mixed into a tensor's fingerprint: "blocks/0/wq f32 [512, 4096]".

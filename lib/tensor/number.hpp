@@ -22,7 +22,7 @@ struct NumberFormat {
 /// Nothing for elements that are no real numbers: complex ones, text, compounds, opaque bytes.
 std::optional<NumberFormat> number_format(const DType& dtype);
 
-/// One element as an integer, one as a floating-point number; of an integer exact as far as the result holds it.
+/// The value of one element. An integer is exact wherever the result type can hold it.
 std::int64_t signed_value(const NumberFormat& format, const std::byte* element);
 std::uint64_t unsigned_value(const NumberFormat& format, const std::byte* element);
 double float_value(const NumberFormat& format, const std::byte* element);
@@ -36,7 +36,8 @@ struct Distance {
   static auto fields(auto& self) { return std::tie(self.absolute, self.relative); }
 };
 
-/// Two floating-point numbers, or two integers of one format.
+/// The distance of two elements that are both floating-point, in formats that may differ, or both integers of one
+/// format.
 Distance distance(const NumberFormat& a_format, const std::byte* a, const NumberFormat& b_format, const std::byte* b);
 
 /// An element in as few digits as tell it from its neighbours ("0.1", "-7", "nan"); what is no number in hexadecimal,

@@ -10,7 +10,7 @@
 
 namespace ckpt {
 
-/// One dataset as a card's file declares it: all that a layout is held against.
+/// One dataset as a card's file declares it: all that a layout is checked against.
 struct StoredArray {
   std::string name;  ///< its path in the file without the leading slash
   DType dtype;

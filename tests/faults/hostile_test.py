@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a hostile checkpoint or layout tries (README, "Threats"): to reach files outside, to hang, to take all memory, to command
+"""What a hostile checkpoint or layout tries (SECURITY.md): to reach files outside, to hang, to take all memory, to command
 the terminal."""
 import json
 import os

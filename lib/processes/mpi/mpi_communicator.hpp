@@ -23,7 +23,8 @@ using MpiComm = Handle<MpiCommTraits>;
 /// MPI counts in int: a message of more bytes than this goes in pieces of this size.
 inline constexpr std::uint64_t largest_message_bytes = 1ULL << 30;
 
-/// MPI_COMM_WORLD under a communicator of our own. The first one made starts MPI, and ends it.
+/// MPI_COMM_WORLD under a communicator of our own. The one that finds MPI not running starts it, and ends it when it is
+/// destroyed: it must outlive all others.
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(std::uint64_t largest_message = largest_message_bytes);

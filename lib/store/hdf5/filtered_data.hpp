@@ -18,7 +18,7 @@ namespace ckpt::hdf5 {
 /// whole, into `chunks`; what has none is read part by part. Threads may share one.
 class FilteredData {
  public:
-  /// `file` outlives this.
+  /// `file` must outlive this.
   FilteredData(const PosixFile& file, std::uint64_t file_bytes, std::shared_ptr<const Schema> schema,
                std::shared_ptr<DecodedChunks> chunks);
   ~FilteredData();

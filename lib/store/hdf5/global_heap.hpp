@@ -15,7 +15,7 @@ namespace ckpt::hdf5 {
 /// checked. Format: "III.E. Disk Format: Level 1E - Global Heap" of the HDF5 file format specification.
 class GlobalHeap {
  public:
-  /// `file` is the same as `id`, and is to outlive the heap.
+  /// `file` is the same as `id`, and must outlive the heap.
   GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id);
 
   /// Bytes of a reference to a part, as it is stored in a value: a 32-bit count of elements, address, 32-bit index.

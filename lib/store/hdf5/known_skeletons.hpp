@@ -8,7 +8,7 @@
 
 namespace ckpt::hdf5 {
 
-/// Makes new files, and those of a specification made lately without HDF5: their metadata bytes are the same. May be
+/// Makes new files; those whose specification equals a recent one without HDF5, by copying its metadata bytes. May be
 /// used from several threads at once.
 class KnownSkeletons {
  public:

@@ -7,7 +7,7 @@
 
 namespace ckpt::hdf5 {
 
-/// `chunks` holds what is decoded of it, and of others.
+/// `chunks`: the cache for its decoded chunks, shared with other files.
 std::unique_ptr<SourceFile> open_source(const std::filesystem::path& file, const FileCatalog& catalog,
                                         std::shared_ptr<DecodedChunks> chunks);
 
