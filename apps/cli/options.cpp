@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt::cli {
 
@@ -52,9 +53,9 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.value("-o,--output", to.output, "PATH",
              std::string("the ") + (verb == Verb::merge ? "file" : "directory") +
                  " to write; refused if it exists, unless --force");
-  std::vector<std::string> names;
-  for (const Format& format : formats()) names.emplace_back(format.name);
-  line.value("--format", to.format, join(names, "|"),
+  std::string names;
+  for (const Format& format : formats()) names.append(names.empty() ? "" : "|").append(format.name);
+  line.value("--format", to.format, names,
              "the output's files; default: as the ending of their names tells (.safetensors), else HDF5");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
