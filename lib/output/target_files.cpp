@@ -13,12 +13,22 @@ namespace ckpt {
 
 namespace {
 
-/// The distinct schemas of a checkpoint's files, that of the lowest card first.
-std::vector<const Schema*> schemas(const Checkpoint& source) {
-  std::vector<const Schema*> distinct;
-  std::set<const Schema*> seen;
+/// What some files say, and what stands before their names.
+struct Saying {
+  const Schema* schema;
+  std::size_t entry;
+  friend auto operator<=>(const Saying&, const Saying&) = default;
+};
+
+/// What the files of a checkpoint say, each once, those of the lowest card first.
+std::vector<Saying> sayings(const Checkpoint& source) {
+  std::vector<Saying> distinct;
+  std::set<Saying> seen;
   for (const Position card : source.layout().mesh.by_card())
-    if (const Schema* schema = source.file(card).schema.get(); seen.insert(schema).second) distinct.push_back(schema);
+    for (const FileNumber file : source.table().owned_by(card)) {
+      const Saying saying{source.file(file).schema.get(), source.table().entry(file)};
+      if (source.is_there(file) && seen.insert(saying).second) distinct.push_back(saying);
+    }
   return distinct;
 }
 
@@ -39,14 +49,30 @@ std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& 
   return attributes;
 }
 
-std::vector<Group> merged_groups(const std::vector<const Schema*>& schemas) {
+/// By their paths with the prefixes of the files.
+std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files) {
   std::map<std::string, std::vector<const std::vector<Attribute>*>> lists;
-  for (const Schema* schema : schemas)
-    for (const Group& group : schema->groups) lists[group.path].push_back(&group.attributes);
+  for (const Saying& saying : sayings)
+    for (const Group& group : saying.schema->groups)
+      lists[files.entries()[saying.entry].prefix + group.path].push_back(&group.attributes);
   std::vector<Group> groups;
   groups.reserve(lists.size());
   for (const auto& [path, list] : lists) groups.push_back({path, merged(list, "group " + path)});
   return groups;
+}
+
+/// Those that belong into the files of each entry, by their paths there.
+std::vector<std::vector<Group>> shared_out(std::vector<Group> groups, const CardFiles& files) {
+  std::vector<std::vector<Group>> of_entries(files.entries().size());
+  for (Group& group : groups) {
+    const auto entry = files.entry_of(group.path);
+    const std::string within = files.name_within(group.path);
+    if (entry && !within.empty())
+      of_entries[*entry].push_back({within, std::move(group.attributes)});
+    else
+      spdlog::warn("no file of the output has room for the attributes of group {}: left out", group.path);
+  }
+  return of_entries;
 }
 
 }  // namespace
@@ -70,30 +96,36 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       store_(store),
       output_(output),
       cards_(std::move(cards)),
+      where_(planner.target()),
       is_single_file_(is_single_file),
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
-      files_(most_open, [this](Position card) {
-        std::shared_ptr<TargetFile> file = store_.open_to_fill(path(card), *rooms_.at(card));
+      files_(most_open, [this](FileNumber number) {
+        std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));
         output_.check_held();
         return file;
-      }) {}
+      }) {
+  for (const Position card : cards_)
+    for (const FileNumber file : where_.table().owned_by(card)) numbers_.push_back(file);
+}
 
 /// What the files share, found once: attributes are those of the lowest card that has them.
 void TargetFiles::find_attributes() {
-  const auto all = schemas(source_);
+  const auto all = sayings(source_);
   std::vector<const std::vector<Attribute>*> of_root;
   of_root.reserve(all.size());
-  for (const Schema* schema : all) of_root.push_back(&schema->attributes);
+  for (const Saying& saying : all) of_root.push_back(&saying.schema->attributes);
   root_attributes_ = merged(of_root, "root group");
-  groups_ = merged_groups(all);
+  groups_ = shared_out(merged_groups(all, source_.layout().files), planner_.target().layout().files);
   const auto by_card = planner_.source().mesh().by_card();
+  const ArrayFiles from_files(planner_.source());
   for (const ArrayPlace& place : planner_.target().arrays())
-    array_sources_.push_back(array_source(planner_.source_of(place.members.front()), place, by_card));
+    array_sources_.push_back(array_source(planner_.source_of(place.members.front()), place, from_files, by_card));
 }
 
 /// A bucket's members have no attributes of their own, nor has a bucket a place for theirs.
 TargetFiles::ArraySource TargetFiles::array_source(ParameterId parameter, const ArrayPlace& target,
+                                                   const ArrayFiles& from_files,
                                                    const std::vector<Position>& by_card) const {
   const Placement& from = planner_.source();
   ArraySource source;
@@ -104,10 +136,10 @@ TargetFiles::ArraySource TargetFiles::array_source(ParameterId parameter, const 
   std::vector<const std::vector<Attribute>*> lists;
   std::set<const Schema*> seen;
   for (const Position card : by_card) {
-    const Schema* schema = source_.file(card).schema.get();
+    const Schema* schema = source_.file(from_files.file(card, array)).schema.get();
     if (seen.contains(schema) || !from.holds(card, array)) continue;
     seen.insert(schema);
-    const std::size_t found = schema->find(from.arrays()[array].name);
+    const std::size_t found = schema->find(from_files.name(array));
     if (found >= schema->datasets.size()) continue;
     lists.push_back(&schema->datasets[found].attributes);
     if (source.first == nullptr) source.first = &schema->datasets[found];
@@ -120,7 +152,7 @@ FileSpec::Array TargetFiles::array_spec(ArrayId array, const Extents& shape) con
   const Placement& target = planner_.target();
   const ArrayPlace& place = target.arrays()[array];
   FileSpec::Array spec;
-  spec.name = place.name;
+  spec.name = where_.name(array);
   spec.dtype = place.dtype;
   spec.shape = shape;
   if (const auto number = target.spreads()[place.members.front()].bucket) {
@@ -135,20 +167,24 @@ FileSpec::Array TargetFiles::array_spec(ArrayId array, const Extents& shape) con
   return spec;
 }
 
-/// What is to be written into cards' files. Cards that hold the same shapes, as neighbours mostly do, share it. Threads
-/// may share one of these.
+/// What is to be written into files. Those of one entry that hold the same shapes, as neighbours mostly do, share it.
+/// Threads may share one of these.
 class TargetFiles::Specs {
  public:
   explicit Specs(const TargetFiles& files) : files_(files) {}
 
-  std::shared_ptr<const FileSpec> of(Position card) {
+  std::shared_ptr<const FileSpec> of(FileNumber file) {
     const Placement& target = files_.planner_.target();
+    const Position card = files_.where_.table().owner(file);
+    const std::size_t entry = files_.where_.table().entry(file);
     std::vector<std::optional<Extents>> shapes(target.arrays().size());
     for (ArrayId array = 0; array < shapes.size(); ++array)
-      if (target.holds(card, array)) shapes[array] = target.stored_shape(array, card);
+      if (files_.where_.entry(array) == entry && target.holds(card, array))
+        shapes[array] = target.stored_shape(array, card);
     const std::lock_guard lock(mutex_);
-    if (!spec_ || shapes != shapes_) {
-      spec_ = std::make_shared<const FileSpec>(files_.spec(shapes));
+    if (!spec_ || entry != entry_ || shapes != shapes_) {
+      spec_ = std::make_shared<const FileSpec>(files_.spec(entry, shapes));
+      entry_ = entry;
       shapes_ = std::move(shapes);
     }
     return spec_;
@@ -157,16 +193,17 @@ class TargetFiles::Specs {
  private:
   const TargetFiles& files_;
   std::mutex mutex_;
-  std::vector<std::optional<Extents>> shapes_;  // by array, of the last card
+  std::size_t entry_ = 0;                       // of the last file
+  std::vector<std::optional<Extents>> shapes_;  // of its arrays
   std::shared_ptr<const FileSpec> spec_;
 };
 
-FileSpec TargetFiles::spec(const std::vector<std::optional<Extents>>& shapes) const {
+FileSpec TargetFiles::spec(std::size_t entry, const std::vector<std::optional<Extents>>& shapes) const {
   FileSpec spec;
   for (ArrayId array = 0; array < shapes.size(); ++array)
     if (shapes[array]) spec.arrays.push_back(array_spec(array, *shapes[array]));
   spec.attributes = root_attributes_;
-  spec.groups = groups_;
+  spec.groups = groups_[entry];
   spec.layout = layout_text_;
   spec.manifest = manifest_text_;
   return spec;
@@ -174,56 +211,66 @@ FileSpec TargetFiles::spec(const std::vector<std::optional<Extents>>& shapes) co
 
 void TargetFiles::check_format() {
   find_attributes();
-  const auto all = schemas(source_);
-  if (std::all_of(all.begin(), all.end(), [&](const Schema* schema) { return schema->format == store_.name(); }))
+  const auto all = sayings(source_);
+  if (std::all_of(all.begin(), all.end(), [&](const Saying& each) { return each.schema->format == store_.name(); }))
     return;
-  std::vector<std::optional<Extents>> shapes;
-  for (const ArrayPlace& place : planner_.target().arrays())
-    shapes.emplace_back(place.members.size() == 1 ? planner_.target().tensors()[place.members.front()].shape
-                                                  : Extents{1});
-  const auto lost = store_.losses(spec(shapes));
-  for (const std::string& what : lost) spdlog::warn("the output's format cannot hold {}: left out", what);
+  const Placement& target = planner_.target();
+  std::set<std::string> told;
+  for (std::size_t entry = 0; entry < groups_.size(); ++entry) {
+    std::vector<std::optional<Extents>> shapes(target.arrays().size());
+    for (ArrayId array = 0; array < shapes.size(); ++array)
+      if (const auto& members = target.arrays()[array].members; where_.entry(array) == entry)
+        shapes[array] = members.size() == 1 ? target.tensors()[members.front()].shape : Extents{1};
+    for (const std::string& what : store_.losses(spec(entry, shapes)))
+      if (told.insert(what).second) spdlog::warn("the output's format cannot hold {}: left out", what);
+  }
 }
 
 void TargetFiles::create(bool is_resumed, unsigned threads) {
   Specs specs(*this);
   std::atomic<std::size_t> next{0};
-  Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, cards_.size())));
+  Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, numbers_.size())));
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < workers.count(); ++i)
     tasks.run([&] {
       try {
-        for (std::size_t at = next++; at < cards_.size(); at = next++)
-          create_file(cards_[at], *specs.of(cards_[at]), is_resumed);
+        for (std::size_t at = next++; at < numbers_.size(); at = next++)
+          create_file(numbers_[at], *specs.of(numbers_[at]), is_resumed);
       } catch (...) {
-        next = cards_.size();  // the others end, too
+        next = numbers_.size();  // the others end, too
         throw;
       }
     });
   tasks.wait();
 }
 
-void TargetFiles::create_file(Position card, const FileSpec& spec, bool is_resumed) {
+void TargetFiles::create_file(FileNumber file, const FileSpec& spec, bool is_resumed) {
   check_interrupt();
   output_.check_held();
-  if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
+  if (!is_single_file_) std::filesystem::create_directories(path(file).parent_path());
   bool is_kept = false;
-  FileRoom room = is_resumed ? store_.create_again(path(card), spec, is_kept) : store_.create(path(card), spec);
+  FileRoom room = is_resumed ? store_.create_again(path(file), spec, is_kept) : store_.create(path(file), spec);
   // By array, so that `write` finds its place at once.
   const Placement& target = planner_.target();
+  const Position card = where_.table().owner(file);
   std::vector<FileExtents> data(target.arrays().size());
   std::size_t next = 0;
   for (ArrayId array = 0; array < data.size(); ++array)
-    if (target.holds(card, array)) data[array] = std::move(room.data.at(next++));
+    if (where_.file(card, array) == file && target.holds(card, array)) data[array] = std::move(room.data.at(next++));
   room.data = std::move(data);
   auto made = std::make_shared<const FileRoom>(std::move(room));
   const std::lock_guard lock(making_);
-  if (is_kept) kept_.insert(card);
-  rooms_[card] = std::move(made);
+  if (is_kept) kept_.insert(file);
+  rooms_[file] = std::move(made);
 }
 
-std::filesystem::path TargetFiles::path(Position card) const {
-  return output_.file(planner_.target().layout().files.path(planner_.target().mesh(), card));
+std::string TargetFiles::name(FileNumber file) const {
+  const Placement& target = planner_.target();
+  return target.layout().files.path(target.mesh(), where_.table().owner(file), where_.table().entry(file));
+}
+
+std::filesystem::path TargetFiles::path(FileNumber file) const {
+  return output_.file(name(file));
 }
 
 Interval TargetFiles::bytes_of(const Chunk& chunk) const {
@@ -233,58 +280,59 @@ Interval TargetFiles::bytes_of(const Chunk& chunk) const {
 
 std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
   const std::uint64_t first = bytes_of(chunk).lo;
-  const FileExtent extent = rooms_.at(chunk.card)->data[chunk.array].at(first);
+  const FileExtent extent = rooms_.at(file_of(chunk))->data[chunk.array].at(first);
   return extent.offset + (first - extent.start);
 }
 
 bool TargetFiles::is_in_one_extent(const Chunk& chunk) const {
   const Interval bytes = bytes_of(chunk);
-  const FileExtent extent = rooms_.at(chunk.card)->data[chunk.array].at(bytes.lo);
+  const FileExtent extent = rooms_.at(file_of(chunk))->data[chunk.array].at(bytes.lo);
   return bytes.hi <= extent.start + extent.bytes;
 }
 
 bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const {
-  if (first.card != second.card || !is_in_one_extent(first) || !is_in_one_extent(second)) return false;
+  const FileNumber file = file_of(first);
+  if (first.card != second.card || file != file_of(second) || !is_in_one_extent(first) || !is_in_one_extent(second)) return false;
   if (place_of(first) + first.bytes == place_of(second)) return true;
-  if (!rooms_.at(first.card)->is_in_order) return false;
+  if (!rooms_.at(file)->is_in_order) return false;
   if (first.array == second.array) return first.elements.hi == second.elements.lo;
   const Placement& target = planner_.target();
   if (first.array > second.array || second.elements.lo != 0 ||
       first.elements.hi != volume(target.stored_shape(first.array, first.card)))
     return false;
-  const std::vector<FileExtents>& data = rooms_.at(first.card)->data;
+  const std::vector<FileExtents>& data = rooms_.at(file)->data;
   return std::all_of(data.begin() + first.array + 1, data.begin() + second.array,
                      [](const FileExtents& extents) { return extents.bytes() == 0; });
 }
 
 void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
   check_interrupt();
-  const auto file = files_.get(chunk.card);
+  const auto file = files_.get(file_of(chunk));
   if (is_in_one_extent(chunk)) return file->write(place_of(chunk), bytes);
   const Interval whole = bytes_of(chunk);  // nothing goes on behind it: it has no neighbours
-  rooms_.at(chunk.card)->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
+  rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
     file->write(place, bytes.subspan(part.lo - whole.lo, part.size()));
   });
 }
 
 void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
   check_interrupt();
-  const auto file = files_.get(chunk.card);
+  const auto file = files_.get(file_of(chunk));
   const Interval whole = bytes_of(chunk);
-  rooms_.at(chunk.card)->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
+  rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
     file->read(place, bytes.subspan(part.lo - whole.lo, part.size()));
   });
 }
 
 void TargetFiles::sync() {
-  for (const Position card : cards_) {
+  for (const FileNumber file : numbers_) {
     check_interrupt();
-    files_.get(card)->sync();
+    files_.get(file)->sync();
   }
 }
 
 void TargetFiles::add_the_rest(ContentSums& sums) const {
-  for (const auto& [card, room] : rooms_) sums.add_metadata(card, room->metadata);
+  for (const auto& [file, room] : rooms_) sums.add_metadata(file, room->metadata);
   add_values(sums);
 }
 
@@ -301,39 +349,40 @@ void TargetFiles::add_values(ContentSums& sums) const {
 
 void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums) {
   const Placement& target = planner_.target();
-  for (const auto& [card, room] : rooms_) {
-    const auto file = files_.get(card);
+  for (const FileNumber number : numbers_) {
+    const auto file = files_.get(number);
     file->sync();
     file->drop_cached();
-    sums.add_metadata(card, file->sum_rest());
+    sums.add_metadata(number, file->sum_rest());
   }
   add_values(sums);  // these lie among the metadata
-  sum_files(
-      target, cards_, chunk_bytes, threads,
-      [this](const Chunk& chunk, std::span<std::byte> bytes) { read(chunk, bytes); }, sums);
+  const auto read_chunk = [this](const Chunk& chunk, std::span<std::byte> bytes) {
+    read(chunk, bytes);
+    return true;
+  };
+  sum_files(target, cards_, chunk_bytes, threads, read_chunk, sums);
 }
 
 std::vector<ManifestFile> TargetFiles::list(const ContentSums* sums) const {
   std::vector<ManifestFile> list;
-  const Placement& target = planner_.target();
-  for (const auto& [card, room] : rooms_)
-    list.push_back({target.layout().files.path(target.mesh(), card), target.mesh().card(card), room->bytes,
-                    sums != nullptr ? to_string(sums->of_file(card)) : ""});
+  for (const FileNumber file : numbers_)
+    list.push_back({name(file), planner_.target().mesh().card(where_.table().owner(file)), rooms_.at(file)->bytes,
+                    sums != nullptr ? to_string(sums->of_file(file)) : ""});
   return list;
 }
 
 ManifestRoom TargetFiles::manifest_room() const {
-  return {rooms_.at(cards_.front())->manifest.value().lo, manifest_text_.size()};
+  return {rooms_.at(numbers_.front())->manifest.value().lo, manifest_text_.size()};
 }
 
 void TargetFiles::set_manifest(const std::string& text) {
   const ManifestRoom room = manifest_room();
   if (text.size() != room.bytes || store_.manifest_bytes(text).size() != store_.manifest_bytes(manifest_text_).size())
-    throw Error(Kind::io, path(cards_.front()).string(),
+    throw Error(Kind::io, path(numbers_.front()).string(),
                 {"a manifest of " + std::to_string(text.size()) + " bytes", std::to_string(room.bytes),
                  "this is a defect of the program"});
   const std::string bytes = store_.manifest_bytes(text);
-  files_.get(cards_.front())->write(room.offset, std::as_bytes(std::span(bytes)));
+  files_.get(numbers_.front())->write(room.offset, std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace ckpt
