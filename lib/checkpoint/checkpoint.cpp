@@ -70,6 +70,17 @@ Checkpoint Checkpoint::open(const CheckpointPlace& place, SourceStore& store, Co
   return checkpoint;
 }
 
+Checkpoint Checkpoint::of(const std::filesystem::path& path, bool is_single_file, Layout layout,
+                          std::vector<std::optional<FileCatalog>> catalogs) {
+  Checkpoint checkpoint;
+  checkpoint.path_ = path;
+  checkpoint.is_single_file_ = is_single_file;
+  checkpoint.layout_ = std::move(layout);
+  checkpoint.table_ = FileTable(checkpoint.layout_);
+  checkpoint.keep(std::move(catalogs));
+  return checkpoint;
+}
+
 std::vector<Position> Checkpoint::own_cards(std::uint32_t process, std::uint32_t processes) const {
   const Owners owner_of = is_shared() ? Owners{} : owners(processes);
   std::vector<Position> cards;
@@ -204,10 +215,20 @@ void Checkpoint::read_metadata(SourceStore& store, Communicator& processes) {
   std::vector<std::size_t> next(size + 1, 0);
   for (const FileNumber file : there) ++next[reader_of(file) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
-  Schema nothing;
-  nothing.arrays = std::make_shared<const std::vector<StoredArray>>();
-  files_.assign(table_.count(), FileCatalog{std::make_shared<const Schema>(std::move(nothing)), 0, 0});
-  for (const FileNumber file : there) files_[file] = all.at(next[reader_of(file)]++);
+  std::vector<std::optional<FileCatalog>> catalogs(table_.count());
+  for (const FileNumber file : there) catalogs[file] = all.at(next[reader_of(file)]++);
+  keep(std::move(catalogs));
+}
+
+void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {
+  Schema schema;
+  schema.arrays = std::make_shared<const std::vector<StoredArray>>();
+  const FileCatalog nothing{std::make_shared<const Schema>(std::move(schema)), 0, 0};
+  is_there_.clear();
+  for (std::optional<FileCatalog>& catalog : catalogs) {
+    is_there_.push_back(catalog.has_value());
+    files_.push_back(catalog ? std::move(*catalog) : nothing);
+  }
 }
 
 std::vector<Holding> Checkpoint::holdings() const {

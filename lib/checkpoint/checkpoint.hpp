@@ -29,6 +29,11 @@ class Checkpoint {
   /// of `files` is there: a file whose card holds nothing need not be (`resolve` judges that).
   static Checkpoint open(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
 
+  /// Of metadata that has been read already, by the files' numbers; nothing where a file is not there. `path` is a
+  /// directory, or with `is_single_file` the file.
+  static Checkpoint of(const std::filesystem::path& path, bool is_single_file, Layout layout,
+                       std::vector<std::optional<FileCatalog>> catalogs);
+
   const std::filesystem::path& path() const noexcept { return path_; }
   const Layout& layout() const noexcept { return layout_; }
 
@@ -67,6 +72,7 @@ class Checkpoint {
   Holding holding_of(const std::vector<FileNumber>& files) const;
   void warn_of_others() const;
   void read_metadata(SourceStore& store, Communicator& processes);
+  void keep(std::vector<std::optional<FileCatalog>> catalogs);
 
   std::filesystem::path path_;
   bool is_single_file_ = false;

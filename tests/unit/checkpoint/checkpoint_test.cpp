@@ -58,3 +58,58 @@ TEST_CASE("a file that is missing, damaged or changed is named") {
   memory.files->put(checkpoint.file_path(2), bytes.substr(0, bytes.size() - 1));
   CHECK_THAT(refused([&] { memory.open("/in", four_cards()); }), Contains(checkpoint.file_name(2)));
 }
+
+TEST_CASE("a card holds what its files hold, by their names with the prefixes") {
+  Memory memory;
+  make_whole(memory, "/in/whole");
+  Move cut(memory, "/in/whole", single_card(), two_files_each());
+  cut.whole();
+  const Checkpoint checkpoint = memory.open(cut.place(), two_files_each());
+  REQUIRE(checkpoint.files().size() == 6);
+  CHECK(checkpoint.file_name(0) == "mp_00/model");
+  CHECK(checkpoint.file_name(5) == "mp_01/optim_1");
+  const auto names = [&](Position card) {
+    std::vector<std::string> names;
+    for (const StoredArray& array : *checkpoint.holdings()[card]) names.push_back(array.name);
+    return names;
+  };
+  CHECK(names(2) == std::vector<std::string>{"c", "empty", "model/a", "model/b", "notes", "step"});
+  CHECK(names(3) == std::vector<std::string>{"c", "empty", "notes", "step"});
+  CHECK(checkpoint.place(2, "model/a") == "mp_01/model: /a");
+  REQUIRE(checkpoint.find(2, "model/a") != nullptr);
+  CHECK(checkpoint.find(2, "model/a")->attributes == std::vector<Attribute>{{"unit", text_value("m")}});
+  CHECK(checkpoint.find(2, "model/c") == nullptr);
+  CHECK(checkpoint.own_cards(1, 2) == std::vector<Position>{1, 3});
+  CHECK(checkpoint.own_files(0, 2) == std::vector<FileNumber>{0, 2, 1, 4});
+}
+
+TEST_CASE("a file may be missing where its card holds nothing in it") {
+  Memory memory;
+  make_whole(memory, "/in/whole");
+  const auto remove = [&](const fs::path& place, const std::string& name) { memory.files->remove(place / name); };
+  Move cut(memory, "/in/whole", single_card(), two_files_each());
+  cut.whole();
+  remove(cut.place(), "mp_01/model");
+  const Checkpoint checkpoint = memory.open(cut.place(), two_files_each());
+  CHECK(checkpoint.missing() == std::vector<FileNumber>{1});
+  CHECK_THAT(refused([&] { resolve(checkpoint); }), Contains("mp_01/model: /a") && Contains("is missing") &&
+                                                        Contains("this file that the layout names is not there: "
+                                                                 "mp_01/model"));
+  remove(cut.place(), "mp_00/model");
+  CHECK_THAT(refused([&] { memory.open(cut.place(), two_files_each()); }), Contains("mp_00/model: no such file"));
+
+  const Layout first_only = fixture::layout(
+      R"(["tp", "dp"])", "[2, 2]",
+      R"("files": [{"path": "model_{tp}", "prefix": "model/"}, {"path": "optim_{tp}_{dp}"}],
+         "rename": [{"stored": "model/a", "name": "a"}],
+         "parameters": [{"name": "a", "at": {"tp": 0}}], "default": "replicate")");
+  Move stage(memory, "/in/whole", single_card(), first_only);
+  stage.whole();
+  remove(stage.place(), "model_1");
+  const Resolved resolved = resolve(memory.open(stage.place(), first_only));
+  CHECK(resolved.placement.tensors().size() == 6);
+  REQUIRE(resolved.warnings.size() == 1);
+  CHECK_THAT(resolved.warnings.front(), Contains("not there: model_1; by what is in the others they would hold nothing"));
+  remove(stage.place(), "optim_0_1");
+  CHECK_THAT(refused([&] { memory.open(stage.place(), first_only); }), Contains("optim_0_1: no such file"));
+}
