@@ -68,13 +68,13 @@ TEST_CASE("a card holds what its files hold, by their names with the prefixes") 
   REQUIRE(checkpoint.files().size() == 6);
   CHECK(checkpoint.file_name(0) == "mp_00/model");
   CHECK(checkpoint.file_name(5) == "mp_01/optim_1");
-  const auto names = [&](Position card) {
+  const auto held_by = [&](Position card) {
     std::vector<std::string> names;
     for (const StoredArray& array : *checkpoint.holdings()[card]) names.push_back(array.name);
     return names;
   };
-  CHECK(names(2) == std::vector<std::string>{"c", "empty", "model/a", "model/b", "notes", "step"});
-  CHECK(names(3) == std::vector<std::string>{"c", "empty", "notes", "step"});
+  CHECK(held_by(2) == std::vector<std::string>{"c", "empty", "model/a", "model/b", "notes", "step"});
+  CHECK(held_by(3) == std::vector<std::string>{"c", "empty", "notes", "step"});
   CHECK(checkpoint.place(2, "model/a") == "mp_01/model: /a");
   REQUIRE(checkpoint.find(2, "model/a") != nullptr);
   CHECK(checkpoint.find(2, "model/a")->attributes == std::vector<Attribute>{{"unit", text_value("m")}});
