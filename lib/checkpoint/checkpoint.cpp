@@ -186,7 +186,7 @@ void Checkpoint::warn_of_others() const {
   std::vector<std::string> others;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(path_, error))
-    if (kinds.contains(entry.path().extension()) && !named.contains(entry.path()))
+    if (kinds.contains(entry.path().extension()) && !named.contains(entry.path()) && !entry.is_directory(error))
       others.push_back(entry.path().filename().string());
   std::sort(others.begin(), others.end(), natural_less);
   if (!others.empty())
