@@ -169,7 +169,9 @@ void Checkpoint::check_missing(bool is_alone) const {
   throw Error(Kind::input, file_name(*lost.begin()),
               {"no such file in " + path_.string() + (is_alone ? "" : " on any process's node"),
                layout_.origin + " expects " + std::to_string(count) +
-                   (count == 1 ? " file" : is_one_each ? " files, one for each card" : " files"),
+                   (count == 1    ? " file"
+                    : is_one_each ? " files, one for each card"
+                                  : " files"),
                "is the checkpoint complete, and the layout's mesh the one that it was saved with?"});
 }
 
@@ -281,12 +283,12 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
 Resolved resolve(const Checkpoint& checkpoint, const Keep& keep) {
   std::vector<std::string> missing;
   for (const FileNumber file : checkpoint.missing()) missing.push_back(checkpoint.file_name(file));
-  const std::string files = (missing.size() == 1 ? "this file" : "these files") + std::string(" that the layout names ") +
-                            (missing.size() == 1 ? "is" : "are") + " not there: " + join(missing);
+  const std::string files = (missing.size() == 1 ? "this file" : "these files") +
+                            std::string(" that the layout names ") + (missing.size() == 1 ? "is" : "are") +
+                            " not there: " + join(missing);
   try {
     Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.holdings(), keep);
-    if (!missing.empty())
-      resolved.warnings.push_back(files + "; by what is in the others they would hold nothing");
+    if (!missing.empty()) resolved.warnings.push_back(files + "; by what is in the others they would hold nothing");
     return resolved;
   } catch (Error& error) {
     if (!missing.empty()) error.advise(files);

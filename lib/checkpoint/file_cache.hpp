@@ -13,8 +13,8 @@
 
 namespace ckpt {
 
-/// Open files by their numbers, the least recently used closed when there are more than `most`, or when the system allows no
-/// other. A file in use stays open.
+/// Open files by their numbers, the least recently used closed when there are more than `most`, or when the system
+/// allows no other. A file in use stays open.
 template <class File>
 class FileCache {
  public:

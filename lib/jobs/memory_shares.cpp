@@ -38,8 +38,7 @@ LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placem
       if (found >= schema.datasets.size() || !is_read(array)) continue;
       const Dataset& dataset = schema.datasets[found];
       if (dataset.decoding_bytes > largest.decoding_bytes)
-        largest = {checkpoint.file_name(file) + ": /" + where.name(array), dataset.chunk_bytes,
-                   dataset.decoding_bytes};
+        largest = {checkpoint.file_name(file) + ": /" + where.name(array), dataset.chunk_bytes, dataset.decoding_bytes};
     }
   }
   return largest;

@@ -227,7 +227,8 @@ bool TargetFiles::is_in_one_extent(const Chunk& chunk) const {
 
 bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const {
   const FileNumber file = file_of(first);
-  if (first.card != second.card || file != file_of(second) || !is_in_one_extent(first) || !is_in_one_extent(second)) return false;
+  if (first.card != second.card || file != file_of(second) || !is_in_one_extent(first) || !is_in_one_extent(second))
+    return false;
   if (place_of(first) + first.bytes == place_of(second)) return true;
   if (!rooms_.at(file)->is_in_order) return false;
   if (first.array == second.array) return first.elements.hi == second.elements.lo;

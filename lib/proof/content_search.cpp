@@ -140,7 +140,8 @@ class ContentSearch {
     std::vector<std::string> names;
     for (const auto& [parameter, base] : damaged)
       if (placement_.holds(card, placement_.array_of(parameter)) &&
-          reader_.where().file(card, placement_.array_of(parameter)) == file && placement_.base_of(parameter, card) == base &&
+          reader_.where().file(card, placement_.array_of(parameter)) == file &&
+          placement_.base_of(parameter, card) == base &&
           (placement_.tensors()[parameter].verbatim || !placement_.run_of(parameter, card).empty()))
         names.push_back(placement_.tensors()[parameter].name);
     return names;
@@ -153,7 +154,8 @@ class ContentSearch {
       if (changed.size() > most_swapped) return;
       for (const FileNumber file : own_files_)
         for (const FileNumber other : changed)
-          if (file != other && changed.contains(file) && checkpoint_.table().entry(file) == checkpoint_.table().entry(other) &&
+          if (file != other && changed.contains(file) &&
+              checkpoint_.table().entry(file) == checkpoint_.table().entry(other) &&
               checkpoint_.file(file).schema == checkpoint_.file(other).schema) {
             ContentSums sums(placement_);
             add_the_rest(file, other, sums);

@@ -135,7 +135,8 @@ TEST_CASE("a file of which nothing is needed may be missing, but not all of a ca
   const Resolved resolved = resolve(memory.open("/in", of));
   CHECK(resolved.placement.tensors().size() == 2);
   REQUIRE(resolved.warnings.size() == 1);
-  CHECK_THAT(resolved.warnings.front(), Contains("is not there: model_1; by what is in the others they would hold nothing"));
+  CHECK_THAT(resolved.warnings.front(),
+             Contains("is not there: model_1; by what is in the others they would hold nothing"));
   memory.remove("optim_1");
   CHECK_THAT(refused([&] { memory.open("/in", of); }), Contains("model_1: no such file"));
 }

@@ -123,9 +123,12 @@ TEST_CASE("several and shared files: each is made, summed and named by itself, a
     names.emplace_back(file.name, file.card);
     CHECK(file.bytes == memory.files->find(cut.place() / file.name)->bytes().size());
   }
-  CHECK(names == std::vector<std::pair<std::string, std::uint64_t>>{{"mp_00/model", 0},   {"mp_00/optim_0", 0},
-                                                                    {"mp_00/optim_1", 1}, {"mp_01/model", 2},
-                                                                    {"mp_01/optim_0", 2}, {"mp_01/optim_1", 3}});
+  CHECK(names == std::vector<std::pair<std::string, std::uint64_t>>{{"mp_00/model", 0},
+                                                                    {"mp_00/optim_0", 0},
+                                                                    {"mp_00/optim_1", 1},
+                                                                    {"mp_01/model", 2},
+                                                                    {"mp_01/optim_0", 2},
+                                                                    {"mp_01/optim_1", 3}});
   CHECK(contents(memory, cut.place() / "mp_01/model").size() == 2);
   ContentSums again(cut.target());
   cut.files().sum_again(100, 2, again);
