@@ -1,7 +1,6 @@
 #include "inspect/card_files.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -9,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "checkpoint/one_file_each.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -99,14 +97,6 @@ std::vector<FileCatalog> read_catalogs(const std::vector<fs::path>& files, Commu
   return catalogs;
 }
 
-std::vector<std::string> files_of(const Layout& layout) {
-  check_one_file_each(layout);
-  std::vector<std::string> names;
-  for (std::uint64_t position = 0; position < layout.mesh.size(); ++position)
-    names.push_back(layout.files.path(layout.mesh, position));
-  return names;
-}
-
 /// The layout that all files carry, as text; empty where there is none or they differ.
 std::string carried_layout(const CardFiles& files) {
   std::string text;
@@ -120,56 +110,44 @@ std::string carried_layout(const CardFiles& files) {
   return text;
 }
 
+CardFiles arranged(Checkpoint checkpoint) {
+  CardFiles files;
+  for (FileNumber file = 0; file < checkpoint.files().size(); ++file) {
+    if (!checkpoint.is_there(file)) continue;
+    files.names.push_back(checkpoint.file_name(file));
+    files.catalogs.push_back(checkpoint.file(file));
+    files.prefixes.push_back(checkpoint.layout().files.entries()[checkpoint.table().entry(file)].prefix);
+  }
+  files.arranged = std::move(checkpoint);
+  return files;
+}
+
 /// Arranges the files by the layout that they carry, where they are the whole of what it names.
-void apply_carried_layout(CardFiles& files, bool is_single_file) {
+CardFiles by_carried_layout(CardFiles files, const fs::path& path, bool is_single_file) {
+  files.prefixes.resize(files.names.size());
   const std::string text = carried_layout(files);
-  if (text.empty()) return;
+  if (text.empty()) return files;
   Layout layout = parse_layout(text, "the checkpoint's own layout");
-  if (is_single_file && layout.mesh.size() > 1) {
+  const std::vector<std::string> names = layout.files.paths(layout.mesh);
+  if (is_single_file && names.size() > 1) {
     spdlog::info("{} is one of the {} files of a checkpoint: give its directory to see the whole", files.names[0],
-                 layout.mesh.size());
-    return;
+                 names.size());
+    return files;
   }
-  if (!is_single_file) {
-    std::vector<FileCatalog> arranged;
-    for (const auto& name : files_of(layout)) {
-      const auto found = std::find(files.names.begin(), files.names.end(), name);
-      if (found == files.names.end())
-        throw Error(Kind::input, name, {"missing", "the checkpoint's own layout expects it", "restore the file"});
-      arranged.push_back(files.catalogs[static_cast<std::size_t>(found - files.names.begin())]);
-    }
-    files.names = files_of(layout);
-    files.catalogs = std::move(arranged);
+  std::vector<std::optional<FileCatalog>> catalogs;
+  for (const std::string& name : names) {
+    const auto found = is_single_file ? files.names.begin() : std::find(files.names.begin(), files.names.end(), name);
+    if (found == files.names.end())
+      throw Error(Kind::input, name, {"missing", "the checkpoint's own layout expects it", "restore the file"});
+    catalogs.emplace_back(files.catalogs[static_cast<std::size_t>(found - files.names.begin())]);
   }
-  files.layout = std::move(layout);
+  return arranged(Checkpoint::of(path, is_single_file, std::move(layout), std::move(catalogs)));
 }
 
 std::vector<fs::path> below(const fs::path& directory, const std::vector<std::string>& names) {
   std::vector<fs::path> files;
   files.reserve(names.size());
   for (const auto& name : names) files.push_back(directory / name);
-  return files;
-}
-
-/// A layout of fewer cards than there are files is likely the wrong one, and may yet fit the files that it names.
-void warn_of_others(const std::vector<std::string>& found, const std::vector<std::string>& named,
-                    const std::string& origin) {
-  const std::set<std::string> known(named.begin(), named.end());
-  std::vector<std::string> others;
-  std::copy_if(found.begin(), found.end(), std::back_inserter(others),
-               [&](const std::string& name) { return !known.contains(name); });
-  if (!others.empty()) spdlog::warn("{} does not name these files, which are left out: {}", origin, join(others));
-}
-
-CardFiles read_single_file(const fs::path& path, const std::optional<Layout>& given, Communicator& processes) {
-  agree(processes, [&] {
-    if (given && given->mesh.size() > 1)
-      throw Error(Kind::layout, path.string(),
-                  {"a single file", given->origin + " has " + std::to_string(given->mesh.size()) + " cards",
-                   "give the directory that holds their files"});
-  });
-  CardFiles files{{path.filename().string()}, read_catalogs({path}, processes), given};
-  if (!given) agree(processes, [&] { apply_carried_layout(files, true); });
   return files;
 }
 
@@ -184,17 +162,17 @@ CardFiles read_card_files(const fs::path& path, const std::optional<Layout>& giv
     if (!is_anywhere) throw Error(Kind::input, path.string(), {"no such file or directory", "", ""});
   });
   const bool is_single = processes.maximum(is_there && !fs::is_directory(path, error) ? 1 : 0) != 0;
-  if (is_single) return read_single_file(path, given, processes);
-  const auto found = list_files(path, processes);
-  CardFiles files{given ? files_of(*given) : found, {}, given};
+  Stores stores;
+  if (given) return arranged(Checkpoint::open({path, given}, stores.reading(), processes));
+  CardFiles files;
+  files.names = is_single ? std::vector{path.filename().string()} : list_files(path, processes);
   agree(processes, [&] {
     if (files.names.empty())
       throw Error(Kind::input, path.string(),
                   {"no file of tensors (HDF5, safetensors) is in it", "expected a checkpoint", ""});
   });
-  if (given) warn_of_others(found, files.names, given->origin);
-  files.catalogs = read_catalogs(below(path, files.names), processes);
-  if (!given) agree(processes, [&] { apply_carried_layout(files, false); });
+  files.catalogs = read_catalogs(is_single ? std::vector{path} : below(path, files.names), processes);
+  agree(processes, [&] { files = by_carried_layout(std::move(files), path, is_single); });
   return files;
 }
 

@@ -5,17 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "layout/layout.hpp"
-#include "processes/communicator.hpp"
-#include "store/catalog.hpp"
+#include "checkpoint/checkpoint.hpp"
 
 namespace ckpt::cli {
 
 /// A checkpoint's files as their metadata tells them.
 struct CardFiles {
-  std::vector<std::string> names;     ///< relative to the checkpoint's directory, in natural order
-  std::vector<FileCatalog> catalogs;  ///< parallel; files that declare the same share a schema
-  std::optional<Layout> layout;  ///< given, or the one that the files carry; then there is one file for each position
+  std::vector<std::string> names;      ///< relative to the checkpoint's directory, in natural order
+  std::vector<FileCatalog> catalogs;   ///< parallel; files that declare the same share a schema
+  std::vector<std::string> prefixes;   ///< parallel: what the layout puts before the names in each
+  std::optional<Checkpoint> arranged;  ///< the same by a layout, where one is given or the files carry it
 };
 
 /// Reads the metadata of a directory's or a single file's files, shared out over the processes that can see them.

@@ -10,7 +10,6 @@
 #include "cli/processes.hpp"
 #include "inspect/card_files.hpp"
 #include "inspect/render.hpp"
-#include "layout/resolve.hpp"
 #include "report/output.hpp"
 
 namespace ckpt::cli {
@@ -18,9 +17,7 @@ namespace ckpt::cli {
 namespace {
 
 Placement resolve(const CardFiles& files) {
-  std::vector<Holding> holdings;
-  for (const auto& catalog : files.catalogs) holdings.push_back(catalog.schema->arrays);
-  Resolved resolved = resolve_source(*files.layout, holdings);
+  Resolved resolved = ckpt::resolve(*files.arranged);
   for (const auto& warning : resolved.warnings) spdlog::warn(warning);
   return std::move(resolved.placement);
 }
@@ -53,7 +50,7 @@ void keep_asked_for(Inspection& inspection, const std::vector<Pattern>& patterns
 
 Inspection inspect(const std::string& path, const CardFiles& files, const std::vector<Pattern>& patterns) {
   Inspection inspection{path, survey(files), std::nullopt, {}, false};
-  if (files.layout) {
+  if (files.arranged) {
     inspection.placement = resolve(files);
     inspection.logical = logical_view(*inspection.placement);
   }

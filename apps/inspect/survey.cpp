@@ -13,17 +13,18 @@ namespace {
 /// The cards whose files declare the same.
 struct Alike {
   const Schema* schema = nullptr;
+  std::string prefix;  ///< of their names
   std::uint64_t cards = 0;
   std::string first_file;
 };
 
 std::vector<Alike> group(const CardFiles& files) {
   std::vector<Alike> groups;
-  std::map<const Schema*, std::size_t> index;
+  std::map<std::pair<const Schema*, std::string>, std::size_t> index;
   for (std::size_t i = 0; i < files.names.size(); ++i) {
     const Schema* schema = files.catalogs[i].schema.get();
-    const auto [found, is_new] = index.emplace(schema, groups.size());
-    if (is_new) groups.push_back({schema, 0, files.names[i]});
+    const auto [found, is_new] = index.try_emplace({schema, files.prefixes[i]}, groups.size());
+    if (is_new) groups.push_back({schema, files.prefixes[i], 0, files.names[i]});
     ++groups[found->second].cards;
   }
   return groups;
@@ -74,7 +75,7 @@ Survey survey(const CardFiles& files) {
     add_attributes(result.attributes, alike.schema->attributes, alike.cards);
     for (std::size_t i = 0; i < alike.schema->arrays->size(); ++i) {
       const StoredArray& array = (*alike.schema->arrays)[i];
-      StoredParameter& parameter = parameters[array.name];
+      StoredParameter& parameter = parameters[alike.prefix + array.name];
       add_array(parameter, array, alike);
       add_attributes(parameter.attributes, alike.schema->datasets[i].attributes, alike.cards);
     }

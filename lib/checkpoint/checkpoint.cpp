@@ -1,13 +1,14 @@
 #include "checkpoint/checkpoint.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
-#include "checkpoint/one_file_each.hpp"
 #include "checkpoint/read_manifest.hpp"
 
 namespace ckpt {
@@ -54,11 +55,14 @@ Checkpoint Checkpoint::open(const CheckpointPlace& place, SourceStore& store, Co
     checkpoint.layout_ =
         layout ? *layout
                : own_layout(path, one_text(texts, "the layout that " + path.string() + " carries"), is_single);
-    check_one_file_each(checkpoint.layout_);
-    if (is_single && checkpoint.layout_.mesh.size() != 1)
+    checkpoint.table_ = FileTable(checkpoint.layout_);
+    if (is_single && (checkpoint.layout_.mesh.size() != 1 || checkpoint.table_.count() != 1))
       throw Error(Kind::usage, path.string(),
                   {"it is a single file",
-                   checkpoint.layout_.origin + " has " + std::to_string(checkpoint.layout_.mesh.size()) + " cards",
+                   checkpoint.layout_.origin + " has " +
+                       (checkpoint.layout_.mesh.size() != 1
+                            ? std::to_string(checkpoint.layout_.mesh.size()) + " cards"
+                            : std::to_string(checkpoint.table_.count()) + " files for its card"),
                    "give the directory that holds their files"});
   });
   checkpoint.find_files(store, processes);
@@ -66,45 +70,109 @@ Checkpoint Checkpoint::open(const CheckpointPlace& place, SourceStore& store, Co
   return checkpoint;
 }
 
+Checkpoint Checkpoint::of(const std::filesystem::path& path, bool is_single_file, Layout layout,
+                          std::vector<std::optional<FileCatalog>> catalogs) {
+  Checkpoint checkpoint;
+  checkpoint.path_ = path;
+  checkpoint.is_single_file_ = is_single_file;
+  checkpoint.layout_ = std::move(layout);
+  checkpoint.table_ = FileTable(checkpoint.layout_);
+  checkpoint.keep(std::move(catalogs));
+  return checkpoint;
+}
+
 std::vector<Position> Checkpoint::own_cards(std::uint32_t process, std::uint32_t processes) const {
   const Owners owner_of = is_shared() ? Owners{} : owners(processes);
   std::vector<Position> cards;
-  for (Position card = 0; card < files_.size(); ++card)
-    if ((is_shared() ? card % processes : owner_of[card]) == process) cards.push_back(card);
+  std::uint64_t with_files = 0;  // so far: they are dealt out
+  for (Position card = 0; card < layout_.mesh.size(); ++card) {
+    if (table_.owned_by(card).empty()) continue;
+    if ((is_shared() ? with_files % processes : owner_of[card]) == process) cards.push_back(card);
+    ++with_files;
+  }
   return cards;
 }
 
-std::filesystem::path Checkpoint::file_path(Position card) const {
-  return is_single_file_ ? path_ : path_ / layout_.files.path(layout_.mesh, card);
+std::vector<FileNumber> Checkpoint::own_files(std::uint32_t process, std::uint32_t processes) const {
+  std::vector<FileNumber> files;
+  for (const Position card : own_cards(process, processes))
+    for (const FileNumber file : table_.owned_by(card))
+      if (is_there(file)) files.push_back(file);
+  return files;
 }
 
-std::string Checkpoint::file_name(Position card) const {
-  return is_single_file_ ? path_.filename().string() : layout_.files.path(layout_.mesh, card);
+std::vector<FileNumber> Checkpoint::missing() const {
+  std::vector<FileNumber> missing;
+  for (FileNumber file = 0; file < table_.count(); ++file)
+    if (!is_there(file)) missing.push_back(file);
+  return missing;
+}
+
+std::filesystem::path Checkpoint::file_path(FileNumber file) const {
+  return is_single_file_ ? path_ : path_ / layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
+}
+
+std::string Checkpoint::file_name(FileNumber file) const {
+  return is_single_file_ ? path_.filename().string()
+                         : layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
+}
+
+FileNumber Checkpoint::file_of(Position card, const std::string& stored) const {
+  return table_.of(card, layout_.files.entry_of(stored).value_or(0));
+}
+
+const Dataset* Checkpoint::find(Position card, const std::string& stored) const {
+  const Schema& schema = *files_[file_of(card, stored)].schema;
+  const std::size_t found = schema.find(layout_.files.name_within(stored));
+  return found < schema.datasets.size() ? &schema.datasets[found] : nullptr;
+}
+
+std::string Checkpoint::place(Position card, const std::string& stored) const {
+  return file_name(file_of(card, stored)) + ": /" + layout_.files.name_within(stored);
 }
 
 void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
-  const Position cards = layout_.mesh.size();
-  std::vector<SeenFile> seen(cards);
+  std::vector<SeenFile> seen(table_.count());
+  NamedFiles names{[this](FileNumber file) { return file_name(file); }, {}};
+  for (Position card = 0; card < layout_.mesh.size(); ++card) names.of_card.push_back(table_.owned_by(card));
   agree(processes, [&] {
-    for (Position card = 0; card < cards; ++card) {
+    for (FileNumber file = 0; file < seen.size(); ++file) {
       check_interrupt();
-      if (const auto found = store.look_at(file_path(card))) seen[card] = {found->bytes, found->modified_ns};
+      if (const auto found = store.look_at(file_path(file))) seen[file] = {found->bytes, found->modified_ns};
     }
   });
-  FilesTogether together = put_together(
-      seen, [this](Position card) { return file_name(card); }, processes);
+  FilesTogether together = put_together(seen, names, processes);
   if (!together.warning.empty()) spdlog::warn(together.warning);
   owners_of_unshared_ = std::move(together.owners);
+  for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
   agree(processes, [&] {
     warn_of_others();
-    const auto missing = std::find(together.files.begin(), together.files.end(), SeenFile{});
-    if (missing == together.files.end()) return;
-    throw Error(
-        Kind::input, file_name(static_cast<Position>(missing - together.files.begin())),
-        {"no such file in " + path_.string() + (processes.size() > 1 ? " on any process's node" : ""),
-         layout_.origin + " expects " + std::to_string(cards) + (cards == 1 ? " file" : " files, one for each card"),
-         "is the checkpoint complete, and the layout's mesh the one that it was saved with?"});
+    check_missing(processes.size() == 1);
   });
+}
+
+/// Each card's files may be some only, but not none, and each entry of `files` has some.
+void Checkpoint::check_missing(bool is_alone) const {
+  const auto is_any_there = [&](const std::vector<FileNumber>& files) {
+    return std::any_of(files.begin(), files.end(), [&](FileNumber file) { return is_there(file); });
+  };
+  std::vector<std::vector<FileNumber>> needed(layout_.files.entries().size());
+  for (FileNumber file = 0; file < table_.count(); ++file) needed[table_.entry(file)].push_back(file);
+  for (Position card = 0; card < layout_.mesh.size(); ++card)
+    if (auto owned = table_.owned_by(card); !owned.empty()) needed.push_back(std::move(owned));
+  std::set<FileNumber> lost;
+  for (const auto& files : needed)
+    if (!is_any_there(files)) lost.insert(files.front());
+  if (lost.empty()) return;
+  const std::uint64_t count = table_.count();
+  const bool is_one_each = layout_.files.is_one_each(layout_.mesh);
+  throw Error(Kind::input, file_name(*lost.begin()),
+              {"no such file in " + path_.string() + (is_alone ? "" : " on any process's node"),
+               layout_.origin + " expects " + std::to_string(count) +
+                   (count == 1    ? " file"
+                    : is_one_each ? " files, one for each card"
+                                  : " files"),
+               "is the checkpoint complete, and the layout's mesh the one that it was saved with?"});
 }
 
 /// Files of the same kind that the layout does not name: its mesh may be too small, and yet fit the files that it
@@ -112,11 +180,15 @@ void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
 void Checkpoint::warn_of_others() const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
   std::set<std::filesystem::path> named;
-  for (Position card = 0; card < layout_.mesh.size(); ++card) named.insert(file_path(card));
+  std::set<std::filesystem::path> kinds;
+  for (FileNumber file = 0; file < table_.count(); ++file) {
+    named.insert(file_path(file));
+    kinds.insert(file_path(file).extension());
+  }
   std::vector<std::string> others;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(path_, error))
-    if (entry.path().extension() == named.begin()->extension() && !named.contains(entry.path()))
+    if (kinds.contains(entry.path().extension()) && !named.contains(entry.path()) && !entry.is_directory(error))
       others.push_back(entry.path().filename().string());
   std::sort(others.begin(), others.end(), natural_less);
   if (!others.empty())
@@ -124,56 +196,104 @@ void Checkpoint::warn_of_others() const {
 }
 
 void Checkpoint::read_metadata(SourceStore& store, Communicator& processes) {
-  const auto readers = owners_of_unshared_;
-  const auto is_mine = [&](Position card) {
-    const auto reader = readers.empty() ? card % static_cast<std::uint64_t>(processes.size()) : readers[card];
-    return reader == static_cast<std::uint64_t>(processes.rank());
+  const auto size = static_cast<std::uint64_t>(processes.size());
+  const auto reader_of = [&](FileNumber file) {
+    return owners_of_unshared_.empty() ? file % size : owners_of_unshared_[table_.owner(file)];
   };
+  std::vector<FileNumber> there;
+  for (FileNumber file = 0; file < table_.count(); ++file)
+    if (is_there(file)) there.push_back(file);
   std::vector<FileCatalog> mine;
   agree(processes, [&] {
-    for (Position card = 0; card < layout_.mesh.size(); ++card) {
-      if (!is_mine(card)) continue;
+    for (const FileNumber file : there) {
+      if (reader_of(file) != static_cast<std::uint64_t>(processes.rank())) continue;
       check_interrupt();
-      mine.push_back(store.catalog(file_path(card)));
+      mine.push_back(store.catalog(file_path(file)));
     }
   });
-  if (processes.size() == 1) {
-    files_ = std::move(mine);
-    return;
+  const std::vector<FileCatalog> all =
+      size == 1 ? std::move(mine) : decode_catalogs(processes.all_gather(encode(mine)));
+  // Rank by rank, each one's files in order.
+  std::vector<std::size_t> next(size + 1, 0);
+  for (const FileNumber file : there) ++next[reader_of(file) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<std::optional<FileCatalog>> catalogs(table_.count());
+  for (const FileNumber file : there) catalogs[file] = all.at(next[reader_of(file)]++);
+  keep(std::move(catalogs));
+}
+
+void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {
+  Schema schema;
+  schema.arrays = std::make_shared<const std::vector<StoredArray>>();
+  const FileCatalog nothing{std::make_shared<const Schema>(std::move(schema)), 0, 0};
+  is_there_.clear();
+  for (std::optional<FileCatalog>& catalog : catalogs) {
+    is_there_.push_back(catalog.has_value());
+    files_.push_back(catalog ? std::move(*catalog) : nothing);
   }
-  std::vector<std::string> messages = processes.all_gather(encode(mine));
-  const std::vector<FileCatalog> all = decode_catalogs(messages);
-  // Rank by rank, each one's cards in order.
-  std::vector<std::size_t> next(static_cast<std::size_t>(processes.size()), 0);
-  std::vector<std::size_t> counts(next.size(), 0);
-  const auto reader_of = [&](Position card) { return readers.empty() ? card % next.size() : readers[card]; };
-  for (Position card = 0; card < layout_.mesh.size(); ++card) ++counts[reader_of(card)];
-  for (std::size_t process = 1; process < next.size(); ++process)
-    next[process] = next[process - 1] + counts[process - 1];
-  files_.resize(layout_.mesh.size());
-  for (Position card = 0; card < layout_.mesh.size(); ++card) files_[card] = all.at(next[reader_of(card)]++);
 }
 
 std::vector<Holding> Checkpoint::holdings() const {
+  using Key = std::vector<std::pair<std::size_t, const Schema*>>;  // entries, and what their files say
+  std::map<Key, Holding> known;
   std::vector<Holding> holdings;
-  holdings.reserve(files_.size());
-  for (const FileCatalog& file : files_) holdings.push_back(file.schema->arrays);
+  holdings.reserve(layout_.mesh.size());
+  for (Position card = 0; card < layout_.mesh.size(); ++card) {
+    const std::vector<FileNumber> owned = table_.owned_by(card);
+    Key key;
+    for (const FileNumber file : owned) key.emplace_back(table_.entry(file), files_[file].schema.get());
+    Holding& holding = known[key];
+    if (!holding) holding = holding_of(owned);
+    holdings.push_back(holding);
+  }
   return holdings;
+}
+
+Holding Checkpoint::holding_of(const std::vector<FileNumber>& files) const {
+  const auto& entries = layout_.files.entries();
+  if (files.size() == 1 && entries.size() == 1 && entries.front().prefix.empty())
+    return files_[files.front()].schema->arrays;
+  std::vector<StoredArray> arrays;
+  for (const FileNumber file : files)
+    with_context(file_name(file), [&] {
+      for (StoredArray array : *files_[file].schema->arrays) {
+        array.name = layout_.files.stored_name(table_.entry(file), array.name);
+        arrays.push_back(std::move(array));
+      }
+    });
+  std::sort(arrays.begin(), arrays.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
 }
 
 Owners Checkpoint::owners(std::uint32_t processes) const {
   if (!is_shared()) return owners_of_unshared_;
-  std::vector<std::uint64_t> sizes;
-  for (const FileCatalog& file : files_) sizes.push_back(file.bytes);
+  std::vector<std::uint64_t> sizes(layout_.mesh.size(), 0);
+  for (FileNumber file = 0; file < files_.size(); ++file) sizes[table_.owner(file)] += files_[file].bytes;
   return in_blocks(sizes, processes);
 }
 
-void Checkpoint::check_unchanged(SourceStore& store, Position card) const {
-  const auto found = store.look_at(file_path(card));
-  if (!found || found->bytes != files_[card].bytes || found->modified_ns != files_[card].modified_ns)
-    throw Error(Kind::input, file_name(card),
+void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
+  const auto found = store.look_at(file_path(file));
+  if (!found || found->bytes != files_[file].bytes || found->modified_ns != files_[file].modified_ns)
+    throw Error(Kind::input, file_name(file),
                 {"it was changed while it was read", "", "", {Advice::What::wait_for_writer, ""}})
-        .in_file(file_name(card));
+        .in_file(file_name(file));
+}
+
+Resolved resolve(const Checkpoint& checkpoint, const Keep& keep) {
+  std::vector<std::string> missing;
+  for (const FileNumber file : checkpoint.missing()) missing.push_back(checkpoint.file_name(file));
+  const std::string files = (missing.size() == 1 ? "this file" : "these files") +
+                            std::string(" that the layout names ") + (missing.size() == 1 ? "is" : "are") +
+                            " not there: " + join(missing);
+  try {
+    Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.holdings(), keep);
+    if (!missing.empty()) resolved.warnings.push_back(files + "; by what is in the others they would hold nothing");
+    return resolved;
+  } catch (Error& error) {
+    if (!missing.empty()) error.advise(files);
+    throw;
+  }
 }
 
 }  // namespace ckpt

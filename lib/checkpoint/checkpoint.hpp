@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "layout/layout.hpp"
+#include "layout/file_table.hpp"
+#include "layout/resolve.hpp"
 #include "plan/readers.hpp"
 #include "processes/communicator.hpp"
 #include "store/store.hpp"
@@ -24,39 +25,66 @@ class Checkpoint {
  public:
   /// Finds the files that the layout names (a single file without a layout holds everything whole), and reads their
   /// metadata, shared out over the processes. Collective; the path may differ between processes (node-local disks).
-  /// Throws input, naming the file, for what is missing or damaged.
+  /// Throws input, naming the file, for what is damaged, or missing where it is a card's only one or none of its entry
+  /// of `files` is there: a file whose card holds nothing need not be (`resolve` judges that).
   static Checkpoint open(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
+
+  /// Of metadata that has been read already, by the files' numbers; nothing where a file is not there. `path` is a
+  /// directory, or with `is_single_file` the file.
+  static Checkpoint of(const std::filesystem::path& path, bool is_single_file, Layout layout,
+                       std::vector<std::optional<FileCatalog>> catalogs);
 
   const std::filesystem::path& path() const noexcept { return path_; }
   const Layout& layout() const noexcept { return layout_; }
+
+  /// The files that the layout names, and which of them are there: the others are as if empty.
+  const FileTable& table() const noexcept { return table_; }
+  bool is_there(FileNumber file) const { return is_there_[file]; }
+  std::vector<FileNumber> missing() const;
   const std::vector<FileCatalog>& files() const noexcept { return files_; }
-  const FileCatalog& file(Position card) const noexcept { return files_[card]; }
+  const FileCatalog& file(FileNumber file) const { return files_[file]; }
+  std::filesystem::path file_path(FileNumber file) const;
+  std::string file_name(FileNumber file) const;
+
+  /// What each card holds: the arrays of all files that it owns, by their names with the files' prefixes.
   std::vector<Holding> holdings() const;
+  /// The dataset of this (prefixed) name on a card, or null.
+  const Dataset* find(Position card, const std::string& stored) const;
+  /// "mp_rank_00.h5: /w": where that is.
+  std::string place(Position card, const std::string& stored) const;
 
   /// Whether every process sees every file, and the same one: of the same size and time.
   bool is_shared() const noexcept { return owners_of_unshared_.empty(); }
-  /// Which process reads each card's file when readers send to writers: one that sees it, the loads balanced.
+  /// Which process reads each card's files when readers send to writers: one that sees them all, the loads balanced.
   Owners owners(std::uint32_t processes) const;
 
-  /// The cards whose files a process sees and that are its share of all.
+  /// The cards whose files a process sees and that are its share of all; and these files, as far as they are there.
   std::vector<Position> own_cards(std::uint32_t process, std::uint32_t processes) const;
-
-  std::filesystem::path file_path(Position card) const;
-  std::string file_name(Position card) const;
+  std::vector<FileNumber> own_files(std::uint32_t process, std::uint32_t processes) const;
 
   /// Throws input when a file has changed since its metadata was read.
-  void check_unchanged(SourceStore& store, Position card) const;
+  void check_unchanged(SourceStore& store, FileNumber file) const;
 
  private:
+  FileNumber file_of(Position card, const std::string& stored) const;
   void find_files(SourceStore& store, Communicator& processes);
+  void check_missing(bool is_alone) const;
+  Holding holding_of(const std::vector<FileNumber>& files) const;
   void warn_of_others() const;
   void read_metadata(SourceStore& store, Communicator& processes);
+  void keep(std::vector<std::optional<FileCatalog>> catalogs);
 
   std::filesystem::path path_;
   bool is_single_file_ = false;
   Layout layout_;
-  std::vector<FileCatalog> files_;  // by position
+  FileTable table_;
+  std::vector<bool> is_there_;      // by number, as the following
+  std::vector<FileCatalog> files_;  // of nothing where there is no file
   Owners owners_of_unshared_;
 };
+
+/// What its layout makes of a checkpoint. Throws as resolve_source does, and names the files that are missing; where
+/// what is there leaves nothing for them, that is a warning.
+Resolved resolve(const Checkpoint& checkpoint, const Keep& keep = {});
 
 }  // namespace ckpt

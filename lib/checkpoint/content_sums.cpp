@@ -19,7 +19,7 @@ const std::byte* first_of(const Region& region, const Chunk& chunk, std::uint64_
 }  // namespace
 
 ContentSums::ContentSums(const Placement& placement, bool every_copy)
-    : placement_(placement), every_copy_(every_copy), parameters_(placement.tensors().size()) {
+    : placement_(placement), where_(placement), every_copy_(every_copy), parameters_(placement.tensors().size()) {
   keys_.reserve(placement.tensors().size());
   tensor_strides_.reserve(placement.tensors().size());
   for (const Tensor& tensor : placement.tensors()) {
@@ -32,6 +32,7 @@ ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) 
   const std::uint64_t element = placement_.arrays()[chunk.array].dtype.size;
   ChunkSums sums;
   sums.card = chunk.card;
+  sums.in = where_.file(chunk.card, chunk.array);
   placement_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
     const PartialSum sum =
         sum_of(region, element, first_of(region, chunk, element, bytes.data()), tensor_strides_[parameter]);
@@ -47,7 +48,7 @@ ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) 
 
 void ContentSums::add(const ChunkSums& chunk) {
   const std::lock_guard lock(mutex_);
-  files_[chunk.card] += chunk.file;
+  files_[chunk.in] += chunk.file;
   for (const auto& [parameter, sum] : chunk.parameters) {
     if (placement_.is_of_first_copy(parameter, chunk.card)) parameters_[parameter] += sum;
     if (every_copy_) copies_[{parameter, placement_.base_of(parameter, chunk.card)}] += sum;
@@ -75,17 +76,18 @@ void ContentSums::add_padding(const Chunk& chunk, std::span<const std::byte> byt
 
 void ContentSums::add_verbatim(ParameterId parameter, Position card, const std::string& value) {
   const PartialSum sum = sum_of(std::as_bytes(std::span(value)), 0);
-  add(ChunkSums{card, {}, keys_[parameter] * sum, {{parameter, sum}}, true});
+  const FileNumber file = where_.file(card, placement_.array_of(parameter));
+  add(ChunkSums{card, file, {}, keys_[parameter] * sum, {{parameter, sum}}, true});
 }
 
-void ContentSums::add_metadata(Position card, const PartialSum& sum) {
+void ContentSums::add_metadata(FileNumber file, const PartialSum& sum) {
   const std::lock_guard lock(mutex_);
-  files_[card] += NameKey("(metadata)") * sum;
+  files_[file] += NameKey("(metadata)") * sum;
 }
 
-Fingerprint ContentSums::of_file(Position card) const {
+Fingerprint ContentSums::of_file(FileNumber file) const {
   const std::lock_guard lock(mutex_);
-  const auto found = files_.find(card);
+  const auto found = files_.find(file);
   return fingerprint(found == files_.end() ? PartialSum{} : found->second, "file");
 }
 
@@ -116,8 +118,7 @@ std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) con
 }
 
 void sum_files(const Placement& placement, const std::vector<Position>& cards, std::uint64_t chunk_bytes,
-               unsigned threads, const std::function<void(const Chunk&, std::span<std::byte>)>& read,
-               ContentSums& sums) {
+               unsigned threads, const ReadChunk& read, ContentSums& sums) {
   ChunkSequence chunks(placement, cards, chunk_bytes);
   std::mutex mutex;
   Workers workers(threads);
@@ -134,8 +135,7 @@ void sum_files(const Placement& placement, const std::vector<Position>& cards, s
         if (!chunk) return;
         if (chunk->bytes > buffer.size()) buffer = Buffer(chunk->bytes);
         const auto bytes = buffer.first(chunk->bytes);
-        read(*chunk, bytes);
-        sums.add(sums.of(*chunk, bytes));
+        if (read(*chunk, bytes)) sums.add(sums.of(*chunk, bytes));
       }
     });
   tasks.wait();

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "layout/placement.hpp"
+#include "layout/file_table.hpp"
 #include "plan/chunk.hpp"
 #include "processes/communicator.hpp"
 #include "tensor/fingerprint.hpp"
@@ -18,6 +18,7 @@ namespace ckpt {
 /// The sums of one chunk.
 struct ChunkSums {
   Position card = 0;
+  FileNumber in = 0;  ///< which of its files
   PartialSum all;  ///< Σ key(parameter) · sum (KeySets::low) over all its regions, to compare with what was read for it
   PartialSum file;                                             ///< what it adds to its file
   std::vector<std::pair<ParameterId, PartialSum>> parameters;  ///< what it adds to its parameters
@@ -38,10 +39,10 @@ class ContentSums {
   void add(const ChunkSums& chunk);
   /// The value of a parameter that has no fixed-size elements, on a card that holds it.
   void add_verbatim(ParameterId parameter, Position card, const std::string& value);
-  /// What of a card's file is no data (sum_outside).
-  void add_metadata(Position card, const PartialSum& sum);
+  /// What of a file is no data (sum_outside).
+  void add_metadata(FileNumber file, const PartialSum& sum);
 
-  Fingerprint of_file(Position card) const;
+  Fingerprint of_file(FileNumber file) const;
 
   /// One copy of a parameter, by its name (Placement::base_of).
   struct Copy {
@@ -64,18 +65,21 @@ class ContentSums {
   void add_padding(const Chunk& chunk, std::span<const std::byte> bytes, ChunkSums& sums) const;
 
   const Placement& placement_;
+  ArrayFiles where_;
   bool every_copy_;
   std::vector<NameKey> keys_;            // by parameter
   std::vector<Extents> tensor_strides_;  // by parameter
   mutable std::mutex mutex_;             // for what follows
   std::vector<PartialSum> parameters_;
-  std::map<Position, PartialSum> files_;
+  std::map<FileNumber, PartialSum> files_;
   std::map<Copy, PartialSum> copies_;
 };
 
-/// Sums all data of some cards' files: `read` fills in a chunk's bytes, and is called by several threads.
+/// Fills in a chunk's bytes; or gives false, and the chunk is left out.
+using ReadChunk = std::function<bool(const Chunk&, std::span<std::byte>)>;
+
+/// Sums all data of some cards' files that `read` gives. Several threads call it.
 void sum_files(const Placement& placement, const std::vector<Position>& cards, std::uint64_t chunk_bytes,
-               unsigned threads, const std::function<void(const Chunk&, std::span<std::byte>)>& read,
-               ContentSums& sums);
+               unsigned threads, const ReadChunk& read, ContentSums& sums);
 
 }  // namespace ckpt

@@ -13,18 +13,18 @@
 
 namespace ckpt {
 
-/// Open files by card, the least recently used closed when there are more than `most`, or when the system allows no
-/// other. A file in use stays open.
+/// Open files by their numbers, the least recently used closed when there are more than `most`, or when the system
+/// allows no other. A file in use stays open.
 template <class File>
 class FileCache {
  public:
-  using Open = std::function<std::shared_ptr<File>(std::uint64_t card)>;
+  using Open = std::function<std::shared_ptr<File>(std::uint64_t file)>;
 
   FileCache(std::size_t most, Open open) : most_(most), open_(std::move(open)) {}
 
-  std::shared_ptr<File> get(std::uint64_t card) {
+  std::shared_ptr<File> get(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
-    if (const auto found = where_.find(card); found != where_.end()) {
+    if (const auto found = where_.find(number); found != where_.end()) {
       order_.splice(order_.begin(), order_, found->second);
       return order_.front().second;
     }
@@ -32,16 +32,16 @@ class FileCache {
       where_.erase(order_.back().first);
       order_.pop_back();
     }
-    order_.emplace_front(card, opened(card));
-    where_[card] = order_.begin();
+    order_.emplace_front(number, opened(number));
+    where_[number] = order_.begin();
     return order_.front().second;
   }
 
  private:
-  std::shared_ptr<File> opened(std::uint64_t card) {
+  std::shared_ptr<File> opened(std::uint64_t number) {
     for (;;) {
       try {
-        return open_(card);
+        return open_(number);
       } catch (const TooManyOpenFiles&) {
         if (!close_unused()) throw;
       }

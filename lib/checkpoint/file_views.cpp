@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -33,46 +35,52 @@ std::string time_text(std::int64_t since_epoch_ns) {
 
 class Together {
  public:
-  Together(const std::vector<FileView>& views, const std::function<std::string(Position)>& name_of)
-      : views_(views), name_of_(name_of), load_(views.size(), 0) {}
+  Together(const std::vector<FileView>& views, const NamedFiles& names)
+      : views_(views), names_(names), load_(views.size(), 0) {}
 
   FilesTogether all() {
     FilesTogether all;
-    for (Position card = 0; card < views_.front().files.size(); ++card) {
-      const SeenFile file = newest(card);
-      all.files.push_back(file);
-      all.owners.push_back(file.is_seen() ? take_owner(card, file) : 0);
-    }
+    for (FileNumber file = 0; file < views_.front().files.size(); ++file) all.files.push_back(newest(file));
+    for (const auto& files : names_.of_card) all.owners.push_back(take_owner(files, all.files));
     if (differing_ > 0) all.warning = warning();
     return all;
   }
 
  private:
-  const SeenFile& seen(std::uint32_t process, Position card) const { return views_[process].files[card]; }
+  const SeenFile& seen(std::uint32_t process, FileNumber file) const { return views_[process].files[file]; }
 
   /// A file as those see it that see the last change of it.
-  SeenFile newest(Position card) {
+  SeenFile newest(FileNumber file) {
     std::optional<std::uint32_t> newest;
     std::optional<std::uint32_t> oldest;
     for (std::uint32_t process = 0; process < views_.size(); ++process) {
-      const SeenFile& file = seen(process, card);
-      if (!file.is_seen()) continue;
-      if (newest && file.bytes != seen(*newest, card).bytes) refuse_sizes(card, *newest, process);
-      if (!newest || file.modified_ns > seen(*newest, card).modified_ns) newest = process;
-      if (!oldest || file.modified_ns < seen(*oldest, card).modified_ns) oldest = process;
+      const SeenFile& here = seen(process, file);
+      if (!here.is_seen()) continue;
+      if (newest && here.bytes != seen(*newest, file).bytes) refuse_sizes(file, *newest, process);
+      if (!newest || here.modified_ns > seen(*newest, file).modified_ns) newest = process;
+      if (!oldest || here.modified_ns < seen(*oldest, file).modified_ns) oldest = process;
     }
     if (!newest) return {};
-    if (seen(*newest, card) != seen(*oldest, card) && differing_++ == 0)
-      first_ = "of " + name_of_(card) + " " + sight(*newest, card) + ", " + sight(*oldest, card);
-    return seen(*newest, card);
+    if (seen(*newest, file) != seen(*oldest, file) && differing_++ == 0)
+      first_ = "of " + names_.name_of(file) + " " + sight(*newest, file) + ", " + sight(*oldest, file);
+    return seen(*newest, file);
   }
 
-  /// The least loaded of those that see exactly this file.
-  std::uint32_t take_owner(Position card, const SeenFile& file) {
+  /// The least loaded of those that see exactly these files; what nobody sees counts for nothing.
+  std::uint32_t take_owner(const std::vector<FileNumber>& files, const std::vector<SeenFile>& newest) {
+    std::uint64_t bytes = 0;
+    for (const FileNumber file : files)
+      if (newest[file].is_seen()) bytes += newest[file].bytes;
+    const auto sees = [&](std::uint32_t process, FileNumber file) {
+      return !newest[file].is_seen() || seen(process, file) == newest[file];
+    };
     std::optional<std::uint32_t> owner;
     for (std::uint32_t process = 0; process < views_.size(); ++process)
-      if (seen(process, card) == file && (!owner || load_[process] < load_[*owner])) owner = process;
-    load_[*owner] += file.bytes;
+      if ((!owner || load_[process] < load_[*owner]) &&
+          std::all_of(files.begin(), files.end(), [&](FileNumber file) { return sees(process, file); }))
+        owner = process;
+    if (!owner) refuse_scattered(files);
+    load_[*owner] += bytes;
     return *owner;
   }
 
@@ -80,17 +88,25 @@ class Together {
     return "process " + std::to_string(process) + " (" + views_[process].host + ")";
   }
 
-  std::string sight(std::uint32_t process, Position card) const {
-    return name(process) + " sees the version of " + time_text(seen(process, card).modified_ns);
+  std::string sight(std::uint32_t process, FileNumber file) const {
+    return name(process) + " sees the version of " + time_text(seen(process, file).modified_ns);
   }
 
-  [[noreturn]] void refuse_sizes(Position card, std::uint32_t one, std::uint32_t other) const {
+  [[noreturn]] void refuse_sizes(FileNumber file, std::uint32_t one, std::uint32_t other) const {
     const auto size = [&](std::uint32_t process) {
-      return name(process) + " sees " + std::to_string(seen(process, card).bytes) + " bytes";
+      return name(process) + " sees " + std::to_string(seen(process, file).bytes) + " bytes";
     };
-    throw Error(Kind::input, name_of_(card),
+    throw Error(Kind::input, names_.name_of(file),
                 {size(one) + " and " + size(other), "the same file wherever it is seen",
                  "is an older checkpoint left on one of the nodes?"});
+  }
+
+  [[noreturn]] void refuse_scattered(const std::vector<FileNumber>& files) const {
+    std::vector<std::string> names;
+    for (const FileNumber file : files) names.push_back(names_.name_of(file));
+    throw Error(Kind::input, names.front(),
+                {"no process sees it together with the other files of its card (" + join(names) + ")",
+                 "one that sees them all: it reads a card's files", "copy them to one node's disk"});
   }
 
   std::string warning() const {
@@ -101,7 +117,7 @@ class Together {
   }
 
   const std::vector<FileView>& views_;
-  const std::function<std::string(Position)>& name_of_;
+  const NamedFiles& names_;
   std::vector<std::uint64_t> load_;
   std::uint64_t differing_ = 0;
   std::string first_;  // of those that differ, in words
@@ -118,19 +134,18 @@ std::uint64_t digest(const std::vector<SeenFile>& files) {
 
 }  // namespace
 
-FilesTogether put_together(const std::vector<FileView>& views, const std::function<std::string(Position)>& name_of) {
-  return Together(views, name_of).all();
+FilesTogether put_together(const std::vector<FileView>& views, const NamedFiles& names) {
+  return Together(views, names).all();
 }
 
-FilesTogether put_together(const std::vector<SeenFile>& mine, const std::function<std::string(Position)>& name_of,
-                           Communicator& processes) {
+FilesTogether put_together(const std::vector<SeenFile>& mine, const NamedFiles& names, Communicator& processes) {
   const std::uint64_t own = digest(mine);
   const std::uint64_t largest = processes.maximum(own);
   const std::uint64_t smallest = ~processes.maximum(~own);
   if (largest == smallest) return {mine, {}, ""};
   const auto views = gather_all(FileView{host_name(), mine}, processes);
   FilesTogether together;
-  agree(processes, [&] { together = put_together(views, name_of); });
+  agree(processes, [&] { together = put_together(views, names); });
   return together;
 }
 

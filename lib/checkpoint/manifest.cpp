@@ -114,14 +114,15 @@ std::string provisional_manifest(const Placement& placement, bool with_fingerpri
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,
                          std::uint64_t most_bytes) {
   // A text of this size is made only where it may be too large.
-  std::uint64_t most = to_json(placement.layout()).size() + (placement.mesh().size() + 1) * most_file_bytes;
+  const CardFiles& files_of = placement.layout().files;
+  std::uint64_t most = to_json(placement.layout()).size() + (files_of.count(placement.mesh()) + 1) * most_file_bytes;
   for (const Tensor& tensor : placement.tensors())
     most += longest_escape * (tensor.name.size() + tensor.dtype.name.size()) + most_parameter_bytes;
   if (most <= most_bytes) return;
   std::vector<ManifestFile> files;
   if (!is_single_file)
-    for (Position card = 0; card < placement.mesh().size(); ++card)
-      files.push_back(longest(placement.layout().files.path(placement.mesh(), card), with_fingerprints));
+    for (std::string& name : files_of.paths(placement.mesh()))
+      files.push_back(longest(std::move(name), with_fingerprints));
   const std::uint64_t bytes =
       (is_single_file ? provisional_manifest(placement, with_fingerprints)
                       : manifest(placement, files, any_fingerprints(placement, with_fingerprints)))

@@ -49,7 +49,7 @@ std::string sealed(std::string text);
 /// Whether a text is, byte for byte, one that `sealed` gave.
 bool is_sealed(std::string_view text);
 
-/// The files of all processes, by card id. Collective; on process 0 alone there are any.
+/// The files of all processes, one process's after the other's. Collective; on process 0 alone there are any.
 std::vector<ManifestFile> gather_list(const std::vector<ManifestFile>& mine, Communicator& processes);
 
 }  // namespace ckpt

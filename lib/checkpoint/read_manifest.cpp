@@ -42,11 +42,9 @@ Manifest parsed(const ManifestText& found) {
 
 /// The layout's files are the manifest's: no other name is ever looked at.
 void check_files(const Manifest& manifest) {
-  const Mesh& mesh = manifest.layout.mesh;
-  bool is_same = manifest.files.size() == mesh.size();
-  for (Position card = 0; is_same && card < mesh.size(); ++card)
-    is_same = manifest.files.contains(manifest.layout.files.path(mesh, card));
-  if (!is_same)
+  const std::vector<std::string> names = manifest.layout.files.paths(manifest.layout.mesh);
+  if (manifest.files.size() != names.size() ||
+      !std::all_of(names.begin(), names.end(), [&](const auto& name) { return manifest.files.contains(name); }))
     throw Error(Kind::input, manifest.origin,
                 {"its files are not those that its layout names", "the same", "is it damaged?"});
 }

@@ -14,23 +14,24 @@ SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placem
                            std::uint64_t window_bytes, std::size_t most_open)
     : checkpoint_(checkpoint),
       placement_(placement),
+      where_(placement),
       files_(most_open,
-             [this, &store](Position card) -> std::shared_ptr<SourceFile> {
-               return store.open(checkpoint_.file_path(card), checkpoint_.file(card));
+             [this, &store](FileNumber file) -> std::shared_ptr<SourceFile> {
+               return store.open(checkpoint_.file_path(file), checkpoint_.file(file));
              }),
       windows_(window_bytes) {
   for (const FileCatalog& file : checkpoint.files()) {
     const auto [known, is_new] = datasets_.try_emplace(file.schema.get());
     if (!is_new) continue;
-    for (const ArrayPlace& array : placement.arrays()) {
-      const std::size_t found = file.schema->find(array.name);
+    for (ArrayId array = 0; array < placement.arrays().size(); ++array) {
+      const std::size_t found = file.schema->find(where_.name(array));
       known->second.push_back(found < file.schema->datasets.size() ? static_cast<std::uint32_t>(found) : absent);
     }
   }
 }
 
 std::optional<std::size_t> SourceReader::dataset(Position card, ArrayId array) const {
-  const std::uint32_t found = datasets_.at(checkpoint_.file(card).schema.get())[array];
+  const std::uint32_t found = datasets_.at(checkpoint_.file(where_.file(card, array)).schema.get())[array];
   if (found == absent) return std::nullopt;
   return found;
 }
@@ -40,9 +41,9 @@ Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::sp
   check_interrupt();
   const auto index = dataset(transfer.card, transfer.array);
   if (!index)
-    throw Error(Kind::input, checkpoint_.file_name(transfer.card),
+    throw Error(Kind::input, checkpoint_.place(transfer.card, placement_.arrays()[transfer.array].name),
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
-  const auto file = files_.get(transfer.card);
+  const auto file = files_.get(where_.file(transfer.card, transfer.array));
   if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, windows_);
   const Summing summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
   return gather(*file, *index, transfer, &summing, target, scratch, windows_);

@@ -26,12 +26,13 @@ class SourceReader {
   Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
                 std::optional<KeySets> sums = std::nullopt);
 
-  /// The dataset of an array in a card's file (an index into its schema), or nothing where it is absent.
+  /// The dataset of an array that a card holds (an index into its file's schema), or nothing where it is absent.
   std::optional<std::size_t> dataset(Position card, ArrayId array) const;
 
  private:
   const Checkpoint& checkpoint_;
   const Placement& placement_;
+  ArrayFiles where_;
   std::map<const Schema*, std::vector<std::uint32_t>> datasets_;  // of each array
   FileCache<SourceFile> files_;
   MappedWindows windows_;

@@ -90,11 +90,11 @@ std::vector<Damage> compare_names(const Placement& placement, const Manifest& ma
 std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest& manifest) {
   std::map<const Schema*, bool> is_same;
   std::vector<Damage> damages;
-  for (Position card = 0; card < checkpoint.files().size(); ++card) {
-    const Schema* schema = checkpoint.file(card).schema.get();
+  for (FileNumber file = 0; file < checkpoint.files().size(); ++file) {
+    const Schema* schema = checkpoint.file(file).schema.get();
     const auto [known, is_new] = is_same.try_emplace(schema);
     if (is_new) known->second = nlohmann::json::parse(schema->layout, nullptr, false) == manifest.layout_json;
-    if (!known->second) damages.push_back({What::layout, checkpoint.file_name(card), "", {}});
+    if (!known->second) damages.push_back({What::layout, checkpoint.file_name(file), "", {}});
   }
   return damages;
 }
@@ -109,7 +109,7 @@ Opened open(const CheckJob& job, const Manifest& manifest, SourceStore& store, C
   Opened opened{Checkpoint::open({job.checkpoint.path, job.checkpoint.layout ? job.checkpoint.layout : manifest.layout},
                                  store, processes),
                 {}};
-  agree(processes, [&] { opened.resolved = resolve_source(opened.checkpoint.layout(), opened.checkpoint.holdings()); });
+  agree(processes, [&] { opened.resolved = resolve(opened.checkpoint); });
   return opened;
 }
 

@@ -55,8 +55,7 @@ std::vector<std::pair<std::uint64_t, const Dataset*>> values(const Side& side, P
   std::vector<std::pair<std::uint64_t, const Dataset*>> values;
   for (const Position card : placement.mesh().by_card()) {
     if (!placement.holds(card, array)) continue;
-    const Schema& schema = *side.files.file(card).schema;
-    values.emplace_back(placement.mesh().card(card), &schema.datasets.at(schema.find(placement.arrays()[array].name)));
+    values.emplace_back(placement.mesh().card(card), side.files.find(card, placement.arrays()[array].name));
     if (placement.spreads()[parameter].replicas == Replicas::first) break;
   }
   return values;
@@ -180,8 +179,10 @@ class Elements {
     CompareWorkload work(pair, exchange->chunk_bytes(), shares.order(), process, counters_);
     exchange->run(work);
     agree(processes_, [&] {
-      for (const Position card : a_.files.own_cards(process, process_count)) a_.files.check_unchanged(store, card);
-      for (const Position card : pair.cards) b_.files.check_unchanged(store, card);
+      for (const FileNumber file : a_.files.own_files(process, process_count)) a_.files.check_unchanged(store, file);
+      for (const Position card : pair.cards)
+        for (const FileNumber file : b_.files.table().owned_by(card))
+          if (b_.files.is_there(file)) b_.files.check_unchanged(store, file);
     });
     warn_of_repeats(job_.resources.memory_bytes, store.decoding(), processes_);
     return add_up(work.found());
@@ -262,11 +263,9 @@ CompareReport compare(const CompareJob& job, Communicator& processes, Counters& 
   std::optional<Pairing> pairing;
   agree(processes, [&] {
     Choice choice(job.names);
-    a.resolved = resolve_source(a.files.layout(), a.files.holdings(),
-                                [&](const std::string& name) { return choice.keeps_a(name); });
+    a.resolved = resolve(a.files, [&](const std::string& name) { return choice.keeps_a(name); });
     for (const Tensor& tensor : a.placement().tensors()) choice.keeps_a(tensor.name);  // members of buckets, too
-    b.resolved = resolve_source(b.files.layout(), b.files.holdings(),
-                                [&](const std::string& name) { return choice.keeps_b(name); });
+    b.resolved = resolve(b.files, [&](const std::string& name) { return choice.keeps_b(name); });
     pairing.emplace(job, a, b, choice);
   });
   for (const Side* side : {&a, &b})

@@ -29,16 +29,16 @@ LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placem
                            const std::function<bool(ArrayId)>& is_read) {
   LargestChunk largest;
   std::set<const Schema*> seen;
-  for (Position card = 0; card < checkpoint.files().size(); ++card) {
-    const Schema& schema = *checkpoint.file(card).schema;
+  const ArrayFiles where(placement);
+  for (FileNumber file = 0; file < checkpoint.files().size(); ++file) {
+    const Schema& schema = *checkpoint.file(file).schema;
     if (!seen.insert(&schema).second) continue;
     for (ArrayId array = 0; array < placement.arrays().size(); ++array) {
-      const std::size_t found = schema.find(placement.arrays()[array].name);
+      const std::size_t found = schema.find(where.name(array));
       if (found >= schema.datasets.size() || !is_read(array)) continue;
       const Dataset& dataset = schema.datasets[found];
       if (dataset.decoding_bytes > largest.decoding_bytes)
-        largest = {checkpoint.file_name(card) + ": /" + placement.arrays()[array].name, dataset.chunk_bytes,
-                   dataset.decoding_bytes};
+        largest = {checkpoint.file_name(file) + ": /" + where.name(array), dataset.chunk_bytes, dataset.decoding_bytes};
     }
   }
   return largest;

@@ -127,8 +127,8 @@ class Run {
   void check_places() {
     agree(processes_, [&] {
       std::vector<std::filesystem::path> files;
-      for (const Position card : checkpoint().own_cards(process(), process_count()))
-        files.push_back(checkpoint().file_path(card));
+      for (const FileNumber file : checkpoint().own_files(process(), process_count()))
+        files.push_back(checkpoint().file_path(file));
       if (const auto manifest = checkpoint().path() / manifest_name; std::filesystem::exists(manifest))
         files.push_back(manifest);
       output_->check_sources(files);
@@ -150,8 +150,8 @@ class Run {
     report_.exchange = exchange_->name();
     report_.source_cards = source().mesh().size();
     report_.target_cards = target().mesh().size();
-    report_.source_files = checkpoint().files().size();
-    report_.target_files = target().mesh().size();
+    report_.source_files = checkpoint().files().size() - checkpoint().missing().size();
+    report_.target_files = target().layout().files.count(target().mesh());
     report_.parameters = target().tensors().size();
     for (const Tensor& tensor : target().tensors()) report_.tensor_bytes += tensor.bytes();
     report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
@@ -268,7 +268,8 @@ class Run {
     write_manifest();
     agree(processes_, [&] {
       if (job_.output.fsync) files_->sync();
-      for (const Position card : checkpoint().own_cards(process(), process_count())) checkpoint().check_unchanged(stores_.reading(), card);
+      for (const FileNumber file : checkpoint().own_files(process(), process_count()))
+        checkpoint().check_unchanged(stores_.reading(), file);
     });
     agree(processes_, [&] {
       check_interrupt();  // for the last time: nobody may fail beside the one that publishes

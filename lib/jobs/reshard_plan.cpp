@@ -10,8 +10,7 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
   ReshardSides sides{Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}};
   agree(processes, [&] {
     const Wishes wishes(job.names);
-    sides.source = resolve_source(sides.checkpoint.layout(), sides.checkpoint.holdings(),
-                                  [&](const std::string& name) { return wishes.is_kept(name); });
+    sides.source = resolve(sides.checkpoint, [&](const std::string& name) { return wishes.is_kept(name); });
     sides.selection = select(job.names, sides.source.placement);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,
                                            target_layout(job.target, sides.checkpoint.layout()));

@@ -28,7 +28,7 @@ struct MovePlan {
 
   Readers readers;
   Planner planner;
-  std::vector<std::uint32_t> writers;  ///< of each target card's file
+  std::vector<std::uint32_t> writers;  ///< of each target card's files
   std::vector<Position> cards;         ///< whose files are this process's
 };
 

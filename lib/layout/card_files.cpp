@@ -37,6 +37,17 @@ std::vector<std::uint64_t> CardFiles::owned_by(const Mesh& mesh, std::uint64_t p
   return owned;
 }
 
+std::vector<std::string> CardFiles::paths(const Mesh& mesh) const {
+  std::vector<std::string> paths;
+  for (const FileEntry& entry : entries_) {
+    const auto axes = entry.path.axes(mesh);
+    const std::uint64_t files = mesh.combinations(axes);
+    for (std::uint64_t number = 0; number < files; ++number)
+      paths.push_back(entry.path.path(mesh, mesh.position_of_combination(axes, number)));
+  }
+  return paths;
+}
+
 std::optional<std::size_t> CardFiles::entry_of(const std::string& stored) const {
   std::optional<std::size_t> longest;
   for (std::size_t entry = 0; entry < entries_.size(); ++entry)

@@ -44,6 +44,9 @@ class CardFiles {
     return entries_[entry].path.path(mesh, position);
   }
 
+  /// The paths of all files, by their numbers.
+  std::vector<std::string> paths(const Mesh& mesh) const;
+
   /// The entry in which an array of this (prefixed) name lies, that of the longest prefix that the name begins with;
   /// nothing where it begins with none.
   std::optional<std::size_t> entry_of(const std::string& stored) const;

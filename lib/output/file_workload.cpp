@@ -74,8 +74,7 @@ void FileWorkload::check(const Chunk& chunk, std::span<const std::byte> bytes, c
   target.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
     parts.push_back("'" + target.tensors()[parameter].name + "' " + to_string(region.box));
   });
-  throw Error(Kind::io,
-              target.layout().files.path(target.mesh(), chunk.card) + ": /" + target.arrays()[chunk.array].name,
+  throw Error(Kind::io, target.layout().files.place(target.mesh(), chunk.card, target.arrays()[chunk.array].name),
               {"the bytes to be written are not those that were read, in parameter " + join(parts),
                "equal fingerprints on both sides",
                "nothing is published; run it again: if it comes again the program is wrong, else the machine is"});

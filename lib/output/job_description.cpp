@@ -22,8 +22,8 @@ std::string describe_job(const Checkpoint& source, const Planner& planner, bool 
   for (ParameterId p = 0; p < planner.target().tensors().size(); ++p)
     parameters[planner.target().tensors()[p].name] = planner.source().tensors()[planner.source_of(p)].name;
   auto& files = description["files"] = Json::object();
-  for (Position card = 0; card < source.files().size(); ++card)
-    files[source.file_name(card)] = {source.file(card).bytes, source.file(card).modified_ns};
+  for (FileNumber file = 0; file < source.files().size(); ++file)
+    if (source.is_there(file)) files[source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
   return description.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

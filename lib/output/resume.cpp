@@ -15,10 +15,12 @@ constexpr std::uint64_t most_bytes = 64ULL << 20;
 
 /// Whether a record speaks of a run of elements that there is.
 bool makes_sense(const JournalRecord& record, const Placement& target, const TargetFiles& files) {
-  if (record.array >= target.arrays().size() || !files.is_kept(record.card)) return false;
+  if (record.array >= target.arrays().size() || record.card >= target.mesh().size()) return false;
   const auto array = static_cast<ArrayId>(record.array);
   const ArrayPlace& place = target.arrays()[array];
-  if (place.verbatim || !target.holds(record.card, array) || record.elements.empty()) return false;
+  if (place.verbatim || !target.holds(record.card, array) || !files.is_kept(record.card, array) ||
+      record.elements.empty())
+    return false;
   return record.elements.hi <= volume(target.stored_shape(array, record.card)) &&
          (record.elements.size() == 1 || record.elements.size() <= most_bytes / place.dtype.size);
 }

@@ -40,7 +40,7 @@ std::string kind_of(const fs::path& path, fs::file_type type) {
 }
 
 void add_names(const Layout& layout, std::set<std::string>& names) {
-  for (std::uint64_t card = 0; card < layout.mesh.size(); ++card) names.insert(layout.files.path(layout.mesh, card));
+  for (std::string& name : layout.files.paths(layout.mesh)) names.insert(std::move(name));
 }
 
 /// The layout that a JSON text holds under `key`, if it is these programs' (it has `mark`).
@@ -126,8 +126,7 @@ void Standing::remove() const {
 Inspection::Inspection(const Layout& target, bool is_single_file, Store& store)
     : is_single_file_(is_single_file), store_(store) {
   if (is_single_file) return;
-  for (std::uint64_t card = 0; card < target.mesh.size(); ++card)
-    names_.push_back(target.files.path(target.mesh, card));
+  names_ = target.files.paths(target.mesh);
 }
 
 /// A file of the kind that is to be written, or one in which there is nothing to lose.

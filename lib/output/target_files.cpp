@@ -2,54 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
-#include <set>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/workers.hpp"
 
 namespace ckpt {
-
-namespace {
-
-/// The distinct schemas of a checkpoint's files, that of the lowest card first.
-std::vector<const Schema*> schemas(const Checkpoint& source) {
-  std::vector<const Schema*> distinct;
-  std::set<const Schema*> seen;
-  for (const Position card : source.layout().mesh.by_card())
-    if (const Schema* schema = source.file(card).schema.get(); seen.insert(schema).second) distinct.push_back(schema);
-  return distinct;
-}
-
-/// Attributes of all of these together, each from the first that has it; differences are told of.
-std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& lists, const std::string& what) {
-  std::map<std::string, Attribute> merged;
-  std::set<std::string> differing;
-  for (const auto* list : lists)
-    for (const Attribute& attribute : *list) {
-      const auto [known, is_new] = merged.emplace(attribute.name, attribute);
-      if (!is_new && !(known->second == attribute)) differing.insert(attribute.name);
-    }
-  for (const std::string& name : differing)
-    spdlog::warn("{}: attribute {} differs between cards; the lowest card's value is kept", what, name);
-  std::vector<Attribute> attributes;
-  attributes.reserve(merged.size());
-  for (auto& [name, attribute] : merged) attributes.push_back(std::move(attribute));
-  return attributes;
-}
-
-std::vector<Group> merged_groups(const std::vector<const Schema*>& schemas) {
-  std::map<std::string, std::vector<const std::vector<Attribute>*>> lists;
-  for (const Schema* schema : schemas)
-    for (const Group& group : schema->groups) lists[group.path].push_back(&group.attributes);
-  std::vector<Group> groups;
-  groups.reserve(lists.size());
-  for (const auto& [path, list] : lists) groups.push_back({path, merged(list, "group " + path)});
-  return groups;
-}
-
-}  // namespace
 
 std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t processes) {
   const Position cards = target.mesh().size();
@@ -70,160 +28,68 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       store_(store),
       output_(output),
       cards_(std::move(cards)),
+      where_(planner.target()),
       is_single_file_(is_single_file),
-      layout_text_(to_json(planner.target().layout())),
       manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
-      files_(most_open, [this](Position card) {
-        std::shared_ptr<TargetFile> file = store_.open_to_fill(path(card), *rooms_.at(card));
+      files_(most_open, [this](FileNumber number) {
+        std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));
         output_.check_held();
         return file;
-      }) {}
-
-/// What the files share, found once: attributes are those of the lowest card that has them.
-void TargetFiles::find_attributes() {
-  const auto all = schemas(source_);
-  std::vector<const std::vector<Attribute>*> of_root;
-  of_root.reserve(all.size());
-  for (const Schema* schema : all) of_root.push_back(&schema->attributes);
-  root_attributes_ = merged(of_root, "root group");
-  groups_ = merged_groups(all);
-  const auto by_card = planner_.source().mesh().by_card();
-  for (const ArrayPlace& place : planner_.target().arrays())
-    array_sources_.push_back(array_source(planner_.source_of(place.members.front()), place, by_card));
-}
-
-/// A bucket's members have no attributes of their own, nor has a bucket a place for theirs.
-TargetFiles::ArraySource TargetFiles::array_source(ParameterId parameter, const ArrayPlace& target,
-                                                   const std::vector<Position>& by_card) const {
-  const Placement& from = planner_.source();
-  ArraySource source;
-  if (target.members.size() > 1 || planner_.target().spreads()[target.members.front()].bucket ||
-      from.spreads()[parameter].bucket)
-    return source;
-  const ArrayId array = from.array_of(parameter);
-  std::vector<const std::vector<Attribute>*> lists;
-  std::set<const Schema*> seen;
-  for (const Position card : by_card) {
-    const Schema* schema = source_.file(card).schema.get();
-    if (seen.contains(schema) || !from.holds(card, array)) continue;
-    seen.insert(schema);
-    const std::size_t found = schema->find(from.arrays()[array].name);
-    if (found >= schema->datasets.size()) continue;
-    lists.push_back(&schema->datasets[found].attributes);
-    if (source.first == nullptr) source.first = &schema->datasets[found];
-  }
-  source.attributes = merged(lists, "/" + from.arrays()[array].name);
-  return source;
-}
-
-FileSpec::Array TargetFiles::array_spec(ArrayId array, const Extents& shape) const {
-  const Placement& target = planner_.target();
-  const ArrayPlace& place = target.arrays()[array];
-  FileSpec::Array spec;
-  spec.name = place.name;
-  spec.dtype = place.dtype;
-  spec.shape = shape;
-  if (const auto number = target.spreads()[place.members.front()].bucket) {
-    const Bucket& bucket = target.layout().buckets[*number];
-    // Of a short last piece the others' length is not known here.
-    if (!bucket.last_is_short) spec.global_shape = Extents{spec.shape[0] * target.mesh().shape[bucket.axis]};
-  } else {
-    spec.global_shape = target.tensors()[place.members.front()].shape;
-  }
-  spec.attributes = array_sources_[array].attributes;
-  if (const Dataset* first = array_sources_[array].first) spec.verbatim = first->verbatim;
-  return spec;
-}
-
-/// What is to be written into cards' files. Cards that hold the same shapes, as neighbours mostly do, share it. Threads
-/// may share one of these.
-class TargetFiles::Specs {
- public:
-  explicit Specs(const TargetFiles& files) : files_(files) {}
-
-  std::shared_ptr<const FileSpec> of(Position card) {
-    const Placement& target = files_.planner_.target();
-    std::vector<std::optional<Extents>> shapes(target.arrays().size());
-    for (ArrayId array = 0; array < shapes.size(); ++array)
-      if (target.holds(card, array)) shapes[array] = target.stored_shape(array, card);
-    const std::lock_guard lock(mutex_);
-    if (!spec_ || shapes != shapes_) {
-      spec_ = std::make_shared<const FileSpec>(files_.spec(shapes));
-      shapes_ = std::move(shapes);
-    }
-    return spec_;
-  }
-
- private:
-  const TargetFiles& files_;
-  std::mutex mutex_;
-  std::vector<std::optional<Extents>> shapes_;  // by array, of the last card
-  std::shared_ptr<const FileSpec> spec_;
-};
-
-FileSpec TargetFiles::spec(const std::vector<std::optional<Extents>>& shapes) const {
-  FileSpec spec;
-  for (ArrayId array = 0; array < shapes.size(); ++array)
-    if (shapes[array]) spec.arrays.push_back(array_spec(array, *shapes[array]));
-  spec.attributes = root_attributes_;
-  spec.groups = groups_;
-  spec.layout = layout_text_;
-  spec.manifest = manifest_text_;
-  return spec;
+      }) {
+  for (const Position card : cards_)
+    for (const FileNumber file : where_.table().owned_by(card)) numbers_.push_back(file);
 }
 
 void TargetFiles::check_format() {
-  find_attributes();
-  const auto all = schemas(source_);
-  if (std::all_of(all.begin(), all.end(), [&](const Schema* schema) { return schema->format == store_.name(); }))
-    return;
-  std::vector<std::optional<Extents>> shapes;
-  for (const ArrayPlace& place : planner_.target().arrays())
-    shapes.emplace_back(place.members.size() == 1 ? planner_.target().tensors()[place.members.front()].shape
-                                                  : Extents{1});
-  const auto lost = store_.losses(spec(shapes));
-  for (const std::string& what : lost) spdlog::warn("the output's format cannot hold {}: left out", what);
+  specs_.emplace(source_, planner_, where_, manifest_text_);
+  for (const std::string& what : specs_->losses(store_))
+    spdlog::warn("the output's format cannot hold {}: left out", what);
 }
 
 void TargetFiles::create(bool is_resumed, unsigned threads) {
-  Specs specs(*this);
   std::atomic<std::size_t> next{0};
-  Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, cards_.size())));
+  Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, numbers_.size())));
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < workers.count(); ++i)
     tasks.run([&] {
       try {
-        for (std::size_t at = next++; at < cards_.size(); at = next++)
-          create_file(cards_[at], *specs.of(cards_[at]), is_resumed);
+        for (std::size_t at = next++; at < numbers_.size(); at = next++)
+          create_file(numbers_[at], *specs_->of(numbers_[at]), is_resumed);
       } catch (...) {
-        next = cards_.size();  // the others end, too
+        next = numbers_.size();  // the others end, too
         throw;
       }
     });
   tasks.wait();
 }
 
-void TargetFiles::create_file(Position card, const FileSpec& spec, bool is_resumed) {
+void TargetFiles::create_file(FileNumber file, const FileSpec& spec, bool is_resumed) {
   check_interrupt();
   output_.check_held();
-  if (!is_single_file_) std::filesystem::create_directories(path(card).parent_path());
+  if (!is_single_file_) std::filesystem::create_directories(path(file).parent_path());
   bool is_kept = false;
-  FileRoom room = is_resumed ? store_.create_again(path(card), spec, is_kept) : store_.create(path(card), spec);
+  FileRoom room = is_resumed ? store_.create_again(path(file), spec, is_kept) : store_.create(path(file), spec);
   // By array, so that `write` finds its place at once.
   const Placement& target = planner_.target();
+  const Position card = where_.table().owner(file);
   std::vector<FileExtents> data(target.arrays().size());
   std::size_t next = 0;
   for (ArrayId array = 0; array < data.size(); ++array)
-    if (target.holds(card, array)) data[array] = std::move(room.data.at(next++));
+    if (where_.file(card, array) == file && target.holds(card, array)) data[array] = std::move(room.data.at(next++));
   room.data = std::move(data);
   auto made = std::make_shared<const FileRoom>(std::move(room));
   const std::lock_guard lock(making_);
-  if (is_kept) kept_.insert(card);
-  rooms_[card] = std::move(made);
+  if (is_kept) kept_.insert(file);
+  rooms_[file] = std::move(made);
 }
 
-std::filesystem::path TargetFiles::path(Position card) const {
-  return output_.file(planner_.target().layout().files.path(planner_.target().mesh(), card));
+std::string TargetFiles::name(FileNumber file) const {
+  const Placement& target = planner_.target();
+  return target.layout().files.path(target.mesh(), where_.table().owner(file), where_.table().entry(file));
+}
+
+std::filesystem::path TargetFiles::path(FileNumber file) const {
+  return output_.file(name(file));
 }
 
 Interval TargetFiles::bytes_of(const Chunk& chunk) const {
@@ -233,58 +99,60 @@ Interval TargetFiles::bytes_of(const Chunk& chunk) const {
 
 std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
   const std::uint64_t first = bytes_of(chunk).lo;
-  const FileExtent extent = rooms_.at(chunk.card)->data[chunk.array].at(first);
+  const FileExtent extent = rooms_.at(file_of(chunk))->data[chunk.array].at(first);
   return extent.offset + (first - extent.start);
 }
 
 bool TargetFiles::is_in_one_extent(const Chunk& chunk) const {
   const Interval bytes = bytes_of(chunk);
-  const FileExtent extent = rooms_.at(chunk.card)->data[chunk.array].at(bytes.lo);
+  const FileExtent extent = rooms_.at(file_of(chunk))->data[chunk.array].at(bytes.lo);
   return bytes.hi <= extent.start + extent.bytes;
 }
 
 bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const {
-  if (first.card != second.card || !is_in_one_extent(first) || !is_in_one_extent(second)) return false;
+  const FileNumber file = file_of(first);
+  if (first.card != second.card || file != file_of(second) || !is_in_one_extent(first) || !is_in_one_extent(second))
+    return false;
   if (place_of(first) + first.bytes == place_of(second)) return true;
-  if (!rooms_.at(first.card)->is_in_order) return false;
+  if (!rooms_.at(file)->is_in_order) return false;
   if (first.array == second.array) return first.elements.hi == second.elements.lo;
   const Placement& target = planner_.target();
   if (first.array > second.array || second.elements.lo != 0 ||
       first.elements.hi != volume(target.stored_shape(first.array, first.card)))
     return false;
-  const std::vector<FileExtents>& data = rooms_.at(first.card)->data;
+  const std::vector<FileExtents>& data = rooms_.at(file)->data;
   return std::all_of(data.begin() + first.array + 1, data.begin() + second.array,
                      [](const FileExtents& extents) { return extents.bytes() == 0; });
 }
 
 void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
   check_interrupt();
-  const auto file = files_.get(chunk.card);
+  const auto file = files_.get(file_of(chunk));
   if (is_in_one_extent(chunk)) return file->write(place_of(chunk), bytes);
   const Interval whole = bytes_of(chunk);  // nothing goes on behind it: it has no neighbours
-  rooms_.at(chunk.card)->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
+  rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
     file->write(place, bytes.subspan(part.lo - whole.lo, part.size()));
   });
 }
 
 void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
   check_interrupt();
-  const auto file = files_.get(chunk.card);
+  const auto file = files_.get(file_of(chunk));
   const Interval whole = bytes_of(chunk);
-  rooms_.at(chunk.card)->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
+  rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
     file->read(place, bytes.subspan(part.lo - whole.lo, part.size()));
   });
 }
 
 void TargetFiles::sync() {
-  for (const Position card : cards_) {
+  for (const FileNumber file : numbers_) {
     check_interrupt();
-    files_.get(card)->sync();
+    files_.get(file)->sync();
   }
 }
 
 void TargetFiles::add_the_rest(ContentSums& sums) const {
-  for (const auto& [card, room] : rooms_) sums.add_metadata(card, room->metadata);
+  for (const auto& [file, room] : rooms_) sums.add_metadata(file, room->metadata);
   add_values(sums);
 }
 
@@ -292,48 +160,49 @@ void TargetFiles::add_values(ContentSums& sums) const {
   const Placement& target = planner_.target();
   for (ArrayId array = 0; array < target.arrays().size(); ++array) {
     const ArrayPlace& place = target.arrays()[array];
-    if (!place.verbatim || array_sources_[array].first == nullptr) continue;
+    const Value* const value = place.verbatim ? specs_->value_of(array) : nullptr;
+    if (value == nullptr) continue;
     for (const Position card : cards_)
-      if (target.holds(card, array))
-        sums.add_verbatim(place.members.front(), card, array_sources_[array].first->verbatim->bytes);
+      if (target.holds(card, array)) sums.add_verbatim(place.members.front(), card, value->bytes);
   }
 }
 
 void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums) {
   const Placement& target = planner_.target();
-  for (const auto& [card, room] : rooms_) {
-    const auto file = files_.get(card);
+  for (const FileNumber number : numbers_) {
+    const auto file = files_.get(number);
     file->sync();
     file->drop_cached();
-    sums.add_metadata(card, file->sum_rest());
+    sums.add_metadata(number, file->sum_rest());
   }
   add_values(sums);  // these lie among the metadata
-  sum_files(
-      target, cards_, chunk_bytes, threads,
-      [this](const Chunk& chunk, std::span<std::byte> bytes) { read(chunk, bytes); }, sums);
+  const auto read_chunk = [this](const Chunk& chunk, std::span<std::byte> bytes) {
+    read(chunk, bytes);
+    return true;
+  };
+  sum_files(target, cards_, chunk_bytes, threads, read_chunk, sums);
 }
 
 std::vector<ManifestFile> TargetFiles::list(const ContentSums* sums) const {
   std::vector<ManifestFile> list;
-  const Placement& target = planner_.target();
-  for (const auto& [card, room] : rooms_)
-    list.push_back({target.layout().files.path(target.mesh(), card), target.mesh().card(card), room->bytes,
-                    sums != nullptr ? to_string(sums->of_file(card)) : ""});
+  for (const FileNumber file : numbers_)
+    list.push_back({name(file), planner_.target().mesh().card(where_.table().owner(file)), rooms_.at(file)->bytes,
+                    sums != nullptr ? to_string(sums->of_file(file)) : ""});
   return list;
 }
 
 ManifestRoom TargetFiles::manifest_room() const {
-  return {rooms_.at(cards_.front())->manifest.value().lo, manifest_text_.size()};
+  return {rooms_.at(numbers_.front())->manifest.value().lo, manifest_text_.size()};
 }
 
 void TargetFiles::set_manifest(const std::string& text) {
   const ManifestRoom room = manifest_room();
   if (text.size() != room.bytes || store_.manifest_bytes(text).size() != store_.manifest_bytes(manifest_text_).size())
-    throw Error(Kind::io, path(cards_.front()).string(),
+    throw Error(Kind::io, path(numbers_.front()).string(),
                 {"a manifest of " + std::to_string(text.size()) + " bytes", std::to_string(room.bytes),
                  "this is a defect of the program"});
   const std::string bytes = store_.manifest_bytes(text);
-  files_.get(cards_.front())->write(room.offset, std::as_bytes(std::span(bytes)));
+  files_.get(numbers_.front())->write(room.offset, std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace ckpt

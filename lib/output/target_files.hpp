@@ -13,6 +13,7 @@
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/manifest.hpp"
 #include "layout/placement.hpp"
+#include "output/file_specs.hpp"
 #include "output/output.hpp"
 #include "plan/chunk.hpp"
 #include "plan/planner.hpp"
@@ -20,7 +21,7 @@
 
 namespace ckpt {
 
-/// Which process writes each target card's file: one writer for a file, equal shares of the bytes. The same on every
+/// Which process writes each target card's files: one writer for a card, equal shares of the bytes. The same on every
 /// process.
 std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t processes);
 
@@ -37,8 +38,8 @@ class TargetFiles {
   /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
   /// there may be kept.
   void create(bool is_resumed, unsigned threads);
-  /// Whether this process's file of a card had data that was kept.
-  bool is_kept(Position card) const { return kept_.contains(card); }
+  /// Whether this process's file that holds an array of a card had data that was kept.
+  bool is_kept(Position card, ArrayId array) const { return kept_.contains(where_.file(card, array)); }
   /// Writes `bytes` from where the chunk begins; they may go on behind it.
   void write(const Chunk& chunk, std::span<const std::byte> bytes);
   /// Where a chunk begins in its file.
@@ -62,40 +63,29 @@ class TargetFiles {
   void set_manifest(const std::string& text);
 
  private:
-  class Specs;
-
-  /// Where a target array's attributes (and verbatim value) come from.
-  struct ArraySource {
-    std::vector<Attribute> attributes;
-    const Dataset* first = nullptr;
-  };
-
-  void find_attributes();
-  ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const std::vector<Position>& by_card) const;
-  FileSpec spec(const std::vector<std::optional<Extents>>& shapes) const;
   /// Which bytes of its array a chunk is.
   Interval bytes_of(const Chunk& chunk) const;
   /// Whether a chunk lies in its file as one run.
   bool is_in_one_extent(const Chunk& chunk) const;
-  void create_file(Position card, const FileSpec& spec, bool is_resumed);
-  std::filesystem::path path(Position card) const;
+  void create_file(FileNumber file, const FileSpec& spec, bool is_resumed);
+  std::string name(FileNumber file) const;
+  std::filesystem::path path(FileNumber file) const;
+  FileNumber file_of(const Chunk& chunk) const { return where_.file(chunk.card, chunk.array); }
   void add_values(ContentSums& sums) const;
-  FileSpec::Array array_spec(ArrayId array, const Extents& shape) const;
 
   const Checkpoint& source_;
   const Planner& planner_;
   Store& store_;
   const Output& output_;
   std::vector<Position> cards_;
+  ArrayFiles where_;
+  std::vector<FileNumber> numbers_;  // of the files, card by card
   bool is_single_file_;
-  std::vector<Attribute> root_attributes_;
-  std::vector<Group> groups_;
-  std::vector<ArraySource> array_sources_;  // by target array
-  std::string layout_text_;
+  std::optional<FileSpecs> specs_;  // from check_format on
   std::string manifest_text_;
   std::mutex making_;  // for rooms_ and kept_, while files are made
-  std::map<Position, std::shared_ptr<const FileRoom>> rooms_;
-  std::set<Position> kept_;
+  std::map<FileNumber, std::shared_ptr<const FileRoom>> rooms_;
+  std::set<FileNumber> kept_;
   FileCache<TargetFile> files_;
 };
 

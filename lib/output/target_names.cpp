@@ -20,8 +20,9 @@ bool is_utf8(const std::string& text) {
 
 /// The source's file that a parameter is read from, the first of them.
 std::string file_of(const Checkpoint& source, const Placement& placement, ParameterId parameter) {
-  for (Position card = 0; card < source.files().size(); ++card)
-    if (placement.holds(card, placement.array_of(parameter))) return source.file_name(card);
+  const ArrayId array = placement.array_of(parameter);
+  for (Position card = 0; card < placement.mesh().size(); ++card)
+    if (placement.holds(card, array)) return source.file_name(ArrayFiles(placement).file(card, array));
   return "the source";
 }
 
@@ -41,26 +42,41 @@ void check_text(const Checkpoint& source, const Planner& planner) {
   }
 }
 
+/// The groups with attributes, by their paths with the prefixes of the files.
+std::set<std::string> groups_of(const Checkpoint& source) {
+  std::set<std::string> groups;
+  std::set<std::pair<const Schema*, std::size_t>> seen;
+  for (FileNumber file = 0; file < source.files().size(); ++file) {
+    const Schema& schema = *source.file(file).schema;
+    const std::size_t entry = source.table().entry(file);
+    if (!seen.insert({&schema, entry}).second) continue;
+    for (const Group& group : schema.groups) groups.insert(source.layout().files.entries()[entry].prefix + group.path);
+  }
+  return groups;
+}
+
 }  // namespace
 
 void check_target_names(const Checkpoint& source, const Planner& planner, const std::vector<Position>& cards,
                         const Store& store) {
   check_text(source, planner);
-  std::set<std::string> groups;
-  std::set<const Schema*> seen;
-  for (const FileCatalog& file : source.files())
-    if (seen.insert(file.schema.get()).second)
-      for (const Group& group : file.schema->groups) groups.insert(group.path);
-  const std::vector<std::string> of_groups(groups.begin(), groups.end());
   const Placement& target = planner.target();
-  std::vector<std::string> before;
-  for (const Position card : cards) {
-    std::vector<std::string> names;
-    for (ArrayId array = 0; array < target.arrays().size(); ++array)
-      if (target.holds(card, array)) names.push_back(target.arrays()[array].name);
-    if (names == before) continue;  // as on most cards
-    store.check_names(names, of_groups);
-    before = std::move(names);
+  const CardFiles& files = target.layout().files;
+  const ArrayFiles where(target);
+  const std::set<std::string> groups = groups_of(source);
+  for (std::size_t entry = 0; entry < files.entries().size(); ++entry) {
+    std::vector<std::string> of_groups;
+    for (const std::string& group : groups)
+      if (files.entry_of(group) == entry) of_groups.push_back(files.name_within(group));
+    std::vector<std::string> before;
+    for (const Position card : cards) {
+      std::vector<std::string> names;
+      for (ArrayId array = 0; array < target.arrays().size(); ++array)
+        if (where.entry(array) == entry && target.holds(card, array)) names.push_back(where.name(array));
+      if (names == before) continue;  // as on most cards
+      store.check_names(names, of_groups);
+      before = std::move(names);
+    }
   }
 }
 

@@ -32,25 +32,27 @@ class ContentSearch {
         threads_(files.threads),
         chunk_bytes_(std::clamp<std::uint64_t>(files.memory_bytes / threads_, 64ULL << 10, 4ULL << 20)),
         own_(files.checkpoint.own_cards(static_cast<std::uint32_t>(processes.rank()),
-                                        static_cast<std::uint32_t>(processes.size()))) {}
+                                        static_cast<std::uint32_t>(processes.size()))),
+        own_files_(files.checkpoint.own_files(static_cast<std::uint32_t>(processes.rank()),
+                                              static_cast<std::uint32_t>(processes.size()))) {}
 
   std::vector<Damage> damages() {
     ContentSums sums(placement_, true);
     agree(processes_, [&] {
-      for (const Position card : own_) add_the_rest(card, card, sums);
-      add_data(own_, std::nullopt, sums);
-      for (const Position card : own_)
-        if (!is_as_said(card, sums)) changed_.push_back(card);
+      for (const FileNumber file : own_files_) add_the_rest(file, file, sums);
+      add_data(own_, sums);
+      for (const FileNumber file : own_files_)
+        if (!is_as_said(file, sums)) changed_.push_back(file);
     });
     const auto changed = of_all(changed_, processes_);
     const auto copies = damaged_copies(sums);
     const auto swapped = swapped_files(changed);
     std::vector<Damage> damages;
     std::set<std::string> explained;
-    for (const Position card : changed) {
-      Damage damage{What::content, checkpoint_.file_name(card), "", parameters_of(card, copies)};
+    for (const FileNumber file : changed) {
+      Damage damage{What::content, checkpoint_.file_name(file), "", parameters_of(file, copies)};
       explained.insert(damage.parameters.begin(), damage.parameters.end());
-      if (const auto other = swapped.find(card); other != swapped.end())
+      if (const auto other = swapped.find(file); other != swapped.end())
         damage = {What::swapped, damage.file, checkpoint_.file_name(other->second), {}};
       damages.push_back(std::move(damage));
     }
@@ -63,21 +65,22 @@ class ContentSearch {
   }
 
  private:
-  bool is_as_said(Position card, const ContentSums& sums) const {
-    const auto said = manifest_.files.find(checkpoint_.file_name(card));
-    return said == manifest_.files.end() || to_string(sums.of_file(card)) == said->second.fingerprint;
+  bool is_as_said(FileNumber file, const ContentSums& sums) const {
+    const auto said = manifest_.files.find(checkpoint_.file_name(file));
+    return said == manifest_.files.end() || to_string(sums.of_file(file)) == said->second.fingerprint;
   }
 
-  /// What a card's file holds besides data: metadata, and values that lie in it. As if it were the file of card `as`.
-  void add_the_rest(Position card, Position as, ContentSums& sums) const {
-    const FileCatalog& file = checkpoint_.file(card);
-    const auto opened = stores_.reading().open(checkpoint_.file_path(card), file);
+  /// What a file holds besides data: metadata, and values that lie in it. As if it were file `as`.
+  void add_the_rest(FileNumber number, FileNumber as, ContentSums& sums) const {
+    const FileCatalog& file = checkpoint_.file(number);
+    const auto opened = stores_.reading().open(checkpoint_.file_path(number), file);
     sums.add_metadata(as, opened->sum_rest(carried_manifest(*file.schema)));
+    const Position card = checkpoint_.table().owner(as);
     for (ArrayId array = 0; array < placement_.arrays().size(); ++array) {
       const ArrayPlace& place = placement_.arrays()[array];
-      if (place.verbatim && placement_.holds(as, array))
-        sums.add_verbatim(place.members.front(), as,
-                          file.schema->datasets.at(file.schema->find(place.name)).verbatim->bytes);
+      if (place.verbatim && placement_.holds(card, array) && reader_.where().file(card, array) == as)
+        sums.add_verbatim(place.members.front(), card,
+                          file.schema->datasets.at(file.schema->find(reader_.where().name(array))).verbatim->bytes);
     }
   }
 
@@ -88,16 +91,30 @@ class ContentSearch {
     return Passage{*manifest_.place, stores_.named(schema.format).manifest_bytes(schema.manifest)};
   }
 
-  /// All data of some cards' files, or of one in the place of another card's.
-  void add_data(const std::vector<Position>& cards, std::optional<Position> in_place, ContentSums& sums) {
-    sum_files(
-        placement_, cards, chunk_bytes_, threads_,
-        [&](const Chunk& chunk, std::span<std::byte> bytes) {
-          reader_.read(chunk, in_place.value_or(chunk.card), bytes);
-          traffic_.bytes_read += bytes.size();
-          traffic_.bytes_written += bytes.size();
-        },
-        sums);
+  /// All data of some cards' files.
+  void add_data(const std::vector<Position>& cards, ContentSums& sums) {
+    const auto read = [&](const Chunk& chunk, std::span<std::byte> bytes) {
+      reader_.read(chunk, bytes);
+      count(bytes.size());
+      return true;
+    };
+    sum_files(placement_, cards, chunk_bytes_, threads_, read, sums);
+  }
+
+  /// The data of a file as if it were file `as`.
+  void add_data_as(FileNumber file, FileNumber as, ContentSums& sums) {
+    const auto read = [&](const Chunk& chunk, std::span<std::byte> bytes) {
+      if (reader_.where().file(chunk.card, chunk.array) != as) return false;
+      reader_.read(chunk, file, bytes);
+      count(bytes.size());
+      return true;
+    };
+    sum_files(placement_, {checkpoint_.table().owner(as)}, chunk_bytes_, threads_, read, sums);
+  }
+
+  void count(std::uint64_t bytes) {
+    traffic_.bytes_read += bytes;
+    traffic_.bytes_written += bytes;
   }
 
   /// The copies of parameters whose fingerprints are not the manifest's. Each process adds up its share of them.
@@ -117,29 +134,33 @@ class ContentSearch {
     return of_all(mine, processes_);
   }
 
-  /// The damaged parameters of which a card holds a part.
-  std::vector<std::string> parameters_of(Position card, const std::set<ContentSums::Copy>& damaged) const {
+  /// The damaged parameters of which a file holds a part.
+  std::vector<std::string> parameters_of(FileNumber file, const std::set<ContentSums::Copy>& damaged) const {
+    const Position card = checkpoint_.table().owner(file);
     std::vector<std::string> names;
     for (const auto& [parameter, base] : damaged)
-      if (placement_.holds(card, placement_.array_of(parameter)) && placement_.base_of(parameter, card) == base &&
+      if (placement_.holds(card, placement_.array_of(parameter)) &&
+          reader_.where().file(card, placement_.array_of(parameter)) == file &&
+          placement_.base_of(parameter, card) == base &&
           (placement_.tensors()[parameter].verbatim || !placement_.run_of(parameter, card).empty()))
         names.push_back(placement_.tensors()[parameter].name);
     return names;
   }
 
-  /// The cards whose files hold what another's should.
-  std::map<Position, Position> swapped_files(const std::set<Position>& changed) {
-    std::vector<std::pair<Position, Position>> mine;
+  /// The files that hold what another should.
+  std::map<FileNumber, FileNumber> swapped_files(const std::set<FileNumber>& changed) {
+    std::vector<std::pair<FileNumber, FileNumber>> mine;
     agree(processes_, [&] {
       if (changed.size() > most_swapped) return;
-      for (const Position card : own_)
-        for (const Position other : changed)
-          if (card != other && changed.contains(card) &&
-              checkpoint_.file(card).schema == checkpoint_.file(other).schema) {
+      for (const FileNumber file : own_files_)
+        for (const FileNumber other : changed)
+          if (file != other && changed.contains(file) &&
+              checkpoint_.table().entry(file) == checkpoint_.table().entry(other) &&
+              checkpoint_.file(file).schema == checkpoint_.file(other).schema) {
             ContentSums sums(placement_);
-            add_the_rest(card, other, sums);
-            add_data({other}, card, sums);
-            if (is_as_said(other, sums)) mine.emplace_back(card, other);
+            add_the_rest(file, other, sums);
+            add_data_as(file, other, sums);
+            if (is_as_said(other, sums)) mine.emplace_back(file, other);
           }
     });
     const auto all = of_all(mine, processes_);
@@ -156,7 +177,8 @@ class ContentSearch {
   unsigned threads_;
   std::uint64_t chunk_bytes_;
   std::vector<Position> own_;
-  std::vector<Position> changed_;
+  std::vector<FileNumber> own_files_;  // theirs
+  std::vector<FileNumber> changed_;
 };
 
 }  // namespace

@@ -135,9 +135,8 @@ class Comparison {
   Digest of_card(ParameterId parameter, Position first, Position card) {
     PartialSum sum;
     if (placement_.tensors()[parameter].verbatim) {
-      const Schema& schema = *checkpoint_.file(card).schema;
-      if (const auto index = reader_.dataset(card, placement_.array_of(parameter)))
-        sum = sum_of(std::as_bytes(std::span(schema.datasets[*index].verbatim->bytes)), 0);
+      if (const Dataset* dataset = checkpoint_.find(card, placement_.arrays()[placement_.array_of(parameter)].name))
+        sum = sum_of(std::as_bytes(std::span(dataset->verbatim->bytes)), 0);
     } else {
       for (const Interval& run : runs(parameter, card))
         for_each_region(parameter, card, run, [&](const Region& region) { sum += read(parameter, card, region).sum; });
@@ -259,15 +258,14 @@ class ElementComparison {
   const auto cards = [&](const std::vector<Position>& positions) {
     return "card" + std::string(positions.size() > 1 ? "s " : " ") + list_cards(mesh, positions);
   };
-  throw Error(Kind::input,
-              checkpoint.file_name(between.odd.front()) + ": /" +
-                  placement.arrays()[placement.array_of(between.parameter)].name,
+  const ArrayId array = placement.array_of(between.parameter);
+  throw Error(Kind::input, checkpoint.place(between.odd.front(), placement.arrays()[array].name),
               {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ: " +
                    cards(between.odd) + " from " + cards(between.right) + (elements.empty() ? "" : ", in " + elements),
                "expected the same bytes on every one",
                "if they are meant to differ, say \"replicas\": \"first\" in the rule",
                {Advice::What::trust_replicas, ""}})
-      .in_file(checkpoint.file_name(between.odd.front()))
+      .in_file(checkpoint.file_name(ArrayFiles(placement).file(between.odd.front(), array)))
       .of_parameter(placement.tensors()[between.parameter].name);
 }
 

@@ -213,6 +213,11 @@ void MemoryFiles::put(const std::filesystem::path& file, std::string bytes) {
   files_[file.string()] = std::make_shared<File>(std::move(bytes), ++clock_);
 }
 
+void MemoryFiles::remove(const std::filesystem::path& file) {
+  const std::lock_guard lock(mutex_);
+  files_.erase(file.string());
+}
+
 std::optional<FileStatus> MemoryFiles::look_at(const std::filesystem::path& path) const {
   const std::lock_guard lock(mutex_);
   if (const auto found = files_.find(path.string()); found != files_.end())

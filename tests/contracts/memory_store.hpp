@@ -33,6 +33,7 @@ class MemoryFiles {
   std::shared_ptr<File> find(const std::filesystem::path& file) const;
   /// Another file in its place, with a time of its own.
   void put(const std::filesystem::path& file, std::string bytes);
+  void remove(const std::filesystem::path& file);
   std::optional<FileStatus> look_at(const std::filesystem::path& path) const;
 
  private:

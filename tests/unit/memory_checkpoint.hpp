@@ -156,4 +156,16 @@ inline const Layout& four_cards() {
   return layout;
 }
 
+/// Two of tp by two of dp, with two files each: `a` and `b` in one that is shared along dp, the rest in one of each
+/// card.
+inline const Layout& two_files_each() {
+  static const Layout layout =
+      fixture::layout(R"(["tp", "dp"])", "[2, 2]",
+                      R"("files": [{"path": "mp_{tp:02}/model", "prefix": "model/"}, {"path": "mp_{tp:02}/optim_{dp}"}],
+         "parameters": [{"name": "a", "split": [null, "tp"], "pad": {"1": {"size": 7}}}, {"name": "c", "split": ["tp", null, "dp"]}],
+         "rename": [{"stored": "model/a", "name": "a"}, {"stored": "model/b", "name": "b"}],
+         "default": "replicate")");
+  return layout;
+}
+
 }  // namespace ckpt::fixture

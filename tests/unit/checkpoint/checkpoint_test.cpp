@@ -58,3 +58,85 @@ TEST_CASE("a file that is missing, damaged or changed is named") {
   memory.files->put(checkpoint.file_path(2), bytes.substr(0, bytes.size() - 1));
   CHECK_THAT(refused([&] { memory.open("/in", four_cards()); }), Contains(checkpoint.file_name(2)));
 }
+
+namespace {
+
+/// A directory of files with arrays of f32, all zeros.
+struct Directory : Memory {
+  void add(const std::string& name, const std::map<std::string, Extents>& arrays) {
+    FileSpec spec;
+    for (const auto& [array, shape] : arrays)
+      spec.arrays.push_back({array, *number_type("f32"), shape, {}, std::nullopt, std::nullopt});
+    stores.named("memory").create(fs::path("/in") / name, spec);
+  }
+  void remove(const std::string& name) { files->remove(fs::path("/in") / name); }
+};
+
+/// Two of tp by two of dp: `w` and `b` shared along dp, and a moment of each card.
+struct Directories : Directory {
+  Directories() {
+    for (const std::string tp : {"0", "1"}) {
+      add("mp_0" + tp + "/model", {{"w", {2, 3}}, {"b", {7}}});
+      for (const std::string dp : {"0", "1"}) add("mp_0" + tp + "/optim_" + dp, {{"w", {3}}});
+    }
+  }
+  Layout layout = fixture::layout(
+      R"(["tp", "dp"])", "[2, 2]",
+      R"("files": [{"path": "mp_{tp:02}/model", "prefix": "model/"}, {"path": "mp_{tp:02}/optim_{dp}", "prefix": "optim."}],
+         "parameters": [{"name": "model/w", "split": ["tp"]},
+                        {"name": "optim.w", "split": ["tp"], "flat": {"axis": "dp"}, "shape": [4, 3]}],
+         "default": "replicate")");
+};
+
+}  // namespace
+
+TEST_CASE("a card holds what its files hold, by their names with the prefixes") {
+  Directories memory;
+  const Checkpoint checkpoint = memory.open("/in", memory.layout);
+  REQUIRE(checkpoint.files().size() == 6);
+  CHECK(checkpoint.file_name(0) == "mp_00/model");
+  CHECK(checkpoint.file_name(5) == "mp_01/optim_1");
+  const auto holdings = checkpoint.holdings();
+  const auto held_by = [&](Position card) {
+    std::vector<std::string> names;
+    for (const StoredArray& array : *holdings[card]) names.push_back(array.name);
+    return names;
+  };
+  CHECK(held_by(2) == std::vector<std::string>{"model/b", "model/w", "optim.w"});
+  CHECK(held_by(3) == std::vector<std::string>{"optim.w"});
+  CHECK(checkpoint.place(2, "model/w") == "mp_01/model: /w");
+  CHECK(checkpoint.find(2, "model/w") != nullptr);
+  CHECK(checkpoint.find(2, "model/x") == nullptr);
+  CHECK(checkpoint.own_cards(1, 2) == std::vector<Position>{1, 3});
+  CHECK(checkpoint.own_files(0, 2) == std::vector<FileNumber>{0, 2, 1, 4});
+  CHECK(resolve(checkpoint).warnings.empty());
+}
+
+TEST_CASE("a file that something is needed of must be there") {
+  Directories memory;
+  memory.remove("mp_01/model");
+  const Checkpoint checkpoint = memory.open("/in", memory.layout);
+  CHECK(checkpoint.missing() == std::vector<FileNumber>{1});
+  CHECK_THAT(refused([&] { resolve(checkpoint); }),
+             Contains("mp_01/model: /") && Contains("is missing") &&
+                 Contains("this file that the layout names is not there: mp_01/model"));
+  memory.remove("mp_00/model");  // all of the entry
+  CHECK_THAT(refused([&] { memory.open("/in", memory.layout); }), Contains("mp_00/model: no such file"));
+}
+
+TEST_CASE("a file of which nothing is needed may be missing, but not all of a card's") {
+  Directory memory;
+  memory.add("model_0", {{"w", {2, 3}}});
+  for (const std::string tp : {"0", "1"}) memory.add("optim_" + tp, {{"w", {3}}});
+  const Layout of = fixture::layout(
+      R"(["tp"])", "[2]",
+      R"("files": [{"path": "model_{tp}", "prefix": "model/"}, {"path": "optim_{tp}", "prefix": "optim/"}],
+         "parameters": [{"name": "model/*", "at": {"tp": 0}}], "default": "replicate")");
+  const Resolved resolved = resolve(memory.open("/in", of));
+  CHECK(resolved.placement.tensors().size() == 2);
+  REQUIRE(resolved.warnings.size() == 1);
+  CHECK_THAT(resolved.warnings.front(),
+             Contains("is not there: model_1; by what is in the others they would hold nothing"));
+  memory.remove("optim_1");
+  CHECK_THAT(refused([&] { memory.open("/in", of); }), Contains("model_1: no such file"));
+}

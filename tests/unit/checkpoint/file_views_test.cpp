@@ -14,10 +14,16 @@ SeenFile file(std::uint64_t bytes, std::int64_t modified_ns = 0) {
   return {bytes, modified_ns};
 }
 
+NamedFiles named(std::size_t cards) {
+  NamedFiles names{[](FileNumber file) { return "rank_" + std::to_string(file) + ".h5"; }, {}};
+  for (FileNumber file = 0; file < cards; ++file) names.of_card.push_back({file});
+  return names;
+}
+
 FilesTogether together(const std::vector<std::vector<SeenFile>>& seen) {
   std::vector<FileView> views;
   for (const auto& files : seen) views.push_back({"node" + std::to_string(views.size()), files});
-  return put_together(views, [](Position card) { return "rank_" + std::to_string(card) + ".h5"; });
+  return put_together(views, named(seen.front().size()));
 }
 
 }  // namespace
@@ -64,10 +70,21 @@ TEST_CASE("files with different sizes are an error that names both") {
   }
 }
 
+TEST_CASE("a card's files go together to one that sees them all") {
+  NamedFiles names = named(4);
+  names.of_card = {{0, 2}, {1, 3}, {}};
+  const std::vector<FileView> views{{"a", {file(10), file(20), none, file(5)}},
+                                    {"b", {file(10), none, file(30), none}}};
+  const FilesTogether found = put_together(views, names);
+  CHECK(found.owners == Owners{1, 0, 0});
+  names.of_card = {{1, 2}};
+  CHECK_THROWS_WITH(put_together(views, names), Contains("rank_1.h5: no process sees it together with the other files "
+                                                         "of its card (rank_1.h5, rank_2.h5)"));
+}
+
 TEST_CASE("a process alone sees what it sees") {
   const auto alone = solo();
-  const FilesTogether found = put_together(
-      {file(1, 2), none}, [](Position) { return std::string(); }, *alone);
+  const FilesTogether found = put_together({file(1, 2), none}, named(2), *alone);
   CHECK(found.owners.empty());
   CHECK(found.files == std::vector<SeenFile>{file(1, 2), none});
 }

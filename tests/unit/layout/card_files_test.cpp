@@ -1,6 +1,7 @@
 #include "layout/card_files.hpp"
 
 #include "catch.hpp"
+#include "layout/file_table.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -58,6 +59,23 @@ TEST_CASE("a file is an entry at a position that is 0 on the axes which the path
   CHECK(plain.files.is_one_each(plain.mesh));
   CHECK(plain.files.count(plain.mesh) == 6);
   CHECK(plain.files.owned_by(plain.mesh, 4) == Numbers{4});
+}
+
+TEST_CASE("a table gives what the files of a layout are, at once") {
+  const Layout of = shared();
+  const FileTable table(of);
+  const auto paths = of.files.paths(of.mesh);
+  REQUIRE(table.count() == of.files.count(of.mesh));
+  REQUIRE(paths.size() == table.count());
+  for (FileNumber file = 0; file < table.count(); ++file) {
+    CHECK(of.files.file(of.mesh, file) == CardFiles::File{table.entry(file), table.owner(file)});
+    CHECK(paths[file] == of.files.path(of.mesh, table.owner(file), table.entry(file)));
+  }
+  for (Position card = 0; card < of.mesh.size(); ++card) {
+    CHECK(table.owned_by(card) == of.files.owned_by(of.mesh, card));
+    for (std::size_t entry = 0; entry < of.files.entries().size(); ++entry)
+      CHECK(paths[table.of(card, entry)] == of.files.path(of.mesh, card, entry));
+  }
 }
 
 TEST_CASE("a name lies in the entry of the longest prefix that it begins with") {

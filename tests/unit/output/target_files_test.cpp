@@ -1,7 +1,7 @@
 #include "output/target_files.hpp"
 
 #include "catch.hpp"
-#include "plan/finished.hpp"
+#include "output/resume.hpp"
 #include "unit/memory_checkpoint.hpp"
 
 using namespace ckpt;
@@ -84,8 +84,8 @@ TEST_CASE("files of an interrupted run are kept with their data, unless they are
   const std::string first = memory.files->find(cut.file(0))->bytes();
   memory.files->put(cut.file(1), "something else");
   cut.files().create(true, 2);
-  CHECK(cut.files().is_kept(0));
-  CHECK_FALSE(cut.files().is_kept(1));
+  CHECK(cut.files().is_kept(0, 0));
+  CHECK_FALSE(cut.files().is_kept(1, 0));
   CHECK((memory.files->find(cut.file(0))->bytes() == first));
   CHECK_FALSE((memory.files->find(cut.file(1))->bytes() == "something else"));
 }
@@ -110,4 +110,63 @@ TEST_CASE("only chunks that lie close behind one another in one extent are neigh
       if (is_sliced) CHECK((first.bytes <= 24 && second.bytes <= 24));
     }
   if (!is_sliced) CHECK(neighbours > 0);
+}
+
+TEST_CASE("several and shared files: each is made, summed and named by itself, and all together are what was cut") {
+  Memory memory(GENERATE(from_range(std::begin(slices), std::end(slices))));
+  make_whole(memory, "/in/whole");
+  Move cut(memory, "/in/whole", single_card(), two_files_each());
+  cut.whole();
+  const auto list = cut.files().list(&cut.sums());
+  std::vector<std::pair<std::string, std::uint64_t>> names;
+  for (const ManifestFile& file : list) {
+    names.emplace_back(file.name, file.card);
+    CHECK(file.bytes == memory.files->find(cut.place() / file.name)->bytes().size());
+  }
+  CHECK(names == std::vector<std::pair<std::string, std::uint64_t>>{{"mp_00/model", 0},
+                                                                    {"mp_00/optim_0", 0},
+                                                                    {"mp_00/optim_1", 1},
+                                                                    {"mp_01/model", 2},
+                                                                    {"mp_01/optim_0", 2},
+                                                                    {"mp_01/optim_1", 3}});
+  CHECK(contents(memory, cut.place() / "mp_01/model").size() == 2);
+  ContentSums again(cut.target());
+  cut.files().sum_again(100, 2, again);
+  for (FileNumber file = 0; file < 6; ++file) CHECK(again.of_file(file) == cut.sums().of_file(file));
+
+  Move other(memory, cut.place(), two_files_each(), four_cards());
+  other.whole();
+  const Layout one = fixture::layout(R"(["x"])", "[1]", R"("default": "replicate")");
+  Move together(memory, other.place(), four_cards(), one);
+  together.whole();
+  CHECK(contents(memory, together.file(0)) == contents(memory, "/in/whole"));
+}
+
+TEST_CASE("a resumed job keeps what its journal tells of each of a card's files") {
+  Memory memory;
+  make_whole(memory, "/in/whole");
+  Move cut(memory, "/in/whole", single_card(), two_files_each());
+  cut.whole();
+  std::vector<JournalRecord> records;
+  std::uint64_t all = 0;
+  auto chunks = cut.chunks();
+  while (const auto chunk = chunks.next()) {
+    std::vector<std::byte> bytes(chunk->bytes);
+    cut.files().read(*chunk, bytes);
+    records.push_back({chunk->card, chunk->array, chunk->elements, cut.sums().of(*chunk, bytes).all});
+    all += chunk->bytes;
+  }
+  const auto kept = [&] {
+    cut.files().create(true, 2);
+    ContentSums sums(cut.target());
+    std::uint64_t bytes = 0;
+    check_finished(records, cut.target(), cut.files(), 2, sums, bytes);
+    return bytes;
+  };
+  CHECK(kept() == all);
+  const fs::path lost = cut.place() / "mp_01/model";
+  std::uint64_t bytes_of_lost = 0;
+  for (const auto& [name, bytes] : contents(memory, lost)) bytes_of_lost += bytes.size();
+  memory.files->put(lost, "something else");
+  CHECK(kept() == all - bytes_of_lost);
 }

@@ -12,16 +12,17 @@ namespace {
 
 /// A checkpoint over four cards, with its manifest.
 struct Sharded {
-  explicit Sharded(std::uint64_t slice_bytes = 40) : memory(slice_bytes) {
+  explicit Sharded(std::uint64_t slice_bytes = 40, const Layout& cut_by = four_cards())
+      : memory(slice_bytes), layout(cut_by) {
     make_whole(memory, "/in/whole");
-    cut = std::make_unique<Move>(memory, "/in/whole", single_card(), four_cards());
+    cut = std::make_unique<Move>(memory, "/in/whole", single_card(), layout);
     cut->whole();
     manifest = parse_manifest({cut->manifest(), "checkpoint.json", "checkpoint.json", true});
   }
 
   std::vector<Damage> search() {
-    const Checkpoint checkpoint = memory.open(cut->place(), four_cards());
-    const auto resolved = resolve_source(four_cards(), checkpoint.holdings());
+    const Checkpoint checkpoint = memory.open(cut->place(), layout);
+    const auto resolved = resolve_source(layout, checkpoint.holdings());
     Traffic traffic;
     return search_contents({checkpoint, resolved.placement, manifest, memory.stores, 4, 1 << 20, 2}, *memory.alone,
                            traffic);
@@ -35,6 +36,7 @@ struct Sharded {
   }
 
   Memory memory;
+  Layout layout;
   std::unique_ptr<Move> cut;
   Manifest manifest;
 };
@@ -65,6 +67,27 @@ TEST_CASE("a byte between the extents of an array is the file's, and no paramete
   REQUIRE(damages.size() == 1);
   CHECK(damages[0].file == sharded.cut->file(1).filename());
   CHECK(damages[0].parameters.empty());
+}
+
+TEST_CASE("of a card's several files the damaged one is named, with what lies in it") {
+  Sharded sharded(0, two_files_each());
+  CHECK(sharded.search().empty());
+  const fs::path optim = sharded.cut->place() / "mp_01/optim_1";
+  sharded.memory.damage(optim, sharded.memory.files->find(optim)->bytes().size() - 1);
+  const auto damages = sharded.search();
+  REQUIRE(damages.size() == 1);
+  CHECK(damages[0].file == "mp_01/optim_1");
+  for (const std::string& name : damages[0].parameters) CHECK(name != "a");
+
+  const fs::path zero = sharded.cut->place() / "mp_00/model";
+  const fs::path one = sharded.cut->place() / "mp_01/model";
+  const std::string bytes = sharded.memory.files->find(zero)->bytes();
+  REQUIRE(bytes.size() == sharded.memory.files->find(one)->bytes().size());
+  sharded.memory.files->put(one, bytes);
+  const auto more = sharded.search();
+  REQUIRE(more.size() == 2);
+  CHECK(more[0].file == "mp_01/model");
+  CHECK(more[0].parameters == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("files in one another's place are told from damaged ones") {

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "layout/placement.hpp"
+
+namespace ckpt {
+
+/// A file of a checkpoint, by its number in CardFiles.
+using FileNumber = std::uint64_t;
+
+/// The files of a layout, so that each is found at once.
+class FileTable {
+ public:
+  FileTable() = default;
+  explicit FileTable(const Layout& layout);
+
+  std::uint64_t count() const noexcept { return files_.size(); }
+  Position owner(FileNumber file) const { return files_[file].position; }
+  std::size_t entry(FileNumber file) const { return files_[file].entry; }
+  /// The file of an entry that a card owns or shares.
+  FileNumber of(Position card, std::size_t entry) const { return of_card_[card * entries_ + entry]; }
+  /// The files that a card owns, ascending.
+  std::vector<FileNumber> owned_by(Position card) const;
+
+ private:
+  std::size_t entries_ = 0;
+  std::vector<CardFiles::File> files_;
+  std::vector<FileNumber> of_card_;  // card by card, one for each entry
+};
+
+/// Where the arrays of a placement lie: in which file of a card, and under which name there.
+class ArrayFiles {
+ public:
+  explicit ArrayFiles(const Placement& placement);
+
+  const FileTable& table() const noexcept { return table_; }
+  /// The file of a card that holds an array.
+  FileNumber file(Position card, ArrayId array) const { return table_.of(card, arrays_[array].entry); }
+  std::size_t entry(ArrayId array) const { return arrays_[array].entry; }
+  const std::string& name(ArrayId array) const { return arrays_[array].name; }
+
+ private:
+  struct Array {
+    std::size_t entry;
+    std::string name;  // within its file
+  };
+  FileTable table_;
+  std::vector<Array> arrays_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,122 @@
+#include "output/file_specs.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "output/sayings.hpp"
+
+namespace ckpt {
+
+FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest)
+    : source_(source),
+      planner_(planner),
+      where_(where),
+      layout_text_(to_json(planner.target().layout())),
+      manifest_text_(std::move(manifest)) {
+  const auto all = sayings(source_);
+  std::vector<const std::vector<Attribute>*> of_root;
+  of_root.reserve(all.size());
+  for (const Saying& saying : all) of_root.push_back(&saying.schema->attributes);
+  root_attributes_ = merged(of_root, "root group");
+  groups_ = shared_out(merged_groups(all, source_.layout().files), planner_.target().layout().files);
+  const auto by_card = planner_.source().mesh().by_card();
+  const ArrayFiles from_files(planner_.source());
+  for (const ArrayPlace& place : planner_.target().arrays())
+    array_sources_.push_back(array_source(planner_.source_of(place.members.front()), place, from_files, by_card));
+}
+
+/// A bucket's members have no attributes of their own, nor has a bucket a place for theirs.
+FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const ArrayPlace& target,
+                                               const ArrayFiles& from_files,
+                                               const std::vector<Position>& by_card) const {
+  const Placement& from = planner_.source();
+  ArraySource source;
+  if (target.members.size() > 1 || planner_.target().spreads()[target.members.front()].bucket ||
+      from.spreads()[parameter].bucket)
+    return source;
+  const ArrayId array = from.array_of(parameter);
+  std::vector<const std::vector<Attribute>*> lists;
+  std::set<const Schema*> seen;
+  for (const Position card : by_card) {
+    const Schema* schema = source_.file(from_files.file(card, array)).schema.get();
+    if (seen.contains(schema) || !from.holds(card, array)) continue;
+    seen.insert(schema);
+    const std::size_t found = schema->find(from_files.name(array));
+    if (found >= schema->datasets.size()) continue;
+    lists.push_back(&schema->datasets[found].attributes);
+    if (source.first == nullptr) source.first = &schema->datasets[found];
+  }
+  source.attributes = merged(lists, "/" + from.arrays()[array].name);
+  return source;
+}
+
+FileSpec::Array FileSpecs::array_spec(ArrayId array, const Extents& shape) const {
+  const Placement& target = planner_.target();
+  const ArrayPlace& place = target.arrays()[array];
+  FileSpec::Array spec;
+  spec.name = where_.name(array);
+  spec.dtype = place.dtype;
+  spec.shape = shape;
+  if (const auto number = target.spreads()[place.members.front()].bucket) {
+    const Bucket& bucket = target.layout().buckets[*number];
+    // Of a short last piece the others' length is not known here.
+    if (!bucket.last_is_short) spec.global_shape = Extents{spec.shape[0] * target.mesh().shape[bucket.axis]};
+  } else {
+    spec.global_shape = target.tensors()[place.members.front()].shape;
+  }
+  spec.attributes = array_sources_[array].attributes;
+  if (const Dataset* first = array_sources_[array].first) spec.verbatim = first->verbatim;
+  return spec;
+}
+
+FileSpec FileSpecs::spec(std::size_t entry, const Shapes& shapes) const {
+  FileSpec spec;
+  for (ArrayId array = 0; array < shapes.size(); ++array)
+    if (shapes[array]) spec.arrays.push_back(array_spec(array, *shapes[array]));
+  spec.attributes = root_attributes_;
+  spec.groups = groups_[entry];
+  spec.layout = layout_text_;
+  spec.manifest = manifest_text_;
+  return spec;
+}
+
+std::shared_ptr<const FileSpec> FileSpecs::of(FileNumber file) {
+  const Placement& target = planner_.target();
+  const Position card = where_.table().owner(file);
+  const std::size_t entry = where_.table().entry(file);
+  Shapes shapes(target.arrays().size());
+  for (ArrayId array = 0; array < shapes.size(); ++array)
+    if (where_.entry(array) == entry && target.holds(card, array)) shapes[array] = target.stored_shape(array, card);
+  const std::lock_guard lock(mutex_);
+  if (!spec_ || entry != entry_ || shapes != shapes_) {
+    spec_ = std::make_shared<const FileSpec>(spec(entry, shapes));
+    entry_ = entry;
+    shapes_ = std::move(shapes);
+  }
+  return spec_;
+}
+
+std::vector<std::string> FileSpecs::losses(Store& store) const {
+  const auto all = sayings(source_);
+  if (std::all_of(all.begin(), all.end(), [&](const Saying& each) { return each.schema->format == store.name(); }))
+    return {};
+  const Placement& target = planner_.target();
+  std::vector<std::string> losses;
+  std::set<std::string> told;
+  for (std::size_t entry = 0; entry < groups_.size(); ++entry) {
+    Shapes shapes(target.arrays().size());
+    for (ArrayId array = 0; array < shapes.size(); ++array)
+      if (const auto& members = target.arrays()[array].members; where_.entry(array) == entry)
+        shapes[array] = members.size() == 1 ? target.tensors()[members.front()].shape : Extents{1};
+    for (const std::string& what : store.losses(spec(entry, shapes)))
+      if (told.insert(what).second) losses.push_back(what);
+  }
+  return losses;
+}
+
+const Value* FileSpecs::value_of(ArrayId array) const {
+  const Dataset* const first = array_sources_[array].first;
+  return first != nullptr && first->verbatim ? &*first->verbatim : nullptr;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "layout/file_table.hpp"
+#include "plan/planner.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// What is to be written into each file of an output, besides data: worked out from the source's metadata and the plan
+/// alone. Both must outlive it.
+class FileSpecs {
+ public:
+  /// `manifest`: that of a single file, as long as it will be; else empty. Attributes are those of the lowest card that
+  /// has them; a warning tells where others differ.
+  FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest);
+
+  /// The specification of a file. Files of one entry of `files` that hold the same shapes, as neighbours mostly do,
+  /// share it. Threads may call it together.
+  std::shared_ptr<const FileSpec> of(FileNumber file);
+
+  /// Says what a format cannot hold of all this, each once; throws input for tensors that it cannot.
+  std::vector<std::string> losses(Store& store) const;
+
+  /// The value of an array whose elements have no fixed size; null where no card has one.
+  const Value* value_of(ArrayId array) const;
+
+ private:
+  /// Where a target array's attributes (and its value, if it has one) come from.
+  struct ArraySource {
+    std::vector<Attribute> attributes;
+    const Dataset* first = nullptr;
+  };
+  using Shapes = std::vector<std::optional<Extents>>;  // by array; nothing: not in the file
+
+  ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const ArrayFiles& from_files,
+                           const std::vector<Position>& by_card) const;
+  FileSpec::Array array_spec(ArrayId array, const Extents& shape) const;
+  FileSpec spec(std::size_t entry, const Shapes& shapes) const;
+
+  const Checkpoint& source_;
+  const Planner& planner_;
+  const ArrayFiles& where_;
+  std::vector<Attribute> root_attributes_;
+  std::vector<std::vector<Group>> groups_;  // for the files of each entry
+  std::vector<ArraySource> array_sources_;  // by target array
+  std::string layout_text_;
+  std::string manifest_text_;
+
+  std::mutex mutex_;
+  std::size_t entry_ = 0;  // of the last file
+  Shapes shapes_;          // of its arrays
+  std::shared_ptr<const FileSpec> spec_;
+};
+
+}  // namespace ckpt
