@@ -8,6 +8,8 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/read_catalogs.hpp"
+#include "checkpoint/read_manifest.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -57,48 +59,26 @@ std::vector<std::string> list_files(const fs::path& directory, Communicator& pro
 
 /// For each file the process that reads it: the processes that see it take turns. Process 0 takes what none sees, to
 /// say so.
-std::vector<int> readers_of(const std::vector<fs::path>& files, Communicator& processes) {
+std::vector<FileToRead> with_readers(const std::vector<fs::path>& files, Communicator& processes) {
   std::string mine;
   std::error_code ignored;
   for (const auto& file : files) mine += fs::exists(file, ignored) ? '1' : '0';
   const auto seen = processes.all_gather(mine);
-  std::vector<int> readers(files.size(), 0);
+  std::vector<FileToRead> with_readers;
   for (std::size_t i = 0; i < files.size(); ++i) {
+    with_readers.push_back({files[i], 0});
     for (std::size_t turn = 0; turn < seen.size(); ++turn) {
       const std::size_t process = (i + turn) % seen.size();
       if (seen[process][i] == '0') continue;
-      readers[i] = static_cast<int>(process);
+      with_readers.back().reader = process;
       break;
     }
   }
-  return readers;
-}
-
-std::vector<FileCatalog> read_catalogs(const std::vector<fs::path>& files, Communicator& processes) {
-  const auto readers = readers_of(files, processes);
-  std::string mine;
-  agree(processes, [&] {
-    Stores stores;
-    std::vector<FileCatalog> catalogs;
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      if (readers[i] == processes.rank()) catalogs.push_back(stores.reading().catalog(files[i]));
-    }
-    mine = encode(catalogs);
-  });
-  const auto by_process = decode_catalogs(processes.all_gather(mine));
-  // They come process by process; each process's own are in the files' order.
-  std::vector<std::size_t> next(static_cast<std::size_t>(processes.size()), 0);
-  for (const int reader : readers) {
-    for (auto after = static_cast<std::size_t>(reader) + 1; after < next.size(); ++after) ++next[after];
-  }
-  std::vector<FileCatalog> catalogs;
-  catalogs.reserve(readers.size());
-  for (const int reader : readers) catalogs.push_back(by_process[next[static_cast<std::size_t>(reader)]++]);
-  return catalogs;
+  return with_readers;
 }
 
 /// The layout that all files carry, as text; empty where there is none or they differ.
-std::string carried_layout(const CardFiles& files) {
+std::string layout_in_files(const CardFiles& files) {
   std::string text;
   for (const auto& catalog : files.catalogs) {
     const std::string& carried = catalog.schema->layout;
@@ -108,6 +88,20 @@ std::string carried_layout(const CardFiles& files) {
     return "";
   }
   return text;
+}
+
+/// Whether a directory's manifest has a layout: that comes before what the files carry. A damaged one is told of, and
+/// the files are shown all the same.
+bool has_manifest(const fs::path& directory, Communicator& processes) {
+  bool is_there = false;
+  agree(processes, [&] {
+    try {
+      is_there = carried_layout(directory).has_value();
+    } catch (const Error& damaged) {
+      spdlog::warn("{}", damaged.what());
+    }
+  });
+  return processes.maximum(is_there ? 1 : 0) != 0;
 }
 
 CardFiles arranged(Checkpoint checkpoint) {
@@ -125,9 +119,9 @@ CardFiles arranged(Checkpoint checkpoint) {
 /// Arranges the files by the layout that they carry, where they are the whole of what it names.
 CardFiles by_carried_layout(CardFiles files, const fs::path& path, bool is_single_file) {
   files.prefixes.resize(files.names.size());
-  const std::string text = carried_layout(files);
+  const std::string text = layout_in_files(files);
   if (text.empty()) return files;
-  Layout layout = parse_layout(text, "the checkpoint's own layout");
+  Layout layout = parse_layout(text, "the layout that " + path.string() + " carries");
   const std::vector<std::string> names = layout.files.paths(layout.mesh);
   if (is_single_file && names.size() > 1) {
     spdlog::info("{} is one of the {} files of a checkpoint: give its directory to see the whole", files.names[0],
@@ -163,7 +157,8 @@ CardFiles read_card_files(const fs::path& path, const std::optional<Layout>& giv
   });
   const bool is_single = processes.maximum(is_there && !fs::is_directory(path, error) ? 1 : 0) != 0;
   Stores stores;
-  if (given) return arranged(Checkpoint::open({path, given}, stores.reading(), processes));
+  if (given || (!is_single && has_manifest(path, processes)))
+    return arranged(Checkpoint::open({path, given}, stores.reading(), processes));
   CardFiles files;
   files.names = is_single ? std::vector{path.filename().string()} : list_files(path, processes);
   agree(processes, [&] {
@@ -171,7 +166,8 @@ CardFiles read_card_files(const fs::path& path, const std::optional<Layout>& giv
       throw Error(Kind::input, path.string(),
                   {"no file of tensors (HDF5, safetensors) is in it", "expected a checkpoint", ""});
   });
-  files.catalogs = read_catalogs(is_single ? std::vector{path} : below(path, files.names), processes);
+  files.catalogs = read_catalogs(with_readers(is_single ? std::vector{path} : below(path, files.names), processes),
+                                 stores.reading(), processes);
   agree(processes, [&] { files = by_carried_layout(std::move(files), path, is_single); });
   return files;
 }

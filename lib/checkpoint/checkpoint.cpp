@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/read_manifest.hpp"
 
 namespace ckpt {
@@ -200,25 +200,14 @@ void Checkpoint::read_metadata(SourceStore& store, Communicator& processes) {
   const auto reader_of = [&](FileNumber file) {
     return owners_of_unshared_.empty() ? file % size : owners_of_unshared_[table_.owner(file)];
   };
-  std::vector<FileNumber> there;
+  std::vector<FileToRead> there;
   for (FileNumber file = 0; file < table_.count(); ++file)
-    if (is_there(file)) there.push_back(file);
-  std::vector<FileCatalog> mine;
-  agree(processes, [&] {
-    for (const FileNumber file : there) {
-      if (reader_of(file) != static_cast<std::uint64_t>(processes.rank())) continue;
-      check_interrupt();
-      mine.push_back(store.catalog(file_path(file)));
-    }
-  });
-  const std::vector<FileCatalog> all =
-      size == 1 ? std::move(mine) : decode_catalogs(processes.all_gather(encode(mine)));
-  // Rank by rank, each one's files in order.
-  std::vector<std::size_t> next(size + 1, 0);
-  for (const FileNumber file : there) ++next[reader_of(file) + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
+    if (is_there(file)) there.push_back({file_path(file), reader_of(file)});
+  auto read = read_catalogs(there, store, processes);
   std::vector<std::optional<FileCatalog>> catalogs(table_.count());
-  for (const FileNumber file : there) catalogs[file] = all.at(next[reader_of(file)]++);
+  std::size_t next = 0;
+  for (FileNumber file = 0; file < table_.count(); ++file)
+    if (is_there(file)) catalogs[file] = std::move(read[next++]);
   keep(std::move(catalogs));
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "processes/communicator.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// A file whose metadata is wanted, and the process that reads it.
+struct FileToRead {
+  std::filesystem::path path;
+  std::uint64_t reader = 0;
+};
+
+/// The metadata of files, in their order, the same on every process. Collective, called with the same readers
+/// everywhere; throws input for what cannot be read.
+std::vector<FileCatalog> read_catalogs(const std::vector<FileToRead>& files, SourceStore& store,
+                                       Communicator& processes);
+
+}  // namespace ckpt
