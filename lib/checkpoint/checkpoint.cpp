@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/lost_files.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/read_manifest.hpp"
 
@@ -270,6 +271,7 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
 }
 
 Resolved resolve(const Checkpoint& checkpoint, const Keep& keep) {
+  check_none_is_lost(checkpoint);
   std::vector<std::string> missing;
   for (const FileNumber file : checkpoint.missing()) missing.push_back(checkpoint.file_name(file));
   const std::string files = (missing.size() == 1 ? "this file" : "these files") +
