@@ -51,8 +51,11 @@ std::string message(const Error& error) {
   const std::string advice = words(error.text().advice);
   const std::string& remedy = error.text().remedy;
   if (advice.empty()) return error.what();
-  const bool is_another_way = !remedy.empty() && error.text().advice.what != Advice::What::resume_or_restart;
-  const char* const before = is_another_way ? (remedy.ends_with('?') ? " Else " : ", or ") : "; ";
+  // What is left of the run is told of before the ways on.
+  const char* const joint = error.text().advice.what == Advice::What::resume_or_restart ? ": "
+                            : remedy.ends_with('?')                                     ? " Else "
+                                                                                        : ", or ";
+  const char* const before = remedy.empty() ? "; " : joint;
   return error.what() + (before + advice);
 }
 

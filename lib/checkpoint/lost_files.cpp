@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
+
+#include "base/interrupt.hpp"
 
 namespace ckpt {
 
@@ -16,10 +19,10 @@ class Search {
 
   void run() const {
     const Layout& layout = checkpoint_.layout();
-    for (const IndexRule& rule : layout.indices)
-      for (std::uint64_t stage = 0; stage < mesh_.combinations(rule.axes); ++stage)
-        check([&](Position card) { return mesh_.combination_at(rule.axes, card) == stage; },
-              "indices \"" + rule.in.text() + "\"");
+    for (const IndexRule& rule : layout.indices) {
+      const auto stage_of = [&](Position card) { return mesh_.combination_at(rule.axes, card); };
+      check(mesh_.combinations(rule.axes), stage_of, "indices \"" + rule.in.text() + "\"");
+    }
     std::set<At> seen;
     for (const Rule& rule : layout.parameters)
       if (rule.keys.at && seen.insert(*rule.keys.at).second) check_at(*rule.keys.at, rule.names.front().text());
@@ -31,36 +34,44 @@ class Search {
   void check_at(const At& at, const std::string& name) const {
     const auto is_meant = [&](Position card) {
       return std::all_of(at.begin(), at.end(), [&](const auto& entry) {
-        const auto& [axis, coordinates] = entry;
-        return std::find(coordinates.begin(), coordinates.end(), mesh_.coordinate(card, axis)) != coordinates.end();
+        return std::binary_search(entry.second.begin(), entry.second.end(), mesh_.coordinate(card, entry.first));
       });
     };
-    check(is_meant, "\"at\" of \"" + name + "\"");
+    check(
+        1, [&](Position card) { return is_meant(card) ? 0 : nowhere; }, "\"at\" of \"" + name + "\"");
   }
 
-  /// Throws where all the files of an entry that these cards have are missing.
-  void check(const std::function<bool(Position)>& is_meant, const std::string& why) const {
+  /// The cards fall into groups of which each may hold parameters alone. Throws where all the files of an entry that a
+  /// group has are missing.
+  void check(std::uint64_t groups, const std::function<std::uint64_t(Position)>& group_of,
+             const std::string& why) const {
     for (const std::size_t entry : entries_) {
-      std::optional<FileNumber> lost;
-      bool is_any_there = false;
-      for (Position card = 0; card < mesh_.size() && !is_any_there; ++card) {
-        if (!is_meant(card)) continue;
+      check_interrupt();
+      std::vector<bool> has_file(groups, false);
+      std::vector<std::optional<FileNumber>> lost(groups);
+      for (Position card = 0; card < mesh_.size(); ++card) {
+        const std::uint64_t group = group_of(card);
+        if (group == nowhere) continue;
         const FileNumber file = checkpoint_.table().of(card, entry);
         if (checkpoint_.is_there(file))
-          is_any_there = true;
-        else if (!lost)
-          lost = file;
+          has_file[group] = true;
+        else if (!lost[group])
+          lost[group] = file;
       }
-      if (!lost || is_any_there) continue;
-      const std::string name = checkpoint_.file_name(*lost);
-      throw Error(
-          Kind::input, name,
-          {"no such file", "it may hold what no other file does (" + checkpoint_.layout().origin + ": " + why + ")",
-           "restore it, or take its entry out of \"files\" if it never was"})
-          .in_file(name);
+      for (std::uint64_t group = 0; group < groups; ++group)
+        if (lost[group] && !has_file[group]) refuse(checkpoint_.file_name(*lost[group]), why);
     }
   }
 
+  [[noreturn]] void refuse(const std::string& file, const std::string& why) const {
+    throw Error(
+        Kind::input, file,
+        {"no such file", "it may hold what no other file does (" + checkpoint_.layout().origin + ": " + why + ")",
+         "restore it, or take its entry out of \"files\" if it never was"})
+        .in_file(file);
+  }
+
+  static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
   const Checkpoint& checkpoint_;
   const Mesh& mesh_;
   std::set<std::size_t> entries_;  // of which files are missing

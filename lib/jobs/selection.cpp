@@ -51,11 +51,7 @@ Selection select(const NameChoice& choice, const Placement& source) {
     chosen.push_back({std::move(tensor), parameter});
   }
   if (chosen.empty() && (!choice.only.empty() || !choice.drop.empty()))
-    throw Error(Kind::usage, "",
-                {"none of the " + std::to_string(source.tensors().size()) + " parameters is left",
-                 "",
-                 "",
-                 {Advice::What::choose_others, ""}});
+    throw Error(Kind::usage, "", {"no parameter is left to take", "", "", {Advice::What::choose_others, ""}});
   std::sort(chosen.begin(), chosen.end(),
             [](const Chosen& a, const Chosen& b) { return a.tensor.name < b.tensor.name; });
   for (std::size_t i = 1; i < chosen.size(); ++i)

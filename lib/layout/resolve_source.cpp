@@ -107,7 +107,7 @@ class SourceResolver {
     try {
       builder_.add(std::move(tensor), *decision, plan, {logical.stored, std::move(place.at)}, where);
     } catch (const Error& error) {
-      throw Error(Kind::input, error.what());
+      throw Error(Kind::input, error.object(), error.text()).of_parameter(logical.name);
     }
     likeness_.add(*decision, where);
   }

@@ -216,7 +216,7 @@ NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
     const Lock lock;
     return Skeleton(spec).make();
   } catch (const Error& error) {
-    throw Error(Kind::io, path.string() + ": " + error.what());
+    throw Error(Kind::io, error.object(), error.text()).within(path.string()).in_file(path.string());
   }
 }
 
