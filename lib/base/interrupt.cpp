@@ -10,7 +10,7 @@ namespace ckpt {
 
 namespace {
 
-std::atomic<int> taken_down{0};
+std::atomic<int> recorded{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 void handle(int number, void (*handler)(int)) {
@@ -20,8 +20,8 @@ void handle(int number, void (*handler)(int)) {
   sigaction(number, &action, nullptr);
 }
 
-void take_down(int number) {
-  taken_down = number;
+void record(int number) {
+  recorded = number;
   for (const int each : {SIGINT, SIGTERM}) handle(each, SIG_DFL);
 }
 
@@ -30,12 +30,12 @@ void take_down(int number) {
 void watch_interrupts() {
   for (const int number : {SIGINT, SIGTERM}) {
     struct sigaction before {};
-    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) handle(number, take_down);
+    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) handle(number, record);
   }
 }
 
 void check_interrupt() {
-  switch (taken_down.load(std::memory_order_relaxed)) {
+  switch (recorded.load(std::memory_order_relaxed)) {
     case 0:
       return;
     case SIGINT:

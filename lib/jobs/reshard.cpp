@@ -231,9 +231,7 @@ class Run {
   std::uint64_t bytes_to_write() const {
     std::uint64_t total = 0;
     for (ArrayId array = 0; array < target().arrays().size(); ++array)
-      for (const Position card : plan_->cards)
-        if (target().holds(card, array) && !target().arrays()[array].verbatim)
-          total += volume(target().stored_shape(array, card)) * target().arrays()[array].dtype.size;
+      for (const Position card : plan_->cards) total += target().stored_bytes(array, card);
     return total;
   }
 

@@ -13,9 +13,9 @@ void summarise(const Planner& planner, const Readers& readers, const std::vector
     const ArrayPlace& place = target.arrays()[array];
     if (place.verbatim) continue;
     for (Position card = 0; card < target.mesh().size(); ++card) {
-      if (!target.holds(card, array)) continue;
-      const std::uint64_t elements = volume(target.stored_shape(array, card));
-      const std::uint64_t bytes = elements * place.dtype.size;
+      const std::uint64_t bytes = target.stored_bytes(array, card);
+      if (bytes == 0) continue;
+      const std::uint64_t elements = bytes / place.dtype.size;
       const std::uint32_t writer = writers[card];
       report.bytes_to_write += bytes;
       busy[writer] += bytes;

@@ -102,6 +102,17 @@ Extents Placement::stored_shape(ArrayId array, Position position) const {
   return spreads_[parameter].flat ? Extents{flat_piece(parameter, local)} : local;
 }
 
+std::uint64_t Placement::stored_bytes(ArrayId array, Position position) const {
+  if (arrays_[array].verbatim || !holds(position, array)) return 0;
+  return volume(stored_shape(array, position)) * arrays_[array].dtype.size;
+}
+
+Position Placement::lowest_holder(ParameterId parameter, Position first) const {
+  const auto all = holders(parameter, first);
+  return *std::min_element(all.begin(), all.end(),
+                           [&](Position a, Position b) { return mesh().card(a) < mesh().card(b); });
+}
+
 void Placement::for_each_region(ArrayId array, Position position, Interval elements, const RegionVisit& visit) const {
   const auto& members = arrays_[array].members;
   const Spread& spread = spreads_[members.front()];

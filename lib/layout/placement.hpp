@@ -78,6 +78,8 @@ class Placement {
   bool holds(Position position, ArrayId array) const;
   /// The shape of an array in the file of a card that holds it.
   Extents stored_shape(ArrayId array, Position position) const;
+  /// Bytes of its data there; 0 where the card does not hold it, or its elements have no fixed size.
+  std::uint64_t stored_bytes(ArrayId array, Position position) const;
 
   /// How a bucket is laid out at a position of the mesh.
   struct BucketSizes {
@@ -112,6 +114,8 @@ class Placement {
   /// Every card that holds the same elements at the same place as `first` (a card of the first copy), itself among
   /// them.
   std::vector<Position> holders(ParameterId parameter, Position first) const;
+  /// The one of them that counts where replicas may differ (Replicas::first): that of the lowest card id.
+  Position lowest_holder(ParameterId parameter, Position first) const;
   /// The position that names the copy of a parameter to which a card that holds it belongs.
   Position base_of(ParameterId parameter, Position position) const;
   /// Whether that is the first copy.

@@ -14,9 +14,7 @@ std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t
   std::vector<std::uint64_t> bytes(cards, 1);
   if (processes > 1)
     for (ArrayId array = 0; array < target.arrays().size(); ++array)
-      for (Position card = 0; card < cards; ++card)
-        if (target.holds(card, array))
-          bytes[card] += volume(target.stored_shape(array, card)) * target.arrays()[array].dtype.size;
+      for (Position card = 0; card < cards; ++card) bytes[card] += target.stored_bytes(array, card);
   return in_blocks(bytes, processes);
 }
 

@@ -43,13 +43,10 @@ std::optional<Chunk> ChunkSequence::next_of_all() {
 
 ChunkSequence::Array ChunkSequence::look_at(ArrayId array) const {
   Array found{array, std::vector<std::uint64_t>(cards_.size(), 0), 0};
-  const ArrayPlace& place = target_.arrays()[array];
-  if (place.verbatim) return found;
-  for (std::size_t i = 0; i < cards_.size(); ++i)
-    if (target_.holds(cards_[i], array)) {
-      found.bytes[i] = volume(target_.stored_shape(array, cards_[i])) * place.dtype.size;
-      found.most = std::max(found.most, found.bytes[i]);
-    }
+  for (std::size_t i = 0; i < cards_.size(); ++i) {
+    found.bytes[i] = target_.stored_bytes(array, cards_[i]);
+    found.most = std::max(found.most, found.bytes[i]);
+  }
   return found;
 }
 

@@ -28,21 +28,23 @@ Readers::Readers(const Placement& source, Owners owners, bool replicas_are_equal
   is_lowest_.resize(source.tensors().size());
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
     const ArrayId array = source.array_of(parameter);
-    const std::uint64_t element = source.tensors()[parameter].dtype.size;
     const bool is_replicated = source.replica_bases(parameter).size() > 1;
     const bool is_lowest = is_lowest_[parameter] = source.spreads()[parameter].replicas == Replicas::first;
     source.for_each_first(parameter, [&](Position first) {
       if (!source.holds(first, array)) return;
       Position best = first;
-      if (is_replicated) {
+      if (is_replicated && is_lowest) {
+        best = source.lowest_holder(parameter, first);
+      } else if (is_replicated) {
         const auto holders = source.holders(parameter, first);
         best = *std::min_element(holders.begin(), holders.end(), [&](Position a, Position b) {
-          if (is_lowest) return source.mesh().card(a) < source.mesh().card(b);
           return std::tuple(load(a), of_card[a], a) < std::tuple(load(b), of_card[b], b);
         });
+      }
+      if (is_replicated) {
         choices_[parameter].push_back({first, best});
       }
-      const std::uint64_t bytes = volume(source.stored_shape(array, best)) * element;
+      const std::uint64_t bytes = source.stored_bytes(array, best);
       of_card[best] += bytes;
       load(best) += bytes;
     });

@@ -34,12 +34,7 @@ std::vector<Position> CompareWorkload::cards_of(ParameterId parameter) const {
     if (b_.holds(card, b_.array_of(parameter))) cards.push_back(card);
   if (b_.spreads()[parameter].replicas != Replicas::first) return cards;
   std::vector<Position> lowest;
-  b_.for_each_first(parameter, [&](Position first) {
-    const auto holders = b_.holders(parameter, first);
-    lowest.push_back(*std::min_element(holders.begin(), holders.end(), [&](Position one, Position other) {
-      return b_.mesh().card(one) < b_.mesh().card(other);
-    }));
-  });
+  b_.for_each_first(parameter, [&](Position first) { lowest.push_back(b_.lowest_holder(parameter, first)); });
   std::erase_if(cards, [&](Position card) { return std::find(lowest.begin(), lowest.end(), card) == lowest.end(); });
   return cards;
 }
