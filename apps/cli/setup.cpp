@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "base/interrupt.hpp"
 #include "cli/job_options.hpp"
 #include "cli/layout_text.hpp"
 #include "cli/processes.hpp"
 #include "cli/wait.hpp"
 #include "output/places.hpp"
+#include "processes/gather_all.hpp"
 #include "report/output.hpp"
 
 namespace ckpt::cli {
@@ -19,9 +18,8 @@ namespace {
 
 /// Throws usage where a process was started with other words than process 0: they would not do the same job.
 void check_same_words(const Options& options, Communicator& processes) {
-  const nlohmann::json words(options.unshared);
-  const auto all = processes.all_gather(words.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  const auto other = std::find_if(all.begin(), all.end(), [&](const std::string& each) { return each != all[0]; });
+  const auto all = gather_all(options.unshared, processes);
+  const auto other = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each != all[0]; });
   agree(processes, [&] {
     if (other != all.end())
       throw Error(Kind::usage, "process " + std::to_string(other - all.begin()),
@@ -32,9 +30,7 @@ void check_same_words(const Options& options, Communicator& processes) {
 
 /// Process 0's environment on every process: mpirun may not pass it on to other nodes.
 Environment shared_environment(Communicator& processes) {
-  const nlohmann::json mine(read_environment());
-  const auto bytes = processes.broadcast(mine.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 0);
-  return nlohmann::json::parse(bytes).get<Environment>();
+  return wire::unpacked<Environment>(processes.broadcast(wire::packed(read_environment()), 0));
 }
 
 Job job_from(const Program& program, const Options& options, const Environment& environment) {

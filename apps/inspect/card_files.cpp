@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <system_error>
 
 #include "base/error.hpp"
@@ -10,6 +9,7 @@
 #include "base/text.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "processes/gather_all.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -45,31 +45,26 @@ std::vector<std::string> checkpoint_files_below(const fs::path& directory) {
 
 /// The files of tensors that any process sees: each may have a disk of its own.
 std::vector<std::string> list_files(const fs::path& directory, Communicator& processes) {
-  std::string mine;
-  agree(processes, [&] {
-    for (const auto& name : checkpoint_files_below(directory)) mine += name + '\0';
-  });
+  std::vector<std::string> mine;
+  agree(processes, [&] { mine = checkpoint_files_below(directory); });
   std::set<std::string, decltype(&natural_less)> names(&natural_less);
-  for (const auto& theirs : processes.all_gather(mine)) {
-    for (std::string_view rest = theirs; !rest.empty(); rest.remove_prefix(rest.find('\0') + 1))
-      names.emplace(rest.substr(0, rest.find('\0')));
-  }
+  for (const auto& theirs : gather_all(mine, processes)) names.insert(theirs.begin(), theirs.end());
   return {names.begin(), names.end()};
 }
 
 /// For each file the process that reads it: the processes that see it take turns. Process 0 takes what none sees, to
 /// say so.
 std::vector<FileToRead> with_readers(const std::vector<fs::path>& files, Communicator& processes) {
-  std::string mine;
+  std::vector<bool> mine;
   std::error_code ignored;
-  for (const auto& file : files) mine += fs::exists(file, ignored) ? '1' : '0';
-  const auto seen = processes.all_gather(mine);
+  for (const auto& file : files) mine.push_back(fs::exists(file, ignored));
+  const auto seen = gather_all(mine, processes);
   std::vector<FileToRead> with_readers;
   for (std::size_t i = 0; i < files.size(); ++i) {
     with_readers.push_back({files[i], 0});
     for (std::size_t turn = 0; turn < seen.size(); ++turn) {
       const std::size_t process = (i + turn) % seen.size();
-      if (seen[process][i] == '0') continue;
+      if (!seen[process][i]) continue;
       with_readers.back().reader = process;
       break;
     }

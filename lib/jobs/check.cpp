@@ -155,8 +155,7 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, SourceStore& store, 
 }  // namespace
 
 Integrity check_integrity(const CheckJob& job, Communicator& processes, Counters& counters) {
-  std::size_t most_open = 0;
-  agree(processes, [&] { most_open = files_in_cache(thread_count(job.resources, processes)); });
+  const std::size_t most_open = open_files_allowed(job.resources, processes);
   Stores stores;
   SourceStore& store = stores.reading();
   Integrity result;

@@ -253,8 +253,7 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
 }  // namespace
 
 CompareReport compare(const CompareJob& job, Communicator& processes, Counters& counters) {
-  std::size_t most_open = 0;
-  agree(processes, [&] { most_open = files_in_cache(thread_count(job.resources, processes)); });
+  const std::size_t most_open = open_files_allowed(job.resources, processes);
   Stores stores;
   SourceStore& store = stores.reading();
   Side a{Checkpoint::open(job.a, store, processes), {}};

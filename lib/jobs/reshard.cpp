@@ -58,8 +58,7 @@ class Run {
 
  private:
   void make() {
-    std::size_t most_open = 0;
-    agree(processes_, [&] { most_open = files_in_cache(threads()); });
+    const std::size_t most_open = open_files_allowed(job_.resources, processes_);
     counters_.phase = Phase::catalog;
     sides_.emplace(resolve_sides(job_, stores_, processes_));
     time("catalog");
@@ -288,12 +287,9 @@ class Run {
       if (processes_.rank() != 0) return;
       if (job_.output.is_single_file) {
         files_->set_manifest(manifest(target(), list, fingerprints, files_->manifest_room()));
-        return;
+      } else {
+        output_->write_manifest(manifest(target(), list, fingerprints));
       }
-      const std::string text = manifest(target(), list, fingerprints);
-      const PosixFile file = PosixFile::create(output_->file(manifest_name));
-      file.write(0, std::as_bytes(std::span(text.data(), text.size())));
-      if (job_.output.fsync) file.sync();
     });
   }
 

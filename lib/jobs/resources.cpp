@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "checkpoint/file_cache.hpp"
 
 namespace ckpt {
 
@@ -15,6 +16,12 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
   const int all = static_cast<int>(std::thread::hardware_concurrency());  // as far as this process may use them
   const int node = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
+}
+
+std::size_t open_files_allowed(const Resources& resources, Communicator& processes) {
+  std::size_t most_open = 0;
+  agree(processes, [&] { most_open = files_in_cache(thread_count(resources, processes)); });
+  return most_open;
 }
 
 ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& processes) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -21,6 +22,9 @@ struct Resources {
 
 /// The threads of this process: as asked for, or the cores that are its own.
 unsigned thread_count(const Resources& resources, const Communicator& processes);
+
+/// How many files each cache of a job may hold open. Collective; throws io where the system allows too few.
+std::size_t open_files_allowed(const Resources& resources, Communicator& processes);
 
 /// The kind of exchange that is used: as asked for, with `automatic` decided. `is_shared`: every process sees every
 /// source file. Throws where the one asked for is not possible. Collective.

@@ -12,7 +12,8 @@ Borrowing::Borrowing(const Layout& layout, const Naming& naming) : layout_(layou
     for (std::uint32_t m = 0; m < layout.buckets[b].members.size(); ++m) {
       const std::string& name = layout.buckets[b].members[m].name;
       if (!members_.emplace(name, Membership{b, m}).second)
-        throw Error(Kind::layout, layout.origin, {"\"" + name + "\" is a member of two buckets", "each parameter in one", ""});
+        throw Error(Kind::layout, layout.origin,
+                    {"\"" + name + "\" is a member of two buckets", "each parameter in one", ""});
     }
 }
 

@@ -12,39 +12,20 @@ std::uint64_t CardFiles::count(const Mesh& mesh) const {
   return files;
 }
 
-CardFiles::File CardFiles::file(const Mesh& mesh, std::uint64_t number) const {
-  for (std::size_t entry = 0;; ++entry) {
+std::vector<CardFiles::File> CardFiles::files(const Mesh& mesh) const {
+  std::vector<File> files;
+  for (std::size_t entry = 0; entry < entries_.size(); ++entry) {
     const auto axes = entries_[entry].path.axes(mesh);
-    const std::uint64_t files = mesh.combinations(axes);
-    if (number >= files) {
-      number -= files;
-      continue;
-    }
-    return {entry, mesh.position_of_combination(axes, number)};
+    const std::uint64_t count = mesh.combinations(axes);
+    for (std::uint64_t number = 0; number < count; ++number)
+      files.push_back({entry, mesh.position_of_combination(axes, number)});
   }
-}
-
-std::vector<std::uint64_t> CardFiles::owned_by(const Mesh& mesh, std::uint64_t position) const {
-  const auto coordinates = mesh.coordinates(position);
-  std::vector<std::uint64_t> owned;
-  std::uint64_t before = 0;
-  for (const FileEntry& entry : entries_) {
-    const auto axes = entry.path.axes(mesh);
-    const std::uint64_t number = mesh.combination(axes, coordinates);
-    if (mesh.position_of_combination(axes, number) == position) owned.push_back(before + number);
-    before += mesh.combinations(axes);
-  }
-  return owned;
+  return files;
 }
 
 std::vector<std::string> CardFiles::paths(const Mesh& mesh) const {
   std::vector<std::string> paths;
-  for (const FileEntry& entry : entries_) {
-    const auto axes = entry.path.axes(mesh);
-    const std::uint64_t files = mesh.combinations(axes);
-    for (std::uint64_t number = 0; number < files; ++number)
-      paths.push_back(entry.path.path(mesh, mesh.position_of_combination(axes, number)));
-  }
+  for (const File& file : files(mesh)) paths.push_back(path(mesh, file.position, file.entry));
   return paths;
 }
 
@@ -87,17 +68,13 @@ std::vector<std::size_t> CardFiles::shared_axes(const Mesh& mesh, std::size_t en
 
 std::optional<CardFiles::Collision> CardFiles::collision(const Mesh& mesh) const {
   if (entries_.size() == 1 && entries_.front().path.is_decodable()) return std::nullopt;
-  std::vector<std::pair<std::string, std::uint64_t>> paths;
-  const std::uint64_t files = count(mesh);
-  for (std::uint64_t number = 0; number < files; ++number) {
-    const File each = file(mesh, number);
-    paths.emplace_back(path(mesh, each.position, each.entry), number);
-  }
-  std::sort(paths.begin(), paths.end());
+  std::vector<std::pair<std::string, File>> named;
+  for (const File& file : files(mesh)) named.emplace_back(path(mesh, file.position, file.entry), file);
+  std::stable_sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   const auto same =
-      std::adjacent_find(paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (same == paths.end()) return std::nullopt;
-  return Collision{file(mesh, same->second), file(mesh, std::next(same)->second)};
+      std::adjacent_find(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (same == named.end()) return std::nullopt;
+  return Collision{same->second, std::next(same)->second};
 }
 
 }  // namespace ckpt

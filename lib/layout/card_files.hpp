@@ -33,11 +33,9 @@ class CardFiles {
     std::uint64_t position = 0;  ///< its owner
     friend bool operator==(const File&, const File&) = default;
   };
-  /// Files are numbered entry by entry, by their positions within each.
+  /// All files by their numbers: entry by entry, by their positions within each. FileTable looks them up.
+  std::vector<File> files(const Mesh& mesh) const;
   std::uint64_t count(const Mesh& mesh) const;
-  File file(const Mesh& mesh, std::uint64_t number) const;
-  /// The numbers of the files that a position owns, ascending.
-  std::vector<std::uint64_t> owned_by(const Mesh& mesh, std::uint64_t position) const;
 
   /// The path, relative to the checkpoint's directory, of the file of an entry that a position owns or shares.
   std::string path(const Mesh& mesh, std::uint64_t position, std::size_t entry = 0) const {

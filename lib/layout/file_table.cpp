@@ -2,17 +2,16 @@
 
 namespace ckpt {
 
-FileTable::FileTable(const Layout& layout) : entries_(layout.files.entries().size()) {
+FileTable::FileTable(const Layout& layout)
+    : entries_(layout.files.entries().size()), files_(layout.files.files(layout.mesh)) {
   const Mesh& mesh = layout.mesh;
   of_card_.resize(mesh.size() * entries_);
+  FileNumber before = 0;
   for (std::size_t entry = 0; entry < entries_; ++entry) {
     const auto axes = layout.files.entries()[entry].path.axes(mesh);
-    const FileNumber before = files_.size();
-    const std::uint64_t files = mesh.combinations(axes);
-    for (std::uint64_t number = 0; number < files; ++number)
-      files_.push_back({entry, mesh.position_of_combination(axes, number)});
     for (Position card = 0; card < mesh.size(); ++card)
-      of_card_[card * entries_ + entry] = before + mesh.combination(axes, mesh.coordinates(card));
+      of_card_[card * entries_ + entry] = before + mesh.combination_at(axes, card);
+    before += mesh.combinations(axes);
   }
 }
 

@@ -27,8 +27,7 @@ class FileTemplate {
 
   /// The axes whose coordinates the path names, ascending: all where it names the card.
   std::vector<std::size_t> axes(const Mesh& mesh) const;
-  /// Whether a path tells its placeholders' numbers, so that none is that of two: no placeholder is followed by what
-  /// could be more of its digits.
+  /// Whether the numbers can be read off a path again, so that no two cards have one path: digits follow none of them.
   bool is_decodable() const noexcept;
 
  private:

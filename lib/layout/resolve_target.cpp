@@ -27,7 +27,10 @@ bool is_disjoint(const At& a, const At& b) {
 void check_path(const std::string& name, const std::set<std::string>& names, const std::string& origin) {
   const auto refuse = [&](const std::string& found) {
     return Error(Kind::layout, origin,
-                 {"a parameter would be stored as \"" + name + "\"", found, "change \"rename\" in the layout", {Advice::What::rename, ""}});
+                 {"a parameter would be stored as \"" + name + "\"",
+                  found,
+                  "change \"rename\" in the layout",
+                  {Advice::What::rename, ""}});
   };
   for (std::size_t start = 0; start <= name.size();) {
     const std::size_t slash = std::min(name.find('/', start), name.size());

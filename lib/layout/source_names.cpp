@@ -136,7 +136,8 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
       const std::string& name = layout.buckets[b].members[m].name;
       const auto found = stored_of_.find(layout.buckets[b].name);
       if (!by_name.emplace(name, Logical{name, found == stored_of_.end() ? "" : found->second, b, m}).second)
-        throw Error(Kind::layout, layout.origin, {"\"" + name + "\" is a member of two buckets", "each parameter in one", ""});
+        throw Error(Kind::layout, layout.origin,
+                    {"\"" + name + "\" is a member of two buckets", "each parameter in one", ""});
     }
   };
   for (std::uint32_t b = 0; b < layout.buckets.size(); ++b) add_bucket(b);

@@ -101,6 +101,12 @@ void Output::begin(const std::string& job, bool go_on) {
   fs::rename(draft, journal() / job_name);
 }
 
+void Output::write_manifest(const std::string& text) const {
+  const PosixFile manifest = PosixFile::create(file(manifest_name));
+  manifest.write(0, std::as_bytes(std::span(text)));
+  if (fsync_) manifest.sync();
+}
+
 void Output::make_new() {
   check_unused();  // under the lock, now
   const Standing left = inspection_->partial(places_);

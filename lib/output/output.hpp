@@ -60,6 +60,8 @@ class Output {
   /// description of the job, or goes on with what is there.
   void begin(const std::string& job, bool go_on);
   std::filesystem::path journal() const;
+  /// Puts the manifest into a directory that is being written.
+  void write_manifest(const std::string& text) const;
   /// From here on there is data in it, which a failed run can go on with.
   void fill() noexcept { has_data_ = true; }
   /// The run fails with this error: data stays where another run with the same inputs may do better, and the error says

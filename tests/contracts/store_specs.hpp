@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "contracts/store_contract.hpp"
+#include "refused.hpp"
 
 // What the cases of the contract are written in.
 namespace ckpt::contract {
@@ -109,16 +110,6 @@ inline void check_arrays(Store& store, const std::filesystem::path& file, const 
   }
 }
 
-/// What `work` throws: its kind must be input.
-template <class Work>
-std::string refused(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    CHECK(error.kind() == Kind::input);
-    return error.what();
-  }
-  return "";
-}
+using fixture::refused;
 
 }  // namespace ckpt::contract

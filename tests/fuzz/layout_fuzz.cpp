@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "layout/file_table.hpp"
 #include "layout/layout.hpp"
 
 namespace {
@@ -26,11 +27,11 @@ void check_round_trip(const ckpt::Layout& layout) {
 
 /// What else is made from a layout alone, for a few of its cards and rules.
 void use(const ckpt::Layout& layout) {
+  const ckpt::FileTable table(layout);
   for (std::uint64_t position = 0; position < layout.mesh.size() && position < 4; ++position)
-    for (const auto number : layout.files.owned_by(layout.mesh, position)) {
-      const auto file = layout.files.file(layout.mesh, number);
-      if (file.position != position || layout.files.path(layout.mesh, position, file.entry).empty()) std::abort();
-    }
+    for (const auto number : table.owned_by(position))
+      if (table.owner(number) != position || layout.files.path(layout.mesh, position, table.entry(number)).empty())
+        std::abort();
   for (const auto& rule : layout.parameters)
     for (const auto& name : rule.names) {
       try {

@@ -9,12 +9,14 @@
 
 #include "base/checked.hpp"
 #include "child_findings.hpp"
+#include "spec_of.hpp"
 #include "store/posix_file.hpp"
 #include "store/stores.hpp"
 
 namespace {
 
 using namespace ckpt;
+using fixture::spec_of;
 
 constexpr std::uint64_t max_read_bytes = 64U << 10;
 constexpr std::uint64_t max_made_bytes = 16U << 20;
@@ -51,21 +53,6 @@ void read_some(SourceFile& source, const FileCatalog& catalog, std::size_t index
   std::vector<std::byte> bytes(count * array.dtype.size);
   source.read(index, 0, bytes);
   source.read(index, (elements - count) * array.dtype.size, bytes);
-}
-
-FileSpec spec_of(const Schema& schema) {
-  FileSpec spec;
-  for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
-    const StoredArray& array = (*schema.arrays)[i];
-    const Dataset& dataset = schema.datasets[i];
-    spec.arrays.push_back(
-        {array.name, array.dtype, array.shape, dataset.attributes, array.global_shape, dataset.verbatim});
-  }
-  spec.attributes = schema.attributes;
-  spec.groups = schema.groups;
-  spec.layout = schema.layout;
-  spec.manifest = schema.manifest;
-  return spec;
 }
 
 std::uint64_t data_bytes(const Schema& schema) {

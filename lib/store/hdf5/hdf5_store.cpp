@@ -49,7 +49,7 @@ class Hdf5Store final : public Store {
       throw Error(Kind::input, path.string(), {"is no HDF5 file", "", "check the path and the layout's `files`"});
     const std::uint64_t seen = schemas_.version();
     auto schema = schemas_.find(file, status.bytes);
-    if (!schema) schema = with_context(path.string(), [&] { return read_new(file, status, seen); });
+    if (!schema) schema = with_file(path.string(), [&] { return read_new(file, status, seen); });
     return {std::move(schema), status.bytes, status.modified_ns};
   }
 

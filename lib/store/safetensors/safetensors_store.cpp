@@ -55,7 +55,7 @@ class SafetensorsStore final : public Store {
                   {"is no safetensors file", "", "check the path and the layout's `files`"});
     auto schema = schemas_.find(file, status.bytes);
     if (!schema) {
-      schema = with_context(path.string(), [&] { return read_guarded(file, status.bytes); });
+      schema = with_file(path.string(), [&] { return read_guarded(file, status.bytes); });
       schemas_.remember(file, status, schema);
     }
     return {std::move(schema), status.bytes, status.modified_ns};

@@ -1,6 +1,7 @@
 #include "checkpoint/checkpoint.hpp"
 
 #include "catch.hpp"
+#include "refused.hpp"
 #include "unit/memory_checkpoint.hpp"
 
 using namespace ckpt;
@@ -8,16 +9,6 @@ using namespace ckpt::fixture;
 using Catch::Matchers::Contains;
 
 namespace {
-
-std::string refused(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    CHECK(error.kind() == Kind::input);
-    return error.what();
-  }
-  return "";
-}
 
 /// A directory of four cards' files.
 struct FourFiles : Memory {

@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "layout/resolve.hpp"
+#include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -9,13 +10,7 @@ using Catch::Matchers::Contains;
 namespace {
 
 std::string refusal(const Layout& layout, const std::vector<Holding>& files) {
-  try {
-    resolve_source(layout, files);
-  } catch (const Error& error) {
-    CHECK(error.kind() == Kind::input);
-    return error.what();
-  }
-  return "nothing was thrown";
+  return refused([&] { resolve_source(layout, files); });
 }
 
 }  // namespace

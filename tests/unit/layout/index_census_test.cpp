@@ -1,6 +1,7 @@
 #include "layout/index_census.hpp"
 
 #include "catch.hpp"
+#include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -29,13 +30,7 @@ Words names_of(const Layout& of, const std::vector<Holding>& files) {
 }
 
 std::string refusal(const Layout& of, const std::vector<Holding>& files) {
-  try {
-    resolve_source(of, files);
-  } catch (const Error& error) {
-    CHECK(error.kind() == Kind::input);
-    return error.what();
-  }
-  return "nothing was thrown";
+  return refused([&] { resolve_source(of, files); });
 }
 
 const Words four_layers{"layers.0.w", "layers.1.w", "layers.2.w", "layers.3.w"};

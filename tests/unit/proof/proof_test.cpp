@@ -140,7 +140,8 @@ TEST_CASE("two checkpoints are the same, but for the elements that differ") {
     }
     const Planner planner(from.placement, to.placement, source_of, readers);
     SourceReader reader(whole, from.placement, memory.stores.reading(), 1 << 20, 4);
-    const ComparedPair pair{planner, readers, reader, sharded, memory.stores.reading(), parameters, {0, 1, 2, 3}, {}, 2};
+    const ComparedPair pair{planner,    readers,      reader, sharded, memory.stores.reading(),
+                            parameters, {0, 1, 2, 3}, {},     2};
     const auto exchange = direct_exchange(*memory.alone, {1 << 16, 2, 0, {}});
     Traffic traffic;
     CompareWorkload work(pair, 64, ChunkOrder::in_step, 0, traffic);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "spec_of.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
@@ -134,22 +135,6 @@ inline FileSpec::Array array(const std::string& name, hid_t type, const Extents&
   result.shape = shape;
   result.global_shape = shape;
   return result;
-}
-
-/// A specification that makes the same file again.
-inline FileSpec spec_of(const Schema& schema) {
-  FileSpec spec;
-  for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
-    const StoredArray& stored = (*schema.arrays)[i];
-    const Dataset& dataset = schema.datasets[i];
-    spec.arrays.push_back(
-        {stored.name, stored.dtype, stored.shape, dataset.attributes, stored.global_shape, dataset.verbatim});
-  }
-  spec.attributes = schema.attributes;
-  spec.groups = schema.groups;
-  spec.layout = schema.layout;
-  spec.manifest = schema.manifest;
-  return spec;
 }
 
 /// What `work` throws as an Error, "" if nothing.
