@@ -47,16 +47,32 @@ std::string words(const Advice& advice) {
   return "";
 }
 
-std::string message(const Error& error) {
-  const std::string advice = words(error.text().advice);
+namespace {
+
+/// The advice in words, as it goes on after the remedy.
+std::string after_remedy(const Error& error) {
+  const bool has_next = error.next_advice().what != Advice::What::none;
+  std::string advice = words(error.text().advice);
+  if (advice.empty()) return "";
+  if (has_next) advice += "; then " + words(error.next_advice());
   const std::string& remedy = error.text().remedy;
-  if (advice.empty()) return error.what();
+  if (remedy.empty()) return advice;
   // What is left of the run is told of before the ways on.
-  const char* const joint = error.text().advice.what == Advice::What::resume_or_restart ? ": "
-                            : remedy.ends_with('?')                                     ? " Else "
-                                                                                        : ", or ";
-  const char* const before = remedy.empty() ? "; " : joint;
-  return error.what() + (before + advice);
+  const Advice& last = has_next ? error.next_advice() : error.text().advice;
+  if (last.what == Advice::What::resume_or_restart) return ": " + advice;
+  return (remedy.ends_with('?') ? " Else " : ", or ") + advice;
+}
+
+}  // namespace
+
+std::string remedy(const Error& error) {
+  return error.text().remedy + after_remedy(error);
+}
+
+std::string message(const Error& error) {
+  const std::string advice = after_remedy(error);
+  const bool begins = error.text().remedy.empty() && !advice.empty();
+  return error.what() + ((begins ? "; " : "") + advice);
 }
 
 }  // namespace ckpt::cli

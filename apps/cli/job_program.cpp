@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "cli/advice.hpp"
 #include "cli/setup.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
@@ -16,7 +17,7 @@ void write_report(const Setup& setup, const ReshardJob& job, const std::string& 
     setup.report->write(text);
   } catch (const Error& error) {
     if (job.dry_run) throw;
-    spdlog::warn("{} is written, but not the report: {}", job.output.path.string(), error.what());
+    spdlog::warn("{} is written, but not the report: {}", job.output.path.string(), message(error));
   }
 }
 
@@ -31,14 +32,16 @@ void render(const Program& program, const Options& options, const Setup& setup, 
     }
     print(lines);
   }
-  if (!options.report.empty()) write_report(setup, job, report_json(program.manual.name, job, report, peak_bytes));
+  if (!options.report.empty())
+    write_report(setup, job, report_json({program.manual.name, job, told_warnings()}, report, peak_bytes));
   if (!options.dry_run) spdlog::info(summary(job.output.path, report));
 }
 
 Report run_shown(const Setup& setup, Communicator& processes) {
+  Stores stores;
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return reshard(std::get<ReshardJob>(setup.job), processes, counters);
+  return reshard(std::get<ReshardJob>(setup.job), stores, processes, counters);
 }
 
 }  // namespace

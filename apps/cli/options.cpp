@@ -64,8 +64,10 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.flag(
       "--dry-run", to.dry_run,
       "resolve, check and plan, print what would be done as a table, write nothing; with -v, what each rule decides");
-  line.value("--report", to.report, "FILE",
-             "write the run's facts as JSON (-: to standard output, where it stands in for the table of --dry-run)");
+  line.value(
+      "--report", to.report, "FILE",
+      "write the run's facts as JSON, or why it failed (-: to standard output, where it stands in for the table of "
+      "--dry-run)");
 }
 
 void declare_running(CommandLine& line, Verb verb, Options& to) {

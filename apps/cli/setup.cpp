@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "base/interrupt.hpp"
+#include "base/log.hpp"
+#include "cli/advice.hpp"
 #include "cli/job_options.hpp"
 #include "cli/layout_text.hpp"
 #include "cli/processes.hpp"
@@ -59,6 +61,18 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
   return setup;
 }
 
+/// Tells --report's reader how the job ended. It has failed: what goes wrong here is not worth more than a warning.
+void report_failure(const Program& program, const Setup& setup, const Error& error) {
+  const auto* const job = std::get_if<ReshardJob>(&setup.job);
+  if (job == nullptr) return;
+  const Failure failure{error, message(error), remedy(error), exit_status(error, 1)};
+  try {
+    setup.report->write(failure_json({program.manual.name, *job, told_warnings()}, failure));
+  } catch (const Error& unwritable) {
+    spdlog::warn("the report of the failed job is not written: {}", message(unwritable));
+  }
+}
+
 int run_words(const Program& program, const Options& options, const Body& body, Communicator& processes) {
   const Environment environment = shared_environment(processes);
   Setup setup;
@@ -67,11 +81,16 @@ int run_words(const Program& program, const Options& options, const Body& body, 
     setup = set_up(program, options, environment, processes);
     if (!options.wait_timeout.empty()) wait_timeout = parse_wait_timeout(options.wait_timeout);
   });
-  const auto [source, target] = layouts_of(setup.job);
-  if (!options.source_layout.empty()) *source = read_layout(options.source_layout, processes);
-  if (!options.target_layout.empty() && target != nullptr) *target = read_layout(options.target_layout, processes);
-  if (!options.wait_for.empty()) wait_for_file(options.wait_for, wait_timeout, processes);
-  return body(options, setup, processes);
+  try {
+    const auto [source, target] = layouts_of(setup.job);
+    if (!options.source_layout.empty()) *source = read_layout(options.source_layout, processes);
+    if (!options.target_layout.empty() && target != nullptr) *target = read_layout(options.target_layout, processes);
+    if (!options.wait_for.empty()) wait_for_file(options.wait_for, wait_timeout, processes);
+    return body(options, setup, processes);
+  } catch (const Error& error) {
+    report_failure(program, setup, error);
+    throw;
+  }
 }
 
 }  // namespace

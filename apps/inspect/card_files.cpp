@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "cli/advice.hpp"
 #include "processes/gather_all.hpp"
 #include "store/stores.hpp"
 
@@ -25,7 +26,7 @@ bool is_checkpoint_file(const fs::directory_entry& entry, SourceStore& store) {
   try {
     return store.recognises(entry.path());
   } catch (const Error& unreadable) {
-    spdlog::info("passed over: {}", unreadable.what());
+    spdlog::info("passed over: {}", message(unreadable));
     return false;
   }
 }
@@ -93,7 +94,7 @@ bool has_manifest(const fs::path& directory, Communicator& processes) {
     try {
       is_there = carried_layout(directory).has_value();
     } catch (const Error& damaged) {
-      spdlog::warn("{}", damaged.what());
+      spdlog::warn("{}", message(damaged));
     }
   });
   return processes.maximum(is_there ? 1 : 0) != 0;

@@ -44,14 +44,37 @@ Json libraries_json() {
   return versions;
 }
 
-Json program_json(const std::string& program, const ReshardJob& job) {
-  return {{"program", program},
+Json json_of(const ReportedJob& reported, const char* status) {
+  const ReshardJob& job = reported.job;
+  return {{"program", reported.program},
           {"version", CKPT_VERSION},
+          {"status", status},
           {"libraries", libraries_json()},
           {"source", job.source.path.string()},
           {"output", job.output.path.string()},
           {"dry_run", job.dry_run},
-          {"memory_bytes", job.resources.memory_bytes}};
+          {"memory_bytes", job.resources.memory_bytes},
+          {"warnings", reported.warnings}};
+}
+
+const char* word(Kind kind) {
+  switch (kind) {
+    case Kind::usage:
+      return "usage";
+    case Kind::layout:
+      return "layout";
+    case Kind::input:
+      return "input";
+    case Kind::io:
+      return "io";
+    case Kind::peer:
+      return "peer";
+    case Kind::interrupted:
+      return "interrupted";
+    case Kind::terminated:
+      return "terminated";
+  }
+  return "";
 }
 
 std::string object(const std::string& path) {
@@ -92,9 +115,19 @@ std::uint64_t peak_resident_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-std::string report_json(const std::string& program, const ReshardJob& job, const Report& report,
-                        std::uint64_t peak_bytes) {
-  Json json = program_json(program, job);
+std::string failure_json(const ReportedJob& job, const Failure& failure) {
+  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
+  const Error& error = failure.error;
+  Json json = json_of(job, "failed");
+  json["error"] = {
+      {"kind", word(error.kind())},     {"exit_status", failure.exit_status}, {"message", failure.message},
+      {"object", text(error.object())}, {"found", text(error.text().found)},  {"expected", text(error.text().expected)},
+      {"remedy", text(failure.remedy)}, {"file", text(error.file())},         {"parameter", text(error.parameter())}};
+  return json_text(std::move(json)) + "\n";
+}
+
+std::string report_json(const ReportedJob& job, const Report& report, std::uint64_t peak_bytes) {
+  Json json = json_of(job, "done");
   json["exchange"] = report.exchange;
   json["processes"] = report.processes;
   json["threads"] = report.threads;
@@ -105,7 +138,7 @@ std::string report_json(const std::string& program, const ReshardJob& job, const
   json["parameters"] = report.parameters;
   json["tensor_bytes"] = report.tensor_bytes;
   json["bytes_to_write"] = report.bytes_to_write;
-  if (job.dry_run) {  // what only a summary of the whole plan tells
+  if (job.job.dry_run) {  // what only a summary of the whole plan tells
     json["bytes_to_read"] = report.bytes_to_read;
     json["bytes_changing_card"] = report.bytes_changing_card;
     json["busiest_process"] = report.busiest_process;
@@ -177,7 +210,7 @@ ReportFile::~ReportFile() {
 }
 
 void ReportFile::write(const std::string& text) {
-  if (path_.empty()) return;
+  if (path_.empty() || std::exchange(is_written_, true)) return;
   if (path_ == "-") return print(Lines::as_they_are(text));
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(file_.get(), text.data() + done, text.size() - done);

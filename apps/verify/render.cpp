@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "cli/advice.hpp"
 #include "report/json_text.hpp"
 #include "report/render.hpp"
 #include "report/table.hpp"
@@ -121,6 +122,8 @@ std::string detail(const Damage& damage) {
       return "it holds what " + damage.detail + " should";
     case Damage::What::content:
       return damage.parameters.empty() ? "in metadata or padding" : "";
+    case Damage::What::unreadable:
+      return message(*damage.cause);
     default:
       return damage.detail;
   }

@@ -13,17 +13,17 @@ namespace {
 constexpr int different = 1;
 constexpr int trouble = 2;
 
-/// `work` with its progress to be seen.
-template <class Work>
-auto shown(const Setup& setup, const Work& work) {
+/// Runs a job with its progress to be seen.
+template <class Run, class AnyJob>
+auto shown(const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
+  Stores stores;
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return work(counters);
+  return run(job, stores, processes, counters);
 }
 
 int run_integrity(const Options& options, const Setup& setup, Communicator& processes) {
-  const Integrity integrity = shown(
-      setup, [&](Counters& counters) { return check_integrity(std::get<CheckJob>(setup.job), processes, counters); });
+  const Integrity integrity = shown(setup, check_integrity, std::get<CheckJob>(setup.job), processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     print(options.json ? Lines::as_they_are(integrity_json(options.source, integrity))
@@ -34,7 +34,7 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
 
 int run_comparison(const Options& options, const Setup& setup, Communicator& processes) {
   const auto& job = std::get<CompareJob>(setup.job);
-  const CompareReport comparison = shown(setup, [&](Counters& counters) { return compare(job, processes, counters); });
+  const CompareReport comparison = shown(setup, compare, job, processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const ComparedPaths paths{options.source, options.output};

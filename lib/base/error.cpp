@@ -25,7 +25,8 @@ Error& Error::within(std::string_view context) {
 
 Error& Error::advise(std::string_view remedy, Advice advice) {
   if (!remedy.empty()) text_.remedy.append(text_.remedy.empty() ? "" : "; ").append(remedy);
-  if (advice.what != Advice::What::none) text_.advice = std::move(advice);
+  if (advice.what != Advice::What::none)
+    (text_.advice.what == Advice::What::none ? text_.advice : next_advice_) = std::move(advice);
   build();
   return *this;
 }

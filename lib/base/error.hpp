@@ -38,12 +38,14 @@ class Error : public std::exception {
   /// The file and the logical parameter concerned; empty where there is none, or it is not known.
   const std::string& file() const noexcept { return file_; }
   const std::string& parameter() const noexcept { return parameter_; }
+  /// What to do when the text's advice has been followed; none, or a second one.
+  const Advice& next_advice() const noexcept { return next_advice_; }
   /// All but the advice.
   const char* what() const noexcept override { return message_.c_str(); }
 
   /// Prefixes the place, as the error passes up: "rank_3.h5: " + what().
   Error& within(std::string_view context);
-  /// Appends what can be done: what() + "; " + remedy.
+  /// Appends what can be done: what() + "; " + remedy. Where there is an advice already, the other comes after it.
   Error& advise(std::string_view remedy, Advice advice = {});
   Error& in_file(std::string_view file);            ///< unless a file is known already
   Error& of_parameter(std::string_view parameter);  ///< unless a parameter is known already
@@ -57,6 +59,7 @@ class Error : public std::exception {
   std::string file_;
   std::string parameter_;
   std::string message_;
+  Advice next_advice_;
 };
 
 /// An io error for a failed system call: "path: write: No space left on device; remedy".
@@ -81,6 +84,17 @@ decltype(auto) with_file(std::string_view file, Work&& work) {
     return work();
   } catch (Error& error) {
     error.within(file).in_file(file);
+    throw;
+  }
+}
+
+/// Runs `work` on a parameter: an Error that it throws is of that one, unless it knows better.
+template <class Work>
+decltype(auto) with_parameter(std::string_view parameter, Work&& work) {
+  try {
+    return work();
+  } catch (Error& error) {
+    error.of_parameter(parameter);
     throw;
   }
 }

@@ -1,9 +1,12 @@
 #include "base/log.hpp"
 
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <algorithm>
 #include <memory>
+#include <mutex>
 
 #include "base/printable.hpp"
 
@@ -21,16 +24,45 @@ class PrintableMessage final : public spdlog::custom_flag_formatter {
   std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<PrintableMessage>(); }
 };
 
+/// Keeps the warnings, for reports.
+class Warnings final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::vector<std::string> texts() {
+    const std::lock_guard lock(mutex_);
+    return texts_;
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (message.level == spdlog::level::warn) texts_.emplace_back(message.payload.data(), message.payload.size());
+  }
+  void flush_() override {}
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+std::shared_ptr<Warnings>& warnings() {
+  static auto sink = std::make_shared<Warnings>();
+  return sink;
+}
+
 }  // namespace
 
 void start_log(const std::string& program, const std::string& level) {
-  auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  const auto printed = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto logger = std::make_shared<spdlog::logger>(program, spdlog::sinks_init_list{printed, warnings()});
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<PrintableMessage>('*').set_pattern("%n: %l: %*");
   logger->set_formatter(std::move(formatter));
-  logger->set_level(spdlog::level::from_str(level));
+  printed->set_level(spdlog::level::from_str(level));
+  logger->set_level(std::min(printed->level(), spdlog::level::warn));
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
+}
+
+std::vector<std::string> told_warnings() {
+  return warnings()->texts();
 }
 
 void mute_log() {

@@ -14,7 +14,6 @@
 #include "layout/resolve.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/content_search.hpp"
-#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -25,8 +24,9 @@ using What = Damage::What;
 /// The search before any file is opened, over what all processes see.
 class FileSearch {
  public:
-  FileSearch(const std::filesystem::path& checkpoint, const Manifest& manifest, Communicator& processes)
-      : checkpoint_(checkpoint), manifest_(manifest), processes_(processes) {}
+  FileSearch(const std::filesystem::path& checkpoint, const Manifest& manifest, SourceStore& store,
+             Communicator& processes)
+      : checkpoint_(checkpoint), manifest_(manifest), store_(store), processes_(processes) {}
 
   std::vector<Damage> damages() {
     std::vector<std::pair<std::string, std::uint64_t>> here;
@@ -51,18 +51,24 @@ class FileSearch {
     return std::to_string(found) + " bytes, expected " + std::to_string(expected);
   }
 
-  /// The files of the manifest's kind that this process sees, and their sizes.
+  /// The manifest's files that this process sees, and others of their kind, with their sizes.
   std::vector<std::pair<std::string, std::uint64_t>> seen() const {
     std::error_code error;
     if (std::filesystem::is_regular_file(checkpoint_, error))
       return {{checkpoint_.filename().string(), std::filesystem::file_size(checkpoint_)}};
-    std::set<std::string> kinds;
-    for (const auto& [name, file] : manifest_.files) kinds.insert(std::filesystem::path(name).extension());
     std::vector<std::pair<std::string, std::uint64_t>> seen;
+    std::set<std::string> kinds;
+    for (const auto& [name, file] : manifest_.files) {
+      kinds.insert(std::filesystem::path(name).extension());
+      if (const auto found = store_.look_at(checkpoint_ / name); found && !found->is_directory)
+        seen.emplace_back(name, found->bytes);
+    }
     std::filesystem::recursive_directory_iterator entry(checkpoint_, error);
-    for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error))
-      if (kinds.contains(entry->path().extension()) && entry->is_regular_file())
-        seen.emplace_back(entry->path().lexically_relative(checkpoint_).string(), entry->file_size());
+    for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+      const std::string name = entry->path().lexically_relative(checkpoint_).string();
+      if (!manifest_.files.contains(name) && kinds.contains(entry->path().extension()) && entry->is_regular_file())
+        seen.emplace_back(name, entry->file_size());
+    }
     if (error && error != std::errc::no_such_file_or_directory)
       throw system_error(checkpoint_.string(), "list", error.value());
     return seen;
@@ -70,6 +76,7 @@ class FileSearch {
 
   const std::filesystem::path& checkpoint_;
   const Manifest& manifest_;
+  SourceStore& store_;
   Communicator& processes_;
 };
 
@@ -121,7 +128,7 @@ bool reads(Communicator& processes, std::vector<Damage>& damages, const std::fun
   } catch (const Error& error) {
     if (error.kind() != Kind::input || !processes.failed_together()) throw;
     processes.set_failed_together(false);
-    damages.push_back({What::unreadable, "", error.what(), {}});
+    damages.push_back({What::unreadable, "", "", {}, error});
     return false;
   }
 }
@@ -154,9 +161,8 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, SourceStore& store, 
 
 }  // namespace
 
-Integrity check_integrity(const CheckJob& job, Communicator& processes, Counters& counters) {
+Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters) {
   const std::size_t most_open = open_files_allowed(job.resources, processes);
-  Stores stores;
   SourceStore& store = stores.reading();
   Integrity result;
   const auto add = [&](std::vector<Damage> damages) {
@@ -167,7 +173,7 @@ Integrity check_integrity(const CheckJob& job, Communicator& processes, Counters
   const Manifest& manifest = *manifest_found;
   result.files = manifest.files.size();
   result.parameters = manifest.parameters.size();
-  add(FileSearch(job.checkpoint.path, manifest, processes).damages());
+  add(FileSearch(job.checkpoint.path, manifest, store, processes).damages());
   const auto hides_data = [](const Damage& damage) { return damage.what != What::surplus; };
   if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
 

@@ -7,6 +7,7 @@
 #include "jobs/progress.hpp"
 #include "jobs/resources.hpp"
 #include "proof/damage.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -29,6 +30,6 @@ struct Integrity {
 /// every file and of every copy of every parameter, computed anew. Damage that makes data unreachable (files that are
 /// missing, of another size or unreadable) ends the search. Collective; the result is the same on every process, and
 /// for any number of them. Throws input where there is no manifest.
-Integrity check_integrity(const CheckJob& job, Communicator& processes, Counters& counters);
+Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters);
 
 }  // namespace ckpt

@@ -13,7 +13,6 @@
 #include "processes/gather_all.hpp"
 #include "proof/compare_workload.hpp"
 #include "proof/replicas.hpp"
-#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -252,9 +251,8 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
 
 }  // namespace
 
-CompareReport compare(const CompareJob& job, Communicator& processes, Counters& counters) {
+CompareReport compare(const CompareJob& job, Stores& stores, Communicator& processes, Counters& counters) {
   const std::size_t most_open = open_files_allowed(job.resources, processes);
-  Stores stores;
   SourceStore& store = stores.reading();
   Side a{Checkpoint::open(job.a, store, processes), {}};
   Side b{Checkpoint::open(job.b, store, processes), {}};

@@ -11,6 +11,7 @@
 #include "jobs/selection.hpp"
 #include "proof/mismatch.hpp"
 #include "proof/replicas.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -56,6 +57,6 @@ struct CompareReport {
 
 /// Compares names, dtypes, shapes, and every element of every copy that B holds, padding left out. Collective; the
 /// result is the same on every process, and for any number of them. Throws as `reshard` does.
-CompareReport compare(const CompareJob& job, Communicator& processes, Counters& counters);
+CompareReport compare(const CompareJob& job, Stores& stores, Communicator& processes, Counters& counters);
 
 }  // namespace ckpt

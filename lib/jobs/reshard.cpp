@@ -34,8 +34,8 @@ class Stopwatch {
 /// One run, step by step. Everything before `write` only looks.
 class Run {
  public:
-  Run(const ReshardJob& job, Communicator& processes, Counters& counters)
-      : job_(job), processes_(processes), counters_(counters) {
+  Run(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters)
+      : job_(job), stores_(stores), processes_(processes), counters_(counters) {
     report_.processes = static_cast<std::uint64_t>(processes.size());
     report_.threads = thread_count(job.resources, processes);
   }
@@ -308,9 +308,9 @@ class Run {
   }
 
   const ReshardJob& job_;
+  Stores& stores_;
   Communicator& processes_;
   Counters& counters_;
-  Stores stores_;
   Report report_;
   Stopwatch watch_;
   MemoryShares shares_;
@@ -327,8 +327,8 @@ class Run {
 
 }  // namespace
 
-Report reshard(const ReshardJob& job, Communicator& processes, Counters& counters) {
-  return Run(job, processes, counters).perform();
+Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters) {
+  return Run(job, stores, processes, counters).perform();
 }
 
 }  // namespace ckpt

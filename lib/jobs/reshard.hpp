@@ -12,6 +12,7 @@
 #include "jobs/selection.hpp"
 #include "output/output.hpp"
 #include "proof/replicas.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -62,8 +63,8 @@ struct Report {
   std::vector<RuleUse> target_rules;
 };
 
-/// Runs the job. Collective: every process calls it with the same job (but its own `source.path`). Throws ckpt::Error,
-/// the same on every process; then nothing has been published.
-Report reshard(const ReshardJob& job, Communicator& processes, Counters& counters);
+/// Runs the job, on files as `stores` see them. Collective: every process calls it with the same job (but its own
+/// `source.path`). Throws ckpt::Error, the same on every process; then nothing has been published.
+Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters);
 
 }  // namespace ckpt

@@ -18,9 +18,10 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
       for (std::string& warning : padding_warnings(sides.checkpoint.layout(), layout))
         sides.source.warnings.push_back(std::move(warning));
     const Format& format = output_format(
-        job.format, job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
+        stores.formats(), job.format,
+        job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
     sides.store = &stores.named(format.name);
-    sides.target = resolve_target(with_ending(layout, format), sides.selection.tensors);
+    sides.target = resolve_target(with_ending(layout, stores.formats(), format), sides.selection.tensors);
   });
   return sides;
 }

@@ -86,14 +86,12 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const 
   for (std::size_t d = 0; d < plan.dims.size(); ++d) {
     try {
       spread.cuts.push_back(cut(tensor.shape[d], plan.dims[d]));
-    } catch (const Error& error) {
-      throw Error(Kind::layout, where,
-                  {"dimension " + std::to_string(d) + " of " + to_string(tensor.shape) + over(plan.dims[d]) + ": " +
-                       error.what(),
-                   "",
-                   plan.dims[d].uneven == Uneven::exact && plan.dims[d].sizes.empty() && !plan.dims[d].pad
-                       ? "say how it is cut unevenly (\"uneven\": \"ceil\" or \"balanced\", \"sizes\" or \"pad\")"
-                       : ""});
+    } catch (const Error& cause) {
+      const bool is_exact = plan.dims[d].uneven == Uneven::exact && plan.dims[d].sizes.empty() && !plan.dims[d].pad;
+      throw Error(Kind::layout, cause.object(), cause.text())
+          .within("dimension " + std::to_string(d) + " of " + to_string(tensor.shape) + over(plan.dims[d]))
+          .within(where)
+          .advise(is_exact ? R"(say how it is cut unevenly ("uneven": "ceil" or "balanced", "sizes" or "pad"))" : "");
     }
     spread.axes.push_back(plan.dims[d].axes);
   }
@@ -106,8 +104,7 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const 
                 {"its elements have no fixed size (variable-length strings or an empty dataspace)",
                  "a rule that replicates it",
                  "give it a rule without split",
-                 {Advice::What::leave_out, ""}})
-        .of_parameter(tensor.name);
+                 {Advice::What::leave_out, ""}});
   tensor.bytes();  // checked
   placement_.tensors_.push_back(std::move(tensor));
   placement_.spreads_.push_back(std::move(spread));
@@ -271,9 +268,11 @@ void PlacementBuilder::check_size(ParameterId parameter) const {
     }
     if (checked_mul(elements, placement_.tensors_[parameter].dtype.size, "an array") >> 62U != 0)
       throw Error(Kind::layout, "an array is 2^62 bytes or more");
-  } catch (const Error& error) {
-    throw Error(Kind::layout, where_[parameter],
-                {std::string("stored on one card: ") + error.what(), "", "check pad and multiple_of"});
+  } catch (const Error& cause) {
+    throw Error(Kind::layout, cause.object(), cause.text())
+        .within("stored on one card")
+        .within(where_[parameter])
+        .advise("check pad and multiple_of");
   }
 }
 

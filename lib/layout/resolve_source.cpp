@@ -40,9 +40,11 @@ class SourceResolver {
     std::vector<std::string> left_out;
     auto decisions = decide(left_out);
     for (std::size_t n = 0; n < decisions.size(); ++n) {
-      add(n, std::move(decisions[n]));
       const std::string& name = names_.logical()[n].name;
-      if (auto other = naming_.equal_of(name)) equate(name, std::move(*other));
+      with_parameter(name, [&] {
+        add(n, std::move(decisions[n]));
+        if (auto other = naming_.equal_of(name)) equate(name, std::move(*other));
+      });
     }
     Resolved resolved{builder_.finish(), use_.unused(names_.all()), std::move(left_out)};
     check_cards(layout_, names_, resolved.placement);
@@ -107,7 +109,7 @@ class SourceResolver {
     try {
       builder_.add(std::move(tensor), *decision, plan, {logical.stored, std::move(place.at)}, where);
     } catch (const Error& error) {
-      throw Error(Kind::input, error.object(), error.text()).of_parameter(logical.name);
+      throw Error(Kind::input, error.object(), error.text());
     }
     likeness_.add(*decision, where);
   }

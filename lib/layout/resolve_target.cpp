@@ -150,22 +150,24 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   RuleUse use(layout);
   std::vector<std::string> names;
   std::vector<std::string> unmatched;
+  const auto add = [&](const Tensor& tensor) {
+    if (const auto rule = naming.rule_of(tensor.name)) use.add(*rule);
+    if (const auto member = borrowing.find(tensor.name)) {
+      for (const std::size_t rule : add_member(builder, naming, borrowing, tensor, *member)) use.add(rule);
+      likeness.add_member();
+    } else if (auto decision = naming.decide(tensor.name)) {
+      use.add(*decision);
+      const std::string where = describe(layout, tensor.name, *decision);
+      likeness.add(*decision, where);
+      add_ruled(builder, naming, tensor, *decision, where);
+    } else {
+      return unmatched.push_back(tensor.name);
+    }
+    if (auto other = naming.equal_of(tensor.name)) builder.equate(std::move(*other));
+  };
   for (const Tensor* tensor : order) {
     names.push_back(tensor->name);
-    if (const auto rule = naming.rule_of(tensor->name)) use.add(*rule);
-    if (const auto member = borrowing.find(tensor->name)) {
-      for (const std::size_t rule : add_member(builder, naming, borrowing, *tensor, *member)) use.add(rule);
-      likeness.add_member();
-    } else if (auto decision = naming.decide(tensor->name)) {
-      use.add(*decision);
-      const std::string where = describe(layout, tensor->name, *decision);
-      likeness.add(*decision, where);
-      add_ruled(builder, naming, *tensor, *decision, where);
-    } else {
-      unmatched.push_back(tensor->name);
-      continue;
-    }
-    if (auto other = naming.equal_of(tensor->name)) builder.equate(std::move(*other));
+    with_parameter(tensor->name, [&] { add(*tensor); });
   }
   if (!unmatched.empty()) refuse_unmatched(layout, unmatched, Kind::layout);
   Resolved resolved{builder.finish(), use.unused(names), {}};

@@ -16,37 +16,48 @@ class CardCheck {
 
   void check(Position position) const {
     for (std::size_t n = 0; n < names_.logical().size(); ++n) {
-      const auto parameter = static_cast<ParameterId>(n);  // both are in the order of names
-      const ArrayId array = placement_.array_of(parameter);
-      const StoredArray* found = names_.at(n, position);
-      if (!placement_.holds(position, array)) {
-        if (found != nullptr) refuse_elsewhere(parameter, position);
-        continue;
+      try {
+        check(n, position);
+      } catch (Error& error) {
+        error.in_file(file(n, position)).of_parameter(names_.logical()[n].name);
+        throw;
       }
-      const Extents expected = placement_.stored_shape(array, position);
-      if (found == nullptr) {
-        if (volume(expected) != 0 || placement_.tensors()[parameter].verbatim)
-          refuse_missing(parameter, position, expected);
-        continue;
-      }
-      if (!(found->shape == expected)) refuse_shape(parameter, position, *found, expected);
-      if (!(found->dtype == placement_.tensors()[parameter].dtype) ||
-          found->verbatim != placement_.tensors()[parameter].verbatim)
-        refuse_dtype(parameter, position, *found);
-      const bool is_own = !placement_.spreads()[parameter].bucket;
-      if (is_own && found->global_shape && !(*found->global_shape == placement_.tensors()[parameter].shape))
-        throw Error(Kind::input, place(parameter, position),
-                    {"attribute ckpt_global_shape is " + to_string(*found->global_shape),
-                     layout_.origin + " gives the logical shape " + to_string(placement_.tensors()[parameter].shape),
-                     "is it the right layout?"});
     }
   }
 
  private:
+  void check(std::size_t n, Position position) const {
+    const auto parameter = static_cast<ParameterId>(n);  // both are in the order of names
+    const ArrayId array = placement_.array_of(parameter);
+    const StoredArray* found = names_.at(n, position);
+    if (!placement_.holds(position, array)) {
+      if (found != nullptr) refuse_elsewhere(parameter, position);
+      return;
+    }
+    const Extents expected = placement_.stored_shape(array, position);
+    if (found == nullptr) {
+      if (volume(expected) != 0 || placement_.tensors()[parameter].verbatim)
+        refuse_missing(parameter, position, expected);
+      return;
+    }
+    if (!(found->shape == expected)) refuse_shape(parameter, position, *found, expected);
+    if (!(found->dtype == placement_.tensors()[parameter].dtype) ||
+        found->verbatim != placement_.tensors()[parameter].verbatim)
+      refuse_dtype(parameter, position, *found);
+    const bool is_own = !placement_.spreads()[parameter].bucket;
+    if (is_own && found->global_shape && !(*found->global_shape == placement_.tensors()[parameter].shape))
+      throw Error(Kind::input, place(parameter, position),
+                  {"attribute ckpt_global_shape is " + to_string(*found->global_shape),
+                   layout_.origin + " gives the logical shape " + to_string(placement_.tensors()[parameter].shape),
+                   "is it the right layout?"});
+  }
+
   /// The file that says first how a parameter is stored.
-  std::string first_file(std::size_t n) const {
+  std::string first_file(std::size_t n) const { return file(n, names_.first_position(n)); }
+
+  std::string file(std::size_t n, Position position) const {
     const auto entry = layout_.files.entry_of(names_.logical()[n].stored).value_or(0);
-    return layout_.files.path(layout_.mesh, names_.first_position(n), entry);
+    return layout_.files.path(layout_.mesh, position, entry);
   }
 
   std::string place(std::size_t n, Position position) const {

@@ -17,8 +17,9 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   std::vector<const std::vector<Attribute>*> of_root;
   of_root.reserve(all.size());
   for (const Saying& saying : all) of_root.push_back(&saying.schema->attributes);
-  root_attributes_ = merged(of_root, "root group");
-  groups_ = shared_out(merged_groups(all, source_.layout().files), planner_.target().layout().files);
+  root_attributes_ = merged(of_root, "root group", warnings_);
+  groups_ =
+      shared_out(merged_groups(all, source_.layout().files, warnings_), planner_.target().layout().files, warnings_);
   const auto by_card = planner_.source().mesh().by_card();
   const ArrayFiles from_files(planner_.source());
   for (const ArrayPlace& place : planner_.target().arrays())
@@ -27,8 +28,7 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
 
 /// A bucket's members have no attributes of their own, nor has a bucket a place for theirs.
 FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const ArrayPlace& target,
-                                               const ArrayFiles& from_files,
-                                               const std::vector<Position>& by_card) const {
+                                               const ArrayFiles& from_files, const std::vector<Position>& by_card) {
   const Placement& from = planner_.source();
   ArraySource source;
   if (target.members.size() > 1 || planner_.target().spreads()[target.members.front()].bucket ||
@@ -46,7 +46,7 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
     lists.push_back(&schema->datasets[found].attributes);
     if (source.first == nullptr) source.first = &schema->datasets[found];
   }
-  source.attributes = merged(lists, "/" + from.arrays()[array].name);
+  source.attributes = merged(lists, "/" + from.arrays()[array].name, warnings_);
   return source;
 }
 

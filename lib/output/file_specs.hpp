@@ -18,12 +18,15 @@ namespace ckpt {
 class FileSpecs {
  public:
   /// `manifest`: that of a single file, as long as it will be; else empty. Attributes are those of the lowest card that
-  /// has them; a warning tells where others differ.
+  /// has them.
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest);
 
   /// The specification of a file. Files of one entry of `files` that hold the same shapes, as neighbours mostly do,
   /// share it. Threads may call it together.
   std::shared_ptr<const FileSpec> of(FileNumber file);
+
+  /// What is to be told of before anything is written: attributes that differ, or that no file has room for.
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   /// Says what a format cannot hold of all this, each once; throws input for tensors that it cannot.
   std::vector<std::string> losses(Store& store) const;
@@ -40,13 +43,14 @@ class FileSpecs {
   using Shapes = std::vector<std::optional<Extents>>;  // by array; nothing: not in the file
 
   ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const ArrayFiles& from_files,
-                           const std::vector<Position>& by_card) const;
+                           const std::vector<Position>& by_card);
   FileSpec::Array array_spec(ArrayId array, const Extents& shape) const;
   FileSpec spec(std::size_t entry, const Shapes& shapes) const;
 
   const Checkpoint& source_;
   const Planner& planner_;
   const ArrayFiles& where_;
+  std::vector<std::string> warnings_;
   std::vector<Attribute> root_attributes_;
   std::vector<std::vector<Group>> groups_;  // for the files of each entry
   std::vector<ArraySource> array_sources_;  // by target array

@@ -4,18 +4,19 @@
 
 namespace ckpt {
 
-const Format& output_format(const std::string& wanted, const std::string& file_name) {
-  for (const Format& format : formats())
+const Format& output_format(const std::vector<Format>& formats, const std::string& wanted,
+                            const std::string& file_name) {
+  for (const Format& format : formats)
     if (format.name == wanted) return format;
-  const Format* const by_ending = format_by_ending(file_name);
-  return by_ending != nullptr ? *by_ending : formats().front();
+  const Format* const by_ending = format_by_ending(formats, file_name);
+  return by_ending != nullptr ? *by_ending : formats.front();
 }
 
-Layout with_ending(Layout layout, const Format& format) {
+Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format) {
   std::vector<FileEntry> entries = layout.files.entries();
   for (FileEntry& entry : entries) {
     std::string text = entry.path.text();
-    const Format* const other = format_by_ending(text);
+    const Format* const other = format_by_ending(formats, text);
     if (other == nullptr || other == &format) continue;
     text.resize(text.rfind('.'));
     entry.path = FileTemplate(text + std::string(format.ending), layout.mesh);

@@ -7,11 +7,12 @@
 
 namespace ckpt {
 
-/// The format of an output: the one asked for, else (empty) the one that the ending of its files' names tells, else
-/// HDF5.
-const Format& output_format(const std::string& wanted, const std::string& file_name);
+/// The one of `formats` that an output has: the one asked for, else (empty) the one that the ending of its files' names
+/// tells, else the first.
+const Format& output_format(const std::vector<Format>& formats, const std::string& wanted,
+                            const std::string& file_name);
 
-/// The layout with the format's ending on its files, where they have that of another format.
-Layout with_ending(Layout layout, const Format& format);
+/// The layout with the format's ending on its files, where they have that of another of `formats`.
+Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format);
 
 }  // namespace ckpt

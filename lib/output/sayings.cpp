@@ -3,8 +3,6 @@
 #include <map>
 #include <set>
 
-#include "base/log.hpp"
-
 namespace ckpt {
 
 std::vector<Saying> sayings(const Checkpoint& source) {
@@ -18,7 +16,8 @@ std::vector<Saying> sayings(const Checkpoint& source) {
   return distinct;
 }
 
-std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& lists, const std::string& what) {
+std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& lists, const std::string& what,
+                              std::vector<std::string>& warnings) {
   std::map<std::string, Attribute> merged;
   std::set<std::string> differing;
   for (const auto* list : lists)
@@ -27,25 +26,27 @@ std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& 
       if (!is_new && !(known->second == attribute)) differing.insert(attribute.name);
     }
   for (const std::string& name : differing)
-    spdlog::warn("{}: attribute {} differs between cards; the lowest card's value is kept", what, name);
+    warnings.push_back(what + ": attribute " + name + " differs between cards; the lowest card's value is kept");
   std::vector<Attribute> attributes;
   attributes.reserve(merged.size());
   for (auto& [name, attribute] : merged) attributes.push_back(std::move(attribute));
   return attributes;
 }
 
-std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files) {
+std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files,
+                                 std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<const std::vector<Attribute>*>> lists;
   for (const Saying& saying : sayings)
     for (const Group& group : saying.schema->groups)
       lists[files.entries()[saying.entry].prefix + group.path].push_back(&group.attributes);
   std::vector<Group> groups;
   groups.reserve(lists.size());
-  for (const auto& [path, list] : lists) groups.push_back({path, merged(list, "group " + path)});
+  for (const auto& [path, list] : lists) groups.push_back({path, merged(list, "group " + path, warnings)});
   return groups;
 }
 
-std::vector<std::vector<Group>> shared_out(std::vector<Group> groups, const CardFiles& files) {
+std::vector<std::vector<Group>> shared_out(std::vector<Group> groups, const CardFiles& files,
+                                           std::vector<std::string>& warnings) {
   std::vector<std::vector<Group>> of_entries(files.entries().size());
   for (Group& group : groups) {
     const auto entry = files.entry_of(group.path);
@@ -53,7 +54,7 @@ std::vector<std::vector<Group>> shared_out(std::vector<Group> groups, const Card
     if (entry && !within.empty())
       of_entries[*entry].push_back({within, std::move(group.attributes)});
     else
-      spdlog::warn("no file of the output has room for the attributes of group {}: left out", group.path);
+      warnings.push_back("no file of the output has room for the attributes of group " + group.path + ": left out");
   }
   return of_entries;
 }

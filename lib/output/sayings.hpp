@@ -18,13 +18,16 @@ struct Saying {
 /// What the files of a checkpoint say, each once, those of the lowest card first.
 std::vector<Saying> sayings(const Checkpoint& source);
 
-/// Attributes of all of these together, each from the first that has it; differences are told of.
-std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& lists, const std::string& what);
+/// Attributes of all of these together, each from the first that has it; adds a warning where others differ.
+std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& lists, const std::string& what,
+                              std::vector<std::string>& warnings);
 
-/// The groups of all of these together, by their paths with the prefixes of the files.
-std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files);
+/// The groups of all of these together, by their paths with the prefixes of the files; likewise.
+std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files,
+                                 std::vector<std::string>& warnings);
 
-/// Those that belong into the files of each entry of `files`, by their paths there.
-std::vector<std::vector<Group>> shared_out(std::vector<Group> groups, const CardFiles& files);
+/// Those that belong into the files of each entry of `files`, by their paths there; adds a warning where none has room.
+std::vector<std::vector<Group>> shared_out(std::vector<Group> groups, const CardFiles& files,
+                                           std::vector<std::string>& warnings);
 
 }  // namespace ckpt

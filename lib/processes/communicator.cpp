@@ -4,42 +4,22 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.hpp"
-#include "processes/wire.hpp"
+#include "base/error_bytes.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// An error on its way to the other processes.
-struct ErrorMessage {
-  Kind kind = Kind::io;
-  std::string object;
-  std::string found;
-  std::string expected;
-  std::string remedy;
-  Advice::What advice = Advice::What::none;
-  std::string advice_detail;
-  std::string file;
-  std::string parameter;
-
-  static auto fields(auto& self) {
-    return std::tie(self.kind, self.object, self.found, self.expected, self.remedy, self.advice, self.advice_detail,
-                    self.file, self.parameter);
-  }
-};
-
 std::string packed(const Error& error) {
-  const Error::Text& text = error.text();
-  return wire::packed(ErrorMessage{error.kind(), error.object(), text.found, text.expected, text.remedy,
-                                   text.advice.what, text.advice.detail, error.file(), error.parameter()});
+  ByteWriter out;
+  put(out, error);
+  return out.take();
 }
 
 Error unpacked(const std::string& bytes) {
-  const auto message = wire::unpacked<ErrorMessage>(bytes);
-  Error error(message.kind, message.object,
-              {message.found, message.expected, message.remedy, {message.advice, message.advice_detail}});
-  error.in_file(message.file).of_parameter(message.parameter);
+  ByteReader in(bytes, "a message of another process");
+  Error error = get_error(in);
+  in.finish();
   return error;
 }
 

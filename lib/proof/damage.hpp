@@ -1,18 +1,21 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+
 namespace ckpt {
 
-/// What of a checkpoint is not as its manifest says.
+/// Something of a checkpoint that is not as its manifest says.
 struct Damage {
   enum class What {
     manifest,  ///< the manifest itself: nothing else can be held against it
     missing,
     surplus,     ///< a file of the same kind that the manifest does not name
     size,        ///< truncated, or grown
-    unreadable,  ///< the metadata: `detail` says of which file
+    unreadable,  ///< the metadata: `cause` says of which file, and why
     layout,      ///< the file carries another layout: it comes from another run
     swapped,     ///< it holds what the file in `detail` should
     content,     ///< some byte
@@ -23,6 +26,7 @@ struct Damage {
   std::string detail;  ///< what is found, and what was expected
   /// Those that are not what they should be, of what the file holds a part; none: metadata or padding.
   std::vector<std::string> parameters;
+  std::optional<Error> cause = {};
 };
 
 }  // namespace ckpt

@@ -19,8 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/byte_stream.hpp"
-#include "base/error.hpp"
+#include "base/error_bytes.hpp"
 #include "base/limits.hpp"
 #include "store/posix_file.hpp"
 
@@ -130,19 +129,21 @@ void keep_to(const IsolationLimits& limits) {
 
 std::string outcome_of(const IsolatedWork& work) {
   ByteWriter out;
-  const auto put = [&](Outcome::What what, Kind kind, std::string_view text) {
-    out.number(static_cast<std::uint64_t>(what));
-    out.number(static_cast<std::uint64_t>(kind));
-    out.text(text);
+  const auto begin = [&](Outcome::What what) { out.number(static_cast<std::uint64_t>(what)); };
+  const auto fail = [&](const Error& error) {
+    begin(Outcome::What::error);
+    put(out, error);
   };
   try {
-    put(Outcome::What::result, Kind::input, work.run(work.argument, work.fd));
+    const std::string result = work.run(work.argument, work.fd);
+    begin(Outcome::What::result);
+    out.text(result);
   } catch (const Error& error) {
-    put(Outcome::What::error, error.kind(), error.what());
+    fail(error);
   } catch (const std::bad_alloc&) {
-    put(Outcome::What::memory, Kind::input, "");
+    begin(Outcome::What::memory);
   } catch (const std::exception& error) {
-    put(Outcome::What::error, Kind::input, error.what());
+    fail(Error(Kind::input, error.what()));
   }
   return out.take();
 }
@@ -227,13 +228,9 @@ std::optional<ChildReport> run_child(const IsolatedWork& work, const std::functi
 Outcome outcome_in(std::string_view said) {
   ByteReader in(said, "what a child process said");
   Outcome outcome;
-  const std::uint64_t what = in.number();
-  outcome.kind = in.number();
-  if (what > static_cast<std::uint64_t>(Outcome::What::memory) ||
-      outcome.kind > static_cast<std::uint64_t>(Kind::terminated))
-    in.fail();
-  outcome.what = static_cast<Outcome::What>(what);
-  outcome.text = in.text();
+  outcome.what = in.choice(Outcome::What::memory);
+  if (outcome.what == Outcome::What::result) outcome.result = in.text();
+  if (outcome.what == Outcome::What::error) outcome.error = get_error(in);
   in.finish();
   return outcome;
 }

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
+
 namespace ckpt {
 
 /// What a child process may use.
@@ -48,8 +50,8 @@ std::optional<ChildReport> run_child(const IsolatedWork& work, const std::functi
 struct Outcome {
   enum class What : std::uint64_t { result, error, memory };
   What what = What::result;
-  std::uint64_t kind = 0;  ///< of an error
-  std::string text;        ///< a result's bytes or an error's message
+  std::string result;
+  std::optional<Error> error;
 };
 /// Reads what a child said; throws input where it is damaged.
 Outcome outcome_in(std::string_view said);

@@ -69,8 +69,8 @@ std::string result_of(const ChildReport& report, const IsolatedWork& work) {
   judge(report, work);
   Outcome outcome = outcome_in(report.said);
   if (outcome.what == Outcome::What::memory) refuse_memory(work);
-  if (outcome.what == Outcome::What::error) throw Error(static_cast<Kind>(outcome.kind), outcome.text);
-  return std::move(outcome.text);
+  if (outcome.error) throw std::move(*outcome.error);
+  return std::move(outcome.result);
 }
 
 std::vector<std::optional<ChildReport>> reports_of(std::span<const IsolatedWork> works) {

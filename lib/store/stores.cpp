@@ -9,18 +9,7 @@
 
 namespace ckpt {
 
-namespace {
-
-std::vector<std::unique_ptr<Store>> all_stores() {
-  std::vector<std::unique_ptr<Store>> stores;
-  for (const Format& format : formats()) stores.push_back(format.make());
-  return stores;
-}
-
-}  // namespace
-
 const std::vector<Format>& formats() {
-  // The first one says what is wrong with a file that is none of them, and is written where nothing tells.
   static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
                                        {"safetensors", ".safetensors", {}, safetensors_store}};
   return all;
@@ -30,8 +19,8 @@ void leave_libraries_at_exit() {
   hdf5::leave_open_at_exit();
 }
 
-const Format* format_by_ending(std::string_view name) {
-  for (const Format& format : formats())
+const Format* format_by_ending(const std::vector<Format>& formats, std::string_view name) {
+  for (const Format& format : formats)
     if (name.ends_with(format.ending) || std::any_of(format.other_endings.begin(), format.other_endings.end(),
                                                      [&](std::string_view ending) { return name.ends_with(ending); }))
       return &format;
@@ -84,10 +73,10 @@ class Stores::ByContent final : public SourceStore {
   Stores& stores_;
 };
 
-Stores::Stores() : Stores(all_stores()) {}
-
-Stores::Stores(std::vector<std::unique_ptr<Store>> stores)
-    : stores_(std::move(stores)), reading_(std::make_unique<ByContent>(*this)) {}
+Stores::Stores(std::vector<Format> formats)
+    : formats_(std::move(formats)), reading_(std::make_unique<ByContent>(*this)) {
+  for (const Format& format : formats_) stores_.push_back(format.make());
+}
 
 Stores::~Stores() = default;
 

@@ -23,9 +23,11 @@ TEST_CASE("the report is JSON with every fact of the run") {
   report.bytes_written = 18446744073709551615ULL;
   report.seconds = {{"read", 0.5}, {"total", 1.5}};
   report.source_rules = {{"*.w", {"a.w", "b.w"}}};
-  const auto json = nlohmann::json::parse(report_json("ckpt-merge", job, report, 4096));
+  const auto json = nlohmann::json::parse(report_json({"ckpt-merge", job, {"a warning"}}, report, 4096));
   CHECK(json["program"] == "ckpt-merge");
   CHECK(json["version"] == CKPT_VERSION);
+  CHECK(json["status"] == "done");
+  CHECK(json["warnings"] == nlohmann::json{"a warning"});
   CHECK(json["libraries"]["hdf5"].get<std::string>().substr(0, 1) == "1");
   CHECK(json["source"] == "src");
   CHECK(json["exchange"] == "mpi");
@@ -48,7 +50,7 @@ std::size_t count_in(const ScratchDirectory& scratch) {
 
 }  // namespace
 
-TEST_CASE("whether a report can be written is tried before the job, and nothing is left if the job failed") {
+TEST_CASE("whether a report can be written is tried before the job, and nothing is left where nothing is written") {
   const ScratchDirectory scratch;
   {
     const ReportFile file(scratch / "report.json", scratch / "out");
@@ -57,13 +59,17 @@ TEST_CASE("whether a report can be written is tried before the job, and nothing 
   CHECK(count_in(scratch) == 0);
 }
 
-TEST_CASE("a report replaces an older one, which a failed job leaves") {
+TEST_CASE("a report replaces an older one, which stays where nothing is written") {
   const ScratchDirectory scratch;
   const std::string path = scratch / "report.json";
   std::ofstream(path) << older;
   { const ReportFile file(path, scratch / "out"); }
   CHECK(text_of(path) == older);
-  ReportFile(path, scratch / "out").write("{}\n");
+  {
+    ReportFile file(path, scratch / "out");
+    file.write("{}\n");
+    file.write("of the failure that followed");
+  }
   CHECK(text_of(path) == "{}\n");
   CHECK(count_in(scratch) == 1);
   const auto permissions = std::filesystem::status(path).permissions();
@@ -74,7 +80,7 @@ TEST_CASE("what report_json writes is known again as a report") {
   const ScratchDirectory scratch;
   const std::string path = scratch / "report.json";
   for (const Verb verb : {Verb::reshard, Verb::merge, Verb::split})
-    ReportFile(path, scratch / "out").write(report_json(program(verb).manual.name, ReshardJob(), Report(), 0));
+    ReportFile(path, scratch / "out").write(report_json({program(verb).manual.name, ReshardJob(), {}}, Report(), 0));
   CHECK(nlohmann::json::parse(text_of(path))["program"] == "ckpt-split");
 }
 

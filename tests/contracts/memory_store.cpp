@@ -218,6 +218,16 @@ void MemoryFiles::remove(const std::filesystem::path& file) {
   files_.erase(file.string());
 }
 
+void MemoryFiles::rename(const std::filesystem::path& directory, const std::filesystem::path& to) {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, std::shared_ptr<File>> files;
+  for (const auto& [name, file] : files_) {
+    const bool is_below = name.starts_with(directory.string() + "/");
+    files[is_below ? to.string() + name.substr(directory.string().size()) : name] = file;
+  }
+  files_ = std::move(files);
+}
+
 std::optional<FileStatus> MemoryFiles::look_at(const std::filesystem::path& path) const {
   const std::lock_guard lock(mutex_);
   if (const auto found = files_.find(path.string()); found != files_.end())

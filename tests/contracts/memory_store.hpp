@@ -34,6 +34,8 @@ class MemoryFiles {
   /// Another file in its place, with a time of its own.
   void put(const std::filesystem::path& file, std::string bytes);
   void remove(const std::filesystem::path& file);
+  /// All that lies below a directory, as a rename of the directory moves it.
+  void rename(const std::filesystem::path& directory, const std::filesystem::path& to);
   std::optional<FileStatus> look_at(const std::filesystem::path& path) const;
 
  private:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Programs killed at random moments: afterwards the output is whole or absent, and the next run makes it the same."""
 import collections
+import json
 import os
 import random
 import signal
@@ -70,8 +71,8 @@ def waiting(job):
     def case():
         report = job.place.directory / f"{job.output.name}.json"
         running = job.start(["--wait-for", "never", "--report", report])
-        def drafts():  # made before the wait begins, taken away at the end
-            return list(report.parent.glob(f"{report.name}*"))
+        def drafts():  # made before the wait begins, renamed at the end
+            return list(report.parent.glob(f"{report.name}.*"))
         while not drafts():
             check(running.process.poll() is None, "it does not wait")
             time.sleep(0.01)
@@ -79,6 +80,8 @@ def waiting(job):
         done = running.finish()
         job.check_message(done, 143, "ended by SIGTERM")
         check(not job.partial.exists() and not drafts(), f"something is left by {done}")
+        told = json.loads(report.read_text())
+        check((told["status"], told["error"]["kind"], told["error"]["exit_status"]) == ("failed", "terminated", 143), told)
     return case
 
 

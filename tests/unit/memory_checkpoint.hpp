@@ -40,11 +40,8 @@ class Memory {
   }
 
  private:
-  static std::vector<std::unique_ptr<Store>> of(const std::shared_ptr<contract::MemoryFiles>& files,
-                                                std::uint64_t slice_bytes) {
-    std::vector<std::unique_ptr<Store>> stores;
-    stores.push_back(std::make_unique<contract::MemoryStore>(files, slice_bytes));
-    return stores;
+  static std::vector<Format> of(const std::shared_ptr<contract::MemoryFiles>& files, std::uint64_t slice_bytes) {
+    return {{"memory", ".mem", {}, [=] { return std::make_unique<contract::MemoryStore>(files, slice_bytes); }}};
   }
 };
 

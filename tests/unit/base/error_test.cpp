@@ -1,7 +1,6 @@
-#include "base/error.hpp"
-
 #include <cerrno>
 
+#include "base/error_bytes.hpp"
 #include "catch.hpp"
 
 using namespace ckpt;
@@ -38,4 +37,58 @@ TEST_CASE("a failed system call is told with its reason") {
   const Error error = system_error("out/rank_0.h5", "cannot be written", ENOSPC, "free some space");
   CHECK(error.kind() == Kind::io);
   CHECK(std::string(error.what()) == "out/rank_0.h5: cannot be written: No space left on device; free some space");
+}
+
+TEST_CASE("an advice comes after the one that there is") {
+  Error error(Kind::io, "", {"out of memory", "", "", {Advice::What::less_memory, ""}});
+  error.advise("half of it is written", {Advice::What::resume_or_restart, ""});
+  CHECK(error.text().advice.what == Advice::What::less_memory);
+  CHECK(error.next_advice().what == Advice::What::resume_or_restart);
+}
+
+TEST_CASE("an error's file and parameter are those that were known first") {
+  const auto work = []() -> int { throw Error(Kind::input, "cut short"); };
+  try {
+    with_file("b.h5", [&] { return with_file("a.h5", [&] { return with_parameter("w", work); }); });
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.file() == "a.h5");
+    CHECK(error.parameter() == "w");
+    CHECK(std::string(error.what()) == "b.h5: a.h5: cut short");
+  }
+}
+
+TEST_CASE("an error arrives in another process with all of its parts") {
+  Error error(Kind::terminated, "a.h5: /w", {"3", "4", "copy it", {Advice::What::more_memory, "4GiB"}});
+  error.in_file("a.h5").of_parameter("w").advise("or not", {Advice::What::restart, ""});
+  ByteWriter out;
+  put(out, error);
+  const std::string bytes = out.take();
+  ByteReader in(bytes, "it");
+  const Error other = get_error(in);
+  in.finish();
+  CHECK(other.kind() == error.kind());
+  CHECK(std::string(other.what()) == error.what());
+  CHECK(other.object() == error.object());
+  CHECK(other.text().expected == "4");
+  CHECK(other.text().advice == error.text().advice);
+  CHECK(other.next_advice() == error.next_advice());
+  CHECK(other.file() == "a.h5");
+  CHECK(other.parameter() == "w");
+}
+
+TEST_CASE("bytes that are no error are refused") {
+  ByteWriter out;
+  put(out, Error(Kind::io, "a.h5: gone"));
+  const std::string bytes = out.take();
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    ByteReader in(std::string_view(bytes).substr(0, size), "it");
+    CHECK_THROWS_AS(get_error(in), Error);
+  }
+  for (const std::size_t at : {std::size_t{0}, bytes.size() - 16}) {  // its kind, and its next advice
+    std::string other = bytes;
+    other[at] = '\x7f';
+    ByteReader in(other, "it");
+    CHECK_THROWS_AS(get_error(in), Error);
+  }
 }

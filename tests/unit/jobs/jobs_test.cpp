@@ -1,0 +1,116 @@
+#include "catch.hpp"
+#include "jobs/check.hpp"
+#include "jobs/compare.hpp"
+#include "jobs/reshard.hpp"
+#include "refused.hpp"
+#include "unit/memory_checkpoint.hpp"
+
+using namespace ckpt;
+using namespace ckpt::fixture;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Whole jobs on files in memory; what is a directory's own (the lock, the manifest, the renaming) is on disk.
+struct Jobs {
+  explicit Jobs(std::uint64_t slice_bytes = 40) : memory(slice_bytes) {
+    make_whole(memory, "/in/whole");
+    first.source = {"/in/whole", std::nullopt};
+    first.target.layout = four_cards();
+    first.output.path = directory / "four";
+    first.format = "memory";
+  }
+
+  Report run(const ReshardJob& job) {
+    const Report report = reshard(job, memory.stores, *memory.alone, counters);
+    if (!job.dry_run) memory.files->rename(job.output.path.string() + ".partial", job.output.path);
+    return report;
+  }
+  CompareReport compared(const fs::path& b) {
+    return compare({first.source, {b, std::nullopt}, {}, ReplicaCheck::full, {}, {}}, memory.stores, *memory.alone,
+                   counters);
+  }
+  Integrity checked(const fs::path& checkpoint) {
+    return check_integrity({{checkpoint, std::nullopt}, {}}, memory.stores, *memory.alone, counters);
+  }
+  /// Changes a byte of what a card holds of an array.
+  void damage(const fs::path& file, const std::string& array) {
+    const auto schema = memory.stores.named("memory").catalog(file).schema;
+    memory.damage(file, schema->datasets.at(schema->find(array)).extents.at(5).offset);
+  }
+
+  TemporaryDirectory directory;
+  Memory memory;
+  Counters counters;
+  ReshardJob first;
+};
+
+}  // namespace
+
+TEST_CASE("a job moves a checkpoint to other cards and back, whatever store its files are in") {
+  for (const std::uint64_t slice_bytes : {0, 40}) {
+    Jobs jobs(slice_bytes);
+    const Report report = jobs.run(jobs.first);
+    CHECK(report.source_cards == 1);
+    CHECK(report.target_cards == 4);
+    CHECK(report.parameters == 6);
+    CHECK(jobs.compared(jobs.first.output.path).differences.empty());
+    CHECK(jobs.checked(jobs.first.output.path).damages.empty());
+
+    ReshardJob back = jobs.first;
+    back.source = {jobs.first.output.path, std::nullopt};
+    back.target.layout = two_files_each();
+    back.output.path = jobs.directory / "directories";
+    back.verify = Verify::reread;
+    CHECK(jobs.run(back).bytes_to_write > 0);
+    CHECK(jobs.compared(back.output.path).differences.empty());
+    CHECK(jobs.checked(back.output.path).damages.empty());
+  }
+}
+
+TEST_CASE("a dry run tells what would be moved, and makes nothing") {
+  Jobs jobs;
+  jobs.first.dry_run = true;
+  const Report report = jobs.run(jobs.first);
+  CHECK(report.bytes_to_read >= report.tensor_bytes);
+  CHECK(report.bytes_to_write > report.tensor_bytes);  // padding, and what is on every card
+  CHECK(report.bytes_written == 0);
+  CHECK_FALSE(fs::exists(jobs.first.output.path));
+  CHECK_FALSE(fs::exists(jobs.first.output.path.string() + ".partial"));
+}
+
+TEST_CASE("a changed byte is a difference, a damage, and the end of a job that compares replicas") {
+  Jobs jobs;
+  jobs.run(jobs.first);
+  const fs::path four = jobs.first.output.path;
+  jobs.damage(four / "rank_3.h5", "a");  // cards 1 and 3 hold the same of it
+  const auto differences = jobs.compared(four).differences;
+  REQUIRE(differences.size() == 1);
+  CHECK(differences[0].parameter == "a");
+  CHECK(differences[0].count == 1);
+  CHECK(differences[0].cards == std::vector<std::uint64_t>{3});
+  const auto damages = jobs.checked(four).damages;
+  REQUIRE(damages.size() == 1);
+  CHECK(damages[0].file == "rank_3.h5");
+  CHECK(damages[0].parameters == std::vector<std::string>{"a"});
+
+  ReshardJob next = jobs.first;
+  next.source = {four, std::nullopt};
+  next.target.layout = single_card();
+  next.output.path = jobs.directory / "next";
+  next.replicas = ReplicaCheck::full;
+  CHECK_THAT(refused([&] { jobs.run(next); }), Contains("'a'"));
+  CHECK_FALSE(fs::exists(next.output.path));
+}
+
+TEST_CASE("a missing file is told of by every job") {
+  Jobs jobs;
+  jobs.run(jobs.first);
+  const fs::path four = jobs.first.output.path;
+  jobs.memory.files->remove(four / "rank_2.h5");
+  CHECK_THAT(refused([&] { jobs.compared(four); }), Contains("rank_2.h5"));
+  const auto damages = jobs.checked(four).damages;
+  REQUIRE(damages.size() == 1);
+  CHECK(damages[0].what == Damage::What::missing);
+  CHECK(damages[0].file == "rank_2.h5");
+}
