@@ -168,6 +168,8 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
   if (is_verify) declare_comparison(line, options);
   declare_parameters(line, options);
   if (!is_verify) declare_output(line, program.verb, options);
+  declare_expectation(line, options.expectation,
+                      is_verify ? "the parameters compared, of A and of B," : "what would be written");
   declare_running(line, program.verb, options);
   declare_messages(line, options.messages);
   line.value("--progress", options.progress, "auto|bar|lines|none",

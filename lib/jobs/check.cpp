@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/log.hpp"
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/read_manifest.hpp"
@@ -158,6 +159,7 @@ Integrity check_integrity(const CheckJob& job, Communicator& processes, Counters
   const std::size_t most_open = open_files_allowed(job.resources, processes);
   Stores stores;
   SourceStore& store = stores.reading();
+  const ExpectedTensors expected(job.expectation, store, processes);
   Integrity result;
   const auto add = [&](std::vector<Damage> damages) {
     result.damages.insert(result.damages.end(), damages.begin(), damages.end());
@@ -174,6 +176,8 @@ Integrity check_integrity(const CheckJob& job, Communicator& processes, Counters
   std::optional<Opened> opened;
   if (!reads(processes, result.damages, [&] { opened = open(job, manifest, store, processes); })) return result;
   const Placement& placement = opened->resolved.placement;
+  agree(processes, [&] { result.deviations = expected.of(placement); });
+  for (const std::string& warning : result.deviations.warnings) spdlog::warn("{}", warning);
   add(compare_layouts(opened->checkpoint, manifest));
   if (auto damages = compare_names(placement, manifest); !damages.empty()) {
     add(std::move(damages));

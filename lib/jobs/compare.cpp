@@ -69,28 +69,35 @@ class Pairing {
         a_(a),
         b_(b),
         a_of_(b.placement().tensors().size(), 0),
-        is_chosen_(a.placement().tensors().size(), false) {
-    const Selection selection = select(job.names, a.placement());
-    for (const ParameterId parameter : selection.source_of) is_chosen_[parameter] = true;
+        is_chosen_(a.placement().tensors().size(), false),
+        of_a_(select(job.names, a.placement())) {
+    for (const ParameterId parameter : of_a_.source_of) is_chosen_[parameter] = true;
     std::vector<bool> is_paired(a_of_.size(), false);
-    for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
-      const Tensor& tensor = selection.tensors[i];
+    for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
+      const Tensor& tensor = of_a_.tensors[i];
       if (const auto same = b.placement().find(tensor.name)) {
         is_paired[*same] = true;
-        pair(selection.source_of[i], *same);
+        pair(of_a_.source_of[i], *same);
       } else {
         add(Difference::What::only_in_a, tensor.name, tensor.dtype.name + " " + to_string(tensor.shape), "");
       }
     }
     for (ParameterId parameter = 0; parameter < a_of_.size(); ++parameter) {
       const Tensor& tensor = b.placement().tensors()[parameter];
-      if (!is_paired[parameter] && choice.keeps_b(tensor.name))
+      const bool counts = choice.keeps_b(tensor.name);
+      if (counts) of_b_.tensors.push_back(tensor);
+      if (counts) of_b_.source_of.push_back(parameter);
+      if (counts && !is_paired[parameter])
         add(Difference::What::only_in_b, tensor.name, "", tensor.dtype.name + " " + to_string(tensor.shape));
     }
   }
 
   const std::vector<ParameterId>& a_of() const noexcept { return a_of_; }
   /// Each of A's: whether it counts.
+  /// A's that count, under the names that B is to have.
+  const Selection& of_a() const noexcept { return of_a_; }
+  /// B's that count.
+  const Selection& of_b() const noexcept { return of_b_; }
   const std::vector<bool>& is_chosen() const noexcept { return is_chosen_; }
   /// Those whose elements are to be compared.
   const std::vector<ParameterId>& parameters() const noexcept { return parameters_; }
@@ -135,6 +142,8 @@ class Pairing {
   std::vector<ParameterId> a_of_;  // by B's parameter; of no meaning for those that B alone has
   std::vector<bool> is_chosen_;    // by A's parameter
   std::vector<ParameterId> parameters_;
+  Selection of_a_;
+  Selection of_b_;
   CompareReport comparison_;
 };
 
@@ -250,16 +259,22 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
   return difference;
 }
 
+  const ExpectedTensors expected(job.expectation, store, processes);
 }  // namespace
 
 CompareReport compare(const CompareJob& job, Communicator& processes, Counters& counters) {
   const std::size_t most_open = open_files_allowed(job.resources, processes);
+  CompareReport result;
   Stores stores;
   SourceStore& store = stores.reading();
   Side a{Checkpoint::open(job.a, store, processes), {}};
   Side b{Checkpoint::open(job.b, store, processes), {}};
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
+    result = pairing->comparison();
+    const auto counts = [&](const std::string& name) { return choice.keeps_b(name); };
+    result.a_deviations = expected.of(pairing->of_a(), a.placement(), counts);
+    result.b_deviations = expected.of(pairing->of_b(), b.placement(), counts);
   agree(processes, [&] {
     Choice choice(job.names);
     a.resolved = resolve(a.files, [&](const std::string& name) { return choice.keeps_a(name); });
@@ -269,7 +284,9 @@ CompareReport compare(const CompareJob& job, Communicator& processes, Counters& 
   });
   for (const Side* side : {&a, &b})
     for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
-  CompareReport result = pairing->comparison();
+  for (const std::string& warning : result.a_deviations.warnings)  // of use to neither side
+    if (const auto& other = result.b_deviations.warnings; std::find(other.begin(), other.end(), warning) != other.end())
+      spdlog::warn("{}", warning);
   for (const auto& [parameter, found] : Elements(job, a, b, most_open, processes, counters).compare(*pairing, store))
     result.differences.push_back(difference(b.placement(), parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {

@@ -10,11 +10,13 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
   ReshardSides sides{Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}};
   agree(processes, [&] {
     const Wishes wishes(job.names);
+  const ExpectedTensors expected(job.expectation, stores.reading(), processes);
     sides.source = resolve(sides.checkpoint, [&](const std::string& name) { return wishes.is_kept(name); });
     sides.selection = select(job.names, sides.source.placement);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,
                                            target_layout(job.target, sides.checkpoint.layout()));
     if (!job.target.layout)
+    refuse_deviations(expected.of(sides.selection, sides.source, job.names), sides.checkpoint.layout().origin);
       for (std::string& warning : padding_warnings(sides.checkpoint.layout(), layout))
         sides.source.warnings.push_back(std::move(warning));
     const Format& format = output_format(
