@@ -69,14 +69,6 @@ ExchangeKind parse_exchange(const Setting& setting) {
                                         {"nccl", ExchangeKind::nccl}});
 }
 
-std::vector<Pattern> parse_globs(const std::string& option, const std::vector<std::string>& texts) {
-  std::vector<Pattern> patterns;
-  patterns.reserve(texts.size());
-  for (const auto& text : texts)
-    patterns.push_back(with_context(fmt::format("{} '{}'", option, text), [&] { return Pattern(text); }));
-  return patterns;
-}
-
 Resources resources_from(const Options& options, const Environment& environment) {
   Resources resources;
   if (const auto it = setting("--memory", options.memory, "CKPT_MEMORY", environment); !it.text.empty())
@@ -107,10 +99,10 @@ ReplicaCheck replicas_from(const Options& options) {
       {{"trust", ReplicaCheck::trust}, {"sample", ReplicaCheck::sample}, {"full", ReplicaCheck::full}});
 }
 
-/// Layouts were read from these, so that nothing may overwrite them.
-std::vector<std::filesystem::path> layout_files(const Options& options) {
+/// Layouts and the reference are read from these, so that nothing may overwrite them.
+std::vector<std::filesystem::path> files_read(const Options& options) {
   std::vector<std::filesystem::path> files;
-  for (const std::string& file : {options.source_layout, options.target_layout})
+  for (const std::string& file : {options.source_layout, options.target_layout, options.expectation.reference})
     if (!file.empty() && file != "-") files.emplace_back(file);
   return files;
 }
@@ -189,8 +181,9 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (program.verb == Verb::merge) job.target.layout = single_card();
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
-  job.spared_files = layout_files(options);
+  job.spared_files = files_read(options);
   job.names = names_from(options);
+  job.expectation = parse_expectation(options.expectation);
   job.replicas = replicas_from(options);
   if (!options.verify.empty())
     job.verify = choose<Verify>({options.verify, "--verify"},
@@ -210,6 +203,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
   job.a.path = options.source;
   job.b.path = options.output;
   job.names = names_from(options);
+  job.expectation = parse_expectation(options.expectation);
   job.replicas = replicas_from(options);
   if (!options.tolerance.empty()) job.tolerance = parse_tolerance(options.tolerance);
   job.resources = resources_from(options, environment);
@@ -217,7 +211,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
 }
 
 CheckJob check_job(const Options& options, const Environment& environment) {
-  return {{options.source, {}}, resources_from(options, environment)};
+  return {{options.source, {}}, parse_expectation(options.expectation), resources_from(options, environment)};
 }
 
 }  // namespace ckpt::cli

@@ -88,7 +88,8 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
   line.value("--threads", to.threads, "N",
              "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
   line.value("--replicas", to.replicas, "trust|sample|full",
-             "how far the cards' copies of one tensor are compared; default: sample");
+             "how far the cards' copies of one tensor are compared, and parameters that the layout says are equal; default: "
+             "sample");
   if (verb != Verb::verify)
     line.value(
         "--verify", to.verify, "none|written|reread",
@@ -169,6 +170,8 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
   declare_layouts(line, program.verb, options);
   if (is_verify) declare_comparison(line, options);
   declare_parameters(line, options);
+  declare_expectation(line, options.expectation,
+                      is_verify ? "the parameters compared, of A and of B," : "what would be written");
   if (!is_verify) declare_output(line, program.verb, options);
   declare_running(line, program.verb, options);
   declare_messages(line, options.messages);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/expect_options.hpp"
 #include "cli/messages.hpp"
 
 namespace ckpt::cli {
@@ -27,6 +28,7 @@ struct Options {
   std::vector<std::string> only;
   std::vector<std::string> drop;
   std::vector<std::string> rename;
+  ExpectOptions expectation;
   std::string exchange;
   std::string memory;
   std::string device_memory;

@@ -11,6 +11,7 @@
 #include "inspect/card_files.hpp"
 #include "inspect/render.hpp"
 #include "report/output.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt::cli {
 
@@ -58,20 +59,36 @@ Inspection inspect(const std::string& path, const CardFiles& files, const std::v
   return inspection;
 }
 
+/// The logical parameters, where `files` are arranged; else those of a single file that holds everything whole.
+const Placement& expected_in(const CardFiles& files, const Inspection& inspection, std::optional<Placement>& whole) {
+  if (inspection.placement) return *inspection.placement;
+  if (files.names.size() != 1)
+    throw Error(Kind::usage, "--expect",
+                {"given for files that carry no layout", "expected their layout", "give it with --layout"});
+  whole = ckpt::resolve(Checkpoint::of(inspection.path, true, single_card(), {files.catalogs.front()})).placement;
+  return *whole;
+}
+
 void run_inspection(const Manual& manual, const InspectOptions& options, Communicator& processes) {
   std::vector<Pattern> patterns;
+  std::optional<Expectation> expectation;
   agree(processes, [&] {
     start_messages(manual, options.messages, processes);
+    expectation = parse_expectation(options.expectation);
     for (const auto& text : options.parameters)
       patterns.push_back(with_context("--param '" + text + "'", [&] { return Pattern(text); }));
   });
   std::optional<Layout> layout;
   if (!options.layout.empty()) layout = read_layout(options.layout, processes);
+  Stores stores;
+  const ExpectedTensors expected(expectation, stores.reading(), processes);
   const CardFiles files = read_card_files(options.path, layout, processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const Inspection inspection = inspect(options.path, files, patterns);
     print(options.json ? Lines::as_they_are(inspection_json(inspection)) : inspection_text(inspection, output_width()));
+    std::optional<Placement> whole;
+    if (expectation) refuse_deviations(expected.of(expected_in(files, inspection, whole)), options.path);
   });
 }
 
@@ -88,6 +105,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
       "--param", options.parameters, "GLOB",
       "only the parameters whose names match, and with a layout the box that each card holds; may be repeated");
   line.flag("--json", options.json, "JSON instead of tables");
+  declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
   if (const auto text = line.parse(words)) {
     options.asked_text = *text;

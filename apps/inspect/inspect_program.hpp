@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/command_line.hpp"
+#include "cli/expect_options.hpp"
 #include "cli/messages.hpp"
 
 namespace ckpt::cli {
@@ -14,6 +15,7 @@ struct InspectOptions {
   std::string layout;
   std::vector<std::string> parameters;
   bool json = false;
+  ExpectOptions expectation;
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print
 };

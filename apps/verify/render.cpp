@@ -90,6 +90,16 @@ Json difference_json(const Difference& difference) {
   return json;
 }
 
+/// How a checkpoint deviates from the reference, each line with what `checkpoint` names it.
+void add_deviations(const std::string& checkpoint, const Deviations& deviations, Lines& lines) {
+  for (const std::string& line : deviations.lines) lines.add(checkpoint + ": " + line);
+}
+
+std::string outcome(const Deviations& deviations) {
+  return counted(deviations.tensors, "parameter") + (deviations.tensors == 1 ? " is" : " are") + " not as " +
+         deviations.reference + " has " + (deviations.tensors == 1 ? "it" : "them");
+}
+
 const char* word(Damage::What what) {
   switch (what) {
     case Damage::What::missing:
@@ -135,15 +145,19 @@ Lines comparison_text(const ComparedPaths& paths, const CompareReport& compariso
   const std::string pair = paths.a + " (A) and " + paths.b + " (B)";
   const std::string compared =
       counted(comparison.parameters, "parameter") + " of " + format_bytes(comparison.bytes) + " compared";
-  if (comparison.differences.empty()) return Lines().add(pair + " hold the same tensors: " + compared);
-  return table_of(comparison, width)
-      .add("")
-      .add(pair + " differ in " + counted(comparison.differences.size(), "parameter") + "; " + compared);
+  Lines lines;
+  if (!comparison.differences.empty()) lines = table_of(comparison, width).add("");
+  add_deviations("A", comparison.a_deviations, lines);
+  add_deviations("B", comparison.b_deviations, lines);
+  if (!comparison.a_deviations.lines.empty()) lines.add("of " + paths.a + " (A) " + outcome(comparison.a_deviations));
+  if (!comparison.b_deviations.lines.empty()) lines.add("of " + paths.b + " (B) " + outcome(comparison.b_deviations));
+  if (comparison.differences.empty()) return lines.add(pair + " hold the same tensors: " + compared);
+  return lines.add(pair + " differ in " + counted(comparison.differences.size(), "parameter") + "; " + compared);
 }
 
 std::string comparison_json(const ComparedPaths& paths, const CompareReport& comparison,
                             const std::optional<Tolerance>& tolerance) {
-  Json json{{"a", paths.a}, {"b", paths.b}, {"same", comparison.differences.empty()}};
+  Json json{{"a", paths.a}, {"b", paths.b}, {"same", comparison.is_same()}};
   json["tolerance"] =
       tolerance ? Json{{"relative", tolerance->relative}, {"absolute", tolerance->absolute}} : Json(nullptr);
   json["parameters"] = comparison.parameters;
@@ -151,19 +165,25 @@ std::string comparison_json(const ComparedPaths& paths, const CompareReport& com
   json["differences"] = Json::array();
   for (const Difference& difference : comparison.differences)
     json["differences"].push_back(difference_json(difference));
+  if (!comparison.a_deviations.lines.empty()) json["a_deviations"] = comparison.a_deviations.lines;
+  if (!comparison.b_deviations.lines.empty()) json["b_deviations"] = comparison.b_deviations.lines;
   return json_text(std::move(json)) + "\n";
 }
 
 Lines integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width) {
   const std::string held = counted(integrity.files, "file") + ", " + counted(integrity.parameters, "parameter");
+  Lines deviating;
+  add_deviations(path, integrity.deviations, deviating);
+  if (!integrity.deviations.lines.empty()) deviating.add("of " + path + " " + outcome(integrity.deviations));
   if (integrity.damages.empty())
-    return Lines().add(path + " is as it was written: " + held + ", " + format_bytes(integrity.bytes) + " read");
+    return deviating.add(path + " is as it was written: " + held + ", " + format_bytes(integrity.bytes) + " read");
   using Column = Table::Column;
   Table table(
       {{"file", Column::Kind::flexible}, {"is"}, {"parameters", Column::Kind::flexible}, {"", Column::Kind::flexible}});
   for (const Damage& damage : integrity.damages)
     table.add({damage.file.empty() ? "-" : damage.file, word(damage.what), join(damage.parameters), detail(damage)});
-  return table.lines(width).add("").add(path + " is not as it was written" + (integrity.files > 0 ? ": " + held : ""));
+  return table.lines(width).add("").add(deviating).add(path + " is not as it was written" +
+                                                       (integrity.files > 0 ? ": " + held : ""));
 }
 
 std::string integrity_json(const std::string& path, const Integrity& integrity) {
@@ -177,6 +197,7 @@ std::string integrity_json(const std::string& path, const Integrity& integrity) 
                                {"is", word(damage.what)},
                                {"parameters", damage.parameters},
                                {"detail", detail(damage)}});
+  if (!integrity.deviations.lines.empty()) json["deviations"] = integrity.deviations.lines;
   return json_text(std::move(json)) + "\n";
 }
 

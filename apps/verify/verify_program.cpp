@@ -29,7 +29,7 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
     print(options.json ? Lines::as_they_are(integrity_json(options.source, integrity))
                        : integrity_text(options.source, integrity, output_width()));
   });
-  return integrity.damages.empty() ? 0 : different;
+  return integrity.damages.empty() && integrity.deviations.lines.empty() ? 0 : different;
 }
 
 int run_comparison(const Options& options, const Setup& setup, Communicator& processes) {
@@ -41,7 +41,7 @@ int run_comparison(const Options& options, const Setup& setup, Communicator& pro
     print(options.json ? Lines::as_they_are(comparison_json(paths, comparison, job.tolerance))
                        : comparison_text(paths, comparison, output_width()));
   });
-  return comparison.differences.empty() ? 0 : different;
+  return comparison.is_same() ? 0 : different;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/log.hpp"
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/read_manifest.hpp"
@@ -164,6 +165,7 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, SourceStore& store, 
 Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters) {
   const std::size_t most_open = open_files_allowed(job.resources, processes);
   SourceStore& store = stores.reading();
+  const ExpectedTensors expected(job.expectation, store, processes);
   Integrity result;
   const auto add = [&](std::vector<Damage> damages) {
     result.damages.insert(result.damages.end(), damages.begin(), damages.end());
@@ -180,6 +182,8 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
   std::optional<Opened> opened;
   if (!reads(processes, result.damages, [&] { opened = open(job, manifest, store, processes); })) return result;
   const Placement& placement = opened->resolved.placement;
+  agree(processes, [&] { result.deviations = expected.of(placement); });
+  for (const std::string& warning : result.deviations.warnings) spdlog::warn("{}", warning);
   add(compare_layouts(opened->checkpoint, manifest));
   if (auto damages = compare_names(placement, manifest); !damages.empty()) {
     add(std::move(damages));

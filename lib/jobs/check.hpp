@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "jobs/expectation.hpp"
 #include "jobs/progress.hpp"
 #include "jobs/resources.hpp"
 #include "proof/damage.hpp"
@@ -14,6 +16,7 @@ namespace ckpt {
 /// One checkpoint to be checked against its manifest.
 struct CheckJob {
   CheckpointPlace checkpoint;
+  std::optional<Expectation> expectation;
   Resources resources;
 };
 
@@ -24,6 +27,7 @@ struct Integrity {
   std::uint64_t parameters = 0;  ///< likewise
   std::uint64_t bytes = 0;       ///< of the files that were read; 0 where the search ended before
   std::vector<Damage> damages;   ///< none: the checkpoint is as it was written
+  Deviations deviations = {};    ///< from the reference
 };
 
 /// Checks a checkpoint against the manifest that was written with it: its files, their sizes, and the fingerprints of

@@ -12,6 +12,7 @@
 #include "layout/resolve.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/compare_workload.hpp"
+#include "proof/equalities.hpp"
 #include "proof/replicas.hpp"
 
 namespace ckpt {
@@ -68,27 +69,34 @@ class Pairing {
         a_(a),
         b_(b),
         a_of_(b.placement().tensors().size(), 0),
-        is_chosen_(a.placement().tensors().size(), false) {
-    const Selection selection = select(job.names, a.placement());
-    for (const ParameterId parameter : selection.source_of) is_chosen_[parameter] = true;
+        is_chosen_(a.placement().tensors().size(), false),
+        of_a_(select(job.names, a.placement())) {
+    for (const ParameterId parameter : of_a_.source_of) is_chosen_[parameter] = true;
     std::vector<bool> is_paired(a_of_.size(), false);
-    for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
-      const Tensor& tensor = selection.tensors[i];
+    for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
+      const Tensor& tensor = of_a_.tensors[i];
       if (const auto same = b.placement().find(tensor.name)) {
         is_paired[*same] = true;
-        pair(selection.source_of[i], *same);
+        pair(of_a_.source_of[i], *same);
       } else {
         add(Difference::What::only_in_a, tensor.name, tensor.dtype.name + " " + to_string(tensor.shape), "");
       }
     }
     for (ParameterId parameter = 0; parameter < a_of_.size(); ++parameter) {
       const Tensor& tensor = b.placement().tensors()[parameter];
-      if (!is_paired[parameter] && choice.keeps_b(tensor.name))
+      const bool counts = choice.keeps_b(tensor.name);
+      if (counts) of_b_.tensors.push_back(tensor);
+      if (counts) of_b_.source_of.push_back(parameter);
+      if (counts && !is_paired[parameter])
         add(Difference::What::only_in_b, tensor.name, "", tensor.dtype.name + " " + to_string(tensor.shape));
     }
   }
 
   const std::vector<ParameterId>& a_of() const noexcept { return a_of_; }
+  /// A's that count, under the names that B is to have.
+  const Selection& of_a() const noexcept { return of_a_; }
+  /// B's that count.
+  const Selection& of_b() const noexcept { return of_b_; }
   /// Each of A's: whether it counts.
   const std::vector<bool>& is_chosen() const noexcept { return is_chosen_; }
   /// Those whose elements are to be compared.
@@ -133,6 +141,8 @@ class Pairing {
   const Side& b_;
   std::vector<ParameterId> a_of_;  // by B's parameter; of no meaning for those that B alone has
   std::vector<bool> is_chosen_;    // by A's parameter
+  Selection of_a_;
+  Selection of_b_;
   std::vector<ParameterId> parameters_;
   CompareReport comparison_;
 };
@@ -169,9 +179,16 @@ class Elements {
       check_replicas({a_.files, a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, pairing.is_chosen(),
                       job_.replicas, threads_},
                      processes_);
-    counters_.phase = Phase::compare;
     const auto exchange = make_exchange(kind, job_.resources, shares.rest / 2, threads_, processes_);
-    ComparedPair pair{planner, readers, reader, b_.files, store, pairing.parameters(), {}, job_.tolerance, most_open_};
+    std::vector<Equality> equal = a_.placement().equalities();
+    std::erase_if(equal, [&](const Equality& pair) {
+      return !pairing.is_chosen()[pair.parameter] || !pairing.is_chosen()[pair.other];
+    });
+    check_equalities({a_.files, a_.placement(), readers, reader, store, equal, job_.replicas, most_open_}, *exchange,
+                     processes_);
+    counters_.phase = Phase::compare;
+    ComparedPair pair{planner, readers,          reader,    b_.files, store, pairing.parameters(),
+                      {},      {job_.tolerance}, most_open_};
     const Owners b_owners = b_.files.owners(process_count);
     for (Position card = 0; card < b_owners.size(); ++card)
       if (b_owners[card] == process) pair.cards.push_back(card);
@@ -217,17 +234,6 @@ class Elements {
   unsigned threads_;
 };
 
-/// The index of an element by its number in row-major order.
-Extents index_of(std::uint64_t number, const Extents& shape) {
-  Extents index = row_major_strides(shape);
-  for (std::uint64_t& each : index) {
-    const std::uint64_t stride = each;
-    each = number / stride;
-    number %= stride;
-  }
-  return index;
-}
-
 Difference difference(const Placement& b, ParameterId parameter, const Mismatch& found) {
   const Tensor& tensor = b.tensors()[parameter];
   const bool is_one_copy = b.spreads()[parameter].replicas == Replicas::first;
@@ -254,20 +260,28 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
 CompareReport compare(const CompareJob& job, Stores& stores, Communicator& processes, Counters& counters) {
   const std::size_t most_open = open_files_allowed(job.resources, processes);
   SourceStore& store = stores.reading();
+  const ExpectedTensors expected(job.expectation, store, processes);
   Side a{Checkpoint::open(job.a, store, processes), {}};
   Side b{Checkpoint::open(job.b, store, processes), {}};
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
+  CompareReport result;
   agree(processes, [&] {
     Choice choice(job.names);
     a.resolved = resolve(a.files, [&](const std::string& name) { return choice.keeps_a(name); });
     for (const Tensor& tensor : a.placement().tensors()) choice.keeps_a(tensor.name);  // members of buckets, too
     b.resolved = resolve(b.files, [&](const std::string& name) { return choice.keeps_b(name); });
     pairing.emplace(job, a, b, choice);
+    result = pairing->comparison();
+    const auto counts = [&](const std::string& name) { return choice.keeps_b(name); };
+    result.a_deviations = expected.of(pairing->of_a(), a.placement(), counts);
+    result.b_deviations = expected.of(pairing->of_b(), b.placement(), counts);
   });
   for (const Side* side : {&a, &b})
     for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
-  CompareReport result = pairing->comparison();
+  for (const std::string& warning : result.a_deviations.warnings)  // of use to neither side
+    if (const auto& other = result.b_deviations.warnings; std::find(other.begin(), other.end(), warning) != other.end())
+      spdlog::warn("{}", warning);
   for (const auto& [parameter, found] : Elements(job, a, b, most_open, processes, counters).compare(*pairing, store))
     result.differences.push_back(difference(b.placement(), parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {

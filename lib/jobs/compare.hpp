@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "jobs/expectation.hpp"
 #include "jobs/progress.hpp"
 #include "jobs/resources.hpp"
 #include "jobs/selection.hpp"
@@ -44,6 +45,7 @@ struct CompareJob {
   CheckpointPlace a;
   CheckpointPlace b;
   NameChoice names;                              ///< of A's parameters; what B alone has is chosen by B's names
+  std::optional<Expectation> expectation;        ///< of either side
   ReplicaCheck replicas = ReplicaCheck::sample;  ///< how far A's are compared before one is read
   std::optional<Tolerance> tolerance;            ///< with one, floating-point dtypes may differ
   Resources resources;
@@ -53,6 +55,11 @@ struct CompareReport {
   std::uint64_t parameters = 0;         ///< that were compared: both have them, in one shape
   std::uint64_t bytes = 0;              ///< of their logical tensors in A
   std::vector<Difference> differences;  ///< by name, in natural order
+  Deviations a_deviations = {};         ///< from the reference, of what counts of A, under B's names
+  Deviations b_deviations = {};
+
+  /// Whether they hold the same tensors, and those that are expected.
+  bool is_same() const { return differences.empty() && a_deviations.lines.empty() && b_deviations.lines.empty(); }
 };
 
 /// Compares names, dtypes, shapes, and every element of every copy that B holds, padding left out. Collective; the

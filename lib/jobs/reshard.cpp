@@ -13,6 +13,7 @@
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/target_names.hpp"
+#include "proof/equalities.hpp"
 
 namespace ckpt {
 
@@ -86,7 +87,7 @@ class Run {
     time("plan");
 
     counters_.phase = Phase::replicas;
-    check_copies();
+    check_copies(most_open);
     time("replicas");
 
     sums_.emplace(target());
@@ -135,7 +136,7 @@ class Run {
     });
   }
 
-  void check_copies() {
+  void check_copies(std::size_t most_open) {
     if (job_.replicas == ReplicaCheck::trust) return;
     std::vector<bool> is_taken(source().tensors().size(), false);
     for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
@@ -143,6 +144,9 @@ class Run {
         {checkpoint(), source(), *reader_, checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count()),
          is_taken, job_.replicas, threads()},
         processes_);
+    check_equalities({checkpoint(), source(), plan_->readers, *reader_, stores_.reading(), equal_pairs(*sides_),
+                      job_.replicas, most_open},
+                     *exchange_, processes_);
   }
 
   void describe() {

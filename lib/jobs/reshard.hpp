@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "jobs/expectation.hpp"
 #include "jobs/progress.hpp"
 #include "jobs/resources.hpp"
 #include "jobs/selection.hpp"
@@ -26,6 +27,7 @@ struct ReshardJob {
   std::string format;  ///< of the output's files; empty: as the ending of their names tells
   std::vector<std::filesystem::path> spared_files;  ///< that nothing may overwrite: those the layouts were read from
   NameChoice names;
+  std::optional<Expectation> expectation;  ///< of what would be written
   ReplicaCheck replicas = ReplicaCheck::sample;
   Verify verify = Verify::written;
   bool dry_run = false;

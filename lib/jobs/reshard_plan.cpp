@@ -1,5 +1,8 @@
 #include "jobs/reshard_plan.hpp"
 
+#include <set>
+#include <utility>
+
 #include "layout/change_layout.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
@@ -7,11 +10,13 @@
 namespace ckpt {
 
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
+  const ExpectedTensors expected(job.expectation, stores.reading(), processes);
   ReshardSides sides{Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}};
   agree(processes, [&] {
     const Wishes wishes(job.names);
     sides.source = resolve(sides.checkpoint, [&](const std::string& name) { return wishes.is_kept(name); });
     sides.selection = select(job.names, sides.source.placement);
+    refuse_deviations(expected.of(sides.selection, sides.source, job.names), sides.checkpoint.layout().origin);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,
                                            target_layout(job.target, sides.checkpoint.layout()));
     if (!job.target.layout)
@@ -24,6 +29,19 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
     sides.target = resolve_target(with_ending(layout, stores.formats(), format), sides.selection.tensors);
   });
   return sides;
+}
+
+std::vector<Equality> equal_pairs(const ReshardSides& sides) {
+  const std::vector<ParameterId>& source_of = sides.selection.source_of;
+  const std::set<ParameterId> taken(source_of.begin(), source_of.end());
+  std::set<std::pair<ParameterId, ParameterId>> known;
+  for (const auto& [parameter, other] : sides.source.placement.equalities())
+    if (taken.contains(parameter) && taken.contains(other)) known.emplace(parameter, other);
+  for (const auto& [parameter, other] : sides.target.placement.equalities())
+    known.emplace(source_of[parameter], source_of[other]);
+  std::vector<Equality> pairs;
+  for (const auto& [parameter, other] : known) pairs.push_back({parameter, other});
+  return pairs;
 }
 
 MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, ReplicaCheck replicas, const Communicator& processes)

@@ -21,6 +21,9 @@ struct ReshardSides {
 /// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes);
 
+/// The pairs of the source's parameters that are both taken, and of which either layout says that they have the same values.
+std::vector<Equality> equal_pairs(const ReshardSides& sides);
+
 /// How the bytes get from one side to the other, the same on every process. It refers to `sides`, which must outlive it
 /// where they are.
 struct MovePlan {

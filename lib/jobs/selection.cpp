@@ -1,7 +1,6 @@
 #include "jobs/selection.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "layout/change_layout.hpp"
@@ -85,16 +84,20 @@ Layout target_layout(const TargetChoice& target, const Layout& source) {
   return on_mesh(source, {{source.mesh.axes.front(), *target.cards}}, origin);
 }
 
-Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
-                        const Layout& layout) {
-  if (layout.buckets.empty()) return layout;
+std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection) {
   const Wishes wishes(choice);
   std::set<std::string> names;
   for (const std::string& name : source.left_out) names.insert(wishes.new_name(name));
   for (const Tensor& tensor : source.placement.tensors())
     if (!wishes.is_kept(tensor.name)) names.insert(wishes.new_name(tensor.name));
   for (const Tensor& tensor : selection.tensors) names.erase(tensor.name);
-  return without_members(layout, names);
+  return names;
+}
+
+Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
+                        const Layout& layout) {
+  if (layout.buckets.empty()) return layout;
+  return without_members(layout, left_out_names(choice, source, selection));
 }
 
 }  // namespace ckpt

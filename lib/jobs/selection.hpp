@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ struct Selection {
 
 /// Throws usage when two parameters get one name, or nothing is left.
 Selection select(const NameChoice& choice, const Placement& source);
+
+/// The names that parameters of the source would have been given which `selection`, made from it, leaves out.
+std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection);
 
 /// Which layout the output is to have: exactly one of these.
 struct TargetChoice {

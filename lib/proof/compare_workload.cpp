@@ -86,7 +86,7 @@ void CompareWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes
     Region here = region;
     here.offset -= chunk.elements.lo;
     of = parameter;  // a chunk holds elements of one
-    if (!elements) elements.emplace(a, b, pair_.tolerance);
+    if (!elements) elements.emplace(a, b, pair_.agreement);
     elements->compare(here, chunk.card, bytes.data(), own.data(), found);
   });
   if (found.count == 0) return;

@@ -23,7 +23,7 @@ struct ComparedPair {
   SourceStore& store;
   std::vector<ParameterId> parameters;  ///< of B: those whose elements are compared
   std::vector<Position> cards;          ///< of B: those whose files this process reads
-  std::optional<Tolerance> tolerance;
+  Agreement agreement;
   std::size_t most_open = 1;  ///< of B's files at a time
 };
 

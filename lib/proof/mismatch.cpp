@@ -21,6 +21,16 @@ void Mismatch::add(const Mismatch& other) {
     if (other.cards[card]) cards[card] = true;
 }
 
+Extents index_of(std::uint64_t number, const Extents& shape) {
+  Extents index = row_major_strides(shape);
+  for (std::uint64_t& each : index) {
+    const std::uint64_t stride = each;
+    each = number / stride;
+    number %= stride;
+  }
+  return index;
+}
+
 /// One region's comparison under way.
 struct TensorComparison::Walk {
   const Region& region;
@@ -30,12 +40,12 @@ struct TensorComparison::Walk {
   Mismatch& found;
 };
 
-TensorComparison::TensorComparison(const Tensor& a, const Tensor& b, const std::optional<Tolerance>& tolerance)
+TensorComparison::TensorComparison(const Tensor& a, const Tensor& b, const Agreement& agreement)
     : a_(a.dtype),
       b_(b.dtype),
       a_format_(number_format(a.dtype)),
       b_format_(number_format(b.dtype)),
-      tolerance_(a_format_ && a_format_->is_float ? tolerance : std::nullopt),
+      agreement_(a_format_ && a_format_->is_float ? agreement : Agreement{}),
       strides_(row_major_strides(a.shape)) {}
 
 void TensorComparison::compare(const Region& region, Position card, const std::byte* a, const std::byte* b,
@@ -48,19 +58,26 @@ void TensorComparison::descend(Walk& walk, std::size_t dim, std::uint64_t offset
   const Region& region = walk.region;
   if (dim == region.box.rank()) return compare_element(walk, offset, index);
   const Interval along = region.box[dim];
-  const bool is_row = dim + 1 == region.box.rank() && region.strides[dim] == 1 && a_ == b_;
-  if (is_row && std::memcmp(walk.a + offset * a_.size, walk.b + offset * a_.size, along.size() * a_.size) == 0) return;
+  const bool is_row = dim + 1 == region.box.rank() && region.strides[dim] == 1;
+  if (is_row && is_same_row(walk.a + offset * a_.size, walk.b + offset * b_.size, along.size())) return;
   for (std::uint64_t i = along.lo; i < along.hi; ++i)
     descend(walk, dim + 1, offset + (i - along.lo) * region.strides[dim], index + i * strides_[dim]);
+}
+
+bool TensorComparison::is_same_row(const std::byte* a, const std::byte* b, std::uint64_t elements) const {
+  if (a_ == b_) return std::memcmp(a, b, elements * a_.size) == 0;
+  return agreement_.is_rounded && round_to(*a_format_, a, *b_format_, b, elements);
 }
 
 void TensorComparison::compare_element(Walk& walk, std::uint64_t offset, std::uint64_t index) const {
   const std::byte* a = walk.a + offset * a_.size;
   const std::byte* b = walk.b + offset * b_.size;
-  if (a_ == b_ && std::memcmp(a, b, a_.size) == 0) return;
+  if (is_same_row(a, b, 1)) return;
   Distance apart;
   if (a_format_) apart = distance(*a_format_, a, *b_format_, b);
-  if (tolerance_ && (apart.absolute <= tolerance_->absolute || apart.relative <= tolerance_->relative)) return;
+  if (const auto& within = agreement_.tolerance;
+      within && (apart.absolute <= within->absolute || apart.relative <= within->relative))
+    return;
   Mismatch& found = walk.found;
   ++found.count;
   found.largest.absolute = std::max(found.largest.absolute, apart.absolute);

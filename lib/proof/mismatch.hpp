@@ -37,11 +37,20 @@ struct Mismatch {
   void add(const Mismatch& other);
 };
 
+/// The index of an element by its number in a tensor's row-major order.
+Extents index_of(std::uint64_t number, const Extents& shape);
+
+/// When elements that are not the same bytes agree.
+struct Agreement {
+  std::optional<Tolerance> tolerance = {};  ///< floating-point ones: so far apart
+  bool is_rounded = false;                  ///< where A's, rounded to B's dtype, is B's
+};
+
 /// Compares the elements of one parameter. A's and B's may have different dtypes where both are floating-point and
-/// there is a tolerance.
+/// there is a tolerance, or A's are rounded.
 class TensorComparison {
  public:
-  TensorComparison(const Tensor& a, const Tensor& b, const std::optional<Tolerance>& tolerance);
+  TensorComparison(const Tensor& a, const Tensor& b, const Agreement& agreement);
 
   /// Adds the elements of `region` (of a card of B) that differ. `a` and `b` hold the same run of stored elements, of
   /// which region.offset counts from the first.
@@ -50,13 +59,14 @@ class TensorComparison {
  private:
   struct Walk;
   void descend(Walk& walk, std::size_t dim, std::uint64_t offset, std::uint64_t index) const;
+  bool is_same_row(const std::byte* a, const std::byte* b, std::uint64_t elements) const;
   void compare_element(Walk& walk, std::uint64_t offset, std::uint64_t index) const;
 
   DType a_;
   DType b_;
   std::optional<NumberFormat> a_format_;
   std::optional<NumberFormat> b_format_;
-  std::optional<Tolerance> tolerance_;
+  Agreement agreement_;
   Extents strides_;  // of the logical tensor
 };
 

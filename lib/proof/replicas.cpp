@@ -7,18 +7,13 @@
 #include "base/buffer.hpp"
 #include "base/log.hpp"
 #include "base/workers.hpp"
-#include "plan/chunk.hpp"
 #include "processes/gather_all.hpp"
+#include "proof/compared_runs.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {
 
 namespace {
-
-constexpr std::uint64_t block_bytes = 256ULL << 10;
-constexpr std::uint64_t whole_below = 64ULL << 10;  // arrays up to this size are sampled whole
-constexpr std::uint64_t sample_bytes = 4ULL << 10;
-constexpr std::uint64_t samples = 8;
 
 /// What one card's copy of a parameter's shard came to.
 struct Digest {
@@ -82,20 +77,7 @@ class Comparison {
 
   /// The stored runs of a card's part of a parameter that are compared: all, or spread-out samples of it.
   std::vector<Interval> runs(ParameterId parameter, Position card) const {
-    const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
-    const Interval own = placement_.run_of(parameter, card);
-    const Extents stored = placement_.stored_shape(placement_.array_of(parameter), card);
-    const bool is_array = own.lo == 0 && own.size() == volume(stored);  // else a part of a flat buffer
-    const Extents shape = is_array ? stored : Extents{own.size()};
-    const std::uint64_t bytes = own.size() * element;
-    const ChunkGrid grid(shape, element, is_full_ || bytes <= whole_below ? block_bytes : sample_bytes);
-    const bool is_whole = is_full_ || bytes <= whole_below || grid.count() <= samples;
-    std::vector<Interval> runs;
-    for (std::uint64_t i = 0; i < (is_whole ? grid.count() : samples); ++i) {
-      const Interval run = grid[is_whole ? i : i * (grid.count() - 1) / (samples - 1)];
-      runs.push_back({own.lo + run.lo, own.lo + run.hi});
-    }
-    return runs;
+    return compared_runs(placement_, parameter, card, is_full_, placement_.tensors()[parameter].dtype.size);
   }
 
   template <class Visit>
@@ -115,7 +97,7 @@ class Comparison {
     const Transfer transfer{card, placement_.array_of(parameter),       parameter, element, region,
                             0,    row_major_strides(region.box.shape())};
     const std::uint64_t bytes = transfer.bytes();
-    if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * block_bytes));
+    if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * compared_block_bytes));
     const auto scratch = std::span(room.data() + bytes, static_cast<std::size_t>(room.size() - bytes));
     const Gathered gathered = reader_.read(transfer, room.data(), scratch, KeySets::both);
     return {gathered.sum, room.first(bytes)};

@@ -34,21 +34,38 @@ std::int64_t signed_of(const NumberFormat& format, std::uint64_t bits) {
 
 /// A float of a sign, an exponent and a fraction; without infinities only the largest fraction of the largest exponent
 /// is special: NaN.
-double small_float(std::uint64_t bits, int exponent_bits, int fraction_bits, bool has_infinity) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const int largest = (1 << exponent_bits) - 1;
-  const auto exponent = static_cast<int>(bits >> fraction_bits) & largest;
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << fraction_bits) - 1);
-  const bool is_special = exponent == largest && (has_infinity || fraction == (std::uint64_t{1} << fraction_bits) - 1);
+struct FloatForm {
+  int exponent_bits;
+  int fraction_bits;
+  bool has_infinity;
+
+  int bias() const noexcept { return (1 << (exponent_bits - 1)) - 1; }
+  double largest() const noexcept {
+    return has_infinity ? std::ldexp(2 - std::ldexp(1.0, -fraction_bits), bias())
+                        : std::ldexp(2 - std::ldexp(1.0, 1 - fraction_bits), bias() + 1);
+  }
+};
+
+constexpr FloatForm half_form{5, 10, true};
+constexpr FloatForm bfloat_form{8, 7, true};
+constexpr FloatForm e4m3_form{4, 3, false};
+constexpr FloatForm e5m2_form{5, 2, true};
+
+double small_float(std::uint64_t bits, const FloatForm& form) {
+  const int largest = (1 << form.exponent_bits) - 1;
+  const auto exponent = static_cast<int>(bits >> form.fraction_bits) & largest;
+  const std::uint64_t one = std::uint64_t{1} << form.fraction_bits;
+  const std::uint64_t fraction = bits & (one - 1);
+  const bool is_special = exponent == largest && (form.has_infinity || fraction == one - 1);
   double value = 0;
   if (is_special)
-    value = has_infinity && fraction == 0 ? std::numeric_limits<double>::infinity()
-                                          : std::numeric_limits<double>::quiet_NaN();
+    value = form.has_infinity && fraction == 0 ? std::numeric_limits<double>::infinity()
+                                               : std::numeric_limits<double>::quiet_NaN();
   else if (exponent == 0)
-    value = std::ldexp(double(fraction), 1 - bias - fraction_bits);
+    value = std::ldexp(double(fraction), 1 - form.bias() - form.fraction_bits);
   else
-    value = std::ldexp(double(fraction + (std::uint64_t{1} << fraction_bits)), exponent - bias - fraction_bits);
-  return (bits >> (exponent_bits + fraction_bits) & 1) != 0 ? -value : value;
+    value = std::ldexp(double(fraction + one), exponent - form.bias() - form.fraction_bits);
+  return (bits >> (form.exponent_bits + form.fraction_bits) & 1) != 0 ? -value : value;
 }
 
 double double_of(const NumberFormat& format, std::uint64_t bits) {
@@ -56,15 +73,64 @@ double double_of(const NumberFormat& format, std::uint64_t bits) {
     case ElementKind::bfloat:
       return double(std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16)));
     case ElementKind::f8_e4m3:
-      return small_float(bits, 4, 3, false);
+      return small_float(bits, e4m3_form);
     case ElementKind::f8_e5m2:
-      return small_float(bits, 5, 2, true);
+      return small_float(bits, e5m2_form);
     default:
       break;
   }
-  if (format.size == 2) return small_float(bits, 5, 10, true);
+  if (format.size == 2) return small_float(bits, half_form);
   if (format.size == 4) return double(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   return std::bit_cast<double>(bits);
+}
+
+/// The nearest number of a smaller format, as a double; one that is too large stays so.
+double nearest_of(const FloatForm& form, double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int exponent = std::max(std::ilogb(value), 1 - form.bias());  // subnormal numbers share the least one
+  const double steps = std::nearbyint(std::ldexp(value, form.fraction_bits - exponent));
+  return std::ldexp(steps, exponent - form.fraction_bits);
+}
+
+bool rounds_to(double value, const FloatForm& form, std::uint64_t bits, bool may_saturate) {
+  const double found = small_float(bits, form);
+  const double expected = nearest_of(form, value);
+  if (std::isnan(expected)) return std::isnan(found);
+  if (std::abs(expected) <= form.largest()) return expected == found;
+  if (may_saturate && found == std::copysign(form.largest(), value)) return true;
+  return form.has_infinity ? std::isinf(found) && std::signbit(found) == std::signbit(value) : std::isnan(found);
+}
+
+bool rounds_to(const NumberFormat& from, std::uint64_t a, const NumberFormat& to, std::uint64_t b) {
+  const double value = double_of(from, a);
+  switch (to.kind) {
+    case ElementKind::bfloat:
+      return rounds_to(value, bfloat_form, b, false);
+    case ElementKind::f8_e4m3:
+      return rounds_to(value, e4m3_form, b, true);
+    case ElementKind::f8_e5m2:
+      return rounds_to(value, e5m2_form, b, true);
+    default:
+      break;
+  }
+  if (to.size == 2) return rounds_to(value, half_form, b, false);
+  const double expected = to.size == 4 ? double(static_cast<float>(value)) : value;
+  const double found = double_of(to, b);
+  return expected == found || (std::isnan(expected) && std::isnan(found));
+}
+
+/// The usual pair, by bits and without branches, so that the compiler makes vectors of it.
+bool all_round_to_bfloat(const std::byte* a, const std::byte* b, std::uint64_t count) {
+  bool is_other = false;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint32_t from = 0;
+    std::uint16_t to = 0;
+    std::memcpy(&from, a + i * sizeof from, sizeof from);
+    std::memcpy(&to, b + i * sizeof to, sizeof to);
+    is_other |= (from & 0x7fffffffU) > 0x7f800000U;  // NaN
+    is_other |= (from + 0x7fffU + (from >> 16 & 1U)) >> 16 != to;
+  }
+  return !is_other;
 }
 
 /// Exact where a conversion to double would already have rounded.
@@ -124,6 +190,18 @@ Distance distance(const NumberFormat& a_format, const std::byte* a, const Number
   if (a_bits == b_bits) return {};
   const double difference = integer_difference(a_format, a_bits, b_bits);
   return {difference, difference / std::max(integer_magnitude(a_format, a_bits), integer_magnitude(a_format, b_bits))};
+}
+
+bool round_to(const NumberFormat& a_format, const std::byte* a, const NumberFormat& b_format, const std::byte* b,
+              std::uint64_t count) {
+  const bool is_usual = a_format.kind == ElementKind::ieee_float && a_format.size == 4 && !a_format.is_swapped &&
+                        b_format.kind == ElementKind::bfloat && !b_format.is_swapped;
+  if (is_usual && all_round_to_bfloat(a, b, count)) return true;
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (!rounds_to(a_format, bits_of(a_format, a + i * a_format.size), b_format,
+                   bits_of(b_format, b + i * b_format.size)))
+      return false;
+  return true;
 }
 
 std::string element_text(const DType& dtype, const std::byte* element) {

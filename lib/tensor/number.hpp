@@ -40,6 +40,12 @@ struct Distance {
 /// format.
 Distance distance(const NumberFormat& a_format, const std::byte* a, const NumberFormat& b_format, const std::byte* b);
 
+/// Whether each of `count` floating-point elements at `a`, rounded to the nearest number of `b`'s format (ties to
+/// even), is the one at `b`. Zeros of both signs agree, and NaNs. What is too large becomes an infinity; in a format of
+/// 8 bits it may be the largest number instead, as frameworks differ there, and NaN where there is no infinity.
+bool round_to(const NumberFormat& a_format, const std::byte* a, const NumberFormat& b_format, const std::byte* b,
+              std::uint64_t count);
+
 /// An element in as few digits as tell it from its neighbours ("0.1", "-7", "nan"); what is no number in hexadecimal,
 /// byte by byte ("0x00ff").
 std::string element_text(const DType& dtype, const std::byte* element);

@@ -9,13 +9,17 @@ STATES = {"": np.float16, "optimizer.fp32.": np.float32, "optimizer.exp_avg.": n
           "optimizer.exp_avg_sq.": np.float32}
 
 
+def content(state, name, shape, dtype):
+    """The model's own copy of a weight is its master copy, rounded."""
+    return tensor((state or "optimizer.fp32.") + name, shape, np.float32).astype(dtype)
+
+
 def fused_qkv(state, layer, dtype, width, tp, rank):
     """A rank's rows: for each of its query groups the queries, then the one key and the one value."""
-    name = f"{state}{layer}."
     shape = (HEAD_DIM,) + width
-    queries = tensor(name + "q", (HEADS,) + shape, dtype)
-    keys = tensor(name + "k", (GROUPS,) + shape, dtype)
-    values = tensor(name + "v", (GROUPS,) + shape, dtype)
+    queries = content(state, f"{layer}.q", (HEADS,) + shape, dtype)
+    keys = content(state, f"{layer}.k", (GROUPS,) + shape, dtype)
+    values = content(state, f"{layer}.v", (GROUPS,) + shape, dtype)
     pieces = []
     for group in range(rank * GROUPS // tp, (rank + 1) * GROUPS // tp):
         pieces += list(queries[group * HEADS // GROUPS:(group + 1) * HEADS // GROUPS])
@@ -30,8 +34,8 @@ def padded_vocabulary(tp):
     return size
 
 
-def vocabulary_rows(name, dtype, tp, rank, garbage):
-    full = tensor(name, (VOCABULARY, HIDDEN), dtype)
+def vocabulary_rows(state, name, dtype, tp, rank, garbage):
+    full = content(state, name, (VOCABULARY, HIDDEN), dtype)
     if tp is None:
         return full
     padding = np.full((padded_vocabulary(tp) - VOCABULARY, HIDDEN), 7 if garbage else 0, dtype)
@@ -40,7 +44,7 @@ def vocabulary_rows(name, dtype, tp, rank, garbage):
 
 def transformer_layer(state, dtype, layer, number, tp, rank):
     def full(name, *shape):
-        return tensor(f"{state}{layer}.{name}", shape, dtype)
+        return content(state, f"{layer}.{name}", shape, dtype)
     gate, up = full("gate", INNER, HIDDEN), full("up", INNER, HIDDEN)
     held = {
         "input_layernorm.weight": full("norm", HIDDEN),
@@ -63,15 +67,15 @@ def stage_layers(stage, stages, chunks):
 
 def first_stage(state, dtype, tp, rank, garbage):
     return {
-        f"{state}embedding.word_embeddings.weight": vocabulary_rows(state + "embedding", dtype, tp, rank, garbage),
-        f"{state}embedding.position_embeddings.weight": tensor(state + "positions", (32, HIDDEN), dtype),
+        f"{state}embedding.word_embeddings.weight": vocabulary_rows(state, "embedding", dtype, tp, rank, garbage),
+        f"{state}embedding.position_embeddings.weight": content(state, "positions", (32, HIDDEN), dtype),
     }
 
 
 def last_stage(state, dtype, tp, rank, garbage):
     return {
-        f"{state}decoder.final_layernorm.weight": tensor(state + "final", (HIDDEN,), dtype),
-        f"{state}output_layer.weight": vocabulary_rows(state + "output", dtype, tp, rank, garbage),
+        f"{state}decoder.final_layernorm.weight": content(state, "final", (HIDDEN,), dtype),
+        f"{state}output_layer.weight": vocabulary_rows(state, "output", dtype, tp, rank, garbage),
     }
 
 

@@ -20,7 +20,7 @@ struct Pair {
 
   Mismatch compare(const std::optional<Tolerance>& tolerance = {}) const {
     Mismatch found;
-    TensorComparison(tensor, tensor, tolerance)
+    TensorComparison(tensor, tensor, {tolerance})
         .compare(region, 5, reinterpret_cast<const std::byte*>(a.data()), reinterpret_cast<const std::byte*>(b.data()),
                  found);
     return found;

@@ -93,3 +93,64 @@ TEST_CASE("what is no number") {
   CHECK_FALSE(number_format(type_of("f32", 8)));
   CHECK_FALSE(number_format(type_of("be", 1)));
 }
+
+namespace {
+
+template <class From, class To>
+bool is_rounded(const char* from_type, From from, const char* to_type, To to) {
+  return round_to(*number_format(*number_type(from_type)), reinterpret_cast<const std::byte*>(&from),
+                  *number_format(*number_type(to_type)), reinterpret_cast<const std::byte*>(&to), 1);
+}
+
+}  // namespace
+
+TEST_CASE("values round to the nearest of a smaller format, ties to even") {
+  using Bits = std::uint16_t;
+  CHECK(is_rounded("f32", 1.0F, "bf16", Bits{0x3f80}));
+  CHECK(is_rounded("f32", 1.00390625F, "bf16", Bits{0x3f80}));  // a tie
+  CHECK_FALSE(is_rounded("f32", 1.00390625F, "bf16", Bits{0x3f81}));
+  CHECK(is_rounded("f32", 1.01171875F, "bf16", Bits{0x3f82}));  // a tie
+  CHECK(is_rounded("f32", 1.004F, "bf16", Bits{0x3f81}));
+  CHECK(is_rounded("f64", 1.004, "bf16", Bits{0x3f81}));
+  CHECK(is_rounded("f32", 0.1F, "f16", Bits{0x2e66}));
+  CHECK_FALSE(is_rounded("f32", 0.1F, "f16", Bits{0x2e67}));
+  CHECK(is_rounded("f32", 1e-7F, "f16", Bits{2}));  // subnormal
+  CHECK(is_rounded("f32", 65519.0F, "f16", Bits{0x7bff}));
+  CHECK(is_rounded("f32", 65520.0F, "f16", Bits{0x7c00}));
+  CHECK(is_rounded("f64", 0.1, "f32", 0.1F));
+  CHECK(is_rounded("bf16", Bits{0x3f80}, "f32", 1.0F));
+  CHECK(is_rounded("f32", -0.0F, "bf16", Bits{0}));
+}
+
+TEST_CASE("what is too large, and what is no number, when rounded") {
+  using Bits = std::uint16_t;
+  using Byte = std::uint8_t;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(is_rounded("f32", infinity, "bf16", Bits{0x7f80}));
+  CHECK(is_rounded("f32", std::numeric_limits<float>::max(), "bf16", Bits{0x7f80}));
+  CHECK_FALSE(is_rounded("f32", std::numeric_limits<float>::max(), "bf16", Bits{0xff80}));
+  CHECK(is_rounded("f32", nan, "bf16", Bits{0x7fc1}));
+  CHECK_FALSE(is_rounded("f32", nan, "bf16", Bits{0x7f80}));
+  CHECK_FALSE(is_rounded("f32", 1.0F, "bf16", Bits{0x7fc0}));
+  const auto all_ones = std::bit_cast<float>(~0U);  // a NaN whose bits overflow when they are rounded
+  CHECK_FALSE(is_rounded("f32", all_ones, "bf16", Bits{0}));
+  CHECK(is_rounded("f32", 463.0F, "f8_e4m3", Byte{0x7e}));
+  CHECK(is_rounded("f32", 500.0F, "f8_e4m3", Byte{0x7f}));        // NaN
+  CHECK(is_rounded("f32", 500.0F, "f8_e4m3", Byte{0x7e}));        // or the largest
+  CHECK_FALSE(is_rounded("f32", 500.0F, "f8_e4m3", Byte{0xfe}));  // of its sign
+  CHECK(is_rounded("f32", 1e6F, "f8_e5m2", Byte{0x7c}));
+  CHECK(is_rounded("f32", 1e6F, "f8_e5m2", Byte{0x7b}));
+}
+
+TEST_CASE("rows round as their elements do") {
+  const std::array<float, 3> from{1.0F, 2.0F, -3.0F};
+  std::array<std::uint16_t, 3> to{0x3f80, 0x4000, 0xc040};
+  const auto agree = [&] {
+    return round_to(*number_format(*number_type("f32")), reinterpret_cast<const std::byte*>(from.data()),
+                    *number_format(*number_type("bf16")), reinterpret_cast<const std::byte*>(to.data()), 3);
+  };
+  CHECK(agree());
+  to[2] = 0x4040;
+  CHECK_FALSE(agree());
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "layout/placement.hpp"
+
+namespace ckpt {
+
+/// The index of a model in several safetensors files (`model.safetensors.index.json`): which file holds each tensor.
+struct WeightMap {
+  std::map<std::string, std::string> file_of;  ///< the name of a file beside the index, by the tensor's name
+};
+
+/// A reference as JSON text: an index, or tensors as `{name: {"shape": [2, 3], "dtype": "bf16"}}`, dtypes by our names
+/// or those of numpy, torch and safetensors. Throws layout with the JSON pointer: a key twice or unknown, a shape or
+/// dtype that is none.
+std::variant<WeightMap, std::vector<Tensor>> parse_reference(const std::string& text, const std::string& origin);
+
+}  // namespace ckpt

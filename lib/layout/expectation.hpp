@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "layout/pattern.hpp"
+#include "layout/placement.hpp"
+
+namespace ckpt {
+
+/// What may differ from a reference: by the names of its tensors that may be missing, and of others that may be there.
+struct Excuses {
+  std::vector<Pattern> missing;
+  std::vector<Pattern> extra;
+};
+
+/// How tensors deviate from those that a reference expects.
+struct Deviations {
+  std::string reference;              ///< what the lines call it
+  std::uint64_t tensors = 0;          ///< that deviate
+  std::vector<std::string> lines;     ///< what is wrong; one for all tensors whose names differ in numbers only
+  std::vector<std::string> warnings;  ///< of excuses that excuse nothing
+};
+
+/// What would give the tensor `found[number]` the shape that is expected: the end of a line, or nothing.
+using ShapeHint = std::function<std::string(std::size_t number, const Extents& expected)>;
+
+/// Compares names, shapes and dtypes (not the byte order that they are stored in). Both lists are sorted by name;
+/// `reference` is what the lines call the one that expects.
+Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
+                      const std::string& reference, const Excuses& excuses, const ShapeHint& hint);
+
+}  // namespace ckpt

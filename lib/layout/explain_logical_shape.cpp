@@ -1,0 +1,122 @@
+#include "layout/explain_logical_shape.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::size_t most_fits = 3;
+constexpr std::size_t most_axes = 12;  // their subsets are tried
+
+/// The shape that a card which holds a parameter stores of it, in the order of the logical dimensions; nothing where it
+/// is stored in another form.
+std::optional<Extents> local_shape_of(const Placement& placement, ParameterId parameter) {
+  const Spread& spread = placement.spreads()[parameter];
+  if (spread.bucket || spread.flat || spread.boxes || placement.tensors()[parameter].verbatim) return std::nullopt;
+  const Extents stored =
+      placement.stored_shape(placement.array_of(parameter), placement.replica_bases(parameter).front());
+  Extents local(stored.size());
+  for (std::size_t i = 0; i < stored.size(); ++i) local[spread.permute[i]] = stored[i];
+  return local;
+}
+
+/// All ways of cutting some dimensions over disjoint sets of axes so that each has as many pieces as it needs.
+class Cuttings {
+ public:
+  Cuttings(const Mesh& mesh, const Extents& local, const Extents& logical) : mesh_(mesh), used_(mesh.axes.size()) {
+    for (std::size_t d = 0; d < local.size(); ++d) {
+      if (local[d] == logical[d]) continue;
+      if (local[d] == 0 || logical[d] % local[d] != 0) return;
+      needed_.push_back({d, logical[d] / local[d]});
+    }
+    cut(0, {});
+  }
+
+  /// "dim 0 over dp=2 and dim 1 over tp=4", one for each way, up to most_fits.
+  const std::vector<std::string>& fits() const noexcept { return fits_; }
+
+ private:
+  struct Needed {
+    std::size_t dim;
+    std::uint64_t pieces;
+  };
+
+  void cut(std::size_t number, const std::vector<std::string>& words) {
+    if (fits_.size() == most_fits) return;
+    if (number == needed_.size()) {
+      std::string fit;
+      for (const std::string& word : words) fit.append(fit.empty() ? "" : " and ").append(word);
+      fits_.push_back(fit);
+      return;
+    }
+    const Needed& needed = needed_[number];
+    take(needed.pieces, 0, {}, [&](const std::string& axes) {
+      auto longer = words;
+      longer.push_back("dim " + std::to_string(needed.dim) + " over " + axes);
+      cut(number + 1, longer);
+    });
+  }
+
+  /// Calls `go_on` for each set of axes that are free, from `from` on, whose sizes multiply to `pieces`.
+  void take(std::uint64_t pieces, Axis from, const std::string& axes,
+            const std::function<void(const std::string&)>& go_on) {
+    if (pieces == 1) return go_on(axes);
+    for (Axis axis = from; axis < mesh_.axes.size(); ++axis) {
+      const std::uint64_t size = mesh_.shape[axis];
+      if (used_[axis] || size == 1 || pieces % size != 0) continue;
+      used_[axis] = true;
+      take(pieces / size, axis + 1,
+           axes + (axes.empty() ? "" : " and ") + mesh_.axes[axis] + "=" + std::to_string(size), go_on);
+      used_[axis] = false;
+    }
+  }
+
+  const Mesh& mesh_;
+  std::vector<bool> used_;
+  std::vector<Needed> needed_;
+  std::vector<std::string> fits_;
+};
+
+std::string either(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : " or ").append(word);
+  return text;
+}
+
+bool is_reversed(const Extents& a, const Extents& b) {
+  return a.size() > 1 && std::equal(a.begin(), a.end(), std::make_reverse_iterator(b.end()));
+}
+
+/// The one dimension in which `found` is larger, the others being equal, or nothing.
+std::optional<std::size_t> longer_dim(const Extents& found, const Extents& expected) {
+  std::optional<std::size_t> longer;
+  for (std::size_t d = 0; d < found.size(); ++d) {
+    if (found[d] == expected[d]) continue;
+    if (found[d] < expected[d] || longer) return std::nullopt;
+    longer = d;
+  }
+  return longer;
+}
+
+}  // namespace
+
+std::string explain_logical_shape(const Placement& placement, ParameterId parameter, const Extents& expected) {
+  const auto local = local_shape_of(placement, parameter);
+  const Extents& found = placement.tensors()[parameter].shape;
+  if (!local || local->size() != expected.size() || placement.mesh().axes.size() > most_axes) return "";
+  if (*local == expected) return "not split it would fit";
+  if (const Cuttings cuttings(placement.mesh(), *local, expected); !cuttings.fits().empty())
+    return either(cuttings.fits()) + " would fit";
+  if (is_reversed(found, expected)) return "with its dimensions in the other order (\"permute\") it would fit";
+  if (const auto dim = longer_dim(found, expected); dim && !placement.spreads()[parameter].axes[*dim].empty())
+    return "is dim " + std::to_string(*dim) + " padded (\"pad\" with \"size\": " + std::to_string(expected[*dim]) +
+           ")?";
+  return "";
+}
+
+}  // namespace ckpt

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "checkpoint/source_reader.hpp"
+#include "exchange/exchange.hpp"
+#include "plan/readers.hpp"
+#include "processes/communicator.hpp"
+#include "proof/replicas.hpp"
+
+namespace ckpt {
+
+/// The checkpoint of which the layout says that some parameters have the values of others, and with what it is read.
+struct EqualFiles {
+  const Checkpoint& checkpoint;
+  const Placement& placement;
+  const Readers& readers;  ///< of the parameters that are rounded
+  SourceReader& reader;
+  SourceStore& store;
+  std::vector<Equality> pairs;  ///< those without elements of fixed size are passed over
+  ReplicaCheck extent = ReplicaCheck::sample;
+  std::size_t most_open = 1;  ///< of the files, once more
+};
+
+/// Compares the values of each pair's parameter, rounded to the dtype of the other, with the other's, as far as
+/// replicas are compared. The elements of one are moved by `exchange` to where the other's are read. Throws input,
+/// naming both parameters and the first element, where they are not the same or cannot be. Collective.
+void check_equalities(const EqualFiles& files, Exchange& exchange, Communicator& processes);
+
+}  // namespace ckpt
