@@ -5,7 +5,7 @@ int main(int argc, char** argv) {
       ckpt::cli::Verb::merge,
       {"ckpt-merge",
        "[--layout A.json] SRC -o merged.h5 [options]",
-       "Merges a checkpoint that N cards saved into one HDF5 file that holds every parameter whole. SRC is a directory "
+       "Merges a checkpoint that N cards saved into one file that holds every parameter whole. SRC is a directory "
        "with one file for each card. Runs by itself or under mpirun or srun, with any number of processes.",
        {{"One file of what 64 cards saved, on all cores of this machine:",
          "ckpt-merge --layout train64.json step_1000 -o merged.h5"},

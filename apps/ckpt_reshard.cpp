@@ -5,7 +5,7 @@ int main(int argc, char** argv) {
       ckpt::cli::Verb::reshard,
       {"ckpt-reshard",
        "[--from A.json] (--to B.json | --to-mesh AXIS=N,... | --cards N) SRC -o DST [options]",
-       "Rewrites a checkpoint that N cards saved for M cards, exactly. SRC and DST are directories with one HDF5 file "
+       "Rewrites a checkpoint that N cards saved for M cards, exactly. SRC and DST are directories with one file "
        "for each card. Runs by itself or under mpirun or srun, with any number of processes.",
        {{"From the layout that 64 cards trained with to another layout, on all cores of this machine:",
          "ckpt-reshard --from train64.json --to train56.json step_1000 -o step_1000_56"},

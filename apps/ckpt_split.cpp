@@ -5,7 +5,7 @@ int main(int argc, char** argv) {
       ckpt::cli::Verb::split,
       {"ckpt-split",
        "--layout B.json merged.h5 -o DST [options]",
-       "Splits a file that holds every parameter whole into one HDF5 file for each of M cards, in the directory DST. "
+       "Splits a file that holds every parameter whole into one file for each of M cards, in the directory DST. "
        "SRC may also be any checkpoint that carries its layout. Runs by itself or under mpirun or srun, with any "
        "number of processes.",
        {{"A merged file for the cards of stage two, on all cores of this machine:",

@@ -15,19 +15,22 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   if (verb == Verb::verify) {
     line.value("--from", to.source_layout, "A.json", "layout of A" + carried);
     line.value("--to", to.target_layout, "B.json", "layout of B" + carried);
+    line.value("--layout", to.only_layout, "A.json", "without B: the same as --from");
     return;
   }
   if (verb == Verb::reshard) {
     line.value("--from", to.source_layout, "A.json", "layout of SRC" + carried);
     line.value("--to", to.target_layout, "B.json", "layout of the output");
+    line.value("--layout", to.only_layout, "A.json", "with --to-mesh or --cards: the same as --from");
     line.value(
         "--to-mesh", to.to_mesh, "AXIS=N,...",
         "instead of --to: SRC's own rules on another mesh, for example dp=7,tp=8; axes not named keep their size");
     line.value("--cards", to.cards, "N", "instead of --to: SRC's own rules on N cards, for a mesh of one axis");
   } else if (verb == Verb::merge) {
-    line.value("--layout", to.source_layout, "A.json", "layout of SRC" + carried);
+    line.value("--layout,--from", to.source_layout, "A.json", "layout of SRC" + carried);
   } else {
-    line.value("--layout", to.target_layout, "B.json", "layout of the output");
+    line.value("--layout,--to", to.target_layout, "B.json", "layout of the output");
+    line.value("--from", to.source_layout, "A.json", "layout of SRC where it is no single file" + carried);
   }
 }
 
@@ -63,7 +66,8 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.flag("--no-fsync", to.no_fsync, "don't wait for the disk before publishing");
   line.flag(
       "--dry-run", to.dry_run,
-      "resolve, check and plan, print what would be done as a table, write nothing; with -v, what each rule decides");
+      "resolve, check and plan, print what would be done as a table, write nothing (-o may be left out); with -v, what "
+      "each rule decides");
   line.value(
       "--report", to.report, "FILE",
       "write the run's facts as JSON, or why it failed (-: to standard output, where it stands in for the table of "
@@ -76,9 +80,9 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
       "--exchange", to.exchange, "auto|direct|mpi|nccl",
       "how bytes get from reader to writer: direct, where every process sees every source file; mpi, where a file is "
       "seen by some; nccl, the same by way of GPUs; default: auto; environment variable: CKPT_EXCHANGE");
-  line.value(
-      "--memory", to.memory, "SIZE",
-      "staging memory of each process, for example 512MiB (the default) or 2GB; environment variable: CKPT_MEMORY");
+  line.value("--memory", to.memory, "SIZE",
+             "staging memory of each process, for example 512MiB (the default) or 4G, as Slurm writes it; environment "
+             "variable: CKPT_MEMORY");
   line.value("--device-memory", to.device_memory, "SIZE",
              "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
              "CKPT_DEVICE_MEMORY");
@@ -87,9 +91,10 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
              "CKPT_STALL_TIMEOUT");
   line.value("--threads", to.threads, "N",
              "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
-  line.value("--replicas", to.replicas, "trust|sample|full",
-             "how far the cards' copies of one tensor are compared, and parameters that the layout says are equal; default: "
-             "sample");
+  line.value(
+      "--replicas", to.replicas, "trust|sample|full",
+      "how far the cards' copies of one tensor are compared, and parameters that the layout says are equal; default: "
+      "sample");
   if (verb != Verb::verify)
     line.value(
         "--verify", to.verify, "none|written|reread",
@@ -101,6 +106,18 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
 
 [[noreturn]] void contradiction(const std::string& found, const std::string& expected) {
   throw Error(Kind::usage, "", {found, expected, ""});
+}
+
+/// --layout stands for --from where no other layout can be meant.
+void take_only_layout(const Program& program, Options& options) {
+  if (options.only_layout.empty()) return;
+  if (!options.source_layout.empty()) contradiction("--layout and --from are given", "expected one of them");
+  const bool is_reshard = program.verb == Verb::reshard;
+  if (is_reshard ? options.to_mesh.empty() && options.cards.empty() : !options.output.empty())
+    throw Error(Kind::usage, "--layout",
+                {"it may be that of either checkpoint", "expected --from and --to",
+                 std::string("say --from for ") + (is_reshard ? "SRC, --to for the output" : "A, --to for B")});
+  options.source_layout = options.only_layout;
 }
 
 void check_targets(const Program& program, const CommandLine& line, const Options& options) {
@@ -131,10 +148,12 @@ void check_comparison(const CommandLine& line, const Options& options) {
 }
 
 void check_output(const CommandLine& line, const Options& options) {
+  if (options.output.empty() && options.dry_run) return;
   if (options.output.empty())
     throw Error(Kind::usage, "-o PATH", {"missing", "expected where to write", line.see_help()});
   if (options.output == "-")
-    throw Error(Kind::usage, "-o -", {"HDF5 cannot be written to a pipe", "expected a path", ""});
+    throw Error(Kind::usage, "-o -",
+                {"checkpoints cannot be written to a pipe", "expected a path", "write to a file and send that"});
 }
 
 void check(const Program& program, const CommandLine& line, const Options& options) {
@@ -181,6 +200,7 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
     options.asked_text = *text;
     return options;
   }
+  take_only_layout(program, options);
   check(program, line, options);
   options.unshared = without(words, options.source);
   if (is_verify) options.unshared = without(options.unshared, options.output);

@@ -21,8 +21,9 @@ struct Program {
 struct Options {
   std::string source;
   std::string output;         ///< for ckpt-verify: B, the checkpoint to compare with
-  std::string source_layout;  ///< --from, or ckpt-merge's --layout
+  std::string source_layout;  ///< --from, or --layout where no other can be meant
   std::string target_layout;  ///< --to, or ckpt-split's --layout
+  std::string only_layout;    ///< --layout of ckpt-reshard and ckpt-verify as it was written
   std::string to_mesh;
   std::string cards;
   std::vector<std::string> only;

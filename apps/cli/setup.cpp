@@ -52,7 +52,8 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
   Setup setup;
   start_messages(program.manual, options.messages, processes);
   setup.job = job_from(program, options, environment);
-  if (program.verb != Verb::verify) OutputPlaces(options.output).check_lengths({});  // before any waiting
+  if (program.verb != Verb::verify && !options.output.empty())
+    OutputPlaces(options.output).check_lengths({});  // before any waiting
   const auto style = parse_progress(options.progress, is_terminal());
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
   setup.report = std::make_unique<ReportFile>();

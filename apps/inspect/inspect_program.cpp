@@ -99,7 +99,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   CommandLine line(manual);
   line.positional("PATH", options.path);
   line.group("What to show");
-  line.value("--layout", options.layout, "A.json",
+  line.value("--layout,--from", options.layout, "A.json",
              "layout of PATH (-: standard input); may be left out where the checkpoint carries it");
   line.repeated(
       "--param", options.parameters, "GLOB",

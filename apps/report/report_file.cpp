@@ -51,7 +51,7 @@ Json json_of(const ReportedJob& reported, const char* status) {
           {"status", status},
           {"libraries", libraries_json()},
           {"source", job.source.path.string()},
-          {"output", job.output.path.string()},
+          {"output", job.output.path.empty() ? Json() : Json(job.output.path.string())},
           {"dry_run", job.dry_run},
           {"memory_bytes", job.resources.memory_bytes},
           {"warnings", reported.warnings}};
@@ -163,10 +163,11 @@ ReportFile::ReportFile(const std::string& path, const fs::path& output) : path_(
     if (!file_) throw system_error(object(path), "open", errno);
     return;
   }
-  for (const auto& place : OutputPlaces(output).all())
-    if (is_within(path, place))
-      throw Error(Kind::usage, object(path),
-                  {"it would lie in the output " + output.string() + ", or over it", "", "write it elsewhere"});
+  if (!output.empty())
+    for (const auto& place : OutputPlaces(output).all())
+      if (is_within(path, place))
+        throw Error(Kind::usage, object(path),
+                    {"it would lie in the output " + output.string() + ", or over it", "", "write it elsewhere"});
   real_ = resolved(path);
   std::error_code error;
   const auto type = fs::status(real_, error).type();

@@ -42,7 +42,7 @@ class ReportFile {
  public:
   ReportFile() = default;
   /// "-": standard output. Throws io where something stands there that is no report, usage where it would lie in the
-  /// job's output.
+  /// job's output (which may be empty).
   ReportFile(const std::string& path, const std::filesystem::path& output);
   ReportFile(const ReportFile&) = delete;
   ReportFile& operator=(const ReportFile&) = delete;

@@ -22,8 +22,12 @@ struct Unit {
   std::uint64_t bytes;
 };
 
-constexpr std::array<Unit, 10> units{{{"B", 1},
+constexpr std::array<Unit, 14> units{{{"B", 1},
                                       {"", 1},
+                                      {"K", 1ULL << 10},
+                                      {"M", 1ULL << 20},
+                                      {"G", 1ULL << 30},
+                                      {"T", 1ULL << 40},
                                       {"KiB", 1ULL << 10},
                                       {"MiB", 1ULL << 20},
                                       {"GiB", 1ULL << 30},
@@ -79,7 +83,7 @@ std::uint64_t parse_bytes(std::string_view text, std::string_view what) {
   const auto* unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == rest; });
   if (status != std::errc{} || unit == units.end() || !(number >= 0) || number * double(unit->bytes) >= 0x1p63)
     throw Error(Kind::usage, what,
-                {"'" + std::string(text) + "' is not a size", "", "write for example 512MiB or 2GB"});
+                {"'" + std::string(text) + "' is not a size", "", "write for example 512MiB or 4G"});
   return static_cast<std::uint64_t>(std::llround(number * double(unit->bytes)));
 }
 

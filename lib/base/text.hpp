@@ -7,8 +7,8 @@
 
 namespace ckpt {
 
-/// "512MiB", "2 GB", "4096" → bytes; KiB MiB GiB TiB are powers of 1024, KB MB GB TB of 1000. Throws usage, naming
-/// `what`.
+/// "512MiB", "4G", "2 GB", "4096" → bytes; KiB MiB GiB TiB, and K M G T as batch systems have them, are powers of 1024,
+/// KB MB GB TB of 1000. Throws usage, naming `what`.
 std::uint64_t parse_bytes(std::string_view text, std::string_view what);
 
 /// 1536 → "1.5 KiB".

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/interrupt.hpp"
+#include "layout/entry_names.hpp"
 
 namespace ckpt {
 
@@ -19,48 +20,54 @@ class Search {
 
   void run() const {
     const Layout& layout = checkpoint_.layout();
-    for (const IndexRule& rule : layout.indices) {
-      const auto stage_of = [&](Position card) { return mesh_.combination_at(rule.axes, card); };
-      check(mesh_.combinations(rule.axes), stage_of, "indices \"" + rule.in.text() + "\"");
+    const EntryNames names(layout);
+    for (const std::size_t entry : entries_) {
+      for (const IndexRule& rule : layout.indices) {
+        const auto stage_of = [&](Position card) { return mesh_.combination_at(rule.axes, card); };
+        if (names.may_hold(entry, rule.in))
+          check(entry, mesh_.combinations(rule.axes), stage_of, "indices \"" + rule.in.text() + "\"");
+      }
+      std::set<At> seen;
+      for (const Rule& rule : layout.parameters)
+        if (rule.keys.at && !seen.contains(*rule.keys.at) && names.may_hold(entry, rule)) {
+          seen.insert(*rule.keys.at);
+          check_at(entry, *rule.keys.at, rule.names.front().text());
+        }
+      for (const Bucket& bucket : layout.buckets)
+        if (bucket.at && names.may_hold(entry, bucket.name) && seen.insert(*bucket.at).second)
+          check_at(entry, *bucket.at, bucket.name);
     }
-    std::set<At> seen;
-    for (const Rule& rule : layout.parameters)
-      if (rule.keys.at && seen.insert(*rule.keys.at).second) check_at(*rule.keys.at, rule.names.front().text());
-    for (const Bucket& bucket : layout.buckets)
-      if (bucket.at && seen.insert(*bucket.at).second) check_at(*bucket.at, bucket.name);
   }
 
  private:
-  void check_at(const At& at, const std::string& name) const {
+  void check_at(std::size_t entry, const At& at, const std::string& name) const {
     const auto is_meant = [&](Position card) {
-      return std::all_of(at.begin(), at.end(), [&](const auto& entry) {
-        return std::binary_search(entry.second.begin(), entry.second.end(), mesh_.coordinate(card, entry.first));
+      return std::all_of(at.begin(), at.end(), [&](const auto& meant) {
+        return std::binary_search(meant.second.begin(), meant.second.end(), mesh_.coordinate(card, meant.first));
       });
     };
     check(
-        1, [&](Position card) { return is_meant(card) ? 0 : nowhere; }, "\"at\" of \"" + name + "\"");
+        entry, 1, [&](Position card) { return is_meant(card) ? 0 : nowhere; }, "\"at\" of \"" + name + "\"");
   }
 
-  /// The cards fall into groups of which each may hold parameters alone. Throws where all the files of an entry that a
+  /// The cards fall into groups of which each may hold parameters alone. Throws where all the files of the entry that a
   /// group has are missing.
-  void check(std::uint64_t groups, const std::function<std::uint64_t(Position)>& group_of,
+  void check(std::size_t entry, std::uint64_t groups, const std::function<std::uint64_t(Position)>& group_of,
              const std::string& why) const {
-    for (const std::size_t entry : entries_) {
-      check_interrupt();
-      std::vector<bool> has_file(groups, false);
-      std::vector<std::optional<FileNumber>> lost(groups);
-      for (Position card = 0; card < mesh_.size(); ++card) {
-        const std::uint64_t group = group_of(card);
-        if (group == nowhere) continue;
-        const FileNumber file = checkpoint_.table().of(card, entry);
-        if (checkpoint_.is_there(file))
-          has_file[group] = true;
-        else if (!lost[group])
-          lost[group] = file;
-      }
-      for (std::uint64_t group = 0; group < groups; ++group)
-        if (lost[group] && !has_file[group]) refuse(checkpoint_.file_name(*lost[group]), why);
+    check_interrupt();
+    std::vector<bool> has_file(groups, false);
+    std::vector<std::optional<FileNumber>> lost(groups);
+    for (Position card = 0; card < mesh_.size(); ++card) {
+      const std::uint64_t group = group_of(card);
+      if (group == nowhere) continue;
+      const FileNumber file = checkpoint_.table().of(card, entry);
+      if (checkpoint_.is_there(file))
+        has_file[group] = true;
+      else if (!lost[group])
+        lost[group] = file;
     }
+    for (std::uint64_t group = 0; group < groups; ++group)
+      if (lost[group] && !has_file[group]) refuse(checkpoint_.file_name(*lost[group]), why);
   }
 
   [[noreturn]] void refuse(const std::string& file, const std::string& why) const {

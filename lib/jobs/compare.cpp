@@ -12,6 +12,7 @@
 #include "layout/resolve.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/compare_workload.hpp"
+#include "proof/equal_shards.hpp"
 #include "proof/equalities.hpp"
 #include "proof/replicas.hpp"
 
@@ -175,10 +176,13 @@ class Elements {
     SourceReader reader(a_.files, a_.placement(), store, shares.windows, most_open_);
 
     counters_.phase = Phase::replicas;
-    if (job_.replicas != ReplicaCheck::trust)
-      check_replicas({a_.files, a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, pairing.is_chosen(),
-                      job_.replicas, threads_},
-                     processes_);
+    if (job_.replicas != ReplicaCheck::trust) {
+      const ReplicatedFiles files{
+          a_.files,      a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, pairing.is_chosen(),
+          job_.replicas, threads_};
+      check_replicas(files, processes_);
+      for (const std::string& warning : find_equal_shards(files, processes_)) spdlog::warn(warning);
+    }
     const auto exchange = make_exchange(kind, job_.resources, shares.rest / 2, threads_, processes_);
     std::vector<Equality> equal = a_.placement().equalities();
     std::erase_if(equal, [&](const Equality& pair) {

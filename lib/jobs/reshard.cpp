@@ -13,6 +13,7 @@
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/target_names.hpp"
+#include "proof/equal_shards.hpp"
 #include "proof/equalities.hpp"
 
 namespace ckpt {
@@ -43,6 +44,7 @@ class Run {
 
   Report perform() {
     agree(processes_, [&] {
+      if (job_.dry_run && job_.output.path.empty()) return;
       output_.emplace(job_.output);
       output_->check_source(job_.source.path);
       output_->check_sources(job_.spared_files);
@@ -51,7 +53,7 @@ class Run {
     try {
       make();
     } catch (Error& error) {
-      output_->fail(error);
+      if (output_) output_->fail(error);
       throw;
     }
     return finish();
@@ -64,7 +66,7 @@ class Run {
     sides_.emplace(resolve_sides(job_, stores_, processes_));
     time("catalog");
     counters_.phase = Phase::plan;
-    check_places();
+    if (output_) check_places();
     warn();
 
     const ExchangeKind kind = choose_exchange(job_.resources.exchange, checkpoint().is_shared(), processes_);
@@ -76,14 +78,11 @@ class Run {
     });
     exchange_ = make_exchange(kind, job_.resources, shares_.rest, threads(), processes_);
     describe();
+    if (job_.dry_run) return look_ahead();
     reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open);
     files_.emplace(checkpoint(), plan_->planner, *sides_->store, *output_, plan_->cards, job_.output.is_single_file,
                    is_verified(), most_open);
     agree(processes_, [&] { files_->check_format(); });
-    if (job_.dry_run) {
-      agree(processes_, [&] { summarise(plan_->planner, plan_->readers, plan_->writers, process_count(), report_); });
-      return time("plan");
-    }
     time("plan");
 
     counters_.phase = Phase::replicas;
@@ -113,6 +112,16 @@ class Run {
       for (const std::string& warning : sides_->target.warnings) spdlog::warn(warning);
   }
 
+  /// The end of a dry run.
+  void look_ahead() {
+    agree(processes_, [&] {
+      const ArrayFiles where(target());
+      warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, ""), *sides_->store);
+      summarise(plan_->planner, plan_->readers, plan_->writers, process_count(), report_);
+    });
+    time("plan");
+  }
+
   /// Half of the memory is for the source, half is staging, unless the source has large chunks.
   void divide_memory() {
     std::vector<bool> is_read(source().arrays().size(), false);
@@ -140,10 +149,13 @@ class Run {
     if (job_.replicas == ReplicaCheck::trust) return;
     std::vector<bool> is_taken(source().tensors().size(), false);
     for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
-    check_replicas(
-        {checkpoint(), source(), *reader_, checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count()),
-         is_taken, job_.replicas, threads()},
-        processes_);
+    const ReplicatedFiles files{
+        checkpoint(), source(),
+        *reader_,     checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count()),
+        is_taken,     job_.replicas,
+        threads()};
+    check_replicas(files, processes_);
+    for (const std::string& warning : find_equal_shards(files, processes_)) spdlog::warn(warning);
     check_equalities({checkpoint(), source(), plan_->readers, *reader_, stores_.reading(), equal_pairs(*sides_),
                       job_.replicas, most_open},
                      *exchange_, processes_);
@@ -320,7 +332,7 @@ class Run {
   MemoryShares shares_;
   std::uint64_t resumed_ = 0;  // bytes of this process that need not be written
   // In the order in which they come to be; each uses those before it.
-  std::optional<Output> output_;
+  std::optional<Output> output_;  // none where a dry run is told of none
   std::optional<ReshardSides> sides_;
   std::optional<MovePlan> plan_;
   std::unique_ptr<Exchange> exchange_;

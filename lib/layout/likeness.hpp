@@ -15,6 +15,8 @@ class Likeness {
   /// Parameters are added in the order of the placement; a bucket's member has no decision.
   void add(const Decision& decision, const std::string& where);
   void add_member();
+  /// Whether its rule borrows.
+  bool is_like(ParameterId parameter) const { return !parameters_[parameter].likes.empty(); }
 
   /// Throws an error of this kind for two logical shapes that differ where neither rule gives `shape`; gives warnings
   /// where one is given only because flat pieces do not tell it. A parameter without dimensions is passed over: its

@@ -12,6 +12,7 @@
 #include "layout/rule_use.hpp"
 #include "layout/source_check.hpp"
 #include "layout/source_names.hpp"
+#include "layout/state_shapes.hpp"
 
 namespace ckpt {
 
@@ -48,7 +49,9 @@ class SourceResolver {
     }
     Resolved resolved{builder_.finish(), use_.unused(names_.all()), std::move(left_out)};
     check_cards(layout_, names_, resolved.placement);
-    for (const auto& more : {names_.warnings(), likeness_.check(resolved.placement, Kind::input)})
+    const auto is_like = [&](ParameterId parameter) { return likeness_.is_like(parameter); };
+    for (const auto& more : {names_.warnings(), likeness_.check(resolved.placement, Kind::input),
+                             unlike_states(resolved.placement, is_like)})
       resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
     return resolved;
   }

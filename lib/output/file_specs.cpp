@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/log.hpp"
 #include "output/sayings.hpp"
 
 namespace ckpt {
@@ -117,6 +118,12 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
 const Value* FileSpecs::value_of(ArrayId array) const {
   const Dataset* const first = array_sources_[array].first;
   return first != nullptr && first->verbatim ? &*first->verbatim : nullptr;
+}
+
+void warn_of_losses(const FileSpecs& specs, Store& store) {
+  for (const std::string& warning : specs.warnings()) spdlog::warn(warning);
+  for (const std::string& what : specs.losses(store))
+    spdlog::warn("the output's format cannot hold {}: left out", what);
 }
 
 }  // namespace ckpt

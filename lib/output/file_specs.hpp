@@ -63,4 +63,7 @@ class FileSpecs {
   std::shared_ptr<const FileSpec> spec_;
 };
 
+/// Tells of `warnings`, and of what a format cannot hold; throws as `losses` does.
+void warn_of_losses(const FileSpecs& specs, Store& store);
+
 }  // namespace ckpt

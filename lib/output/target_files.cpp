@@ -40,9 +40,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
 
 void TargetFiles::check_format() {
   specs_.emplace(source_, planner_, where_, manifest_text_);
-  for (const std::string& warning : specs_->warnings()) spdlog::warn(warning);
-  for (const std::string& what : specs_->losses(store_))
-    spdlog::warn("the output's format cannot hold {}: left out", what);
+  warn_of_losses(*specs_, store_);
 }
 
 void TargetFiles::create(bool is_resumed, unsigned threads) {

@@ -9,6 +9,7 @@
 #include "base/workers.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/compared_runs.hpp"
+#include "proof/replica_pattern.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {
@@ -144,14 +145,26 @@ struct Disagreement {
       return std::tuple(a.second.size(), b.second.front()) < std::tuple(b.second.size(), a.second.front());
     });
     right = most->second;
-    for (const auto& group : groups)
+    for (const auto& group : groups) {
       if (&group != &*most) odd.insert(odd.end(), group.second.begin(), group.second.end());
+      for (const Position card : group.second) versions.push_back({card, group.second.front()});
+    }
     std::sort(odd.begin(), odd.end());
   }
 
   ParameterId parameter;
   std::vector<Position> odd;
   std::vector<Position> right;
+  std::vector<CardVersion> versions;  // of all cards
+};
+
+/// What two cards hold of a parameter, where they differ.
+struct DifferingElements {
+  std::string
+      text;  ///< "3 of 64 elements that were compared, first at [0, 5]: 0.5 on card 3, 0.25 on card 0"; or empty
+  bool are_most = false;
+
+  static auto fields(auto& self) { return std::tie(self.text, self.are_most); }
 };
 
 /// Element by element, what two cards hold of a parameter. The process that reads the second card sends it, piece by
@@ -161,11 +174,10 @@ class ElementComparison {
   ElementComparison(Comparison& comparison, const Placement& placement, const Disagreement& between)
       : comparison_(comparison), placement_(placement), between_(between) {}
 
-  /// Collective; the text on every process: "3 of 64 elements that were compared, first at [0, 5]: 0.5 on card 3, 0.25
-  /// on card 0".
-  std::string perform(const std::function<std::uint32_t(Position)>& reader_of, Communicator& processes) {
+  /// Collective; the same on every process.
+  DifferingElements perform(const std::function<std::uint32_t(Position)>& reader_of, Communicator& processes) {
     const Tensor& tensor = placement_.tensors()[between_.parameter];
-    if (tensor.verbatim) return "";
+    if (tensor.verbatim) return {};
     const Position odd = between_.odd.front();
     const Position right = between_.right.front();
     const auto here = static_cast<std::uint32_t>(processes.rank());
@@ -180,11 +192,12 @@ class ElementComparison {
         if (judge == here) compare(odd, run, received[reader_of(right)]);
       });
     }
-    std::string text;
+    DifferingElements found;
     if (judge == here && differing_ != 0)
-      text = std::to_string(differing_) + " of " + std::to_string(compared_) +
-             " elements that were compared, first at " + to_string(first_) + ": " + values_;
-    return processes.broadcast(text, static_cast<int>(judge));
+      found = {std::to_string(differing_) + " of " + std::to_string(compared_) +
+                   " elements that were compared, first at " + to_string(first_) + ": " + values_,
+               differing_ >= compared_ - differing_};
+    return wire::unpacked<DifferingElements>(processes.broadcast(wire::packed(found), static_cast<int>(judge)));
   }
 
  private:
@@ -235,18 +248,18 @@ class ElementComparison {
 };
 
 [[noreturn]] void refuse(const Checkpoint& checkpoint, const Placement& placement, const Disagreement& between,
-                         const std::string& elements) {
+                         const DifferingElements& elements) {
   const Mesh& mesh = placement.mesh();
   const auto cards = [&](const std::vector<Position>& positions) {
     return "card" + std::string(positions.size() > 1 ? "s " : " ") + list_cards(mesh, positions);
   };
   const ArrayId array = placement.array_of(between.parameter);
+  const ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, elements.are_most);
   throw Error(Kind::input, checkpoint.place(between.odd.front(), placement.arrays()[array].name),
-              {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ: " +
-                   cards(between.odd) + " from " + cards(between.right) + (elements.empty() ? "" : ", in " + elements),
-               "expected the same bytes on every one",
-               "if they are meant to differ, say \"replicas\": \"first\" in the rule",
-               {Advice::What::trust_replicas, ""}})
+              {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ" + why.over +
+                   ": " + cards(between.odd) + " from " + cards(between.right) +
+                   (elements.text.empty() ? "" : ", in " + elements.text),
+               "expected the same bytes on every one", why.remedy, why.advice})
       .in_file(checkpoint.file_name(ArrayFiles(placement).file(between.odd.front(), array)))
       .of_parameter(placement.tensors()[between.parameter].name);
 }
@@ -277,7 +290,8 @@ void check_replicas(const ReplicatedFiles& files, Communicator& processes) {
   differing = Comparison::first_difference(std::move(differing));
   if (differing.empty()) return;
   const Disagreement between(differing);
-  const std::string elements = ElementComparison(comparison, files.placement, between).perform(reader_of, processes);
+  const DifferingElements elements =
+      ElementComparison(comparison, files.placement, between).perform(reader_of, processes);
   agree(processes, [&] { refuse(files.checkpoint, files.placement, between, elements); });
 }
 

@@ -56,6 +56,23 @@ TEST_CASE("option --layout is the source's for ckpt-merge and the target's for c
   CHECK(parse_options(program(Verb::split), {"--layout=b", "s", "-o", "d"}).target_layout == "b");
 }
 
+TEST_CASE("--layout and --from or --to are one option where no other layout can be meant") {
+  CHECK(parse_options(program(Verb::merge), {"--from", "a", "s", "-o", "m"}).source_layout == "a");
+  CHECK(parse_options(program(Verb::split), {"--to", "b", "s", "-o", "d"}).target_layout == "b");
+  CHECK(parse_options(program(Verb::verify), {"--layout", "a", "s"}).source_layout == "a");
+  CHECK(parse_options(program(Verb::reshard), {"--layout", "a", "--cards", "2", "s", "-o", "d"}).source_layout == "a");
+  CHECK_THAT(refusal(Verb::merge, {"--layout", "a", "--from", "b", "s", "-o", "m"}), Contains("--layout"));
+  CHECK_THAT(refusal(Verb::reshard, {"--layout", "a", "--from", "b", "--cards", "2", "s", "-o", "d"}),
+             Contains("--layout and --from are given"));
+  CHECK_THAT(refusal(Verb::verify, {"--layout", "a", "s", "t"}), Contains("say --from for A, --to for B"));
+  CHECK_THAT(refusal(Verb::split, {"--from", "a", "s", "-o", "d"}), Contains("--layout B.json: missing"));
+}
+
+TEST_CASE("a dry run needs no output") {
+  CHECK(parse_options(program(Verb::merge), {"--dry-run", "s"}).output.empty());
+  CHECK_THAT(refusal(Verb::merge, {"s"}), Contains("-o PATH: missing"));
+}
+
 TEST_CASE("a repeatable option takes one value at a time and leaves brackets alone") {
   const auto options = parse_options(program(Verb::merge), {"--only", "[ab]", "src", "--drop", "[x]*[y]", "-o", "m"});
   CHECK(options.only == Words{"[ab]"});
@@ -107,6 +124,7 @@ TEST_CASE("a program has no option of another") {
   CHECK_THAT(refusal(Verb::merge, {"s", "-o", "m", "--to", "b"}), Contains("--to: unknown option"));
   CHECK_THAT(refusal(Verb::split, {"s", "-o", "d", "--layout", "b", "--cards", "4"}),
              Contains("--cards: unknown option"));
-  CHECK_THAT(refusal(Verb::reshard, {"s", "-o", "d", "--layout", "b"}), Contains("--layout: unknown option"));
+  CHECK_THAT(refusal(Verb::reshard, {"s", "-o", "d", "--layout", "b"}),
+             Contains("--layout: it may be that of either checkpoint, expected --from and --to"));
   CHECK_THAT(refusal(Verb::merge, {"s", "-o", "m", "--cast", "bf16"}), Contains("--cast: unknown option"));
 }

@@ -16,11 +16,15 @@ TEST_CASE("sizes are read as people write them") {
   CHECK(parse_bytes("1.5KiB", "--memory") == 1536);
   CHECK(parse_bytes("3TiB", "--memory") == 3ULL << 40);
   CHECK(parse_bytes("7 B", "--memory") == 7);
+  CHECK(parse_bytes("4G", "--memory") == 4ULL << 30);
+  CHECK(parse_bytes("512M", "--memory") == 512ULL << 20);
+  CHECK(parse_bytes("1.5K", "--memory") == 1536);
+  CHECK(parse_bytes("2T", "--memory") == 2ULL << 40);
 }
 
 TEST_CASE("what is no size is refused by the option's name") {
   const char* text =
-      GENERATE("", "MiB", "12 miles", "-1", "1e30", "9000000TiB", "0x10", "nan", "inf", "1 MiB ", "5MiBs");
+      GENERATE("", "MiB", "12 miles", "-1", "1e30", "9000000TiB", "0x10", "nan", "inf", "1 MiB ", "5MiBs", "4g", "4Gi");
   CAPTURE(text);
   try {
     parse_bytes(text, "--memory");

@@ -131,3 +131,24 @@ TEST_CASE("a file of which nothing is needed may be missing, but not all of a ca
   memory.remove("optim_1");
   CHECK_THAT(refused([&] { memory.open("/in", of); }), Contains("model_1: no such file"));
 }
+
+TEST_CASE("a stage's file may be missing where no name in it is one that the stages count") {
+  const auto files = [](Directory& memory, const std::string& counted) {
+    for (const std::string pp : {"0", "1"}) memory.add("model_" + pp, {{"layers.0.w", {3}}});
+    memory.add("optim_0", {{"layers.0.m", {3}}});  // the second stage is frozen
+    return memory.open("/in", fixture::layout(R"(["pp"])", "[2]",
+                                              R"("files": [{"path": "model_{pp}", "prefix": "model/"},
+                                                           {"path": "optim_{pp}", "prefix": "optim/"}],
+                                                 "indices": [{"in": ")" +
+                                                  counted +
+                                                  R"(layers.{i}.*", "axis": "pp", "numbering": "local"}],
+                                                 "parameters": [{"name": "optim/*", "at": {"pp": 0}}],
+                                                 "default": "replicate")"));
+  };
+  Directory memory;
+  const Resolved resolved = resolve(files(memory, "model/"));
+  CHECK(resolved.placement.find("model/layers.1.w"));
+  CHECK(resolved.placement.find("optim/layers.0.m"));
+  CHECK_THAT(refused([&] { resolve(files(memory, "*")); }),
+             Contains("optim_1: no such file, it may hold what no other"));
+}

@@ -1,0 +1,73 @@
+#include "layout/entry_names.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ckpt {
+
+namespace {
+
+/// Whether one text may begin with both.
+bool may_agree(std::string_view a, std::string_view b) {
+  return a.starts_with(b) || b.starts_with(a);
+}
+
+bool may_agree(const std::vector<Pattern>& names, std::string_view beginning) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const Pattern& name) { return may_agree(name.pieces().first, beginning); });
+}
+
+/// Where `rename` takes every name that begins with `prefix`, and says what becomes of all that is behind it
+/// ("module/{x}"): what the new names begin with.
+std::optional<std::string> renamed_all(const Rename& rename, std::string_view prefix) {
+  const std::string first(rename.stored.pieces().first);
+  const std::string& stored = rename.stored.text();
+  const std::string capture = stored.substr(std::min(first.size(), stored.size()));
+  const bool is_rest = capture.size() > 2 && capture.find('}') + 1 == capture.size();
+  if (!is_rest || !prefix.starts_with(first)) return std::nullopt;
+  std::string beginning(rename.name.pieces().first);
+  if (rename.name.text().compare(beginning.size(), capture.size(), capture) == 0)
+    beginning += prefix.substr(first.size());
+  return beginning;
+}
+
+}  // namespace
+
+bool EntryNames::may_hold(std::size_t entry, std::string_view beginning) const {
+  const std::string& prefix = layout_.files.entries()[entry].prefix;
+  for (const Rename& rename : layout_.rename) {
+    if (const auto all = renamed_all(rename, prefix)) return may_agree(*all, beginning);
+    if (may_agree(rename.stored.pieces().first, prefix) && may_agree(rename.name.pieces().first, beginning))
+      return true;
+  }
+  if (!may_agree(prefix, beginning)) return false;
+  // What begins with the longer prefix of another entry lies there.
+  return !beginning.starts_with(prefix) || layout_.files.entry_of(std::string(beginning)) == entry;
+}
+
+bool EntryNames::may_hold(std::size_t entry, const Rule& rule) const {
+  const auto here = [&](const Rule& other) {
+    return std::any_of(other.names.begin(), other.names.end(),
+                       [&](const Pattern& name) { return may_hold(entry, name); });
+  };
+  return here(rule) || std::any_of(layout_.parameters.begin(), layout_.parameters.end(), [&](const Rule& other) {
+           return other.like && may_borrow(other, rule) && here(other);
+         });
+}
+
+bool EntryNames::may_borrow(const Rule& borrower, const Rule& lender) const {
+  std::vector<const Rule*> reached{&borrower};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const std::string_view liked = reached[i]->like->pieces().first;
+    if (may_agree(lender.names, liked)) return true;
+    for (const Rule& other : layout_.parameters)
+      if (other.like && may_agree(other.names, liked) &&
+          std::find(reached.begin(), reached.end(), &other) == reached.end())
+        reached.push_back(&other);
+  }
+  return false;
+}
+
+}  // namespace ckpt

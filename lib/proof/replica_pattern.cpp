@@ -1,0 +1,106 @@
+#include "proof/replica_pattern.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "base/text.hpp"
+
+namespace ckpt {
+
+namespace {
+
+bool is_relevant(const Mesh& mesh, Axis axis, const std::vector<CardVersion>& versions) {
+  std::unordered_map<Position, std::uint64_t> version_of;  // by the position with coordinate 0 on the axis
+  return std::any_of(versions.begin(), versions.end(), [&](const CardVersion& each) {
+    const Position others = each.card - mesh.coordinate(each.card, axis) * mesh.stride(axis);
+    return version_of.try_emplace(others, each.version).first->second != each.version;
+  });
+}
+
+/// The names of axes, each between these marks.
+std::vector<std::string> names_of(const Mesh& mesh, const std::vector<Axis>& axes, const std::string& mark = "") {
+  std::vector<std::string> names;
+  for (const Axis axis : axes) names.push_back(mark + mesh.axes[axis] + mark);
+  return names;
+}
+
+/// "*layers.{i}.*" for "exp_avg.layers.3.w": what `indices` would count, or nothing.
+std::optional<std::string> counted_pattern(const std::string& name) {
+  const auto is_separator = [](char c) { return c == '.' || c == '/'; };
+  for (std::size_t begin = 0, previous = 0; begin < name.size();) {
+    const auto end = static_cast<std::size_t>(
+        std::find_if(name.begin() + static_cast<std::ptrdiff_t>(begin), name.end(), is_separator) - name.begin());
+    const bool is_number = end > begin && name.find_first_not_of("0123456789", begin) >= end;
+    if (is_number && name.find_first_of("*?[{", previous) >= begin)
+      return (previous == 0 ? "" : "*") + name.substr(previous, begin - previous) + "{i}" +
+             (end < name.size() ? name.substr(end, 1) + "*" : "");
+    previous = begin;
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+/// Asks for the split that a layout does not say.
+std::string missing_split(const Placement& placement, ParameterId parameter, const std::vector<Axis>& axes) {
+  const Layout& layout = placement.layout();
+  const Spread& spread = placement.spreads()[parameter];
+  const std::string names = join(names_of(placement.mesh(), axes, "\""));
+  if (spread.boxes) return "are the boxes of these cards right (" + layout.origin + ")?";
+  if (spread.bucket)
+    return "is " + names + " missing in \"split\" of that member of bucket \"" + layout.buckets[*spread.bucket].name +
+           "\" (" + layout.origin + ")?";
+  if (spread.rule)
+    return "is " + names + " missing in \"split\" of rule \"" + layout.parameters[*spread.rule].names.front().text() +
+           "\" (" + layout.origin + ")?";
+  return "is a rule with \"split\" over " + names + " missing (" + layout.origin + ")?";
+}
+
+/// Asks for the entry of `indices` that a layout does not have.
+std::string missing_count(const Mesh& mesh, const std::vector<Axis>& axes, const std::string& pattern) {
+  const std::string names = join(names_of(mesh, axes, "\""));
+  return "does its name count what " + names + " spreads? Then say \"indices\": [{\"in\": \"" + pattern +
+         "\", \"axis\": " + (axes.size() == 1 ? names : "[" + names + "]") + ", \"numbering\": \"local\"}]";
+}
+
+}  // namespace
+
+ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& versions) {
+  ReplicaPattern pattern;
+  for (Axis axis = 0; axis < mesh.axes.size(); ++axis)
+    if (is_relevant(mesh, axis, versions)) pattern.axes.push_back(axis);
+  std::map<std::uint64_t, std::uint64_t> cards;  // by version
+  for (const CardVersion& each : versions) ++cards[each.version];
+  const auto differs = [&](const auto& entry) { return entry.second != cards.begin()->second; };
+  pattern.in_blocks = cards.size() > 1 && std::none_of(cards.begin(), cards.end(), differs);
+  pattern.all_differ = cards.size() == versions.size() && pattern.axes.size() > 1;
+  return pattern;
+}
+
+ReplicaExplanation explain_replicas(const Placement& placement, ParameterId parameter,
+                                    const std::vector<CardVersion>& versions, bool most_elements_differ) {
+  const Tensor& tensor = placement.tensors()[parameter];
+  const ReplicaPattern pattern = pattern_of(placement.mesh(), versions);
+  const Advice trust{Advice::What::trust_replicas, ""};
+  const bool is_small = tensor.shape.size() < 2;
+  if (!pattern.in_blocks || !most_elements_differ || pattern.axes.empty() || tensor.verbatim)
+    return {"",
+            is_small ? "if they are meant to differ, say \"replicas\": \"first\" in the rule"
+                     : "have they drifted apart, or is a file damaged?",
+            trust};
+  ReplicaExplanation explanation{" over " + join(names_of(placement.mesh(), pattern.axes)), "", {}};
+  if (!tensor.shape.empty()) explanation.remedy = missing_split(placement, parameter, pattern.axes);
+  if (const auto counted = counted_pattern(tensor.name))
+    explanation.remedy +=
+        (explanation.remedy.empty() ? "" : " Or ") + missing_count(placement.mesh(), pattern.axes, *counted);
+  if (!is_small && !pattern.all_differ) return explanation;
+  explanation.remedy += (explanation.remedy.empty()          ? "if"
+                         : explanation.remedy.ends_with('?') ? " Else, if"
+                                                             : "; else, if") +
+                        std::string(" they are meant to differ, say \"replicas\": \"first\" in the rule");
+  explanation.advice = trust;
+  return explanation;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,96 @@
+#include "proof/replica_pattern.hpp"
+
+#include "catch.hpp"
+#include "proof/equal_shards.hpp"
+#include "unit/layout/resolve_fixture.hpp"
+
+using namespace ckpt;
+using namespace ckpt::fixture;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr const char* axes = R"(["pp", "dp", "tp"])";
+constexpr const char* shape = "[2, 2, 2]";
+
+/// What each of eight cards holds, card by card.
+std::vector<CardVersion> held(const std::vector<std::uint64_t>& versions) {
+  std::vector<CardVersion> all;
+  for (Position card = 0; card < versions.size(); ++card) all.push_back({card, versions[card]});
+  return all;
+}
+
+Mesh mesh() {
+  return layout(axes, shape, R"("default": "replicate")").mesh;
+}
+
+/// A weight, a bias and a step, replicated by one rule.
+Placement replicated() {
+  return target(one_rule(axes, shape, ""),
+                {tensor("layers.3.w", {4, 4}), tensor("bias", {4}), tensor("w", {4, 4}), tensor("step", {})});
+}
+
+ReplicaExplanation explained(const std::string& name, const std::vector<std::uint64_t>& versions,
+                             bool most_elements_differ = true) {
+  const Placement placement = replicated();
+  return explain_replicas(placement, placement.find(name).value(), held(versions), most_elements_differ);
+}
+
+}  // namespace
+
+TEST_CASE("the axes of a difference are those whose coordinate makes one") {
+  using Axes = std::vector<Axis>;
+  const auto stages = pattern_of(mesh(), held({0, 0, 0, 0, 1, 1, 1, 1}));
+  CHECK(stages.axes == Axes{0});
+  CHECK(stages.in_blocks);
+  const auto shards = pattern_of(mesh(), held({0, 1, 0, 1, 2, 3, 2, 3}));
+  CHECK(shards.axes == Axes{0, 2});
+  CHECK(shards.in_blocks);
+  CHECK_FALSE(shards.all_differ);
+  const auto odd = pattern_of(mesh(), held({0, 0, 0, 0, 0, 1, 0, 0}));
+  CHECK(odd.axes == Axes{0, 1, 2});
+  CHECK_FALSE(odd.in_blocks);
+  const auto random = pattern_of(mesh(), held({0, 1, 2, 3, 4, 5, 6, 7}));
+  CHECK(random.in_blocks);
+  CHECK(random.all_differ);
+}
+
+TEST_CASE("cards that differ in blocks lack a split, or a count where the name has a number") {
+  const auto plain = explained("w", {0, 1, 0, 1, 0, 1, 0, 1});
+  CHECK(plain.over == " over tp");
+  CHECK(plain.remedy == "is \"tp\" missing in \"split\" of rule \"*\" (a.json)?");
+  CHECK(plain.advice.what == Advice::What::none);
+  const auto counted = explained("layers.3.w", {0, 0, 0, 0, 1, 1, 1, 1});
+  CHECK(counted.over == " over pp");
+  CHECK_THAT(counted.remedy,
+             Contains("is \"pp\" missing in \"split\"") &&
+                 Contains(R"("indices": [{"in": "layers.{i}.*", "axis": "pp", "numbering": "local"}])"));
+  CHECK_THAT(explained("layers.3.w", {0, 1, 0, 1, 2, 3, 2, 3}).remedy, Contains(R"("axis": ["pp", "tp"])"));
+}
+
+TEST_CASE("to take the first copy is offered last, and of a matrix only where every card holds something else") {
+  const std::string first = "say \"replicas\": \"first\"";
+  CHECK_THAT(explained("w", {0, 0, 0, 0, 1, 1, 1, 1}).remedy, !Contains(first));
+  CHECK_THAT(explained("w", {0, 0, 0, 0, 0, 1, 0, 0}).remedy, !Contains(first) && Contains("drifted apart"));
+  CHECK_THAT(explained("w", {0, 0, 0, 0, 1, 1, 1, 1}, false).remedy, !Contains(first) && Contains("drifted apart"));
+  CHECK_THAT(explained("w", {0, 1, 2, 3, 4, 5, 6, 7}).remedy, Contains("missing in \"split\"") && Contains(first));
+  CHECK_THAT(explained("bias", {0, 0, 0, 0, 1, 1, 1, 1}).remedy, Contains("missing in \"split\"") && Contains(first));
+  const auto step = explained("step", {0, 0, 0, 0, 1, 1, 1, 1});
+  CHECK_THAT(step.remedy, !Contains("split") && Contains(first));
+  CHECK(step.advice.what == Advice::What::trust_replicas);
+}
+
+TEST_CASE("shards that are alike are told of together, with what to write instead") {
+  std::vector<Tensor> tensors{tensor("norm", {8, 8})};
+  for (int i = 0; i < 3; ++i) tensors.push_back(tensor("layers." + std::to_string(i) + ".w", {8, 8}));
+  std::sort(tensors.begin(), tensors.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
+  const Placement placement = target(one_rule(axes, shape, R"("split": [["tp", "dp"], "pp"])"), tensors);
+  const auto warnings = describe_equal_shards(placement, {{0, {0}}, {1, {0}}, {2, {0}}, {3, {1}}});
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0] ==
+        "a.json splits 3 parameters (layers.*.w: 3 parameters) over pp, but all cards along pp hold the same shard: if "
+        "they are replicated, write \"split\": [[\"tp\", \"dp\"], null]");
+  CHECK(warnings[1] ==
+        "a.json splits parameter 'norm' over dp, but all cards along dp hold the same shard: if it is replicated, write "
+        "\"split\": [\"tp\", \"pp\"]");
+}
