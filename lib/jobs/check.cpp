@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/read_manifest.hpp"
@@ -134,14 +135,27 @@ bool reads(Communicator& processes, std::vector<Damage>& damages, const std::fun
   }
 }
 
+/// Throws input where neither a file's content nor its name is that of a checkpoint: then none was damaged.
+void check_is_checkpoint(const std::filesystem::path& file, SourceStore& store) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error) || format_by_ending(file.filename().string()) != nullptr ||
+      store.recognises(file))
+    return;
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.emplace_back(format.name);
+  throw Error(Kind::input, file.string(),
+              {"no checkpoint", "expected a file of one of these formats: " + join(names), "check the path"});
+}
+
 /// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.
 std::optional<Manifest> whole_manifest(const CheckJob& job, SourceStore& store, Communicator& processes,
                                        std::vector<Damage>& damages) {
   std::error_code error;
   const bool is_file = processes.maximum(std::filesystem::is_regular_file(job.checkpoint.path, error) ? 1 : 0) != 0;
+  if (is_file) agree(processes, [&] { check_is_checkpoint(job.checkpoint.path, store); });
   std::optional<ManifestText> found;
   const auto find = [&] { found = find_manifest(job.checkpoint.path, is_file, store, processes); };
-  // A merged file that HDF5 cannot open is damaged. What cannot be read in checkpoint.json's place never was one.
+  // A merged file that cannot be opened is damaged. What cannot be read in checkpoint.json's place never was one.
   if (!is_file)
     find();
   else if (!reads(processes, damages, find))

@@ -196,12 +196,15 @@ class ShardSearch {
 std::string split_without(const Placement& placement, ParameterId parameter, const std::vector<Axis>& left_out) {
   const auto word = [&](Axis axis) { return "\"" + placement.mesh().axes[axis] + "\""; };
   std::vector<std::string> dims;
+  std::size_t said = 0;  // up to the last dimension that is split
   for (const auto& axes : placement.spreads()[parameter].axes) {
     std::vector<std::string> kept;
     for (const Axis axis : axes)
       if (std::find(left_out.begin(), left_out.end(), axis) == left_out.end()) kept.push_back(word(axis));
     dims.push_back(kept.empty() ? "null" : kept.size() == 1 ? kept.front() : "[" + join(kept) + "]");
+    if (!axes.empty()) said = dims.size();
   }
+  dims.resize(said);
   return "\"split\": [" + join(dims) + "]";
 }
 
