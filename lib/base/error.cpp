@@ -31,6 +31,11 @@ Error& Error::advise(std::string_view remedy, Advice advice) {
   return *this;
 }
 
+Error& Error::of_kind(Kind kind) {
+  kind_ = kind;
+  return *this;
+}
+
 Error& Error::in_file(std::string_view file) {
   if (file_.empty()) file_ = file;
   return *this;

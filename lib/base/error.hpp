@@ -47,6 +47,7 @@ class Error : public std::exception {
   Error& within(std::string_view context);
   /// Appends what can be done: what() + "; " + remedy. Where there is an advice already, the other comes after it.
   Error& advise(std::string_view remedy, Advice advice = {});
+  Error& of_kind(Kind kind);
   Error& in_file(std::string_view file);            ///< unless a file is known already
   Error& of_parameter(std::string_view parameter);  ///< unless a parameter is known already
 

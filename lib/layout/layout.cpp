@@ -61,6 +61,26 @@ void check_at(const std::optional<At>& at, const At& at_last, const std::string&
   }
 }
 
+/// Pieces that are said one by one, for another number of cards.
+void check_pieces(const Keys& keys, const std::string& who, const Layout& layout, const Mesh& mesh,
+                  const std::string& origin) {
+  for (const auto& [dim, sizes] : keys.sizes.value_or(std::map<std::size_t, std::vector<std::uint64_t>>{})) {
+    if (!keys.split || dim >= keys.split->size() || (*keys.split)[dim].size() != 1) continue;
+    const Axis axis = (*keys.split)[dim].front();
+    if (mesh.shape[axis] != layout.mesh.shape[axis])
+      throw Error(Kind::layout, origin,
+                  {who + " of " + layout.origin + " has " + std::to_string(sizes.size()) + " sizes for dimension " +
+                       std::to_string(dim),
+                   std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
+                   "leave \"sizes\" out if \"uneven\" says how it is to be cut, or give a layout for that mesh"});
+  }
+  if (keys.boxes && keys.boxes->rbegin()->first >= mesh.size())
+    throw Error(Kind::layout, origin,
+                {who + " of " + layout.origin + " has a box for card " + std::to_string(keys.boxes->rbegin()->first),
+                 "boxes for cards below " + std::to_string(mesh.size()),
+                 "boxes are for one mesh alone: give a layout for the other, or say \"split\" instead"});
+}
+
 void check_index(const IndexRule& index, const Layout& layout, const Mesh& mesh, const std::string& origin) {
   const std::uint64_t ways = mesh.combinations(index.axes);
   if (ways == layout.mesh.combinations(index.axes)) return;
@@ -81,8 +101,11 @@ void check_index(const IndexRule& index, const Layout& layout, const Mesh& mesh,
 
 /// What names coordinates of the axes that change, or counts by them.
 void check_coordinates(const Layout& layout, const Mesh& mesh, const std::string& origin) {
-  for (const Rule& rule : layout.parameters)
-    check_at(rule.keys.at, rule.keys.at_last, "rule \"" + rule.names.front().text() + "\"", layout, mesh, origin);
+  for (const Rule& rule : layout.parameters) {
+    const std::string who = "rule \"" + rule.names.front().text() + "\"";
+    check_at(rule.keys.at, rule.keys.at_last, who, layout, mesh, origin);
+    check_pieces(rule.keys, who, layout, mesh, origin);
+  }
   for (const Bucket& bucket : layout.buckets)
     check_at(bucket.at, bucket.at_last, "bucket \"" + bucket.name + "\"", layout, mesh, origin);
   for (const IndexRule& index : layout.indices) check_index(index, layout, mesh, origin);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "layout/against_files.hpp"
 #include "layout/borrowing.hpp"
 #include "layout/diagnose.hpp"
 #include "layout/likeness.hpp"
@@ -43,11 +44,14 @@ class SourceResolver {
     for (std::size_t n = 0; n < decisions.size(); ++n) {
       const std::string& name = names_.logical()[n].name;
       with_parameter(name, [&] {
-        add(n, std::move(decisions[n]));
+        if (names_.logical()[n].bucket)
+          add_member(n);
+        else
+          against_files([&] { add(n, std::move(*decisions[n])); });
         if (auto other = naming_.equal_of(name)) equate(name, std::move(*other));
       });
     }
-    Resolved resolved{builder_.finish(), use_.unused(names_.all()), std::move(left_out)};
+    Resolved resolved{against_files([&] { return builder_.finish(); }), use_.unused(names_.all()), std::move(left_out)};
     check_cards(layout_, names_, resolved.placement);
     const auto is_like = [&](ParameterId parameter) { return likeness_.is_like(parameter); };
     for (const auto& more : {names_.warnings(), likeness_.check(resolved.placement, Kind::input),
@@ -88,33 +92,32 @@ class SourceResolver {
     return {};
   }
 
-  void add(std::size_t n, std::optional<Decision> decision) {
+  void add_member(std::size_t n) {
     const Logical& logical = names_.logical()[n];
-    if (logical.bucket) {
-      const Membership membership{*logical.bucket, logical.member};
-      const std::string where = describe_member(layout_, logical.name, layout_.buckets[membership.bucket]);
-      const MemberKeys borrowed = borrowing_.of(membership);
-      for (const std::size_t rule : borrowed.rules) use_.add(rule);
+    const Membership membership{*logical.bucket, logical.member};
+    const std::string where = describe_member(layout_, logical.name, layout_.buckets[membership.bucket]);
+    const MemberKeys borrowed = borrowing_.of(membership);
+    for (const std::size_t rule : borrowed.rules) use_.add(rule);
+    against_files([&] {
       const Extents shape = borrowed.keys.shape ? Extents(*borrowed.keys.shape) : shape_of_lender(borrowed, where);
       builder_.add_member({logical.name, names_.first(n).dtype, shape, false}, membership, borrowed.keys,
                           logical.stored, where);
-      likeness_.add_member();
-      return;
-    }
-    const std::string where = describe(layout_, logical.name, *decision);
+    });
+    likeness_.add_member();
+  }
+
+  void add(std::size_t n, Decision decision) {
+    const Logical& logical = names_.logical()[n];
+    const std::string where = describe(layout_, logical.name, decision);
     const StoredArray& first = names_.first(n);
-    const std::size_t rank = rank_of(first, decision->keys, where);
-    if (rank == 0 && first.shape.empty()) drop_cuts(decision->keys);
-    const CutPlan plan = builder_.plan(decision->keys, rank, where);
+    const std::size_t rank = rank_of(first, decision.keys, where);
+    if (rank == 0 && first.shape.empty()) drop_cuts(decision.keys);
+    const CutPlan plan = builder_.plan(decision.keys, rank, where);
     StoredName place = naming_.uncounted(logical.name);
-    const At at = builder_.at_of(decision->keys, logical.stored, place.at);
-    Tensor tensor{logical.name, first.dtype, shape_of(n, decision->keys, plan, at, where), first.verbatim};
-    try {
-      builder_.add(std::move(tensor), *decision, plan, {logical.stored, std::move(place.at)}, where);
-    } catch (const Error& error) {
-      throw Error(Kind::input, error.object(), error.text());
-    }
-    likeness_.add(*decision, where);
+    const At at = builder_.at_of(decision.keys, logical.stored, place.at);
+    Tensor tensor{logical.name, first.dtype, shape_of(n, decision.keys, plan, at, where), first.verbatim};
+    builder_.add(std::move(tensor), decision, plan, {logical.stored, std::move(place.at)}, where);
+    likeness_.add(decision, where);
   }
 
   void equate(const std::string& name, std::string other) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "layout/against_files.hpp"
 #include "layout/index_census.hpp"
 
 namespace ckpt {
@@ -99,7 +100,7 @@ void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<
     for (const Renamed& renamed : draft->renamed)
       if (!renamed.bucket) census.note_stored(*renamed.name, coordinates);
   }
-  const auto totals = census.totals();
+  const auto totals = against_files([&] { return census.totals(); });
   naming.count_to(totals);
   for (const auto& draft : drafts)
     with_context(files_of(layout, draft->position), [&] { name(layout, naming, *draft); });

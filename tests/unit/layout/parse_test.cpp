@@ -217,7 +217,8 @@ TEST_CASE("a layout on another mesh") {
   CHECK(kind_of(layout, {{"dp", 0}}, "found size 0") == Kind::usage);
   CHECK(kind_of(layout, {{"dp", 1U << 20}}, "--to-mesh: /mesh/shape: found 8388608 cards") == Kind::layout);
   const auto sized = with(R"("parameters": [{"name": "w", "split": ["dp"], "sizes": {"0": [1, 2]}}])");
-  CHECK(kind_of(sized, {{"dp", 3}}, "--to-mesh: /parameters/0/sizes/0: found 2 sizes, expected 3") == Kind::layout);
+  CHECK(kind_of(sized, {{"dp", 3}},
+                "--to-mesh: rule \"w\" of a.json has 2 sizes for dimension 0, 3 on a mesh of dp=3") == Kind::layout);
 }
 
 TEST_CASE("\"last\" follows the mesh, and the numbers beside it stay") {
@@ -241,6 +242,10 @@ TEST_CASE("another mesh that the rules do not fit is refused in the words of the
     }
     return std::string("no error");
   };
+  CHECK(refusal(R"("parameters": [{"name": "w", "boxes": {"0": [[0, 3]], "7": [[3, 4]]}}])", {{"dp", 1}}) ==
+        "--to-mesh: rule \"w\" of a.json has a box for card 7, boxes for cards below 4; boxes are for one mesh alone: "
+        "give "
+        "a layout for the other, or say \"split\" instead");
   CHECK(refusal(R"("parameters": [{"name": "head", "at": {"tp": 3}}])", {{"tp", 2}}) ==
         "--to-mesh: rule \"head\" of a.json lives at tp=[3], coordinates below 2 on a mesh of tp=2; write \"last\" in "
         "its \"at\", which follows the mesh");

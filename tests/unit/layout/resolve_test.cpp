@@ -246,6 +246,21 @@ TEST_CASE("a target that cannot hold a tensor says why") {
   CHECK_THAT(refused_target(none, {tensor("w", {4})}).text, Contains("no rule of a.json matches parameter 'w'"));
 }
 
+TEST_CASE("a layout is wrong by itself, or contradicts the files") {
+  const auto kind = [](const std::string& rest) {
+    return refused_source(layout(R"(["tp"])", "[4]", rest), four({2, 2})).kind;
+  };
+  CHECK(kind(R"("parameters": [{"name": "wq", "split": [null, null, "tp"]}])") == Kind::input);
+  CHECK(kind(R"("parameters": [{"name": "wq", "flat": {"axis": "tp"}}])") == Kind::input);
+  CHECK(kind(R"("parameters": [{"name": "wq", "shape": [4, 4]}])") == Kind::input);
+  CHECK(kind(R"("parameters": [{"name": "wq", "parts": {"dim": 0, "count": 3}}])") == Kind::input);
+  CHECK(kind(R"("parameters": [{"name": "v"}])") == Kind::input);
+  CHECK(kind(R"("parameters": [{"name": "wq", "like": "v"}])") == Kind::layout);
+  CHECK(kind(R"("default": "replicate", "buckets": [
+               {"name": "a", "axis": "tp", "members": [{"name": "m", "shape": [4]}]},
+               {"name": "b", "axis": "tp", "members": [{"name": "m", "shape": [4]}]}])") == Kind::layout);
+}
+
 TEST_CASE("keys that only together name a dimension twice are refused") {
   const Layout of = layout(
       R"(["x"])", "[1]",

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "base/error.hpp"
+
+namespace ckpt {
+
+/// Runs `work`, in which a layout is held against files. What it finds wrong with the layout contradicts the files: an
+/// error of kind layout becomes one of kind input.
+template <class Work>
+decltype(auto) against_files(Work&& work) {
+  try {
+    return work();
+  } catch (Error& error) {
+    if (error.kind() == Kind::layout) error.of_kind(Kind::input);
+    throw;
+  }
+}
+
+}  // namespace ckpt
