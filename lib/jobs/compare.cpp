@@ -119,7 +119,7 @@ class Pairing {
   }
 
   bool is_comparable(const DType& a, const DType& b) const {
-    if (a == b) return true;
+    if (a == b || are_same_numbers(a, b)) return true;
     const auto one = number_format(a);
     const auto other = number_format(b);
     return is_tolerant_ && one && other && one->is_float && other->is_float;

@@ -82,7 +82,7 @@ void CompareWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes
   b_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
     const Tensor& a = a_tensor(parameter);
     const Tensor& b = b_.tensors()[parameter];
-    if (region.fill || (is_equal && a.dtype == b.dtype)) return;
+    if (region.fill || (is_equal && (a.dtype == b.dtype || are_same_numbers(a.dtype, b.dtype)))) return;
     Region here = region;
     here.offset -= chunk.elements.lo;
     of = parameter;  // a chunk holds elements of one

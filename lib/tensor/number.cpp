@@ -165,6 +165,12 @@ std::string hexadecimal(const std::byte* bytes, std::uint64_t size) {
 
 }  // namespace
 
+bool are_same_numbers(DType a, DType b) {
+  a.native.clear();
+  b.native.clear();
+  return a.kind != ElementKind::other && a == b;
+}
+
 std::optional<NumberFormat> number_format(const DType& dtype) {
   if (!number_type(dtype.kind, dtype.size) || dtype.kind == ElementKind::complex) return std::nullopt;
   const ByteOrder native = std::endian::native == std::endian::little ? ByteOrder::little : ByteOrder::big;

@@ -137,8 +137,10 @@ std::string header_text(const Header& header) {
 }
 
 std::string type_word(const DType& dtype) {
+  DType plain = dtype;
+  plain.native.clear();  // whatever form another format gave it: the bytes are the same
   for (const Word& known : words)
-    if (dtype == *number_type(known.type)) return std::string(known.word);
+    if (plain == *number_type(known.type)) return std::string(known.word);
   return dtype.name == "f8_e8m0" ? std::string(exponent_word) : "";
 }
 

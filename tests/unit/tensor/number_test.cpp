@@ -153,4 +153,13 @@ TEST_CASE("rows round as their elements do") {
   CHECK(agree());
   to[2] = 0x4040;
   CHECK_FALSE(agree());
+
+TEST_CASE("the same numbers may have forms of their own in a file format") {
+  DType marked = *number_type("bf16");
+  marked.native = "two opaque bytes";
+  CHECK(are_same_numbers(marked, *number_type("bf16")));
+  CHECK_FALSE(are_same_numbers(marked, *number_type("f16")));
+  CHECK_FALSE(are_same_numbers(*number_type("i32"), *number_type("i32be")));
+  const DType opaque{ElementKind::other, ByteOrder::little, 2, "opaque2", ""};
+  CHECK_FALSE(are_same_numbers(opaque, opaque));
 }
