@@ -153,6 +153,7 @@ TEST_CASE("rows round as their elements do") {
   CHECK(agree());
   to[2] = 0x4040;
   CHECK_FALSE(agree());
+}
 
 TEST_CASE("the same numbers may have forms of their own in a file format") {
   DType marked = *number_type("bf16");
