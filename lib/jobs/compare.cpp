@@ -177,9 +177,9 @@ class Elements {
 
     counters_.phase = Phase::replicas;
     if (job_.replicas != ReplicaCheck::trust) {
-      const ReplicatedFiles files{
-          a_.files,      a_.placement(), reader, a_.files.is_shared() ? Owners{} : owners, pairing.is_chosen(),
-          job_.replicas, threads_};
+      const Owners readers_of_a = a_.files.is_shared() ? Owners{} : owners;
+      const ReplicatedFiles files{a_.files,      a_.placement(), reader, readers_of_a, pairing.is_chosen(),
+                                  job_.replicas, threads_};
       check_replicas(files, processes_);
       for (const std::string& warning : find_equal_shards(files, processes_)) spdlog::warn(warning);
     }

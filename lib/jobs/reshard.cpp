@@ -149,11 +149,8 @@ class Run {
     if (job_.replicas == ReplicaCheck::trust) return;
     std::vector<bool> is_taken(source().tensors().size(), false);
     for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
-    const ReplicatedFiles files{
-        checkpoint(), source(),
-        *reader_,     checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count()),
-        is_taken,     job_.replicas,
-        threads()};
+    const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
+    const ReplicatedFiles files{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()};
     check_replicas(files, processes_);
     for (const std::string& warning : find_equal_shards(files, processes_)) spdlog::warn(warning);
     check_equalities({checkpoint(), source(), plan_->readers, *reader_, stores_.reading(), equal_pairs(*sides_),

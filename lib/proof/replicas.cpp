@@ -160,8 +160,7 @@ struct Disagreement {
 
 /// What two cards hold of a parameter, where they differ.
 struct DifferingElements {
-  std::string
-      text;  ///< "3 of 64 elements that were compared, first at [0, 5]: 0.5 on card 3, 0.25 on card 0"; or empty
+  std::string text;  ///< "3 of 64 elements that were compared, first at [0, 5]: 0.5 on card 3, 0.25 on card 0"
   bool are_most = false;
 
   static auto fields(auto& self) { return std::tie(self.text, self.are_most); }
