@@ -136,25 +136,25 @@ bool reads(Communicator& processes, std::vector<Damage>& damages, const std::fun
 }
 
 /// Throws input where neither a file's content nor its name is that of a checkpoint: then none was damaged.
-void check_is_checkpoint(const std::filesystem::path& file, SourceStore& store) {
-  std::error_code error;
-  if (!std::filesystem::exists(file, error) || format_by_ending(file.filename().string()) != nullptr ||
-      store.recognises(file))
+void check_is_checkpoint(const std::filesystem::path& file, Stores& stores) {
+  const bool is_here = stores.reading().look_at(file).has_value();
+  if (!is_here || format_by_ending(stores.formats(), file.filename().string()) != nullptr ||
+      stores.reading().recognises(file))
     return;
   std::vector<std::string> names;
-  for (const Format& format : formats()) names.emplace_back(format.name);
+  for (const Format& format : stores.formats()) names.emplace_back(format.name);
   throw Error(Kind::input, file.string(),
               {"no checkpoint", "expected a file of one of these formats: " + join(names), "check the path"});
 }
 
 /// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.
-std::optional<Manifest> whole_manifest(const CheckJob& job, SourceStore& store, Communicator& processes,
+std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Communicator& processes,
                                        std::vector<Damage>& damages) {
   std::error_code error;
   const bool is_file = processes.maximum(std::filesystem::is_regular_file(job.checkpoint.path, error) ? 1 : 0) != 0;
-  if (is_file) agree(processes, [&] { check_is_checkpoint(job.checkpoint.path, store); });
+  if (is_file) agree(processes, [&] { check_is_checkpoint(job.checkpoint.path, stores); });
   std::optional<ManifestText> found;
-  const auto find = [&] { found = find_manifest(job.checkpoint.path, is_file, store, processes); };
+  const auto find = [&] { found = find_manifest(job.checkpoint.path, is_file, stores.reading(), processes); };
   // A merged file that cannot be opened is damaged. What cannot be read in checkpoint.json's place never was one.
   if (!is_file)
     find();
@@ -184,7 +184,7 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
   const auto add = [&](std::vector<Damage> damages) {
     result.damages.insert(result.damages.end(), damages.begin(), damages.end());
   };
-  const auto manifest_found = whole_manifest(job, store, processes, result.damages);
+  const auto manifest_found = whole_manifest(job, stores, processes, result.damages);
   if (!manifest_found) return result;
   const Manifest& manifest = *manifest_found;
   result.files = manifest.files.size();
