@@ -30,7 +30,7 @@ struct LogicalParameter {
   Extents shape;
   std::uint64_t bytes = 0;
   std::uint64_t copies = 1;
-  std::string rule;                ///< the patterns of the rule that decided, "(default)" or "(bucket NAME)"
+  std::string rule;                 ///< the patterns of the rule that decided, "(default)" or "(bucket NAME)"
   std::vector<StoredShape> stored;  ///< the commonest first
 };
 

@@ -155,9 +155,9 @@ Survey survey(const CardFiles& files) {
   }
   for (auto& [name, parameter] : parameters) {
     parameter.name = name;
-    std::stable_sort(
-        parameter.forms.begin(), parameter.forms.end(),
-        [&](const StoredForm& a, const StoredForm& b) { return result.count(a.groups) > result.count(b.groups); });
+    std::stable_sort(parameter.forms.begin(), parameter.forms.end(), [&](const StoredForm& a, const StoredForm& b) {
+      return result.count(a.groups) > result.count(b.groups);
+    });
     sort_by_name(parameter.attributes);
     result.parameters.push_back(std::move(parameter));
   }

@@ -39,9 +39,14 @@ const char* word(What what) {
 }
 
 std::vector<std::string> row(const Difference& difference) {
-  std::vector<std::string> cells{
-      difference.parameter,        word(difference.what), difference.a, difference.b, "", "", "",
-      CardIds(difference.cards).text()};
+  std::vector<std::string> cells{difference.parameter,
+                                 word(difference.what),
+                                 difference.a,
+                                 difference.b,
+                                 "",
+                                 "",
+                                 "",
+                                 CardIds(difference.cards).text()};
   if (difference.what != What::elements) return cells;
   cells[1] += " from " + to_string(difference.first);
   cells[4] = with_commas(difference.count) + " of " + with_commas(difference.compared);

@@ -45,7 +45,8 @@ TEST_CASE("a table is aligned, and its numbers stand to the right") {
 }
 
 TEST_CASE("where space is short, a table's cells go on in further lines, and names are never cut") {
-  Table table({{"name", Table::Column::Kind::flexible}, {"n", Table::Column::Kind::number},
+  Table table({{"name", Table::Column::Kind::flexible},
+               {"n", Table::Column::Kind::number},
                {"cards", Table::Column::Kind::flexible}});
   table.add({"decoder.layers.10.attn.qkv.weight", "7", "[1, 2] on 0-31, 48"});
   table.add({"decoder.layers.11.attn.qkv.weight", "8", ""});
