@@ -31,11 +31,11 @@ Drawn choose(std::size_t rank, const std::vector<std::size_t>& cut) {
 /// One parameter whose cards hold boxes of it, in the making.
 class BoxPanel {
  public:
-  BoxPanel(const Placement& placement, ParameterId parameter)
+  BoxPanel(const Placement& placement, ParameterId parameter, const std::vector<CardBoxes>& holders)
       : placement_(placement),
         tensor_(placement.tensors()[parameter]),
         spread_(placement.spreads()[parameter]),
-        holders_(boxes_of(placement, parameter)) {
+        holders_(holders) {
     for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim) stretches_.push_back(stretches_of(dim));
     std::vector<std::size_t> cut;
     for (std::size_t dim = 0; dim < stretches_.size(); ++dim)
@@ -163,7 +163,7 @@ class BoxPanel {
   const Placement& placement_;
   const Tensor& tensor_;
   const Spread& spread_;
-  std::vector<CardBoxes> holders_;
+  const std::vector<CardBoxes>& holders_;
   std::vector<std::vector<Interval>> stretches_;  // of each dimension, between its borders
   Drawn drawn_;
 };
@@ -183,7 +183,8 @@ std::vector<Axis> axes_that_cut(const Spread& spread) {
 }
 
 /// All elements in stored order along the columns, and a row for each piece that `split` makes.
-void draw_runs(const Placement& placement, ParameterId parameter, Axis axis, Panel& panel) {
+void draw_runs(const Placement& placement, ParameterId parameter, Axis axis, const std::vector<CardBoxes>& holders,
+               Panel& panel) {
   const Spread& spread = placement.spreads()[parameter];
   const Mesh& mesh = placement.mesh();
   const std::vector<Axis> cut = axes_that_cut(spread);
@@ -194,7 +195,6 @@ void draw_runs(const Placement& placement, ParameterId parameter, Axis axis, Pan
     std::uint64_t elements;
   };
   std::vector<Run> runs;
-  const auto holders = boxes_of(placement, parameter);
   for (std::size_t shard = 0; shard < holders.size(); ++shard) {
     std::uint64_t elements = 0;
     for (const Box& box : holders[shard].boxes) elements += volume(box.shape());
@@ -243,7 +243,8 @@ Panel parameter_panel(const Placement& placement, ParameterId parameter) {
   panel.title = tensor.name;
   panel.home = home_of(placement, placement.array_of(parameter));
   const ArrayId array = placement.array_of(parameter);
-  for (const auto& holder : boxes_of(placement, parameter)) {
+  const std::vector<CardBoxes> holders = boxes_of(placement, parameter);
+  for (const auto& holder : holders) {
     panel.shards.push_back(shard_of(placement, array, holder.positions));
     if (!holder.boxes.empty()) continue;
     const bool is_padded = !spread.bucket && placement.stored_bytes(array, holder.positions.front()) > 0;
@@ -254,9 +255,9 @@ Panel parameter_panel(const Placement& placement, ParameterId parameter) {
   if (!std::is_sorted(spread.permute.begin(), spread.permute.end()))
     panel.notes.push_back("stored with its dimensions in the order " + format_list(spread.permute));
   if (const auto axis = axis_of_runs(placement, spread))
-    draw_runs(placement, parameter, *axis, panel);
+    draw_runs(placement, parameter, *axis, holders, panel);
   else
-    BoxPanel(placement, parameter).draw(panel);
+    BoxPanel(placement, parameter, holders).draw(panel);
   return panel;
 }
 
