@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t most_homes = 8;
 
 /// Panels that differ in names and homes only.
-struct Alike {
+struct AlikePanels {
   Panel first;
   std::vector<std::string> names;
   std::vector<std::string> homes;  ///< parallel
@@ -45,7 +45,7 @@ bool look_alike(const Panel& a, const Panel& b) {
 }
 
 /// "layers.0.w … layers.11.w (12) on pp=0": a line for each home.
-void note_homes(Alike& alike) {
+void note_homes(AlikePanels& alike) {
   std::vector<std::string> homes;
   std::map<std::string, std::vector<std::string>> names;
   for (std::size_t i = 0; i < alike.names.size(); ++i) {
@@ -65,7 +65,7 @@ void note_homes(Alike& alike) {
   if (homes.size() > 1) notes.push_back("drawn with the cards of " + alike.names.front());
 }
 
-Panel as_one(Alike alike) {
+Panel as_one(AlikePanels alike) {
   if (alike.names.size() > 1) {
     alike.first.title = group_names(alike.names).front().pattern + " (" + with_commas(alike.names.size()) + " alike)";
     note_homes(alike);
@@ -81,17 +81,17 @@ void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& name
   std::multimap<std::string, std::size_t> numbers;
   for (std::size_t i = 0; i < names.size(); ++i) numbers.emplace(names[i], i);
   for (const NameGroup& group : group_names(names)) {
-    std::vector<Alike> looks;
+    std::vector<AlikePanels> looks;
     for (const std::string& name : group.names) {
       auto known = numbers.extract(numbers.find(name));
       Panel panel = make(known.mapped());
-      auto found =
-          std::find_if(looks.begin(), looks.end(), [&](const Alike& look) { return look_alike(look.first, panel); });
+      auto found = std::find_if(looks.begin(), looks.end(),
+                                [&](const AlikePanels& look) { return look_alike(look.first, panel); });
       if (found == looks.end()) found = looks.insert(looks.end(), {panel, {}, {}});
       found->names.push_back(panel.title);
       found->homes.push_back(panel.home);
     }
-    for (Alike& look : looks) panels.push_back(as_one(std::move(look)));
+    for (AlikePanels& look : looks) panels.push_back(as_one(std::move(look)));
   }
 }
 
