@@ -56,9 +56,9 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
     OutputPlaces(options.output).check_lengths({});  // before any waiting
   const auto style = parse_progress(options.progress, is_terminal());
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
-  setup.report = std::make_unique<ReportFile>();
+  setup.report = std::make_unique<ResultFile>();
   if (!options.report.empty() && processes.rank() == 0)
-    setup.report = std::make_unique<ReportFile>(options.report, options.output);
+    setup.report = std::make_unique<ResultFile>(report_kind(), options.report, options.output);
   return setup;
 }
 

@@ -21,7 +21,7 @@ using Job = std::variant<ReshardJob, CompareJob, CheckJob>;
 struct Setup {
   Job job;
   ProgressStyle progress = ProgressStyle::none;
-  std::unique_ptr<ReportFile> report;
+  std::unique_ptr<ResultFile> report;
 };
 
 /// What is a program's own. Gives the exit status.

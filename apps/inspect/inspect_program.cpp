@@ -1,6 +1,7 @@
 #include "inspect/inspect_program.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "base/error.hpp"
@@ -9,8 +10,10 @@
 #include "cli/layout_text.hpp"
 #include "cli/processes.hpp"
 #include "inspect/card_files.hpp"
+#include "inspect/picture.hpp"
 #include "inspect/render.hpp"
 #include "report/output.hpp"
+#include "report/render.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -69,12 +72,35 @@ const Placement& expected_in(const CardFiles& files, const Inspection& inspectio
   return *whole;
 }
 
+std::string picture_of(const Inspection& inspection) {
+  if (!inspection.placement)
+    throw Error(
+        Kind::usage, "--picture",
+        {inspection.path + " carries no layout of its own", "one that says which card holds what", "give --layout"});
+  const Placement& placement = *inspection.placement;
+  const Mesh& mesh = placement.mesh();
+  std::string axes;
+  for (std::size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    axes += (axis > 0 ? " × " : "") + mesh.axes[axis] + "=" + std::to_string(mesh.shape[axis]);
+  std::vector<ParameterId> parameters;
+  for (const auto& parameter : inspection.logical) parameters.push_back(parameter.id);
+  return picture_svg({inspection.path,
+                      {placement.layout().origin + ": " + axes + ", " + counted(mesh.size(), "card") + "; " +
+                           counted(parameters.size(), "parameter"),
+                       "Cards that hold the same have one colour, with hatching from the ninth on; grey is what all "
+                       "hold that hold any. Sides are not to scale where pieces need room for their labels."}},
+                     panels_of(placement, parameters, !inspection.with_boxes));
+}
+
 void run_inspection(const Manual& manual, const InspectOptions& options, Communicator& processes) {
   std::vector<Pattern> patterns;
   std::optional<Expectation> expectation;
+  std::unique_ptr<ResultFile> picture;
   agree(processes, [&] {
     start_messages(manual, options.messages, processes);
     expectation = parse_expectation(options.expectation);
+    if (!options.picture.empty() && processes.rank() == 0)
+      picture = std::make_unique<ResultFile>(picture_kind(), options.picture, "");
     for (const auto& text : options.parameters)
       patterns.push_back(with_context("--param '" + text + "'", [&] { return Pattern(text); }));
   });
@@ -86,7 +112,11 @@ void run_inspection(const Manual& manual, const InspectOptions& options, Communi
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const Inspection inspection = inspect(options.path, files, patterns);
-    print(options.json ? Lines::as_they_are(inspection_json(inspection)) : inspection_text(inspection, output_width()));
+    if (picture != nullptr) picture->write(picture_of(inspection));
+    if (options.json)
+      print(Lines::as_they_are(inspection_json(inspection)));
+    else if (picture == nullptr)
+      print(inspection_text(inspection, output_width()));
     std::optional<Placement> whole;
     if (expectation) refuse_deviations(expected.of(expected_in(files, inspection, whole)), options.path);
   });
@@ -104,6 +134,9 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   line.repeated(
       "--param", options.parameters, "GLOB",
       "only the parameters whose names match, and with a layout the box that each card holds; may be repeated");
+  line.value("--picture", options.picture, "OUT.svg",
+             "with a layout, instead of tables, an SVG picture of which card holds what of each parameter (-: standard "
+             "output); alike parameters and the members of a bucket as one, unless --param chooses them");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
@@ -113,6 +146,8 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   }
   if (options.path.empty())
     throw Error(Kind::usage, "PATH", {"missing", "expected a checkpoint's path", line.see_help()});
+  if (options.json && options.picture == "-")
+    throw Error(Kind::usage, "", {"--json and --picture -", "expected one of them at most on standard output", ""});
   return options;
 }
 

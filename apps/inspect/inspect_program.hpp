@@ -16,6 +16,7 @@ struct InspectOptions {
   std::vector<std::string> parameters;
   bool json = false;
   ExpectOptions expectation;
+  std::string picture;
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print
 };

@@ -5,19 +5,20 @@
 #include <vector>
 
 #include "layout/placement.hpp"
+#include "report/card_ids.hpp"
 
 namespace ckpt::cli {
 
-/// A stored shape and the number of cards whose files have it.
-struct ShapeCount {
+/// A stored shape and the cards whose files have it.
+struct StoredShape {
   Extents shape;
-  std::uint64_t cards = 0;
+  CardIds cards;
 };
 
 /// The boxes of the logical tensor that some cards hold.
 struct CardBoxes {
-  std::vector<std::uint64_t> cards;  ///< ids
-  std::vector<Box> boxes;            ///< without padding; none: an empty shard
+  std::vector<Position> positions;  ///< of those cards, ascending
+  std::vector<Box> boxes;           ///< without padding, in stored order; none: an empty shard
 };
 
 /// What a layout makes of one parameter.
@@ -29,14 +30,17 @@ struct LogicalParameter {
   Extents shape;
   std::uint64_t bytes = 0;
   std::uint64_t copies = 1;
-  std::string rule;                ///< the patterns of the rule that decided, "(default)" or "(bucket NAME)"
-  std::vector<ShapeCount> stored;  ///< the commonest first
+  std::string rule;                 ///< the patterns of the rule that decided, "(default)" or "(bucket NAME)"
+  std::vector<StoredShape> stored;  ///< the commonest first
 };
 
 /// All parameters of a placement, in natural order.
 std::vector<LogicalParameter> logical_view(const Placement& placement);
 
-/// Which box of a parameter each card holds, by card; cards that hold the same stand together.
+/// The patterns of the rule that decided for a parameter, "(default)" or "(bucket NAME)".
+std::string rule_of(const Placement& placement, ParameterId parameter);
+
+/// Which boxes of a parameter each card holds, by position; cards that hold the same stand together.
 std::vector<CardBoxes> boxes_of(const Placement& placement, ParameterId parameter);
 
 }  // namespace ckpt::cli

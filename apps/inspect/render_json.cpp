@@ -14,23 +14,42 @@ Json numbers(const Extents& extents) {
   return list;
 }
 
-Json attributes_json(const std::vector<AttributeForm>& forms) {
+/// Runs of ids, so that a mesh of thousands does not fill the text.
+Json ids_json(const CardIds& ids) {
   Json list = Json::array();
-  for (const auto& form : forms) list.push_back({{"name", form.name}, {"value", form.value}, {"cards", form.cards}});
+  for (const auto& run : ids.runs()) list.push_back({{"first", run.first}, {"last", run.last}, {"step", run.step}});
   return list;
 }
 
-Json stored_json(const StoredParameter& parameter) {
+/// How many files, and which: by the cards' ids where the names count them, else by names.
+void add_files(Json& json, const Survey& survey, const std::vector<std::size_t>& groups) {
+  const WhichFiles which = survey.which(groups);
+  json["cards"] = which.names.size();
+  if (which.cards)
+    json["card_ids"] = ids_json(*which.cards);
+  else
+    json["files"] = which.names;
+}
+
+Json attributes_json(const Survey& survey, const std::vector<AttributeForm>& forms) {
+  Json list = Json::array();
+  for (const auto& form : forms) {
+    list.push_back({{"name", form.name}, {"value", form.value}});
+    add_files(list.back(), survey, form.groups);
+  }
+  return list;
+}
+
+Json stored_json(const Survey& survey, const StoredParameter& parameter) {
   Json forms = Json::array();
-  for (const auto& form : parameter.forms)
-    forms.push_back({{"dtype", form.dtype},
-                     {"shape", numbers(form.shape)},
-                     {"cards", form.cards},
-                     {"first_file", form.first_file}});
+  for (const auto& form : parameter.forms) {
+    forms.push_back({{"dtype", form.dtype}, {"shape", numbers(form.shape)}});
+    add_files(forms.back(), survey, form.groups);
+  }
   return {{"name", parameter.name},
           {"bytes", parameter.bytes},
           {"stored", forms},
-          {"attributes", attributes_json(parameter.attributes)}};
+          {"attributes", attributes_json(survey, parameter.attributes)}};
 }
 
 Json boxes_json(const Placement& placement, ParameterId parameter) {
@@ -38,15 +57,18 @@ Json boxes_json(const Placement& placement, ParameterId parameter) {
   for (const auto& entry : boxes_of(placement, parameter)) {
     Json boxes = Json::array();
     for (const auto& box : entry.boxes) boxes.push_back({{"lo", numbers(box.lo)}, {"hi", numbers(box.hi)}});
-    list.push_back({{"cards", entry.cards}, {"boxes", boxes}});
+    std::vector<std::uint64_t> cards;
+    for (const Position position : entry.positions) cards.push_back(placement.mesh().card(position));
+    list.push_back({{"cards", cards}, {"boxes", boxes}});
   }
   return list;
 }
 
 Json logical_json(const LogicalParameter& parameter) {
   Json stored = Json::array();
-  for (const auto& count : parameter.stored)
-    stored.push_back({{"shape", numbers(count.shape)}, {"cards", count.cards}});
+  for (const auto& form : parameter.stored)
+    stored.push_back(
+        {{"shape", numbers(form.shape)}, {"cards", form.cards.count()}, {"card_ids", ids_json(form.cards)}});
   return {{"name", parameter.name},
           {"dtype", parameter.dtype},
           {"shape", numbers(parameter.shape)},
@@ -61,14 +83,15 @@ Json logical_json(const LogicalParameter& parameter) {
 std::map<std::string, Json> attributes_by_name(const Survey& survey) {
   std::map<std::string, Json> attributes;
   for (const auto& parameter : survey.parameters)
-    attributes.emplace(parameter.name, attributes_json(parameter.attributes));
+    attributes.emplace(parameter.name, attributes_json(survey, parameter.attributes));
   return attributes;
 }
 
 Json parameters_json(const Inspection& inspection) {
   Json list = Json::array();
   if (!inspection.placement) {
-    for (const auto& parameter : inspection.survey.parameters) list.push_back(stored_json(parameter));
+    for (const auto& parameter : inspection.survey.parameters)
+      list.push_back(stored_json(inspection.survey, parameter));
     return list;
   }
   const auto attributes = attributes_by_name(inspection.survey);
@@ -85,13 +108,14 @@ Json parameters_json(const Inspection& inspection) {
 }  // namespace
 
 std::string inspection_json(const Inspection& inspection) {
-  Json json{
-      {"path", inspection.path}, {"files", inspection.survey.files}, {"file_bytes", inspection.survey.file_bytes}};
+  Json json{{"path", inspection.path},
+            {"files", inspection.survey.files.size()},
+            {"file_bytes", inspection.survey.file_bytes}};
   if (inspection.placement) {
     json["cards"] = inspection.placement->mesh().size();
     json["layout"] = inspection.placement->layout().origin;
   }
-  json["attributes"] = attributes_json(inspection.survey.attributes);
+  json["attributes"] = attributes_json(inspection.survey, inspection.survey.attributes);
   json["parameters"] = parameters_json(inspection);
   return json_text(std::move(json)) + "\n";
 }

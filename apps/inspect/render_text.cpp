@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "inspect/render.hpp"
+#include "layout/name_groups.hpp"
 #include "report/json_text.hpp"
 #include "report/render.hpp"
 #include "report/table.hpp"
@@ -12,9 +13,19 @@ namespace {
 
 using Kind = Table::Column::Kind;
 
-/// "[512, 4096] on 64 cards"; a single file goes without saying.
-std::string on_cards(const std::string& what, std::uint64_t cards, std::uint64_t files) {
-  return files == 1 ? what : what + " on " + counted(cards, "card");
+/// "0-31, 48": the cards as the files' names count them; else the names, those that differ in numbers only as one.
+std::string files_text(const WhichFiles& which) {
+  if (which.cards) return which.cards->text();
+  std::vector<std::string> words;
+  for (const auto& group : group_names(which.names))
+    words.push_back(group.names.size() == 1 ? group.pattern
+                                            : group.pattern + " (" + counted(group.names.size(), "file") + ")");
+  return join(words, 4);
+}
+
+/// "[512, 4096] on 0-63"; a single file goes without saying.
+std::string on(const std::string& what, const Survey& survey, const std::vector<std::size_t>& groups) {
+  return survey.files.size() == 1 ? what : what + " on " + files_text(survey.which(groups));
 }
 
 std::string dtypes_of(const StoredParameter& parameter) {
@@ -27,24 +38,25 @@ std::string dtypes_of(const StoredParameter& parameter) {
   return text;
 }
 
-std::string shapes_of(const StoredParameter& parameter, std::uint64_t files) {
+std::string shapes_of(const StoredParameter& parameter, const Survey& survey) {
   const bool same_dtype = dtypes_of(parameter) == parameter.forms[0].dtype;
   std::vector<std::string> forms;
   for (const auto& form : parameter.forms)
-    forms.push_back(on_cards((same_dtype ? "" : form.dtype + " ") + to_string(form.shape), form.cards, files));
+    forms.push_back(on((same_dtype ? "" : form.dtype + " ") + to_string(form.shape), survey, form.groups));
   return join(forms, 4);
 }
 
-std::string shapes_of(const LogicalParameter& parameter, std::uint64_t files) {
+std::string shapes_of(const LogicalParameter& parameter, std::uint64_t cards) {
   std::vector<std::string> forms;
-  for (const auto& count : parameter.stored) forms.push_back(on_cards(to_string(count.shape), count.cards, files));
+  for (const auto& form : parameter.stored)
+    forms.push_back(to_string(form.shape) + (cards == 1 ? "" : " on " + form.cards.text()));
   return join(forms, 4);
 }
 
 Lines stored_table(const Survey& survey, std::optional<std::size_t> width) {
   Table table({{"parameter", Kind::flexible}, {"dtype"}, {"stored", Kind::flexible}, {"bytes", Kind::number}});
   for (const auto& parameter : survey.parameters)
-    table.add({parameter.name, dtypes_of(parameter), shapes_of(parameter, survey.files), with_commas(parameter.bytes)});
+    table.add({parameter.name, dtypes_of(parameter), shapes_of(parameter, survey), with_commas(parameter.bytes)});
   return table.lines(width);
 }
 
@@ -58,28 +70,28 @@ Lines logical_table(const Inspection& inspection, std::optional<std::size_t> wid
                {"bytes", Kind::number}});
   for (const auto& parameter : inspection.logical)
     table.add({parameter.name, parameter.dtype, to_string(parameter.shape),
-               shapes_of(parameter, inspection.survey.files), with_commas(parameter.copies), parameter.rule,
+               shapes_of(parameter, inspection.placement->mesh().size()), with_commas(parameter.copies), parameter.rule,
                with_commas(parameter.bytes)});
   return table.lines(width);
 }
 
-/// A value that not all holders have tells on how many it is.
+/// A value that not all holders have tells which do.
 void add_attributes(Table& table, const std::string& owner, const std::vector<AttributeForm>& forms,
-                    std::uint64_t holders) {
+                    const Survey& survey, std::size_t holders) {
   for (const auto& form : forms) {
     const std::string value = json_text(form.value, -1);
-    table.add({owner, form.name, form.cards == holders ? value : value + " on " + counted(form.cards, "card")});
+    table.add({owner, form.name, survey.count(form.groups) == holders ? value : on(value, survey, form.groups)});
   }
 }
 
 Lines attribute_table(const Survey& survey, std::optional<std::size_t> width) {
   Table table({{"attributes of", Kind::flexible}, {"name"}, {"value", Kind::flexible}});
-  add_attributes(table, "(root)", survey.attributes, survey.files);
+  add_attributes(table, "(root)", survey.attributes, survey, survey.files.size());
   bool is_empty = survey.attributes.empty();
   for (const auto& parameter : survey.parameters) {
-    std::uint64_t holders = 0;
-    for (const auto& form : parameter.forms) holders += form.cards;
-    add_attributes(table, parameter.name, parameter.attributes, holders);
+    std::size_t holders = 0;
+    for (const auto& form : parameter.forms) holders += survey.count(form.groups);
+    add_attributes(table, parameter.name, parameter.attributes, survey, holders);
     is_empty = is_empty && parameter.attributes.empty();
   }
   return is_empty ? Lines() : Lines().add("").add(table.lines(width));
@@ -89,11 +101,11 @@ Lines boxes_of_cards(const Placement& placement, const LogicalParameter& paramet
   Lines lines;
   lines.add("").add(parameter.name + " " + parameter.dtype + " " + to_string(parameter.shape));
   for (const auto& entry : boxes_of(placement, parameter.id)) {
-    std::vector<std::string> cards;
-    for (const auto card : entry.cards) cards.push_back(std::to_string(card));
+    std::vector<std::uint64_t> ids;
+    for (const Position position : entry.positions) ids.push_back(placement.mesh().card(position));
     std::vector<std::string> boxes;
     for (const auto& box : entry.boxes) boxes.push_back(to_string(box));
-    lines.add((cards.size() == 1 ? "  card " : "  cards ") + join(cards, 16) + ": " +
+    lines.add((ids.size() == 1 ? "  card " : "  cards ") + CardIds(ids).text(16) + ": " +
               (boxes.empty() ? "nothing" : join(boxes, boxes.size())));
   }
   return lines;
@@ -101,7 +113,7 @@ Lines boxes_of_cards(const Placement& placement, const LogicalParameter& paramet
 
 std::string heading(const Inspection& inspection) {
   const Survey& survey = inspection.survey;
-  const std::string files = counted(survey.files, "file") + " of " + format_bytes(survey.file_bytes);
+  const std::string files = counted(survey.files.size(), "file") + " of " + format_bytes(survey.file_bytes);
   if (!inspection.placement)
     return inspection.path + ": " + files + ", " + counted(survey.parameters.size(), "parameter");
   std::uint64_t bytes = 0;

@@ -1,7 +1,9 @@
 #include "inspect/survey.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <system_error>
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
@@ -10,12 +12,11 @@ namespace ckpt::cli {
 
 namespace {
 
-/// The cards whose files declare the same.
+/// The files that declare the same.
 struct Alike {
   const Schema* schema = nullptr;
   std::string prefix;  ///< of their names
-  std::uint64_t cards = 0;
-  std::string first_file;
+  std::vector<std::size_t> files;
 };
 
 std::vector<Alike> group(const CardFiles& files) {
@@ -24,37 +25,85 @@ std::vector<Alike> group(const CardFiles& files) {
   for (std::size_t i = 0; i < files.names.size(); ++i) {
     const Schema* schema = files.catalogs[i].schema.get();
     const auto [found, is_new] = index.try_emplace({schema, files.prefixes[i]}, groups.size());
-    if (is_new) groups.push_back({schema, files.prefixes[i], 0, files.names[i]});
-    ++groups[found->second].cards;
+    if (is_new) groups.push_back({schema, files.prefixes[i], {}});
+    groups[found->second].files.push_back(i);
   }
   return groups;
 }
 
-void add_attributes(std::vector<AttributeForm>& forms, const std::vector<Attribute>& attributes, std::uint64_t cards) {
+/// The numbers in a name, and the text around them.
+struct NumberedName {
+  std::string text;  ///< with '#' in the place of each number
+  std::vector<std::string> numbers;
+};
+
+NumberedName numbered(const std::string& name) {
+  NumberedName result;
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find_first_not_of("0123456789", at), name.size());
+    if (end > at) {
+      result.numbers.push_back(name.substr(at, end - at));
+      result.text += '#';
+      at = end;
+    } else {
+      result.text += name[at++];
+    }
+  }
+  return result;
+}
+
+/// The number in each name, where all are alike but for one number, which is a card's id then. Otherwise nothing.
+std::vector<std::uint64_t> numbers_of(const std::vector<std::string>& names) {
+  if (names.size() < 2) return {};
+  const NumberedName first = numbered(names[0]);
+  std::optional<std::size_t> differs;
+  std::vector<NumberedName> all;
+  for (const auto& name : names) {
+    all.push_back(numbered(name));
+    if (all.back().text != first.text) return {};
+    for (std::size_t i = 0; i < first.numbers.size(); ++i) {
+      if (all.back().numbers[i] == first.numbers[i]) continue;
+      if (differs && *differs != i) return {};
+      differs = i;
+    }
+  }
+  std::vector<std::uint64_t> numbers;
+  for (const auto& name : all) {
+    const std::string& digits = name.numbers[*differs];
+    std::uint64_t number = 0;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc()) return {};
+    numbers.push_back(number);
+  }
+  auto sorted = numbers;
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() ? numbers : std::vector<std::uint64_t>{};
+}
+
+void add_attributes(std::vector<AttributeForm>& forms, const std::vector<Attribute>& attributes, std::size_t group) {
   for (const auto& attribute : attributes) {
-    const AttributeForm form{attribute.name, attribute_value(attribute.value), cards};
+    const AttributeForm form{attribute.name, attribute_value(attribute.value), {group}};
     const auto found = std::find_if(forms.begin(), forms.end(), [&](const AttributeForm& other) {
       return other.name == form.name && other.value == form.value;
     });
     if (found == forms.end())
       forms.push_back(form);
     else
-      found->cards += cards;
+      found->groups.push_back(group);
   }
 }
 
-void add_array(StoredParameter& parameter, const StoredArray& array, const Alike& alike) {
+void add_array(StoredParameter& parameter, const StoredArray& array, std::size_t group, std::uint64_t files) {
   if (!array.verbatim) {
     const std::uint64_t each = checked_mul(volume(array.shape), array.dtype.size, "a dataset");
-    parameter.bytes = checked_add(parameter.bytes, checked_mul(each, alike.cards, "a parameter"), "a parameter");
+    parameter.bytes = checked_add(parameter.bytes, checked_mul(each, files, "a parameter"), "a parameter");
   }
   const auto found = std::find_if(parameter.forms.begin(), parameter.forms.end(), [&](const StoredForm& form) {
     return form.dtype == array.dtype.name && form.shape == array.shape;
   });
   if (found == parameter.forms.end())
-    parameter.forms.push_back({array.dtype.name, array.shape, alike.cards, alike.first_file});
+    parameter.forms.push_back({array.dtype.name, array.shape, {group}});
   else
-    found->cards += alike.cards;
+    found->groups.push_back(group);
 }
 
 void sort_by_name(std::vector<AttributeForm>& forms) {
@@ -68,27 +117,51 @@ struct CountLess {
 
 }  // namespace
 
+std::size_t Survey::count(const std::vector<std::size_t>& of_groups) const {
+  std::size_t count = 0;
+  for (const std::size_t group : of_groups) count += groups[group].size();
+  return count;
+}
+
+WhichFiles Survey::which(const std::vector<std::size_t>& of_groups) const {
+  std::vector<std::size_t> chosen;
+  for (const std::size_t group : of_groups) chosen.insert(chosen.end(), groups[group].begin(), groups[group].end());
+  std::sort(chosen.begin(), chosen.end());
+  WhichFiles which;
+  std::vector<std::uint64_t> ids;
+  for (const std::size_t file : chosen) {
+    which.names.push_back(files[file]);
+    if (!numbers.empty()) ids.push_back(numbers[file]);
+  }
+  if (!numbers.empty()) which.cards = CardIds(std::move(ids));
+  return which;
+}
+
 Survey survey(const CardFiles& files) {
   Survey result;
+  result.files = files.names;
+  result.numbers = numbers_of(files.names);
   std::map<std::string, StoredParameter, CountLess> parameters;
-  for (const auto& alike : group(files)) {
-    add_attributes(result.attributes, alike.schema->attributes, alike.cards);
+  for (auto& alike : group(files)) {
+    const std::size_t group = result.groups.size();
+    add_attributes(result.attributes, alike.schema->attributes, group);
     for (std::size_t i = 0; i < alike.schema->arrays->size(); ++i) {
       const StoredArray& array = (*alike.schema->arrays)[i];
       StoredParameter& parameter = parameters[alike.prefix + array.name];
-      add_array(parameter, array, alike);
-      add_attributes(parameter.attributes, alike.schema->datasets[i].attributes, alike.cards);
+      add_array(parameter, array, group, alike.files.size());
+      add_attributes(parameter.attributes, alike.schema->datasets[i].attributes, group);
     }
+    result.groups.push_back(std::move(alike.files));
   }
   for (auto& [name, parameter] : parameters) {
     parameter.name = name;
-    std::stable_sort(parameter.forms.begin(), parameter.forms.end(),
-                     [](const StoredForm& a, const StoredForm& b) { return a.cards > b.cards; });
+    std::stable_sort(parameter.forms.begin(), parameter.forms.end(), [&](const StoredForm& a, const StoredForm& b) {
+      return result.count(a.groups) > result.count(b.groups);
+    });
     sort_by_name(parameter.attributes);
     result.parameters.push_back(std::move(parameter));
   }
   sort_by_name(result.attributes);
-  result.files = files.names.size();
   for (const auto& catalog : files.catalogs) result.file_bytes += catalog.bytes;
   return result;
 }

@@ -1,26 +1,28 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "inspect/attribute_value.hpp"
 #include "inspect/card_files.hpp"
+#include "report/card_ids.hpp"
 
 namespace ckpt::cli {
 
-/// A form in which some cards store a parameter.
+/// A form in which some files store a parameter.
 struct StoredForm {
   std::string dtype;
   Extents shape;
-  std::uint64_t cards = 0;
-  std::string first_file;  ///< that holds it so
+  std::vector<std::size_t> groups;  ///< of files: indices into Survey::groups
 };
 
-/// A value that an attribute has on some cards.
+/// A value that an attribute has in some files.
 struct AttributeForm {
   std::string name;
   Json value;
-  std::uint64_t cards = 0;
+  std::vector<std::size_t> groups;
 };
 
 struct StoredParameter {
@@ -30,12 +32,24 @@ struct StoredParameter {
   std::uint64_t bytes = 0;  ///< on all cards
 };
 
+/// Which files: by the cards that their names count, where those differ in one number only.
+struct WhichFiles {
+  std::vector<std::string> names;  ///< in natural order
+  std::optional<CardIds> cards;
+};
+
 /// What the files say by themselves, without a layout.
 struct Survey {
   std::vector<StoredParameter> parameters;  ///< in natural order
   std::vector<AttributeForm> attributes;    ///< of the files' roots
-  std::uint64_t files = 0;
+  std::vector<std::string> files;           ///< their names, in natural order
+  std::vector<std::uint64_t> numbers;       ///< parallel: the one number that differs; empty where it is not one
+  /// The files that declare the same: their indices, ascending.
+  std::vector<std::vector<std::size_t>> groups;
   std::uint64_t file_bytes = 0;
+
+  std::size_t count(const std::vector<std::size_t>& of_groups) const;
+  WhichFiles which(const std::vector<std::size_t>& of_groups) const;
 };
 
 Survey survey(const CardFiles& files);

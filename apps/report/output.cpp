@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
@@ -35,6 +38,12 @@ void print(const Lines& lines) {
 }
 
 std::optional<std::size_t> output_width() {
+  if (const char* columns = std::getenv("COLUMNS")) {
+    std::size_t width = 0;
+    const char* const end = columns + std::strlen(columns);
+    const auto [rest, error] = std::from_chars(columns, end, width);
+    if (error == std::errc() && rest == end && width > 0) return width;
+  }
   winsize size{};
   if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
   if (size.ws_col == 0) return std::nullopt;  // the terminal that mpirun puts between its own output and ours

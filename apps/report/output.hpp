@@ -26,7 +26,8 @@ class Lines {
 /// Writes to standard output. Throws io.
 void print(const Lines& lines);
 
-/// The width of the terminal that standard output is; nothing where it is none.
+/// How wide tables may be: what the environment's COLUMNS says, else the width of the terminal that standard output is;
+/// nothing where it is none, so that a pipe or file gets one line for each row.
 std::optional<std::size_t> output_width();
 
 }  // namespace ckpt::cli

@@ -11,7 +11,8 @@ namespace ckpt::cli {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t least_width = 12;  ///< that a flexible column is shortened to
+constexpr std::size_t indentation = 2;   ///< of rows below their names
+constexpr std::size_t least_width = 12;  ///< to which a flexible column with long words may go down
 
 bool starts_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -24,6 +25,16 @@ std::size_t byte_of(const std::string& text, std::size_t index) {
     if (starts_character(text[at]) && index-- == 0) break;
   }
   return at;
+}
+
+std::size_t longest_word(const std::string& text) {
+  std::size_t longest = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    longest = std::max(longest, length_of(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return longest;
 }
 
 }  // namespace
@@ -41,48 +52,106 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.substr(0, byte_of(text, head)) + "…" + text.substr(byte_of(text, length - tail));
 }
 
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::string rest = text;
+  while (length_of(rest) > width) {
+    const std::size_t full = byte_of(rest, width);
+    const std::size_t space = rest.rfind(' ', full);
+    const bool at_space = space != std::string::npos && space > 0;
+    lines.push_back(rest.substr(0, at_space ? space : full));
+    rest.erase(0, at_space ? space + 1 : full);
+  }
+  lines.push_back(rest);
+  return lines;
+}
+
 void Table::add(std::vector<std::string> cells) {
   for (auto& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 
-std::vector<std::size_t> Table::widths(std::optional<std::size_t> limit) const {
-  std::vector<std::size_t> widths;
+std::vector<std::string> Table::headings() const {
+  std::vector<std::string> headings;
+  for (const auto& column : columns_) headings.push_back(column.heading);
+  return headings;
+}
+
+Table::Widths Table::natural_widths() const {
+  Widths widths;
   for (const auto& column : columns_) widths.push_back(length_of(column.heading));
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length_of(row[i]));
   }
-  const auto total = [&] { return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1)); };
-  while (limit && total() > *limit) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (columns_[i].kind != Column::Kind::flexible || widths[i] <= least_width) continue;
-      if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+  return widths;
+}
+
+/// Every heading and cell may be cut after spaces, flexible ones within long words, too.
+Table::Widths Table::least_widths() const {
+  Widths widths;
+  for (const auto& column : columns_) widths.push_back(longest_word(column.heading));
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::size_t word = longest_word(row[i]);
+      const bool is_flexible = columns_[i].kind == Column::Kind::flexible;
+      widths[i] = std::max(widths[i], is_flexible ? std::min(word, least_width) : word);
     }
-    if (widest == widths.size()) break;
-    --widths[widest];
   }
   return widths;
 }
 
-std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
-  std::string text;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string cell = shortened(cells[i], widths[i]);
-    const std::string padding(widths[i] - std::min(widths[i], length_of(cell)), ' ');
-    text += columns_[i].kind == Column::Kind::number ? padding + cell : cell + padding;
-    text.append(gap, ' ');
+Table::Widths Table::widths_within(std::optional<std::size_t> limit) const {
+  Widths widths = natural_widths();
+  const auto total = [&] {
+    const std::size_t between = gap * (widths.size() - 1);
+    return std::accumulate(widths.begin(), widths.end(), widths[0] == 0 ? between - gap + indentation : between);
+  };
+  if (!limit || total() <= *limit) return widths;
+  const Widths least = least_widths();
+  const auto narrow = [&](auto may_narrow) {
+    while (total() > *limit) {
+      std::size_t widest = 0;  // the first column keeps its width
+      for (std::size_t i = 1; i < widths.size(); ++i) {
+        if (may_narrow(i) && widths[i] > least[i] && (widest == 0 || widths[i] > widths[widest])) widest = i;
+      }
+      if (widest == 0) return;
+      --widths[widest];
+    }
+  };
+  narrow([&](std::size_t i) { return columns_[i].kind == Column::Kind::flexible; });
+  if (total() <= *limit || widths.size() == 1) return widths;
+  widths = natural_widths();
+  widths[0] = 0;
+  narrow([](std::size_t) { return true; });
+  return widths;
+}
+
+std::string Table::row_text(const std::vector<std::string>& cells, const Widths& widths) const {
+  const bool is_below = widths[0] == 0;
+  std::string text = is_below ? cells[0] + "\n" : "";
+  std::vector<std::vector<std::string>> columns(cells.size());
+  std::size_t height = 1;
+  for (std::size_t i = is_below ? 1 : 0; i < cells.size(); ++i) {
+    columns[i] = wrapped(cells[i], std::max<std::size_t>(widths[i], 1));
+    height = std::max(height, columns[i].size());
   }
-  text.resize(text.find_last_not_of(' ') + 1);
-  return text + "\n";
+  for (std::size_t l = 0; l < height; ++l) {
+    std::string line(is_below ? indentation : 0, ' ');
+    for (std::size_t i = is_below ? 1 : 0; i < cells.size(); ++i) {
+      const std::string cell = l < columns[i].size() ? columns[i][l] : "";
+      const std::string padding(widths[i] - std::min(widths[i], length_of(cell)), ' ');
+      line += columns_[i].kind == Column::Kind::number ? padding + cell : cell + padding;
+      line.append(gap, ' ');
+    }
+    text += line.erase(line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
 }
 
 Lines Table::lines(std::optional<std::size_t> width) const {
-  const auto chosen = widths(width);
-  std::vector<std::string> headings;
-  for (const auto& column : columns_) headings.push_back(column.heading);
-  std::string text = line(headings, chosen);
-  for (const auto& row : rows_) text += line(row, chosen);
+  const Widths widths = widths_within(width);
+  std::string text = row_text(headings(), widths);
+  for (const auto& row : rows_) text += row_text(row, widths);
   return Lines::as_they_are(std::move(text));
 }
 

@@ -9,25 +9,31 @@
 
 namespace ckpt::cli {
 
-/// Text in aligned columns.
+/// Text in aligned columns. The first column holds names, which are never cut: people copy them, and search for them.
 class Table {
  public:
   struct Column {
     std::string heading;
-    enum class Kind { text, number, flexible } kind = Kind::text;  ///< flexible: may be shortened where space is short
+    enum class Kind { text, number, flexible } kind = Kind::text;  ///< flexible: may go on in further lines
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   /// Cells are made printable, so that each stays in its place.
   void add(std::vector<std::string> cells);
 
-  /// All of it, in lines of at most `width` characters if the flexible columns allow; without a width nothing is
-  /// shortened.
+  /// Without a width, each row is one line. With one, what does not fit goes on in further lines of its column, and
+  /// where that is not enough names get lines of their own, the rest of their rows indented below them. Nothing is left
+  /// out. Only a name can make a line longer than `width`.
   Lines lines(std::optional<std::size_t> width) const;
 
  private:
-  std::vector<std::size_t> widths(std::optional<std::size_t> limit) const;
-  std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
+  using Widths = std::vector<std::size_t>;  // of each column; 0 for a first one that has lines of its own
+
+  std::vector<std::string> headings() const;
+  Widths natural_widths() const;
+  Widths least_widths() const;
+  Widths widths_within(std::optional<std::size_t> limit) const;
+  std::string row_text(const std::vector<std::string>& cells, const Widths& widths) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
@@ -38,5 +44,9 @@ std::size_t length_of(const std::string& text);
 
 /// Text of at most `most` characters: what is too long loses its middle to "…".
 std::string shortened(const std::string& text, std::size_t most);
+
+/// Text in lines of at most `width` characters (above 0), cut after spaces, and within words that are longer. At least
+/// one line.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 }  // namespace ckpt::cli

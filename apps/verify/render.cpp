@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "cli/advice.hpp"
+#include "report/card_ids.hpp"
 #include "report/json_text.hpp"
 #include "report/render.hpp"
 #include "report/table.hpp"
@@ -37,18 +38,15 @@ const char* word(What what) {
   return "";
 }
 
-std::string cards_text(const std::vector<std::uint64_t>& cards) {
-  constexpr std::size_t most = 8;
-  std::vector<std::string> words;
-  words.reserve(cards.size());
-  for (const std::uint64_t card : cards) words.push_back(std::to_string(card));
-  return join(words, most);
-}
-
 std::vector<std::string> row(const Difference& difference) {
-  std::vector<std::string> cells{
-      difference.parameter,        word(difference.what), difference.a, difference.b, "", "", "",
-      cards_text(difference.cards)};
+  std::vector<std::string> cells{difference.parameter,
+                                 word(difference.what),
+                                 difference.a,
+                                 difference.b,
+                                 "",
+                                 "",
+                                 "",
+                                 CardIds(difference.cards).text()};
   if (difference.what != What::elements) return cells;
   cells[1] += " from " + to_string(difference.first);
   cells[4] = with_commas(difference.count) + " of " + with_commas(difference.compared);

@@ -43,6 +43,11 @@ namespace {
 
 constexpr const char* older = "{\n  \"program\": \"ckpt-split\",\n  \"version\": \"an older and longer report\"}\n";
 
+class ReportFile : public ResultFile {
+ public:
+  ReportFile(const std::string& path, const std::filesystem::path& output) : ResultFile(report_kind(), path, output) {}
+};
+
 std::size_t count_in(const ScratchDirectory& scratch) {
   const std::filesystem::directory_iterator all(scratch / "");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));

@@ -32,7 +32,7 @@ MPI_ENVIRONMENT = {
 
 
 def environment(programs, runner):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CKPT_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CKPT_") and name != "COLUMNS"}
     path = os.pathsep.join([str(programs), str(HERE / "bin"), "/usr/bin", os.environ["PATH"]])
     return {**kept, **MPI_ENVIRONMENT, "PATH": path, "RUN": runner, "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "inspect/panel.hpp"
+#include "layout/name_groups.hpp"
+#include "report/render.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+constexpr std::size_t most_homes = 8;
+
+/// Panels that differ in names and homes only.
+struct AlikePanels {
+  Panel first;
+  std::vector<std::string> names;
+  std::vector<std::string> homes;  ///< parallel
+};
+
+/// Whether two texts are the same but for numbers.
+bool differ_in_numbers(std::string_view a, std::string_view b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto without_numbers = [&](std::string_view text) {
+    std::string rest;
+    for (const char c : text)
+      if (!is_digit(c) || rest.empty() || rest.back() != '0') rest += is_digit(c) ? '0' : c;
+    return rest;
+  };
+  return without_numbers(a) == without_numbers(b);
+}
+
+bool look_alike(const Shard& a, const Shard& b) {
+  return a.has_coordinates == b.has_coordinates && (a.has_coordinates ? a.label == b.label : a.cards == b.cards) &&
+         differ_in_numbers(a.holds, b.holds);
+}
+
+bool look_alike(const Panel& a, const Panel& b) {
+  return a.notes == b.notes && a.rows == b.rows && a.columns == b.columns && a.slices == b.slices &&
+         std::equal(a.shards.begin(), a.shards.end(), b.shards.begin(), b.shards.end(),
+                    [](const Shard& x, const Shard& y) { return look_alike(x, y); });
+}
+
+/// "layers.0.w … layers.11.w (12) on pp=0": a line for each home.
+void note_homes(AlikePanels& alike) {
+  std::vector<std::string> homes;
+  std::map<std::string, std::vector<std::string>> names;
+  for (std::size_t i = 0; i < alike.names.size(); ++i) {
+    if (names.count(alike.homes[i]) == 0) homes.push_back(alike.homes[i]);
+    names[alike.homes[i]].push_back(alike.names[i]);
+  }
+  std::vector<std::string>& notes = alike.first.notes;
+  for (std::size_t i = 0; i < homes.size() && i < most_homes; ++i) {
+    const auto& here = names[homes[i]];
+    std::string names_here = here.front();
+    if (here.size() == 2) names_here += ", " + here.back();
+    if (here.size() > 2) names_here += " … " + here.back() + " (" + with_commas(here.size()) + ")";
+    notes.push_back(names_here + (homes[i].empty() ? "" : " on " + homes[i]));
+  }
+  if (homes.size() > most_homes)
+    notes.push_back("… and " + counted(homes.size() - most_homes, "more set") + " of cards");
+  if (homes.size() > 1) notes.push_back("drawn with the cards of " + alike.names.front());
+}
+
+Panel as_one(AlikePanels alike) {
+  if (alike.names.size() > 1) {
+    alike.first.title = group_names(alike.names).front().pattern + " (" + with_commas(alike.names.size()) + " alike)";
+    note_homes(alike);
+  } else if (!alike.first.home.empty()) {
+    alike.first.notes.push_back("only on " + alike.first.home);
+  }
+  return std::move(alike.first);
+}
+
+/// Panels in the order of their names; `make(i)` gives the one of the i-th.
+template <class Make>
+void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& names, const Make& make) {
+  std::multimap<std::string, std::size_t> numbers;
+  for (std::size_t i = 0; i < names.size(); ++i) numbers.emplace(names[i], i);
+  for (const NameGroup& group : group_names(names)) {
+    std::vector<AlikePanels> looks;
+    for (const std::string& name : group.names) {
+      auto known = numbers.extract(numbers.find(name));
+      Panel panel = make(known.mapped());
+      auto found = std::find_if(looks.begin(), looks.end(),
+                                [&](const AlikePanels& look) { return look_alike(look.first, panel); });
+      if (found == looks.end()) found = looks.insert(looks.end(), {panel, {}, {}});
+      found->names.push_back(panel.title);
+      found->homes.push_back(panel.home);
+    }
+    for (AlikePanels& look : looks) panels.push_back(as_one(std::move(look)));
+  }
+}
+
+}  // namespace
+
+std::vector<Panel> panels_of(const Placement& placement, const std::vector<ParameterId>& parameters,
+                             bool whole_buckets) {
+  std::vector<ParameterId> alone;
+  std::vector<std::string> names;
+  std::vector<ArrayId> buckets;
+  std::vector<std::string> bucket_names;
+  std::set<ArrayId> seen;
+  for (const ParameterId parameter : parameters) {
+    const ArrayId array = placement.array_of(parameter);
+    if (!whole_buckets || !placement.spreads()[parameter].bucket) {
+      alone.push_back(parameter);
+      names.push_back(placement.tensors()[parameter].name);
+    } else if (seen.insert(array).second) {
+      buckets.push_back(array);
+      bucket_names.push_back(placement.arrays()[array].name);
+    }
+  }
+  std::vector<Panel> panels;
+  add_groups(panels, names, [&](std::size_t i) { return parameter_panel(placement, alone[i]); });
+  add_groups(panels, bucket_names, [&](std::size_t i) { return bucket_panel(placement, buckets[i]); });
+  return panels;
+}
+
+}  // namespace ckpt::cli
