@@ -211,7 +211,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
 }
 
 CheckJob check_job(const Options& options, const Environment& environment) {
-  return {{options.source, {}}, parse_expectation(options.expectation), resources_from(options, environment)};
+  return {{options.source, {}}, resources_from(options, environment), parse_expectation(options.expectation)};
 }
 
 }  // namespace ckpt::cli

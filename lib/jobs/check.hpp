@@ -16,8 +16,8 @@ namespace ckpt {
 /// One checkpoint to be checked against its manifest.
 struct CheckJob {
   CheckpointPlace checkpoint;
-  std::optional<Expectation> expectation;
   Resources resources;
+  std::optional<Expectation> expectation = {};
 };
 
 /// The result of a check: how much was checked, and what is not as it was written. Where the manifest itself is

@@ -45,10 +45,10 @@ struct CompareJob {
   CheckpointPlace a;
   CheckpointPlace b;
   NameChoice names;                              ///< of A's parameters; what B alone has is chosen by B's names
-  std::optional<Expectation> expectation;        ///< of either side
   ReplicaCheck replicas = ReplicaCheck::sample;  ///< how far A's are compared before one is read
   std::optional<Tolerance> tolerance;            ///< with one, floating-point dtypes may differ
   Resources resources;
+  std::optional<Expectation> expectation = {};  ///< of either side
 };
 
 struct CompareReport {

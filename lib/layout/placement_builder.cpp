@@ -86,12 +86,13 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const 
   for (std::size_t d = 0; d < plan.dims.size(); ++d) {
     try {
       spread.cuts.push_back(cut(tensor.shape[d], plan.dims[d]));
-    } catch (const Error& cause) {
+    } catch (Error& error) {
       const bool is_exact = plan.dims[d].uneven == Uneven::exact && plan.dims[d].sizes.empty() && !plan.dims[d].pad;
-      throw Error(Kind::layout, cause.object(), cause.text())
+      error.of_kind(Kind::layout)
           .within("dimension " + std::to_string(d) + " of " + to_string(tensor.shape) + over(plan.dims[d]))
           .within(where)
           .advise(is_exact ? R"(say how it is cut unevenly ("uneven": "ceil" or "balanced", "sizes" or "pad"))" : "");
+      throw;
     }
     spread.axes.push_back(plan.dims[d].axes);
   }
@@ -268,11 +269,12 @@ void PlacementBuilder::check_size(ParameterId parameter) const {
     }
     if (checked_mul(elements, placement_.tensors_[parameter].dtype.size, "an array") >> 62U != 0)
       throw Error(Kind::layout, "an array is 2^62 bytes or more");
-  } catch (const Error& cause) {
-    throw Error(Kind::layout, cause.object(), cause.text())
+  } catch (Error& error) {
+    error.of_kind(Kind::layout)
         .within("stored on one card")
         .within(where_[parameter])
         .advise("check pad and multiple_of");
+    throw;
   }
 }
 

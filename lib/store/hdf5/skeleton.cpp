@@ -215,8 +215,9 @@ NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
   try {
     const Lock lock;
     return Skeleton(spec).make();
-  } catch (const Error& error) {
-    throw Error(Kind::io, error.object(), error.text()).within(path.string()).in_file(path.string());
+  } catch (Error& error) {
+    error.of_kind(Kind::io).within(path.string()).in_file(path.string());
+    throw;
   }
 }
 

@@ -103,6 +103,44 @@ TEST_CASE("a changed byte is a difference, a damage, and the end of a job that c
   CHECK_FALSE(fs::exists(next.output.path));
 }
 
+TEST_CASE("a job expects what it takes, under the names that it gives") {
+  Jobs jobs;
+  jobs.first.dry_run = true;
+  jobs.first.expectation = Expectation{"/in/whole", {}};
+  jobs.run(jobs.first);
+  jobs.first.names.drop = {Pattern("c")};
+  jobs.run(jobs.first);
+  jobs.first.names.rename = {{Pattern("a"), Pattern("z")}};
+  CHECK_THAT(refused([&] { jobs.run(jobs.first); }), Contains("2 parameters are not as whole has them"));
+  jobs.first.expectation->excuses = {{Pattern("a")}, {Pattern("z")}};
+  jobs.run(jobs.first);
+  jobs.first.expectation->reference = "/in/nothing";
+  CHECK_THAT(refused([&] { jobs.run(jobs.first); }), Contains("/in/nothing: no such file"));
+}
+
+TEST_CASE("either side of a comparison, and what is checked, is held against a reference") {
+  Jobs jobs;
+  jobs.run(jobs.first);
+  const fs::path four = jobs.first.output.path;
+  ReshardJob less = jobs.first;
+  less.names.drop = {Pattern("b")};
+  less.output.path = jobs.directory / "less";
+  jobs.run(less);
+  const Expectation whole{"/in/whole", {}};
+  const auto found =
+      compare({jobs.first.source, {less.output.path, std::nullopt}, {}, ReplicaCheck::full, {}, {}, whole},
+              jobs.memory.stores, *jobs.memory.alone, jobs.counters);
+  CHECK(found.a_deviations.lines.empty());
+  CHECK(found.b_deviations.lines == std::vector<std::string>{"b: missing, whole has it"});
+  const auto deviations = [&](const fs::path& checkpoint) {
+    return check_integrity({{checkpoint, std::nullopt}, {}, whole}, jobs.memory.stores, *jobs.memory.alone,
+                           jobs.counters)
+        .deviations.lines;
+  };
+  CHECK(deviations(four).empty());
+  CHECK(deviations(less.output.path) == std::vector<std::string>{"b: missing, whole has it"});
+}
+
 TEST_CASE("a missing file is told of by every job") {
   Jobs jobs;
   jobs.run(jobs.first);
