@@ -9,6 +9,7 @@
 #include "cli/layout_text.hpp"
 #include "cli/processes.hpp"
 #include "inspect/card_files.hpp"
+#include "inspect/draft_program.hpp"
 #include "inspect/render.hpp"
 #include "report/output.hpp"
 #include "store/stores.hpp"
@@ -69,11 +70,10 @@ const Placement& expected_in(const CardFiles& files, const Inspection& inspectio
   return *whole;
 }
 
-void run_inspection(const Manual& manual, const InspectOptions& options, Communicator& processes) {
+void run_inspection(const InspectOptions& options, Communicator& processes) {
   std::vector<Pattern> patterns;
   std::optional<Expectation> expectation;
   agree(processes, [&] {
-    start_messages(manual, options.messages, processes);
     expectation = parse_expectation(options.expectation);
     for (const auto& text : options.parameters)
       patterns.push_back(with_context("--param '" + text + "'", [&] { return Pattern(text); }));
@@ -104,6 +104,12 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   line.repeated(
       "--param", options.parameters, "GLOB",
       "only the parameters whose names match, and with a layout the box that each card holds; may be repeated");
+  line.flag("--draft", options.draft,
+            "a layout of PATH on standard output, as far as names, shapes and bytes prove it; what they leave open is "
+            "listed on standard error (exit status 1)");
+  line.value("--mesh", options.mesh, "AXIS=N,...",
+             "with --draft: the axes of the job that saved PATH, the one that numbers cards fastest last; without it as "
+             "far as equal bytes tell");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
@@ -123,7 +129,10 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
       options = parse_inspect_options(manual, {argv + 1, argv + argc});
       if (processes.rank() == 0) print(Lines::as_they_are(options.asked_text));
     });
-    if (options.asked_text.empty()) run_inspection(manual, options, processes);
+    if (!options.asked_text.empty()) return 0;
+    agree(processes, [&] { start_messages(manual, options.messages, processes); });
+    if (options.draft) return run_draft({options.path, options.mesh, options.expectation}, processes);
+    run_inspection(options, processes);
     return 0;
   });
 }

@@ -15,6 +15,8 @@ struct InspectOptions {
   std::string layout;
   std::vector<std::string> parameters;
   bool json = false;
+  bool draft = false;
+  std::string mesh;
   ExpectOptions expectation;
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print
