@@ -119,6 +119,11 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   }
   if (options.path.empty())
     throw Error(Kind::usage, "PATH", {"missing", "expected a checkpoint's path", line.see_help()});
+  if (options.draft && (!options.layout.empty() || !options.parameters.empty() || options.json))
+    throw Error(Kind::usage, "--draft",
+                {"given with --layout, --param or --json", "expected --mesh and --expect beside it at most", ""});
+  if (!options.draft && !options.mesh.empty())
+    throw Error(Kind::usage, "--mesh", {"given without --draft", "expected what a layout is drafted on", ""});
   return options;
 }
 
