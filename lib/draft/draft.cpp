@@ -1,0 +1,185 @@
+#include "draft/draft.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "draft/attempt.hpp"
+#include "draft/card_order.hpp"
+#include "draft/file_names.hpp"
+#include "draft/mesh_factors.hpp"
+#include "draft/numbering.hpp"
+#include "draft/proof.hpp"
+#include "draft/questions.hpp"
+#include "draft/renames.hpp"
+#include "draft/stored_files.hpp"
+#include "layout/naming.hpp"
+
+namespace ckpt::drafting {
+
+namespace {
+
+class Drafter {
+ public:
+  Drafter(const DraftJob& job, SourceStore& store)
+      : job_(job),
+        store_(store),
+        threads_(thread_count(job.resources, *solo())),
+        most_open_(files_in_cache(threads_)) {}
+
+  Draft draft() {
+    for (const FileCatalog& catalog : job_.checkpoint.catalogs) draft_.bytes += catalog.bytes;
+    Layout layout = arranged();
+    const Checkpoint checkpoint = opened(layout);
+    StoredFiles files(checkpoint, store_, most_open_);
+    std::vector<NameFacts> facts = files.facts(threads_);
+    if (!job_.mesh && layout.mesh.axes == std::vector<std::string>{"card"}) find_mesh(layout, facts);
+    if (job_.reference != nullptr) {
+      whole_ = std::make_unique<ReferenceTensors>(*job_.reference, store_, most_open_);
+      rename(layout, facts);
+    }
+    best_ = attempt(layout, facts, files, whole_.get());
+    if (!best_.open.empty()) try_other_orders(layout, facts, files);
+    draft_.bytes_read += files.bytes_read() + (whole_ ? whole_->bytes_read() : 0);
+    prove();
+    draft_.layout = best_.with_rules();
+    draft_.open = best_.open;
+    for (const Pattern& pattern : job_.may_be_missing)
+      for (const std::string& name : best_.missing)
+        if (pattern.matches(name)) draft_.open.erase(name);
+    draft_.notes.insert(draft_.notes.end(), best_.notes.begin(), best_.notes.end());
+    return std::move(draft_);
+  }
+
+ private:
+  /// A layout that says which files the cards have.
+  Layout arranged() const {
+    const UnknownCheckpoint& source = job_.checkpoint;
+    Layout layout = single_card();
+    layout.origin = "the draft";
+    layout.otherwise = Default::error;
+    if (source.is_single_file) return layout;
+    FileNames names = read_file_names(source.names, job_.mesh);
+    layout.mesh = std::move(names.mesh);
+    layout.files = CardFiles({{FileTemplate(names.files, layout.mesh), ""}});
+    return layout;
+  }
+
+  /// The checkpoint as the layout has it.
+  Checkpoint opened(const Layout& layout) const {
+    const UnknownCheckpoint& source = job_.checkpoint;
+    std::map<std::string, FileCatalog> by_name;
+    for (std::size_t i = 0; i < source.names.size(); ++i) by_name[source.names[i]] = source.catalogs[i];
+    std::vector<std::optional<FileCatalog>> catalogs;
+    if (source.is_single_file)
+      catalogs.emplace_back(source.catalogs.front());
+    else
+      for (const std::string& path : layout.files.paths(layout.mesh)) {
+        const auto found = by_name.find(path);
+        if (found == by_name.end())
+          throw Error(Kind::input, path,
+                      {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
+        catalogs.emplace_back(found->second);
+      }
+    return Checkpoint::of(source.path, source.is_single_file, layout, std::move(catalogs));
+  }
+
+  /// Looks for axes along which cards are equal.
+  void find_mesh(Layout& layout, const std::vector<NameFacts>& facts) {
+    std::vector<std::vector<std::uint32_t>> classes;
+    for (const NameFacts& fact : facts)
+      if (!fact.is_constant) classes.push_back(classes_of(fact));
+    auto mesh = mesh_of_classes(classes);
+    if (!mesh) return;
+    mesh->cards = layout.mesh.cards;
+    const std::string path = layout.files.entries().front().path.text();
+    layout.mesh = *std::move(mesh);
+    layout.files = CardFiles({{FileTemplate(path, layout.mesh), ""}});
+    draft_.notes.push_back("which cards hold the same proves the mesh " + format_list(layout.mesh.shape) +
+                           ": rename its axes as you like");
+  }
+
+  void rename(Layout& layout, std::vector<NameFacts>& facts) const {
+    std::vector<std::string> stored;
+    std::vector<std::string> expected;
+    for (const NameFacts& fact : facts) stored.push_back(fact.stored);
+    for (const Tensor& tensor : job_.reference->tensors()) expected.push_back(tensor.name);
+    layout.rename = find_renames(stored, expected);
+    const Naming naming(layout);
+    for (NameFacts& fact : facts) fact.name = naming.renamed(fact.stored);
+  }
+
+  /// Where the order of the ids leaves something open, the data may prove another.
+  void try_other_orders(const Layout& layout, const std::vector<NameFacts>& facts, StoredFiles& files) {
+    if (!whole_ || !whole_->has_data() || !layout.files.is_one_each(layout.mesh)) return;
+    const Questions questions = ask(layout, facts, whole_.get());
+    for (const auto& order : card_orders(layout.mesh, questions.all, files, *whole_)) {
+      Layout other = layout;
+      other.mesh.cards.clear();
+      for (const std::uint64_t card : order) other.mesh.cards.push_back(layout.mesh.card(card));
+      std::vector<NameFacts> moved = facts;
+      for (std::size_t name = 0; name < facts.size(); ++name)
+        for (Position position = 0; position < order.size(); ++position)
+          moved[name].pieces[position] = facts[name].pieces[order[position]];
+      const Checkpoint checkpoint = opened(other);
+      StoredFiles moved_files(checkpoint, store_, most_open_);
+      Attempt result = attempt(std::move(other), std::move(moved), moved_files, whole_.get());
+      draft_.bytes_read += moved_files.bytes_read();
+      if (result.open.size() < best_.open.size()) best_ = std::move(result);
+      if (best_.open.empty()) return;
+    }
+  }
+
+  /// Opens again what the whole of the data refutes.
+  void prove() {
+    std::set<std::string> taken;
+    for (const Decided& decided : best_.decided) taken.insert(decided.name);
+    for (const Bucket& bucket : best_.layout.buckets)
+      for (const BucketMember& member : bucket.members) taken.insert(member.name);
+    if (taken.empty()) return;
+    const Checkpoint checkpoint = opened(best_.with_rules());
+    const Refuted refuted =
+        refute({checkpoint, job_.reference, [&](const std::string& name) { return taken.contains(name); }},
+               job_.resources, store_, draft_.bytes_read);
+    for (const auto& [name, why] : refuted)
+      best_.open[name] = {"what its samples say is not so for the whole: " + why, {}, "its rule"};
+    std::erase_if(best_.decided, [&](const Decided& decided) { return refuted.contains(decided.name); });
+    open_buckets(refuted);
+  }
+
+  /// A bucket with a member that is refuted is open with all of its members, and so are others of its stored name.
+  void open_buckets(const Refuted& refuted) {
+    std::map<std::string, std::string> why_of;
+    for (const Bucket& bucket : best_.layout.buckets)
+      for (const BucketMember& member : bucket.members)
+        if (const auto why = refuted.find(member.name); why != refuted.end())
+          why_of[bucket.name] = why->second + " (" + member.name + ")";
+    for (const Bucket& bucket : best_.layout.buckets) {
+      const auto why = why_of.find(bucket.name);
+      if (why == why_of.end()) continue;
+      const Open open{"a bucket by its samples, not by the whole: " + why->second, {}, "its members and their order"};
+      best_.open[bucket.name] = open;
+      for (const BucketMember& member : bucket.members) best_.open[member.name] = open;
+    }
+    std::erase_if(best_.layout.buckets, [&](const Bucket& bucket) { return why_of.contains(bucket.name); });
+  }
+
+  const DraftJob& job_;
+  SourceStore& store_;
+  unsigned threads_;
+  std::size_t most_open_;
+  Draft draft_;
+  std::unique_ptr<ReferenceTensors> whole_;
+  Attempt best_;
+};
+
+}  // namespace
+
+Draft make_draft(const DraftJob& job, SourceStore& store) {
+  return Drafter(job, store).draft();
+}
+
+}  // namespace ckpt::drafting
