@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "draft/question.hpp"
+
+namespace ckpt::drafting {
+
+/// The ways of cutting that are tried, a family at a time: a later one only where none of an earlier one fits.
+enum class Family {
+  split,    ///< and, over no axes, replicated
+  pad,      ///< split, with padding at the end
+  parts,    ///< split, each of several parts by itself
+  permute,  ///< split, and stored with its dimensions in another order
+  flat,     ///< what a split leaves, flattened and cut
+  first,    ///< whole on every card, with copies that differ
+};
+inline constexpr Family families[] = {Family::split,   Family::pad,  Family::parts,
+                                      Family::permute, Family::flat, Family::first};
+
+/// The candidates of a family that cut a parameter over all of these axes and no others. `known_parts`: sizes of parts
+/// to try, by the size of the dimension that they make. Which of them fit is for the library to say (Trial).
+std::vector<Keys> candidates(Family family, const Question& question, const std::vector<Axis>& axes,
+                             const std::vector<std::vector<std::uint64_t>>& known_parts);
+
+/// All sets of the axes longer than 1, smaller sets first.
+std::vector<std::vector<Axis>> sets_of_axes(const Mesh& mesh);
+
+}  // namespace ckpt::drafting

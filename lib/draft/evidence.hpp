@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layout/placement.hpp"
+
+namespace ckpt::drafting {
+
+/// Reads what cards store.
+class CardData {
+ public:
+  virtual ~CardData() = default;
+  /// A run of the elements of an array that a card stores. Throws input, naming the file.
+  virtual void read(Position card, const std::string& stored, Interval elements, std::span<std::byte> out) = 0;
+};
+
+/// The whole tensors that the cards' pieces are to make, as somebody else has them.
+class Reference {
+ public:
+  virtual ~Reference() = default;
+  /// Sorted by name.
+  virtual const std::vector<Tensor>& tensors() const = 0;
+  /// Whether elements can be read, or names, shapes and dtypes are all there is.
+  virtual bool has_data() const = 0;
+  /// The elements of a box, in row-major order. Throws input, naming the file.
+  virtual void read(const std::string& name, const Box& box, std::span<std::byte> out) = 0;
+
+  /// Null: there is none of that name.
+  const Tensor* find(const std::string& name) const;
+};
+
+}  // namespace ckpt::drafting

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "draft/evidence.hpp"
+#include "draft/open.hpp"
+#include "draft/question.hpp"
+
+namespace ckpt::drafting {
+
+/// The parameters that stored names make under a layout's `rename` and `indices`.
+struct Questions {
+  std::vector<Question> all;
+  OpenNames open;  ///< those that cannot be asked about
+};
+
+/// `facts` are of names on the layout's cards; `reference` may be null. Those with their names in `only` alone, unless
+/// it is empty.
+Questions ask(const Layout& layout, const std::vector<NameFacts>& facts, const Reference* reference,
+              const std::vector<std::string>& only = {});
+
+}  // namespace ckpt::drafting

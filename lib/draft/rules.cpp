@@ -1,0 +1,180 @@
+#include "draft/rules.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "draft/search.hpp"
+#include "layout/name_groups.hpp"
+#include "layout/naming.hpp"
+
+namespace ckpt::drafting {
+
+namespace {
+
+bool is_special(char c) {
+  return c == '*' || c == '?' || c == '[' || c == '{';
+}
+
+bool has_special(const std::string& name) {
+  return std::any_of(name.begin(), name.end(), is_special);
+}
+
+/// A beginning or an end that makes other names of names.
+struct Affix {
+  std::string text;
+  bool is_prefix = true;
+
+  bool is_on(const std::string& name) const {
+    return name.size() > text.size() && (is_prefix ? name.starts_with(text) : name.ends_with(text));
+  }
+  std::string base(const std::string& name) const {
+    return is_prefix ? name.substr(text.size()) : name.substr(0, name.size() - text.size());
+  }
+  std::string pattern() const { return is_prefix ? literal(text) + "{param}" : "{param}" + literal(text); }
+  friend auto operator<=>(const Affix&, const Affix&) = default;
+};
+
+class RuleWriter {
+ public:
+  RuleWriter(const std::vector<Decided>& decided, const std::vector<std::string>& open, const Layout& layout)
+      : decided_(decided), open_(open), layout_(layout) {
+    for (std::size_t i = 0; i < decided.size(); ++i) {
+      number_[decided[i].name] = i;
+      texts_.push_back(keys_text(decided[i].keys, layout.mesh));
+    }
+  }
+
+  std::vector<Rule> write() {
+    for (const bool is_short : {true, false}) {
+      std::vector<Rule> rules = written(is_short);
+      if (!is_short || says_just_that(rules)) return rules;
+    }
+    return {};
+  }
+
+ private:
+  std::vector<Rule> written(bool is_short) {
+    std::vector<Rule> rules;
+    std::set<std::size_t> borrowed;
+    if (is_short) {
+      Rule rule;
+      for (const Affix& affix : affixes()) {
+        rule.names.emplace_back(affix.pattern());
+        for (std::size_t i = 0; i < decided_.size(); ++i)
+          if (affix.is_on(decided_[i].name)) borrowed.insert(i);
+      }
+      rule.like = Pattern("{param}");
+      if (!rule.names.empty()) rules.push_back(std::move(rule));
+    }
+    std::map<std::string, std::size_t> rule_of;  // by the keys' text
+    std::vector<std::vector<std::string>> names;
+    for (std::size_t i = 0; i < decided_.size(); ++i) {
+      if (borrowed.contains(i)) continue;
+      const auto [known, is_new] = rule_of.try_emplace(texts_[i], names.size());
+      if (is_new) names.emplace_back();
+      names[known->second].push_back(decided_[i].name);
+    }
+    std::vector<Rule> by_keys(names.size());
+    for (std::size_t r = 0; r < names.size(); ++r) by_keys[r] = rule(names[r], is_short);
+    for (const auto& [text, r] : rule_of) by_keys[r].keys = keys_of(text);
+    rules.insert(rules.end(), by_keys.begin(), by_keys.end());
+    return rules;
+  }
+
+  Keys keys_of(const std::string& text) const {
+    const auto found = std::find(texts_.begin(), texts_.end(), text);
+    return decided_[static_cast<std::size_t>(found - texts_.begin())].keys;
+  }
+
+  /// The names as patterns, as far as these match no name of another rule.
+  Rule rule(const std::vector<std::string>& names, bool is_short) const {
+    Rule rule;
+    const std::string& text = texts_[number_.at(names.front())];
+    std::vector<std::string> plain;
+    for (const std::string& name : names)
+      if (!is_short || has_special(name))
+        rule.names.emplace_back(literal(name));
+      else
+        plain.push_back(name);
+    for (const NameGroup& group : group_names(plain)) {
+      Pattern pattern(group.pattern);
+      if (group.names.size() == 1 || matches_others(pattern, text))
+        for (const std::string& name : group.names) rule.names.emplace_back(name);
+      else
+        rule.names.push_back(std::move(pattern));
+    }
+    return rule;
+  }
+
+  bool matches_others(const Pattern& pattern, const std::string& text) const {
+    for (std::size_t i = 0; i < decided_.size(); ++i)
+      if (texts_[i] != text && pattern.matches(decided_[i].name)) return true;
+    return std::any_of(open_.begin(), open_.end(), [&](const std::string& name) { return pattern.matches(name); });
+  }
+
+  /// Beginnings and ends of which every name that has one is cut as the name without it is.
+  std::vector<Affix> affixes() const {
+    std::set<Affix> found;
+    for (const Decided& each : decided_)
+      for (std::size_t at = each.name.find_first_of("./"); at != std::string::npos;
+           at = each.name.find_first_of("./", at + 1)) {
+        found.insert({each.name.substr(0, at + 1), true});
+        found.insert({each.name.substr(at), false});
+      }
+    std::vector<Affix> good;
+    for (const Affix& affix : found)
+      if (!has_special(affix.text) && is_followed(affix)) good.push_back(affix);
+    return good;
+  }
+
+  bool is_followed(const Affix& affix) const {
+    bool is_cut = false;
+    for (std::size_t i = 0; i < decided_.size(); ++i) {
+      if (!affix.is_on(decided_[i].name)) continue;
+      const auto base = number_.find(affix.base(decided_[i].name));
+      if (base == number_.end() || texts_[base->second] != texts_[i]) return false;
+      if (!(decided_[base->second].shape == decided_[i].shape)) return false;
+      is_cut = is_cut || texts_[i] != whole_;
+    }
+    return is_cut &&
+           std::none_of(open_.begin(), open_.end(), [&](const std::string& name) { return affix.is_on(name); });
+  }
+
+  bool says_just_that(const std::vector<Rule>& rules) const {
+    Layout layout = layout_;
+    layout.parameters = rules;
+    const Naming naming(layout);
+    try {
+      for (std::size_t i = 0; i < decided_.size(); ++i) {
+        const auto decision = naming.decide(decided_[i].name);
+        if (!decision || keys_text(decision->keys, layout.mesh) != texts_[i]) return false;
+      }
+      return std::none_of(open_.begin(), open_.end(), [&](const std::string& name) { return naming.decide(name); });
+    } catch (const Error&) {
+      return false;  // `like` in a circle
+    }
+  }
+
+  const std::vector<Decided>& decided_;
+  const std::vector<std::string>& open_;
+  const Layout& layout_;
+  std::map<std::string, std::size_t> number_;
+  std::vector<std::string> texts_;
+  std::string whole_ = keys_text({}, layout_.mesh);
+};
+
+}  // namespace
+
+std::string literal(const std::string& name) {
+  std::string text;
+  for (const char c : name) text += is_special(c) ? std::string{'[', c, ']'} : std::string{c};
+  return text;
+}
+
+std::vector<Rule> write_rules(const std::vector<Decided>& decided, const std::vector<std::string>& open,
+                              const Layout& layout) {
+  return RuleWriter(decided, open, layout).write();
+}
+
+}  // namespace ckpt::drafting

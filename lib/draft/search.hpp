@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "draft/cut_candidates.hpp"
+#include "draft/evidence.hpp"
+
+namespace ckpt::drafting {
+
+/// Finds the ways of cutting that fit one parameter after another, and remembers what has fitted: parameters that are
+/// declared alike are mostly cut alike. It refers to all that it is made of.
+class Search {
+ public:
+  /// `reference` may be null.
+  Search(const Mesh& mesh, CardData& cards, Reference* reference)
+      : mesh_(mesh), cards_(cards), reference_(reference) {}
+
+  /// Those of the first family of which any fits; none where nothing is known that does. Ways that mean the same on
+  /// this mesh are one: `exact` goes before other words for `uneven`, the smallest multiple of padding before others.
+  std::vector<Keys> fitting(const Question& question);
+
+ private:
+  std::vector<Keys> search(const Question& question);
+  void find_parts(const Question& question);
+
+  const Mesh& mesh_;
+  CardData& cards_;
+  Reference* reference_;
+  std::vector<std::vector<std::uint64_t>> parts_;
+  std::map<std::string, std::vector<Keys>> fitted_;  // by how the parameter is declared
+};
+
+/// The keys as a layout has them, as text.
+std::string keys_text(const Keys& keys, const Mesh& mesh);
+
+}  // namespace ckpt::drafting
