@@ -128,21 +128,27 @@ Environment read_environment() {
   return environment;
 }
 
-std::map<std::string, std::uint64_t> parse_mesh(std::string_view text) {
-  std::map<std::string, std::uint64_t> mesh;
+std::vector<std::pair<std::string, std::uint64_t>> axis_sizes(const std::string& option, std::string_view text) {
+  std::vector<std::pair<std::string, std::uint64_t>> sizes;
   while (true) {
     const std::string_view entry = text.substr(0, text.find(','));
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos || equals == 0)
-      throw Error(Kind::usage, "--to-mesh",
+      throw Error(Kind::usage, option,
                   {"'" + std::string(entry) + "'", "expected AXIS=N", "write for example dp=7,tp=8"});
     const std::string axis(entry.substr(0, equals));
-    const std::uint64_t size = parse_count({std::string(entry.substr(equals + 1)), "--to-mesh " + axis}, max_cards);
-    if (!mesh.emplace(axis, size).second)
-      throw Error(Kind::usage, "--to-mesh", {"axis " + axis + " is given twice", "expected once", ""});
-    if (entry.size() == text.size()) return mesh;
+    const std::uint64_t size = parse_count({std::string(entry.substr(equals + 1)), option + " " + axis}, max_cards);
+    if (std::any_of(sizes.begin(), sizes.end(), [&](const auto& known) { return known.first == axis; }))
+      throw Error(Kind::usage, option, {"axis " + axis + " is given twice", "expected once", ""});
+    sizes.emplace_back(axis, size);
+    if (entry.size() == text.size()) return sizes;
     text.remove_prefix(entry.size() + 1);
   }
+}
+
+std::map<std::string, std::uint64_t> parse_mesh(std::string_view text) {
+  const auto sizes = axis_sizes("--to-mesh", text);
+  return {sizes.begin(), sizes.end()};
 }
 
 Rename parse_rename(const std::string& text) {

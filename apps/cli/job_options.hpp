@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "jobs/check.hpp"
@@ -21,7 +23,10 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
 CompareJob compare_job(const Options& options, const Environment& environment);
 CheckJob check_job(const Options& options, const Environment& environment);
 
-/// "dp=7,tp=8". Throws usage.
+/// "dp=7,tp=8" in the order in which they stand. `option` is what errors name. Throws usage.
+std::vector<std::pair<std::string, std::uint64_t>> axis_sizes(const std::string& option, std::string_view text);
+
+/// The same without their order, of --to-mesh.
 std::map<std::string, std::uint64_t> parse_mesh(std::string_view text);
 
 /// "OLD=NEW": the captures of NEW must be in OLD, and it must have no wildcard. Throws usage.

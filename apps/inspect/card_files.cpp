@@ -141,9 +141,8 @@ std::vector<fs::path> below(const fs::path& directory, const std::vector<std::st
   return files;
 }
 
-}  // namespace
-
-CardFiles read_card_files(const fs::path& path, const std::optional<Layout>& given, Communicator& processes) {
+/// Whether a path is a single file; else it is a directory. Throws input where no process sees either.
+bool is_single_file(const fs::path& path, Communicator& processes) {
   std::error_code error;
   bool is_there = false;
   agree(processes, [&] { is_there = fs::exists(path, error); });
@@ -151,11 +150,12 @@ CardFiles read_card_files(const fs::path& path, const std::optional<Layout>& giv
   agree(processes, [&] {
     if (!is_anywhere) throw Error(Kind::input, path.string(), {"no such file or directory", "", ""});
   });
-  const bool is_single = processes.maximum(is_there && !fs::is_directory(path, error) ? 1 : 0) != 0;
-  Stores stores;
-  if (given || (!is_single && has_manifest(path, processes)))
-    return arranged(Checkpoint::open({path, given}, stores.reading(), processes));
+  return processes.maximum(is_there && !fs::is_directory(path, error) ? 1 : 0) != 0;
+}
+
+CardFiles all_files(const fs::path& path, bool is_single, SourceStore& store, Communicator& processes) {
   CardFiles files;
+  files.is_single_file = is_single;
   files.names = is_single ? std::vector{path.filename().string()} : list_files(path, processes);
   agree(processes, [&] {
     if (files.names.empty())
@@ -163,7 +163,22 @@ CardFiles read_card_files(const fs::path& path, const std::optional<Layout>& giv
                   {"no file of tensors (HDF5, safetensors) is in it", "expected a checkpoint", ""});
   });
   files.catalogs = read_catalogs(with_readers(is_single ? std::vector{path} : below(path, files.names), processes),
-                                 stores.reading(), processes);
+                                 store, processes);
+  return files;
+}
+
+}  // namespace
+
+CardFiles find_card_files(const fs::path& path, SourceStore& store, Communicator& processes) {
+  return all_files(path, is_single_file(path, processes), store, processes);
+}
+
+CardFiles read_card_files(const fs::path& path, const std::optional<Layout>& given, Communicator& processes) {
+  const bool is_single = is_single_file(path, processes);
+  Stores stores;
+  if (given || (!is_single && has_manifest(path, processes)))
+    return arranged(Checkpoint::open({path, given}, stores.reading(), processes));
+  CardFiles files = all_files(path, is_single, stores.reading(), processes);
   agree(processes, [&] { files = by_carried_layout(std::move(files), path, is_single); });
   return files;
 }

@@ -13,6 +13,7 @@ namespace ckpt::cli {
 struct CardFiles {
   std::vector<std::string> names;      ///< relative to the checkpoint's directory, in natural order
   std::vector<FileCatalog> catalogs;   ///< parallel; files that declare the same share a schema
+  bool is_single_file = false;         ///< that is given itself, not in a directory
   std::vector<std::string> prefixes;   ///< parallel: what the layout puts before the names in each
   std::optional<Checkpoint> arranged;  ///< the same by a layout, where one is given or the files carry it
 };
@@ -22,5 +23,8 @@ struct CardFiles {
 /// Collective; throws input and layout, the same on every process.
 CardFiles read_card_files(const std::filesystem::path& path, const std::optional<Layout>& given,
                           Communicator& processes);
+
+/// The same for all files of tensors there are, whatever layout they carry: neither prefixes nor arranged.
+CardFiles find_card_files(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
 
 }  // namespace ckpt::cli

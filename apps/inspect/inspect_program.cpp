@@ -10,6 +10,7 @@
 #include "cli/layout_text.hpp"
 #include "cli/processes.hpp"
 #include "inspect/card_files.hpp"
+#include "inspect/draft_program.hpp"
 #include "inspect/picture.hpp"
 #include "inspect/render.hpp"
 #include "report/output.hpp"
@@ -92,12 +93,11 @@ std::string picture_of(const Inspection& inspection) {
                      panels_of(placement, parameters, !inspection.with_boxes));
 }
 
-void run_inspection(const Manual& manual, const InspectOptions& options, Communicator& processes) {
+void run_inspection(const InspectOptions& options, Communicator& processes) {
   std::vector<Pattern> patterns;
   std::optional<Expectation> expectation;
   std::unique_ptr<ResultFile> picture;
   agree(processes, [&] {
-    start_messages(manual, options.messages, processes);
     expectation = parse_expectation(options.expectation);
     if (!options.picture.empty() && processes.rank() == 0)
       picture = std::make_unique<ResultFile>(picture_kind(), options.picture, "");
@@ -137,6 +137,12 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   line.value("--picture", options.picture, "OUT.svg",
              "with a layout, instead of tables, an SVG picture of which card holds what of each parameter (-: standard "
              "output); alike parameters and the members of a bucket as one, unless --param chooses them");
+  line.flag("--draft", options.draft,
+            "a layout of PATH on standard output, as far as names, shapes and bytes prove it; what they leave open is "
+            "listed on standard error (exit status 1)");
+  line.value("--mesh", options.mesh, "AXIS=N,...",
+             "with --draft: the axes of the job that saved PATH, the one that numbers cards fastest last; without it as "
+             "far as equal bytes tell");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
@@ -158,7 +164,10 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
       options = parse_inspect_options(manual, {argv + 1, argv + argc});
       if (processes.rank() == 0) print(Lines::as_they_are(options.asked_text));
     });
-    if (options.asked_text.empty()) run_inspection(manual, options, processes);
+    if (!options.asked_text.empty()) return 0;
+    agree(processes, [&] { start_messages(manual, options.messages, processes); });
+    if (options.draft) return run_draft({options.path, options.mesh, options.expectation}, processes);
+    run_inspection(options, processes);
     return 0;
   });
 }

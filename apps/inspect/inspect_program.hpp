@@ -15,6 +15,8 @@ struct InspectOptions {
   std::string layout;
   std::vector<std::string> parameters;
   bool json = false;
+  bool draft = false;
+  std::string mesh;
   ExpectOptions expectation;
   std::string picture;
   MessageOptions messages;

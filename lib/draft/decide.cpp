@@ -29,7 +29,7 @@ std::string axes_text(const Mesh& mesh, const std::vector<Axis>& axes) {
 
 class Decider {
  public:
-  Decider(const Layout& layout, const std::vector<Question>& questions, CardData& cards, Reference* reference)
+  Decider(const Layout& layout, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference)
       : mesh_(layout.mesh), questions_(questions), cards_(cards), search_(mesh_, cards, reference) {
     for (const Question& question : questions) by_name_[question.name] = &question;
   }
@@ -185,7 +185,7 @@ class Decider {
 
 }  // namespace
 
-Decisions decide(const Layout& layout, const std::vector<Question>& questions, CardData& cards, Reference* reference) {
+Decisions decide(const Layout& layout, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference) {
   return Decider(layout, questions, cards, reference).decide();
 }
 

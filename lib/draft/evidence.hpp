@@ -18,9 +18,9 @@ class CardData {
 };
 
 /// The whole tensors that the cards' pieces are to make, as somebody else has them.
-class Reference {
+class WholeTensors {
  public:
-  virtual ~Reference() = default;
+  virtual ~WholeTensors() = default;
   /// Sorted by name.
   virtual const std::vector<Tensor>& tensors() const = 0;
   /// Whether elements can be read, or names, shapes and dtypes are all there is.

@@ -64,7 +64,7 @@ std::optional<std::vector<std::uint64_t>> parts_of(const std::vector<std::uint64
 }
 
 std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question, std::size_t dim, CardData& cards,
-                                                        Reference& reference) {
+                                                        WholeTensors& reference) {
   const Extents& logical = *question.expected;
   const Extents& stored = question.first().shape;
   const std::size_t rank = stored.size();

@@ -18,6 +18,6 @@ std::optional<std::vector<std::uint64_t>> parts_of(const std::vector<std::uint64
 /// The same, for a dimension of a parameter whose logical shape and elements the reference has: slices are told by
 /// their first few elements.
 std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question, std::size_t dim, CardData& cards,
-                                                        Reference& reference);
+                                                        WholeTensors& reference);
 
 }  // namespace ckpt::drafting

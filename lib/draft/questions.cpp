@@ -32,7 +32,7 @@ std::optional<Open> obstacle(const Layout& layout, const Question& question, con
               "the mesh's other axes (--mesh), or \"boxes\""};
 }
 
-void expect(Question& question, const Reference* reference) {
+void expect(Question& question, const WholeTensors* reference) {
   const StoredArray& first = question.first();
   if (reference == nullptr) {
     question.expected = first.global_shape;
@@ -49,7 +49,7 @@ void expect(Question& question, const Reference* reference) {
 
 }  // namespace
 
-Questions ask(const Layout& layout, const std::vector<NameFacts>& facts, const Reference* reference,
+Questions ask(const Layout& layout, const std::vector<NameFacts>& facts, const WholeTensors* reference,
               const std::vector<std::string>& only) {
   const Naming naming(layout);
   const std::set<std::string> wanted(only.begin(), only.end());

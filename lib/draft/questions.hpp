@@ -16,7 +16,7 @@ struct Questions {
 
 /// `facts` are of names on the layout's cards; `reference` may be null. Those with their names in `only` alone, unless
 /// it is empty.
-Questions ask(const Layout& layout, const std::vector<NameFacts>& facts, const Reference* reference,
+Questions ask(const Layout& layout, const std::vector<NameFacts>& facts, const WholeTensors* reference,
               const std::vector<std::string>& only = {});
 
 }  // namespace ckpt::drafting

@@ -14,7 +14,7 @@ namespace ckpt::drafting {
 class Search {
  public:
   /// `reference` may be null.
-  Search(const Mesh& mesh, CardData& cards, Reference* reference)
+  Search(const Mesh& mesh, CardData& cards, WholeTensors* reference)
       : mesh_(mesh), cards_(cards), reference_(reference) {}
 
   /// Those of the first family of which any fits; none where nothing is known that does. Ways that mean the same on
@@ -27,7 +27,7 @@ class Search {
 
   const Mesh& mesh_;
   CardData& cards_;
-  Reference* reference_;
+  WholeTensors* reference_;
   std::vector<std::vector<std::uint64_t>> parts_;
   std::map<std::string, std::vector<Keys>> fitted_;  // by how the parameter is declared
 };

@@ -29,14 +29,14 @@ Position Question::first_position() const {
   return static_cast<Position>(found - pieces.begin());
 }
 
-const Tensor* Reference::find(const std::string& name) const {
+const Tensor* WholeTensors::find(const std::string& name) const {
   const auto& all = tensors();
   const auto found =
       std::lower_bound(all.begin(), all.end(), name, [](const Tensor& t, const std::string& n) { return t.name < n; });
   return found == all.end() || found->name != name ? nullptr : &*found;
 }
 
-Trial::Trial(const Mesh& mesh, const Question& question, CardData& cards, Reference* reference)
+Trial::Trial(const Mesh& mesh, const Question& question, CardData& cards, WholeTensors* reference)
     : mesh_(mesh), question_(question), cards_(cards), reference_(question.has_data ? reference : nullptr) {
   const auto nothing = std::make_shared<const std::vector<StoredArray>>();
   std::map<std::vector<std::uint64_t>, Holding> known;

@@ -15,7 +15,7 @@ namespace ckpt::drafting {
 class Trial {
  public:
   /// `reference` may be null.
-  Trial(const Mesh& mesh, const Question& question, CardData& cards, Reference* reference);
+  Trial(const Mesh& mesh, const Question& question, CardData& cards, WholeTensors* reference);
 
   /// Whether the pieces have the shapes that these keys give for the expected shape (or for any, where none is known),
   /// and their samples are what the reference has.
@@ -38,7 +38,7 @@ class Trial {
   const Mesh& mesh_;
   const Question& question_;
   CardData& cards_;
-  Reference* reference_;
+  WholeTensors* reference_;
   std::vector<Holding> holdings_;
   std::vector<Sample> samples_;  // taken when first needed
 };

@@ -1,0 +1,87 @@
+#include "inspect/draft_program.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "cli/job_options.hpp"
+#include "draft/draft.hpp"
+#include "inspect/card_files.hpp"
+#include "layout/name_groups.hpp"
+#include "report/output.hpp"
+#include "store/stores.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+
+/// One line for all names that differ in numbers only and are open for the same reason.
+std::vector<std::string> open_lines(const drafting::OpenNames& open) {
+  std::map<drafting::Open, std::vector<std::string>> by_reason;
+  for (const auto& [name, why] : open) by_reason[why].push_back(name);
+  std::vector<std::string> lines;
+  for (auto& [why, names] : by_reason) {
+    std::sort(names.begin(), names.end(), natural_less);
+    const std::vector<std::string> groups = describe_groups(group_names(names));
+    std::string line = "open: " + join(groups, 4) + ": " + why.found;
+    if (!why.candidates.empty()) line += "; candidates: " + join(why.candidates, why.candidates.size());
+    lines.push_back(line + "; needed: " + why.needed);
+  }
+  std::sort(lines.begin(), lines.end(), natural_less);
+  return lines;
+}
+
+void print_draft(const drafting::Draft& draft) {
+  print(Lines::as_they_are(to_json(draft.layout)));
+  for (const std::string& note : draft.notes) spdlog::warn("{}", note);
+  for (const std::string& line : open_lines(draft.open)) spdlog::warn("{}", line);
+  const std::string read = format_bytes(draft.bytes_read) + " of data read, of files of " + format_bytes(draft.bytes);
+  if (draft.open.empty())
+    spdlog::info("the layout is complete ({})", read);
+  else
+    spdlog::warn("{} of the parameters have no rule yet: the programs will ask for one ({})", draft.open.size(), read);
+}
+
+}  // namespace
+
+Mesh parse_axes(const std::string& text) {
+  Mesh mesh;
+  for (const auto& [axis, size] : axis_sizes("--mesh", text)) {
+    if (axis == "card")
+      throw Error(Kind::usage, "--mesh", {"an axis named card", "expected another name", "{card} is the card's id"});
+    mesh.axes.push_back(axis);
+    mesh.shape.push_back(size);
+  }
+  return mesh;
+}
+
+int run_draft(const DraftOptions& options, Communicator& processes) {
+  drafting::DraftJob job;
+  std::optional<Expectation> expectation;
+  agree(processes, [&] {
+    if (!options.mesh.empty()) job.mesh = parse_axes(options.mesh);
+    expectation = parse_expectation(options.expectation);
+    if (expectation) job.may_be_missing = expectation->excuses.missing;
+  });
+  Stores stores;
+  CardFiles files = find_card_files(options.path, stores.reading(), processes);
+  std::optional<Reference> reference;
+  if (expectation) reference = Reference::load(expectation->reference, stores.reading(), processes);
+  bool is_complete = false;
+  agree(processes, [&] {
+    if (processes.rank() != 0) return;
+    job.checkpoint = {options.path, files.is_single_file, std::move(files.names), std::move(files.catalogs)};
+    job.reference = reference ? &*reference : nullptr;
+    const drafting::Draft draft = drafting::make_draft(job, stores.reading());
+    print_draft(draft);
+    is_complete = draft.open.empty();
+  });
+  return processes.maximum(is_complete ? 1 : 0) == 1 ? 0 : 1;
+}
+
+}  // namespace ckpt::cli

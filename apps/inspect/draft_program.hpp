@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "cli/expect_options.hpp"
+#include "layout/mesh.hpp"
+#include "processes/communicator.hpp"
+
+namespace ckpt::cli {
+
+/// What --draft is given.
+struct DraftOptions {
+  std::string path;
+  std::string mesh;  ///< as written; may be empty
+  ExpectOptions expectation;
+};
+
+/// "dp=2,tp=4", major axis first. Throws usage.
+Mesh parse_axes(const std::string& text);
+
+/// Prints a layout of the checkpoint on standard output, and what it leaves open on standard error. Gives the exit
+/// status: 0 where the layout is complete, 1 where something is open. Collective.
+int run_draft(const DraftOptions& options, Communicator& processes);
+
+}  // namespace ckpt::cli

@@ -1,0 +1,151 @@
+#include "draft/numbering.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "draft/counters.hpp"
+#include "draft/questions.hpp"
+#include "draft/search.hpp"
+#include "layout/name_groups.hpp"
+
+namespace ckpt::drafting {
+
+namespace {
+
+class Numbering {
+ public:
+  Numbering(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference)
+      : layout_(layout), facts_(facts), cards_(cards), reference_(reference) {
+    std::vector<std::string> expected;
+    if (reference != nullptr)
+      for (const Tensor& tensor : reference->tensors()) expected.push_back(tensor.name);
+    counters_ = counters(facts, expected);
+    for (const NameFacts& fact : facts) fact_of_[fact.name] = &fact;
+  }
+
+  OpenNames number() {
+    std::vector<std::size_t> left;
+    for (std::size_t c = 0; c < counters_.size(); ++c) {
+      candidates_.push_back(index_candidates(counters_[c], layout_.mesh));
+      if (!candidates_[c].empty() || !is_explained(counters_[c])) left.push_back(c);
+    }
+    // One counter may stand behind another (experts in layers): those go first whose names have no other left.
+    for (bool goes_on = true; goes_on;) {
+      goes_on = false;
+      for (auto c = left.begin(); c != left.end();) {
+        const bool is_settled = settle(*c, left);
+        c = is_settled ? left.erase(c) : std::next(c);
+        goes_on = goes_on || is_settled;
+      }
+    }
+    OpenNames open;
+    for (const std::size_t c : left)
+      for (const std::string& name : counters_[c].names) open[name] = why_open(c);
+    return open;
+  }
+
+ private:
+  /// Whether the numbers need no entry of `indices`.
+  static bool is_explained(const Counter& counter) {
+    std::set<std::uint64_t> all;
+    for (const auto& numbers : counter.found) all.insert(numbers.begin(), numbers.end());
+    return counter.expected.empty() || counter.expected == all;
+  }
+
+  bool settle(std::size_t counter, const std::vector<std::size_t>& left) {
+    const std::vector<IndexRule>& candidates = candidates_[counter];
+    if (candidates.size() == 1 && candidates.front().numbering == ckpt::Numbering::global) {
+      layout_.indices.push_back(candidates.front());
+      return true;
+    }
+    if (reference_ == nullptr || candidates.empty()) return false;
+    const std::vector<std::string> witnesses = witnesses_for(counter, left);
+    if (witnesses.empty()) return false;
+    std::vector<IndexRule> fitting;
+    for (const IndexRule& candidate : candidates)
+      if (is_witnessed(candidate, witnesses)) fitting.push_back(candidate);
+    if (fitting.size() != 1) return false;
+    layout_.indices.push_back(fitting.front());
+    return true;
+  }
+
+  /// The smallest parameters with this counter and no other that is left, under all its numbers.
+  std::vector<std::string> witnesses_for(std::size_t counter, const std::vector<std::size_t>& left) const {
+    std::set<std::string> others;
+    for (const std::size_t other : left)
+      if (other != counter) others.insert(counters_[other].names.begin(), counters_[other].names.end());
+    std::vector<std::string> alone;
+    for (const std::string& name : counters_[counter].names)
+      if (!others.contains(name) && reference_->find(name) != nullptr) alone.push_back(name);
+    std::vector<std::string> best;
+    std::uint64_t least = 0;
+    for (NameGroup& group : group_names(alone)) {
+      const bool is_constant = std::any_of(group.names.begin(), group.names.end(), [&](const std::string& name) {
+        return fact_of_.at(name)->is_constant;
+      });
+      const std::uint64_t size = volume(first_array(*fact_of_.at(group.names.front())).shape);
+      if (is_constant || size == 0 || (!best.empty() && size >= least)) continue;
+      best = std::move(group.names);
+      least = size;
+    }
+    return best;
+  }
+
+  bool is_witnessed(const IndexRule& candidate, const std::vector<std::string>& witnesses) {
+    Layout layout = layout_;
+    layout.indices.push_back(candidate);
+    try {
+      const Questions questions = ask(layout, facts_, reference_, witnesses);
+      if (!questions.open.empty()) return false;
+      Search search(layout.mesh, cards_, reference_);
+      return std::all_of(questions.all.begin(), questions.all.end(), [&](const Question& question) {
+        return question.expected && reference_->find(question.name) != nullptr && !search.fitting(question).empty();
+      });
+    } catch (const Error& refused) {
+      if (refused.kind() == Kind::io) throw;
+      return false;  // a number beyond its block
+    }
+  }
+
+  Open why_open(std::size_t counter) const {
+    Open open;
+    std::set<std::uint64_t> all;
+    for (const auto& numbers : counters_[counter].found) all.insert(numbers.begin(), numbers.end());
+    open.found = counters_[counter].in + " has " + std::to_string(all.size()) + " numbers in the files, " +
+                 std::to_string(counters_[counter].expected.size()) + " in the whole tensors";
+    for (const IndexRule& rule : candidates_[counter]) {
+      std::string text = R"("indices" over )" + axes(rule);
+      if (rule.virtual_chunks > 1) text += ", \"virtual\": " + std::to_string(rule.virtual_chunks);
+      if (!rule.counts.empty()) text += ", \"counts\": " + format_list(rule.counts);
+      open.candidates.push_back(text);
+    }
+    open.needed = open.candidates.empty() ? "are these the whole tensors of this checkpoint?"
+                                          : "the data of the whole tensors (--expect), or the job's pipeline schedule";
+    return open;
+  }
+
+  std::string axes(const IndexRule& rule) const {
+    std::vector<std::string> words;
+    for (const Axis axis : rule.axes) words.push_back(layout_.mesh.axes[axis]);
+    return join(words);
+  }
+
+  Layout& layout_;
+  const std::vector<NameFacts>& facts_;
+  CardData& cards_;
+  WholeTensors* reference_;
+  std::vector<Counter> counters_;
+  std::vector<std::vector<IndexRule>> candidates_;
+  std::map<std::string, const NameFacts*> fact_of_;
+};
+
+}  // namespace
+
+OpenNames number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference) {
+  return Numbering(layout, facts, cards, reference).number();
+}
+
+}  // namespace ckpt::drafting

@@ -1,0 +1,112 @@
+#include "draft/proof.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "base/error.hpp"
+#include "checkpoint/file_cache.hpp"
+#include "checkpoint/reference_reader.hpp"
+#include "checkpoint/source_reader.hpp"
+#include "proof/replicas.hpp"
+
+namespace ckpt::drafting {
+
+namespace {
+
+constexpr std::uint64_t box_bytes = 8ULL << 20;  // compared at a time
+constexpr std::uint64_t scratch_bytes = 256ULL << 10;
+
+/// A draft's parameters beside the reference's.
+class Comparison {
+ public:
+  Comparison(const Placement& placement, SourceReader& reader, const Reference& reference, ReferenceReader& whole)
+      : placement_(placement), reader_(reader), reference_(reference), whole_(whole), scratch_(scratch_bytes) {}
+
+  /// Where a parameter differs first, in words; empty: nowhere.
+  std::string difference(ParameterId parameter) {
+    const Tensor& tensor = placement_.tensors()[parameter];
+    const auto number = reference_.find(tensor.name);
+    if (!number || tensor.verbatim) return "";
+    const Tensor& other = reference_.tensors()[*number];
+    if (!(other.shape == tensor.shape)) return "it has the shape " + to_string(tensor.shape);
+    if (!(other.dtype == tensor.dtype)) return "";  // other elements: nothing can be said of the bytes
+    std::string found;
+    const std::uint64_t each = std::max<std::uint64_t>(1, box_bytes / std::max<std::uint64_t>(1, tensor.dtype.size));
+    const std::uint64_t size = volume(tensor.shape);
+    for (std::uint64_t from = 0; from < size && found.empty(); from += each)
+      for_each_box(tensor.shape, {from, std::min(size, from + each)}, [&](const Box& box) {
+        if (found.empty() && !is_same(parameter, *number, box)) found = "its elements in " + to_string(box) + " differ";
+      });
+    return found;
+  }
+
+  std::uint64_t bytes_read() const noexcept { return bytes_; }
+
+ private:
+  bool is_same(ParameterId parameter, std::size_t number, const Box& box) {
+    const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
+    ours_.resize(volume(box.shape()) * element);
+    theirs_.resize(ours_.size());
+    const Extents strides = row_major_strides(box.shape());
+    const bool takes_lowest = placement_.spreads()[parameter].replicas == Replicas::first;
+    placement_.for_each_shard(parameter, box, [&](Position first, const Region& region) {
+      const Position card = takes_lowest ? placement_.lowest_holder(parameter, first) : first;
+      std::uint64_t offset = 0;
+      for (std::size_t d = 0; d < box.rank(); ++d) offset += (region.box.lo[d] - box.lo[d]) * strides[d];
+      const Transfer transfer{card, placement_.array_of(parameter), parameter, element, region, 0, strides};
+      reader_.read(transfer, ours_.data() + offset * element, scratch_.first(scratch_.size()));
+    });
+    whole_.read(number, box, theirs_);
+    bytes_ += ours_.size() + theirs_.size();
+    return ours_ == theirs_;
+  }
+
+  const Placement& placement_;
+  SourceReader& reader_;
+  const Reference& reference_;
+  ReferenceReader& whole_;
+  Buffer scratch_;
+  std::vector<std::byte> ours_;
+  std::vector<std::byte> theirs_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+Refuted refute(const ToProve& draft, const Resources& resources, SourceStore& store, std::uint64_t& bytes_read) {
+  const auto alone = solo();
+  const unsigned threads = thread_count(resources, *alone);
+  const std::size_t most_open = files_in_cache(threads);
+  Refuted refuted;
+  const Resolved resolved = resolve(draft.checkpoint, draft.taken);
+  const Placement& placement = resolved.placement;
+  SourceReader reader(draft.checkpoint, placement, store, resources.memory_bytes / 4, most_open);
+  std::vector<bool> is_taken(placement.tensors().size(), true);
+  for (bool is_done = false; !is_done;) {
+    try {
+      check_replicas({draft.checkpoint, placement, reader, {}, is_taken, ReplicaCheck::full, threads}, *alone);
+      is_done = true;
+    } catch (const Error& differ) {
+      const auto parameter = placement.find(differ.parameter());
+      if (!parameter || !is_taken[*parameter]) throw;
+      refuted[differ.parameter()] = "its copies differ: " + differ.text().found;
+      is_taken[*parameter] = false;
+    }
+  }
+  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
+    if (placement.replica_bases(parameter).size() > 1)
+      bytes_read += placement.tensors()[parameter].bytes() * placement.replica_bases(parameter).size();
+  if (draft.reference == nullptr || !draft.reference->has_data()) return refuted;
+  ReferenceReader whole(*draft.reference, store, resources.memory_bytes / 4, most_open);
+  Comparison comparison(placement, reader, *draft.reference, whole);
+  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
+    if (!is_taken[parameter]) continue;
+    if (std::string found = comparison.difference(parameter); !found.empty())
+      refuted[placement.tensors()[parameter].name] = std::move(found);
+  }
+  bytes_read += comparison.bytes_read();
+  return refuted;
+}
+
+}  // namespace ckpt::drafting

@@ -1,0 +1,136 @@
+#include "draft/stored_files.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "base/interrupt.hpp"
+#include "base/text.hpp"
+#include "base/workers.hpp"
+
+namespace ckpt::drafting {
+
+namespace {
+
+constexpr std::uint64_t whole_bytes = 4096;  // arrays up to this are read whole
+constexpr std::uint64_t runs = 8;            // of larger ones, of which each has so many bytes:
+constexpr std::uint64_t run_bytes = 512;
+constexpr std::uint64_t window_bytes = 64ULL << 20;
+
+std::uint64_t digest(std::string_view bytes) {
+  return std::hash<std::string_view>()(bytes);
+}
+
+}  // namespace
+
+/// Of one array.
+struct StoredFiles::Sampled {
+  std::uint64_t content = 0;
+  std::string value;  ///< of its elements, where all are the same; empty where they are not, or where there are none
+  bool is_empty = false;
+};
+
+StoredFiles::StoredFiles(const Checkpoint& checkpoint, SourceStore& store, std::size_t most_open)
+    : checkpoint_(checkpoint), files_(most_open, [&checkpoint, &store](FileNumber file) {
+        return std::shared_ptr<SourceFile>(store.open(checkpoint.file_path(file), checkpoint.file(file)));
+      }) {}
+
+void StoredFiles::read(FileNumber file, std::size_t dataset, Interval elements, std::span<std::byte> out) {
+  const std::uint64_t element = (*checkpoint_.file(file).schema->arrays)[dataset].dtype.size;
+  files_.get(file)->read(dataset, elements.lo * element, out);
+  bytes_ += out.size();
+}
+
+void StoredFiles::read(Position card, const std::string& stored, Interval elements, std::span<std::byte> out) {
+  const FileNumber file = checkpoint_.table().of(card, 0);
+  read(file, checkpoint_.file(file).schema->find(stored), elements, out);
+}
+
+StoredFiles::Sampled StoredFiles::sample(FileNumber file, std::size_t dataset) {
+  const Schema& schema = *checkpoint_.file(file).schema;
+  const StoredArray& array = (*schema.arrays)[dataset];
+  if (array.verbatim) {
+    const auto& value = schema.datasets[dataset].verbatim;
+    return {value ? digest(value->bytes) : 0, "", false};
+  }
+  const std::uint64_t element = array.dtype.size;
+  const std::uint64_t size = volume(array.shape);
+  if (size == 0 || element == 0) return {0, "", true};
+  const std::uint64_t each = std::max<std::uint64_t>(1, run_bytes / element);
+  std::string bytes;
+  if (size <= std::max(runs * each, whole_bytes / element)) {
+    bytes.resize(size * element);
+    read(file, dataset, {0, size}, std::as_writable_bytes(std::span(bytes)));
+  } else {
+    bytes.resize(runs * each * element);
+    for (std::uint64_t r = 0; r < runs; ++r) {
+      const std::uint64_t start = (size - each) / (runs - 1) * r;
+      read(file, dataset, {start, start + each},
+           std::as_writable_bytes(std::span(bytes)).subspan(r * each * element, each * element));
+    }
+  }
+  const bool is_constant = std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(element), bytes.end(), bytes.begin());
+  return {digest(bytes), is_constant ? bytes.substr(0, element) : "", false};
+}
+
+std::vector<NameFacts> StoredFiles::facts(unsigned threads) {
+  const std::uint64_t count = checkpoint_.files().size();
+  std::vector<std::vector<Sampled>> sampled(count);
+  {
+    Workers workers(threads);
+    TaskGroup tasks(workers);
+    for (FileNumber file = 0; file < count; ++file)
+      tasks.run([this, &sampled, file] {
+        check_interrupt();
+        const std::size_t datasets = checkpoint_.file(file).schema->datasets.size();
+        for (std::size_t dataset = 0; dataset < datasets; ++dataset) sampled[file].push_back(sample(file, dataset));
+      });
+    tasks.wait();
+  }
+  struct ByNature {
+    bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
+  };
+  struct Values {
+    std::string value;
+    bool is_constant = true;
+  };
+  std::map<std::string, NameFacts, ByNature> by_name;
+  std::map<std::string, Values> values;
+  const std::uint64_t cards = checkpoint_.layout().mesh.size();
+  for (FileNumber file = 0; file < count; ++file) {
+    const std::vector<StoredArray>& arrays = *checkpoint_.file(file).schema->arrays;
+    for (std::size_t dataset = 0; dataset < arrays.size(); ++dataset) {
+      const std::string& name = arrays[dataset].name;
+      NameFacts& facts = by_name[name];
+      facts.pieces.resize(cards);
+      const Sampled& found = sampled[file][dataset];
+      facts.pieces[checkpoint_.table().owner(file)] = {&arrays[dataset], found.content};
+      if (found.is_empty) continue;
+      Values& known = values[name];
+      if (known.value.empty()) known.value = found.value;
+      known.is_constant = known.is_constant && !found.value.empty() && found.value == known.value;
+    }
+  }
+  std::vector<NameFacts> result;
+  for (auto& [name, facts] : by_name) {
+    facts.stored = name;
+    facts.name = name;
+    facts.is_constant = values[name].is_constant;
+    result.push_back(std::move(facts));
+  }
+  return result;
+}
+
+ReferenceTensors::ReferenceTensors(const Reference& reference, SourceStore& store, std::size_t most_open)
+    : reference_(reference) {
+  if (reference.has_data()) reader_ = std::make_unique<ReferenceReader>(reference, store, window_bytes, most_open);
+}
+
+void ReferenceTensors::read(const std::string& name, const Box& box, std::span<std::byte> out) {
+  if (out.empty()) return;
+  bytes_ += out.size();
+  reader_->read(*reference_.find(name), box, out);
+}
+
+}  // namespace ckpt::drafting
