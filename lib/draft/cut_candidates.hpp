@@ -12,11 +12,11 @@ enum class Family {
   pad,      ///< split, with padding at the end
   parts,    ///< split, each of several parts by itself
   permute,  ///< split, and stored with its dimensions in another order
-  flat,     ///< what a split leaves, flattened and cut
   first,    ///< whole on every card, with copies that differ
+  flat,     ///< what a split leaves, flattened and cut
 };
 inline constexpr Family families[] = {Family::split,   Family::pad,  Family::parts,
-                                      Family::permute, Family::flat, Family::first};
+                                      Family::permute, Family::first, Family::flat};
 
 /// The candidates of a family that cut a parameter over all of these axes and no others. `known_parts`: sizes of parts
 /// to try, by the size of the dimension that they make. Which of them fit is for the library to say (Trial).

@@ -2,20 +2,20 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "draft/decide.hpp"
+#include "draft/attempt.hpp"
+#include "draft/card_order.hpp"
 #include "draft/file_names.hpp"
 #include "draft/mesh_factors.hpp"
 #include "draft/numbering.hpp"
 #include "draft/proof.hpp"
 #include "draft/questions.hpp"
 #include "draft/renames.hpp"
-#include "draft/rules.hpp"
 #include "draft/stored_files.hpp"
-#include "layout/name_groups.hpp"
 #include "layout/naming.hpp"
 
 namespace ckpt::drafting {
@@ -29,40 +29,41 @@ class Drafter {
 
   Draft draft() {
     for (const FileCatalog& catalog : job_.checkpoint.catalogs) draft_.bytes += catalog.bytes;
-    const bool has_axes = arrange();
-    Checkpoint checkpoint = opened();
+    Layout layout = arranged();
+    const Checkpoint checkpoint = opened(layout);
     StoredFiles files(checkpoint, store_, most_open_);
     std::vector<NameFacts> facts = files.facts(threads_);
-    if (!has_axes) find_mesh(facts);
-    std::unique_ptr<ReferenceTensors> whole;
+    if (!job_.mesh && layout.mesh.axes == std::vector<std::string>{"card"}) find_mesh(layout, facts);
     if (job_.reference != nullptr) {
-      whole = std::make_unique<ReferenceTensors>(*job_.reference, store_, most_open_);
-      rename(facts);
+      whole_ = std::make_unique<ReferenceTensors>(*job_.reference, store_, most_open_);
+      rename(layout, facts);
     }
-    decide_all(facts, files, whole.get());
-    draft_.bytes_read += files.bytes_read() + (whole ? whole->bytes_read() : 0);
-    draft_.layout.parameters = write();
+    best_ = attempt(layout, facts, files, whole_.get());
+    if (!best_.open.empty()) try_other_orders(layout, facts, files);
+    draft_.bytes_read += files.bytes_read() + (whole_ ? whole_->bytes_read() : 0);
     prove();
+    draft_.layout = best_.with_rules();
+    draft_.open = best_.open;
+    draft_.notes.insert(draft_.notes.end(), best_.notes.begin(), best_.notes.end());
     return std::move(draft_);
   }
 
  private:
-  /// Says which files the cards have. Gives whether the axes are known.
-  bool arrange() {
+  /// A layout that says which files the cards have.
+  Layout arranged() const {
     const UnknownCheckpoint& source = job_.checkpoint;
-    draft_.layout.origin = "the draft";
-    if (source.is_single_file) {
-      draft_.layout = single_card();
-      return true;
-    }
+    Layout layout = single_card();
+    layout.origin = "the draft";
+    layout.otherwise = Default::error;
+    if (source.is_single_file) return layout;
     FileNames names = read_file_names(source.names, job_.mesh);
-    draft_.layout.mesh = std::move(names.mesh);
-    draft_.layout.files = CardFiles({{FileTemplate(names.files, draft_.layout.mesh), ""}});
-    return job_.mesh || draft_.layout.mesh.axes != std::vector<std::string>{"card"};
+    layout.mesh = std::move(names.mesh);
+    layout.files = CardFiles({{FileTemplate(names.files, layout.mesh), ""}});
+    return layout;
   }
 
   /// The checkpoint as the layout has it.
-  Checkpoint opened() const {
+  Checkpoint opened(const Layout& layout) const {
     const UnknownCheckpoint& source = job_.checkpoint;
     std::map<std::string, FileCatalog> by_name;
     for (std::size_t i = 0; i < source.names.size(); ++i) by_name[source.names[i]] = source.catalogs[i];
@@ -70,101 +71,73 @@ class Drafter {
     if (source.is_single_file)
       catalogs.emplace_back(source.catalogs.front());
     else
-      for (const std::string& path : draft_.layout.files.paths(draft_.layout.mesh)) {
+      for (const std::string& path : layout.files.paths(layout.mesh)) {
         const auto found = by_name.find(path);
         if (found == by_name.end())
           throw Error(Kind::input, path, {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
         catalogs.emplace_back(found->second);
       }
-    return Checkpoint::of(source.path, source.is_single_file, draft_.layout, std::move(catalogs));
+    return Checkpoint::of(source.path, source.is_single_file, layout, std::move(catalogs));
   }
 
-  /// Looks for axes in which cards are equal.
-  void find_mesh(const std::vector<NameFacts>& facts) {
+  /// Looks for axes along which cards are equal.
+  void find_mesh(Layout& layout, const std::vector<NameFacts>& facts) {
     std::vector<std::vector<std::uint32_t>> classes;
     for (const NameFacts& fact : facts)
       if (!fact.is_constant) classes.push_back(classes_of(fact));
     auto mesh = mesh_of_classes(classes);
     if (!mesh) return;
-    mesh->cards = draft_.layout.mesh.cards;
-    const std::string path = draft_.layout.files.entries().front().path.text();
-    draft_.layout.mesh = *std::move(mesh);
-    draft_.layout.files = CardFiles({{FileTemplate(path, draft_.layout.mesh), ""}});
-    draft_.notes.push_back("which cards hold the same proves the mesh " + format_list(draft_.layout.mesh.shape) +
+    mesh->cards = layout.mesh.cards;
+    const std::string path = layout.files.entries().front().path.text();
+    layout.mesh = *std::move(mesh);
+    layout.files = CardFiles({{FileTemplate(path, layout.mesh), ""}});
+    draft_.notes.push_back("which cards hold the same proves the mesh " + format_list(layout.mesh.shape) +
                            ": rename its axes as you like");
   }
 
-  void rename(std::vector<NameFacts>& facts) {
+  void rename(Layout& layout, std::vector<NameFacts>& facts) const {
     std::vector<std::string> stored;
     std::vector<std::string> expected;
     for (const NameFacts& fact : facts) stored.push_back(fact.stored);
     for (const Tensor& tensor : job_.reference->tensors()) expected.push_back(tensor.name);
-    draft_.layout.rename = find_renames(stored, expected);
-    const Naming naming(draft_.layout);
+    layout.rename = find_renames(stored, expected);
+    const Naming naming(layout);
     for (NameFacts& fact : facts) fact.name = naming.renamed(fact.stored);
   }
 
-  void decide_all(std::vector<NameFacts>& facts, CardData& cards, WholeTensors* whole) {
-    draft_.open = number_names(draft_.layout, facts, cards, whole);
-    std::erase_if(facts, [&](const NameFacts& fact) { return draft_.open.contains(fact.name); });
-    Questions questions = ask(draft_.layout, facts, whole);
-    Decisions decisions = decide(draft_.layout, questions.all, cards, whole);
-    draft_.open.merge(questions.open);
-    draft_.open.merge(decisions.open);
-    note_followers(decisions);
-    const Naming naming(draft_.layout);
-    for (const Question& question : questions.all) {
-      const auto keys = decisions.keys.find(question.name);
-      if (keys == decisions.keys.end()) continue;
-      leave_implied(keys->second, naming.uncounted(question.name).at);
-      decided_.push_back({question.name, keys->second, question.expected.value_or(question.first().shape)});
+  /// Where the order of the ids leaves something open, the data may prove another.
+  void try_other_orders(const Layout& layout, const std::vector<NameFacts>& facts, StoredFiles& files) {
+    if (!whole_ || !whole_->has_data() || !layout.files.is_one_each(layout.mesh)) return;
+    const Questions questions = ask(layout, facts, whole_.get());
+    for (const auto& order : card_orders(layout.mesh, questions.all, files, *whole_)) {
+      Layout other = layout;
+      other.mesh.cards.clear();
+      for (const std::uint64_t card : order) other.mesh.cards.push_back(layout.mesh.card(card));
+      std::vector<NameFacts> moved = facts;
+      for (std::size_t name = 0; name < facts.size(); ++name)
+        for (Position position = 0; position < order.size(); ++position)
+          moved[name].pieces[position] = facts[name].pieces[order[position]];
+      const Checkpoint checkpoint = opened(other);
+      StoredFiles moved_files(checkpoint, store_, most_open_);
+      Attempt result = attempt(std::move(other), std::move(moved), moved_files, whole_.get());
+      draft_.bytes_read += moved_files.bytes_read();
+      if (result.open.size() < best_.open.size()) best_ = std::move(result);
+      if (best_.open.empty()) return;
     }
-    if (whole == nullptr) return;
-    std::set<std::string> there;
-    for (const Question& question : questions.all) there.insert(question.name);
-    for (const Tensor& tensor : whole->tensors())
-      if (!there.contains(tensor.name) && !draft_.open.contains(tensor.name)) missing_.push_back(tensor.name);
-    for (const std::string& name : missing_)
-      draft_.open[name] = {"no card stores it under this name", {"a member of \"buckets\"", "\"rename\""}, "where it is"};
   }
 
-  /// What `indices` puts on some coordinates needs no `at` for them.
-  static void leave_implied(Keys& keys, const At& implied) {
-    if (!keys.at) return;
-    for (const auto& [axis, coordinates] : implied) {
-      keys.at->erase(axis);
-      keys.at_last.erase(axis);
-    }
-    if (keys.at->empty()) keys.at.reset();
-  }
-
-  void note_followers(const Decisions& decisions) {
-    std::vector<std::string> names;
-    for (const auto& [name, leader] : decisions.followed) names.push_back(name);
-    for (const std::string& group : describe_groups(group_names(names)))
-      draft_.notes.push_back(group + ": taken to be cut as what it is named after, which its shapes allow but do not prove");
-  }
-
-  std::vector<Rule> write() const {
-    std::vector<std::string> open;
-    for (const auto& [name, why] : draft_.open) open.push_back(name);
-    return write_rules(decided_, open, draft_.layout);
-  }
-
-  /// Removes rules that the whole of the data refutes.
+  /// Opens again what the whole of the data refutes.
   void prove() {
-    if (decided_.empty()) return;
+    if (best_.decided.empty()) return;
     std::set<std::string> taken;
-    for (const Decided& decided : decided_) taken.insert(decided.name);
-    const Checkpoint checkpoint = opened();
+    for (const Decided& decided : best_.decided) taken.insert(decided.name);
+    const Checkpoint checkpoint = opened(best_.with_rules());
     const Refuted refuted =
         refute({checkpoint, job_.reference, [&](const std::string& name) { return taken.contains(name); }},
                job_.resources, store_, draft_.bytes_read);
-    if (refuted.empty()) return;
     for (const auto& [name, why] : refuted)
-      draft_.open[name] = {"what its samples say is not so for the whole: " + why, {}, "its rule"};
-    std::erase_if(decided_, [&](const Decided& decided) { return refuted.contains(decided.name); });
-    draft_.layout.parameters = write();
+      best_.open[name] = {"what its samples say is not so for the whole: " + why, {}, "its rule"};
+    std::erase_if(best_.decided, [&](const Decided& decided) { return refuted.contains(decided.name); });
   }
 
   const DraftJob& job_;
@@ -172,8 +145,8 @@ class Drafter {
   unsigned threads_;
   std::size_t most_open_;
   Draft draft_;
-  std::vector<Decided> decided_;
-  std::vector<std::string> missing_;
+  std::unique_ptr<ReferenceTensors> whole_;
+  Attempt best_;
 };
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace ckpt::drafting {
 
 namespace {
 
-class Numbering {
+class NameNumbering {
  public:
-  Numbering(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference)
+  NameNumbering(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference)
       : layout_(layout), facts_(facts), cards_(cards), reference_(reference) {
     std::vector<std::string> expected;
     if (reference != nullptr)
@@ -145,7 +145,7 @@ class Numbering {
 }  // namespace
 
 OpenNames number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference) {
-  return Numbering(layout, facts, cards, reference).number();
+  return NameNumbering(layout, facts, cards, reference).number();
 }
 
 }  // namespace ckpt::drafting

@@ -16,8 +16,39 @@ bool is_special(char c) {
   return c == '*' || c == '?' || c == '[' || c == '{';
 }
 
+bool is_digit_of_rule(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_between(char c) {
+  return c == '.' || c == '/' || c == '_';
+}
+
+/// Names that are written out, whatever is in them.
 bool has_special(const std::string& name) {
-  return std::any_of(name.begin(), name.end(), is_special);
+  return std::any_of(name.begin(), name.end(), [](char c) { return is_special(c) || static_cast<unsigned char>(c) < ' '; });
+}
+
+constexpr char shield = 1;  // what stands for the digit 0 of a word; has_special knows them all
+
+/// Names with the digits of words ("w1") as other characters, so that they are text like that around them.
+std::vector<std::string> shielded(std::vector<std::string> names) {
+  for (std::string& name : names)
+    for (std::size_t at = 0; at < name.size(); ++at) {
+      if (!is_digit_of_rule(name[at])) continue;
+      std::size_t end = at;
+      while (end < name.size() && is_digit_of_rule(name[end])) ++end;
+      const bool stands_alone = (at == 0 || is_between(name[at - 1])) && (end == name.size() || is_between(name[end]));
+      for (; at < end; ++at)
+        if (!stands_alone) name[at] = static_cast<char>(name[at] - '0' + shield);
+    }
+  return names;
+}
+
+std::string unshielded(std::string name) {
+  for (char& c : name)
+    if (c >= shield && c < shield + 10) c = static_cast<char>(c - shield + '0');
+  return name;
 }
 
 /// A beginning or an end that makes other names of names.
@@ -97,7 +128,9 @@ class RuleWriter {
         rule.names.emplace_back(literal(name));
       else
         plain.push_back(name);
-    for (const NameGroup& group : group_names(plain)) {
+    for (NameGroup& group : group_names(shielded(plain))) {
+      group.pattern = unshielded(group.pattern);
+      for (std::string& name : group.names) name = unshielded(name);
       Pattern pattern(group.pattern);
       if (group.names.size() == 1 || matches_others(pattern, text))
         for (const std::string& name : group.names) rule.names.emplace_back(name);
@@ -148,12 +181,18 @@ class RuleWriter {
     try {
       for (std::size_t i = 0; i < decided_.size(); ++i) {
         const auto decision = naming.decide(decided_[i].name);
-        if (!decision || keys_text(decision->keys, layout.mesh) != texts_[i]) return false;
+        if (!decision || text_on_this_mesh(decision->keys) != text_on_this_mesh(decided_[i].keys)) return false;
       }
       return std::none_of(open_.begin(), open_.end(), [&](const std::string& name) { return naming.decide(name); });
     } catch (const Error&) {
       return false;  // `like` in a circle
     }
+  }
+
+  /// "last" is a coordinate like others on this mesh, and as such it is borrowed.
+  std::string text_on_this_mesh(Keys keys) const {
+    keys.at_last.clear();
+    return keys_text(keys, layout_.mesh);
   }
 
   const std::vector<Decided>& decided_;

@@ -18,6 +18,19 @@ constexpr std::uint64_t most_cards = 64;
 
 const std::string one_name = "p";
 
+/// Whether padding fills all that a card stores: any piece could be explained so.
+bool has_idle_cards(const Placement& placement) {
+  const Keys& keys = placement.layout().parameters.front().keys;
+  if (!keys.pad && !keys.flat) return false;
+  for (Position position = 0; position < placement.mesh().size(); ++position) {
+    const Interval all{0, placement.holds(position, 0) ? volume(placement.stored_shape(0, position)) : 0};
+    bool holds_any = all.empty();
+    placement.for_each_region(0, position, all, [&](ParameterId, const Region&) { holds_any = true; });
+    if (!holds_any) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 const StoredArray& Question::first() const {
@@ -71,7 +84,7 @@ std::optional<Placement> Trial::resolved(const Keys& keys) const {
 
 bool Trial::fits(const Keys& keys) {
   const std::optional<Placement> placement = resolved(keys);
-  if (!placement) return false;
+  if (!placement || has_idle_cards(*placement)) return false;
   if (reference_ == nullptr || question_.first().verbatim) return true;
   if (samples_.empty()) take_samples();
   const std::vector<Position> cards = cards_that_count(*placement);
