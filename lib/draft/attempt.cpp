@@ -23,6 +23,10 @@ void leave_implied(Keys& keys, const At& implied) {
   if (keys.at->empty()) keys.at.reset();
 }
 
+bool is_any_split(const std::vector<Decided>& decided) {
+  return std::any_of(decided.begin(), decided.end(), [](const Decided& each) { return each.keys.split.has_value(); });
+}
+
 /// The tensors of the reference that no card stores.
 void add_missing(Attempt& attempt, const std::vector<Question>& questions, const WholeTensors& whole) {
   std::set<std::string> there;
@@ -63,6 +67,10 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
     leave_implied(keys->second, naming.uncounted(question.name).at);
     result.decided.push_back({question.name, keys->second, question.expected.value_or(question.first().shape)});
   }
+  if (whole != nullptr && !whole->has_data() && is_any_split(result.decided))
+    result.notes.emplace_back(
+        "shapes do not show whether a dimension is fused, each of its parts cut by itself (\"parts\": QKV, gate and up): "
+        "none is taken to be");
   if (whole != nullptr) add_missing(result, questions.all, *whole);
   return result;
 }

@@ -18,10 +18,13 @@ constexpr std::uint64_t most_cards = 64;
 
 const std::string one_name = "p";
 
-/// Whether padding fills all that a card stores: any piece could be explained so.
+/// Whether a large multiple makes padding of all that some card stores: any piece could be explained so.
 bool has_idle_cards(const Placement& placement) {
   const Keys& keys = placement.layout().parameters.front().keys;
-  if (!keys.pad && !keys.flat) return false;
+  std::uint64_t multiple = keys.flat ? keys.flat->multiple_of : 1;
+  if (keys.pad)
+    for (const auto& [dim, pad] : *keys.pad) multiple = std::max(multiple, pad.multiple_of);
+  if (multiple == 1) return false;
   for (Position position = 0; position < placement.mesh().size(); ++position) {
     const Interval all{0, placement.holds(position, 0) ? volume(placement.stored_shape(0, position)) : 0};
     bool holds_any = all.empty();

@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+"""ckpt-inspect --draft on each ready layout's sample: the layout that it drafts from the files, the mesh and the whole
+tensors merges and reshards the sample as the ready layout does; what it cannot know it says, and has no rule for.
+
+    draft_test.py --bin DIR [--only NAME]
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+import harness
+from harness import Failure, ready_layout
+
+from ready import SAMPLES
+from ready_layouts_test import TARGETS
+
+# The samples of which a part is left to the user, and words of what is said of it.
+OPEN = {
+    "megatron-distributed-optimizer": ["optimizer.exp_avg.0", '"buckets"'],
+    "deepspeed-zero1": ["single_partition_of_fp32_groups.0", '"buckets"'],
+    "deepspeed-zero2": ["single_partition_of_fp32_groups.1", '"buckets"'],
+    "deepspeed-zero3": ["fp32_flat_groups.0", '"buckets"'],
+    "fsdp1": ["_flat_param", '"buckets"'],
+}
+
+
+def draft(workplace, source, *options):
+    """The exit status, the layout and what is said."""
+    command = [os.path.join(workplace.programs, "ckpt-inspect"), "--draft", *options, source]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise Failure(f"exit {done.returncode}: {' '.join(command)}\n{done.stderr.strip()}")
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+def mesh_option(layout):
+    mesh = layout["mesh"]
+    return ["--mesh", ",".join(f"{axis}={size}" for axis, size in zip(mesh["axes"], mesh["shape"]))]
+
+
+def complete(name, targets):
+    def check(workplace):
+        sample, ready = SAMPLES[name], ready_layout(name)
+        source, full = workplace.sample(sample.source()), sample.logical()
+        status, layout, said = draft(workplace, source, *mesh_option(ready), "--expect", workplace.whole(full))
+        if status != 0 or "open:" in said:
+            raise Failure(f"the draft is not complete (exit {status}):\n{said}")
+        workplace.expect_file("merged", workplace.merge(source, layout), full)
+        for target, arrangement in targets:
+            to = target if "=" in target else ready_layout(target)
+            resharded = workplace.reshard(source, layout, to)
+            workplace.expect_cards(f"resharded to {target}", resharded, sample.cards(**arrangement))
+
+    return check
+
+
+def left_open(name, words):
+    def check(workplace):
+        sample, ready = SAMPLES[name], ready_layout(name)
+        source = workplace.sample(sample.source())
+        status, layout, said = draft(workplace, source, *mesh_option(ready), "--expect", workplace.whole(sample.logical()))
+        if status != 1 or any(word not in said for word in words):
+            raise Failure(f"exit {status}, expected 1 and {words} in:\n{said}")
+        try:
+            workplace.merge(source, layout)
+        except Failure as refused:
+            if "no rule of" not in str(refused):
+                raise
+        else:
+            raise Failure("a merge takes the draft, although something is open")
+
+    return check
+
+
+def other_tensors(workplace):
+    """Whole tensors that the pieces do not make: what differs gets no rule, whatever fits its shapes."""
+    sample = SAMPLES["fsdp2-tp"]
+    source, full = workplace.sample(sample.source()), dict(sample.logical())
+    moved = "layers.1.feed_forward.w2.weight"
+    full[moved] = full[moved][::-1].copy()
+    large = "tok_embeddings.weight"
+    full[large] = full[large].copy()
+    full[large][17, 3] += 1
+    status, _, said = draft(workplace, source, *mesh_option(ready_layout("fsdp2-tp")), "--expect", workplace.whole(full))
+    if status != 1 or moved not in said or large not in said:
+        raise Failure(f"exit {status}, expected 1 and both parameters named in:\n{said}")
+
+
+def one_element(workplace):
+    """A difference that no sample sees: one element of a million."""
+    full = {"w": np.random.default_rng(1).standard_normal((1024, 1024)).astype(np.float32)}
+    source = workplace.sample({f"rank_{r}.h5": {"w": full["w"][r * 512:(r + 1) * 512]} for r in range(2)})
+    full["w"][700, 901] += 1
+    status, layout, said = draft(workplace, source, "--mesh", "tp=2", "--expect", workplace.whole(full))
+    if status != 1 or "differ" not in said or "parameters" in layout:
+        raise Failure(f"exit {status}, expected 1 and no rule:\n{said}")
+
+
+def drifted_copies(workplace):
+    """Copies whose samples are equal, without whole tensors."""
+    copies = [np.random.default_rng(1).standard_normal((1024, 1024)).astype(np.float32) for _ in range(2)]
+    source = workplace.sample({f"rank_{r}.h5": {"w": copies[r]} for r in range(2)})
+    if draft(workplace, source)[0] != 0:
+        raise Failure("equal copies are not drafted as copies")
+    copies[1][700, 901] += 1
+    source = workplace.sample({f"rank_{r}.h5": {"w": copies[r]} for r in range(2)})
+    status, layout, said = draft(workplace, source)
+    if status != 1 or "differ" not in said or "parameters" in layout:
+        raise Failure(f"exit {status}, expected 1 and no rule:\n{said}")
+
+
+def shapes_alone(workplace):
+    """Shapes tell the dimension, and the order of two axes where their pieces are uneven; else that is open."""
+    sample = SAMPLES["fsdp2-tp"]
+    shapes = {name: {"shape": list(array.shape), "dtype": "f32"} for name, array in sample.logical().items()}
+    path = workplace.path(".json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(shapes, file)
+    status, layout, said = draft(workplace, workplace.sample(sample.source()), *mesh_option(ready_layout("fsdp2-tp")),
+                                 "--expect", path)
+    rules = json.dumps(layout.get("parameters"))
+    if status != 1 or "attention.wq" not in rules or "feed_forward.w1" in rules or '{"split": [["dp", "tp"]]' not in said:
+        raise Failure(f"exit {status}, {rules}\n{said}")
+
+
+CASES = {name: complete(name, targets) for name, targets in TARGETS.items() if name not in OPEN}
+CASES.update({name: left_open(name, words) for name, words in OPEN.items()})
+CASES.update({"other tensors": other_tensors, "one element": one_element, "drifted copies": drifted_copies,
+              "shapes alone": shapes_alone})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True, help="where the programs are")
+    parser.add_argument("--only", help="only the cases whose name holds this")
+    arguments = parser.parse_args()
+    return harness.run_cases(CASES, arguments.bin, arguments.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
