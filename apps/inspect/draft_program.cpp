@@ -20,6 +20,56 @@ namespace ckpt::cli {
 namespace {
 
 
+constexpr std::size_t widest_line = 120;
+constexpr std::size_t deepest_indent = 24;
+constexpr std::size_t deepest_cut = 2;  // brackets: a rule, and a list in it; what is deeper stays together
+
+/// A line of JSON cut after commas, each part indented to the bracket in which it begins.
+std::string folded(const std::string& line) {
+  std::string text;
+  std::size_t column = 0;
+  std::vector<std::size_t> brackets;
+  bool is_quoted = false;
+  for (std::size_t from = 0; from < line.size();) {
+    std::size_t to = from;
+    std::vector<std::size_t> opened = brackets;
+    for (; to < line.size(); ++to) {
+      if (is_quoted && line[to] == '\\') {
+        ++to;
+        continue;
+      }
+      if (line[to] == '"') is_quoted = !is_quoted;
+      if (is_quoted) continue;
+      if (line[to] == '[' || line[to] == '{') opened.push_back(column + (to - from) + 1);
+      if ((line[to] == ']' || line[to] == '}') && !opened.empty()) opened.pop_back();
+      if (line[to] == ',' && opened.size() <= deepest_cut) break;
+    }
+    const std::size_t end = std::min(line.size(), to + 1 + (to + 1 < line.size() && line[to + 1] == ' ' ? 1 : 0));
+    const std::size_t indent = brackets.empty() ? 0 : std::min(brackets.back(), deepest_indent);
+    if (column + (end - from) > widest_line && column > indent && !brackets.empty()) {
+      text.erase(text.find_last_not_of(' ') + 1);
+      text.append("\n").append(indent, ' ');
+      for (std::size_t b = brackets.size(); b < opened.size(); ++b) opened[b] = opened[b] - column + indent;
+      column = indent;
+    }
+    text.append(line, from, end - from);
+    column += end - from;
+    brackets = std::move(opened);
+    from = end;
+  }
+  return text;
+}
+
+std::string folded_lines(const std::string& json) {
+  std::string text;
+  for (std::size_t from = 0; from < json.size();) {
+    const std::size_t end = std::min(json.find('\n', from), json.size());
+    text += folded(json.substr(from, end - from)) + "\n";
+    from = end + 1;
+  }
+  return text;
+}
+
 /// One line for all names that differ in numbers only and are open for the same reason.
 std::vector<std::string> open_lines(const drafting::OpenNames& open) {
   std::map<drafting::Open, std::vector<std::string>> by_reason;
@@ -37,7 +87,7 @@ std::vector<std::string> open_lines(const drafting::OpenNames& open) {
 }
 
 void print_draft(const drafting::Draft& draft) {
-  print(Lines::as_they_are(to_json(draft.layout)));
+  print(Lines::as_they_are(folded_lines(to_json(draft.layout))));
   for (const std::string& note : draft.notes) spdlog::warn("{}", note);
   for (const std::string& line : open_lines(draft.open)) spdlog::warn("{}", line);
   const std::string read = format_bytes(draft.bytes_read) + " of data read, of files of " + format_bytes(draft.bytes);

@@ -49,4 +49,18 @@ Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::sp
   return gather(*file, *index, transfer, &summing, target, scratch, windows_);
 }
 
+void SourceReader::read_box(ParameterId parameter, const Box& box, std::span<std::byte> out,
+                            std::span<std::byte> scratch) {
+  const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
+  const Extents strides = row_major_strides(box.shape());
+  const bool takes_lowest = placement_.spreads()[parameter].replicas == Replicas::first;
+  placement_.for_each_shard(parameter, box, [&](Position first, const Region& region) {
+    const Position card = takes_lowest ? placement_.lowest_holder(parameter, first) : first;
+    std::uint64_t offset = 0;
+    for (std::size_t d = 0; d < box.rank(); ++d) offset += (region.box.lo[d] - box.lo[d]) * strides[d];
+    const Transfer transfer{card, placement_.array_of(parameter), parameter, element, region, 0, strides};
+    read(transfer, out.subspan(offset * element).data(), scratch);
+  });
+}
+
 }  // namespace ckpt

@@ -26,6 +26,10 @@ class SourceReader {
   Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
                 std::optional<KeySets> sums = std::nullopt);
 
+  /// The elements of a box of a parameter, in row-major order: as many bytes as `out` has. They are those of its first
+  /// copy, or where copies may differ those of the card that counts.
+  void read_box(ParameterId parameter, const Box& box, std::span<std::byte> out, std::span<std::byte> scratch);
+
   /// The dataset of an array that a card holds (an index into its file's schema), or nothing where it is absent.
   std::optional<std::size_t> dataset(Position card, ArrayId array) const;
 

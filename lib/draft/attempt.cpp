@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
+#include "draft/buckets.hpp"
 #include "draft/decide.hpp"
 #include "draft/numbering.hpp"
 #include "draft/questions.hpp"
@@ -23,18 +25,16 @@ void leave_implied(Keys& keys, const At& implied) {
   if (keys.at->empty()) keys.at.reset();
 }
 
-bool is_any_split(const std::vector<Decided>& decided) {
-  return std::any_of(decided.begin(), decided.end(), [](const Decided& each) { return each.keys.split.has_value(); });
-}
-
 /// The tensors of the reference that no card stores.
 void add_missing(Attempt& attempt, const std::vector<Question>& questions, const WholeTensors& whole) {
   std::set<std::string> there;
   for (const Question& question : questions) there.insert(question.name);
   for (const Tensor& tensor : whole.tensors())
-    if (!there.contains(tensor.name) && !attempt.open.contains(tensor.name))
+    if (!there.contains(tensor.name) && !attempt.open.contains(tensor.name)) {
+      attempt.missing.push_back(tensor.name);
       attempt.open[tensor.name] = {
           "no card stores it under this name", {"a member of \"buckets\"", "\"rename\""}, "where it is"};
+    }
 }
 
 }  // namespace
@@ -60,18 +60,23 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
   for (const auto& [name, leader] : decisions.followed) followers.push_back(name);
   for (const std::string& group : describe_groups(group_names(followers)))
     result.notes.push_back(group + ": taken to be cut as what it is named after, which its shapes allow but do not prove");
+  std::vector<std::string> by_shape;
   const Naming naming(result.layout);
   for (const Question& question : questions.all) {
     const auto keys = decisions.keys.find(question.name);
     if (keys == decisions.keys.end()) continue;
+    if (question.expected && !question.has_data && keys->second.split) by_shape.push_back(question.name);
     leave_implied(keys->second, naming.uncounted(question.name).at);
     result.decided.push_back({question.name, keys->second, question.expected.value_or(question.first().shape)});
   }
-  if (whole != nullptr && !whole->has_data() && is_any_split(result.decided))
-    result.notes.emplace_back(
-        "shapes do not show whether a dimension is fused, each of its parts cut by itself (\"parts\": QKV, gate and up): "
-        "none is taken to be");
-  if (whole != nullptr) add_missing(result, questions.all, *whole);
+  if (!by_shape.empty())
+    result.notes.push_back(join(describe_groups(group_names(by_shape)), 4) +
+                           ": decided by shapes alone, which do not show whether a dimension is fused, each of its parts "
+                           "cut by itself (\"parts\": QKV, gate and up)");
+  if (whole != nullptr) {
+    add_missing(result, questions.all, *whole);
+    find_buckets(result, facts, cards, *whole);
+  }
   return result;
 }
 

@@ -16,6 +16,7 @@ struct Attempt {
   Layout layout;  ///< all but the rules
   std::vector<Decided> decided;
   OpenNames open;
+  std::vector<std::string> missing;  ///< of the open names those that are the reference's alone
   std::vector<std::string> notes;
 
   /// The layout with the rules for what is decided.

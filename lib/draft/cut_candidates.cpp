@@ -111,6 +111,8 @@ std::vector<Keys> in_parts(const Question& question, const std::vector<Axis>& ax
         found.push_back(keys);
         found.back().parts = std::move(parts);
       };
+      for (const std::uint64_t count : {2, 3})
+        if (question.has_data && (*question.expected)[dim] % count == 0) add({dim, {}, count});
       for (const auto& sizes : known_parts) {
         if (std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != (*question.expected)[dim]) continue;
         const bool is_even = std::adjacent_find(sizes.begin(), sizes.end(), std::not_equal_to<>()) == sizes.end();

@@ -44,6 +44,9 @@ class Drafter {
     prove();
     draft_.layout = best_.with_rules();
     draft_.open = best_.open;
+    for (const Pattern& pattern : job_.may_be_missing)
+      for (const std::string& name : best_.missing)
+        if (pattern.matches(name)) draft_.open.erase(name);
     draft_.notes.insert(draft_.notes.end(), best_.notes.begin(), best_.notes.end());
     return std::move(draft_);
   }
@@ -128,9 +131,11 @@ class Drafter {
 
   /// Opens again what the whole of the data refutes.
   void prove() {
-    if (best_.decided.empty()) return;
     std::set<std::string> taken;
     for (const Decided& decided : best_.decided) taken.insert(decided.name);
+    for (const Bucket& bucket : best_.layout.buckets)
+      for (const BucketMember& member : bucket.members) taken.insert(member.name);
+    if (taken.empty()) return;
     const Checkpoint checkpoint = opened(best_.with_rules());
     const Refuted refuted =
         refute({checkpoint, job_.reference, [&](const std::string& name) { return taken.contains(name); }},
@@ -138,6 +143,24 @@ class Drafter {
     for (const auto& [name, why] : refuted)
       best_.open[name] = {"what its samples say is not so for the whole: " + why, {}, "its rule"};
     std::erase_if(best_.decided, [&](const Decided& decided) { return refuted.contains(decided.name); });
+    open_buckets(refuted);
+  }
+
+  /// A bucket with a member that is refuted is open with all of its members, and so are others of its stored name.
+  void open_buckets(const Refuted& refuted) {
+    std::map<std::string, std::string> why_of;
+    for (const Bucket& bucket : best_.layout.buckets)
+      for (const BucketMember& member : bucket.members)
+        if (const auto why = refuted.find(member.name); why != refuted.end())
+          why_of[bucket.name] = why->second + " (" + member.name + ")";
+    for (const Bucket& bucket : best_.layout.buckets) {
+      const auto why = why_of.find(bucket.name);
+      if (why == why_of.end()) continue;
+      const Open open{"a bucket by its samples, not by the whole: " + why->second, {}, "its members and their order"};
+      best_.open[bucket.name] = open;
+      for (const BucketMember& member : bucket.members) best_.open[member.name] = open;
+    }
+    std::erase_if(best_.layout.buckets, [&](const Bucket& bucket) { return why_of.contains(bucket.name); });
   }
 
   const DraftJob& job_;

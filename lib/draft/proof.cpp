@@ -8,6 +8,7 @@
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/reference_reader.hpp"
 #include "checkpoint/source_reader.hpp"
+#include "draft/evidence.hpp"
 #include "proof/replicas.hpp"
 
 namespace ckpt::drafting {
@@ -30,7 +31,7 @@ class Comparison {
     if (!number || tensor.verbatim) return "";
     const Tensor& other = reference_.tensors()[*number];
     if (!(other.shape == tensor.shape)) return "it has the shape " + to_string(tensor.shape);
-    if (!(other.dtype == tensor.dtype)) return "";  // other elements: nothing can be said of the bytes
+    if (!are_comparable(tensor.dtype, other.dtype)) return "";
     std::string found;
     const std::uint64_t each = std::max<std::uint64_t>(1, box_bytes / std::max<std::uint64_t>(1, tensor.dtype.size));
     const std::uint64_t size = volume(tensor.shape);
@@ -47,19 +48,12 @@ class Comparison {
   bool is_same(ParameterId parameter, std::size_t number, const Box& box) {
     const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
     ours_.resize(volume(box.shape()) * element);
-    theirs_.resize(ours_.size());
-    const Extents strides = row_major_strides(box.shape());
-    const bool takes_lowest = placement_.spreads()[parameter].replicas == Replicas::first;
-    placement_.for_each_shard(parameter, box, [&](Position first, const Region& region) {
-      const Position card = takes_lowest ? placement_.lowest_holder(parameter, first) : first;
-      std::uint64_t offset = 0;
-      for (std::size_t d = 0; d < box.rank(); ++d) offset += (region.box.lo[d] - box.lo[d]) * strides[d];
-      const Transfer transfer{card, placement_.array_of(parameter), parameter, element, region, 0, strides};
-      reader_.read(transfer, ours_.data() + offset * element, scratch_.first(scratch_.size()));
-    });
+    const DType& other = reference_.tensors()[number].dtype;
+    theirs_.resize(volume(box.shape()) * other.size);
+    reader_.read_box(parameter, box, ours_, scratch_.first(scratch_.size()));
     whole_.read(number, box, theirs_);
     bytes_ += ours_.size() + theirs_.size();
-    return ours_ == theirs_;
+    return are_same(placement_.tensors()[parameter].dtype, ours_, other, theirs_);
   }
 
   const Placement& placement_;

@@ -45,13 +45,6 @@ Position Question::first_position() const {
   return static_cast<Position>(found - pieces.begin());
 }
 
-const Tensor* WholeTensors::find(const std::string& name) const {
-  const auto& all = tensors();
-  const auto found =
-      std::lower_bound(all.begin(), all.end(), name, [](const Tensor& t, const std::string& n) { return t.name < n; });
-  return found == all.end() || found->name != name ? nullptr : &*found;
-}
-
 Trial::Trial(const Mesh& mesh, const Question& question, CardData& cards, WholeTensors* reference)
     : mesh_(mesh), question_(question), cards_(cards), reference_(question.has_data ? reference : nullptr) {
   const auto nothing = std::make_shared<const std::vector<StoredArray>>();
@@ -128,6 +121,7 @@ void Trial::take_samples() {
 
 bool Trial::agrees(const Placement& placement, const Sample& sample) {
   const std::uint64_t element = question_.first().dtype.size;
+  const DType& other = reference_->find(question_.name)->dtype;
   bool is_same = true;
   std::vector<std::byte> ours;
   std::vector<std::byte> theirs;
@@ -135,11 +129,11 @@ bool Trial::agrees(const Placement& placement, const Sample& sample) {
     if (!is_same) return;
     const Extents shape = region.box.shape();
     ours.resize(volume(shape) * element);
-    theirs.resize(ours.size());
+    theirs.resize(volume(shape) * other.size);
     run(strided_copy(shape, region.strides, row_major_strides(shape), element),
         sample.bytes.data() + (region.offset - sample.elements.lo) * element, ours.data());
     reference_->read(question_.name, region.box, theirs);
-    is_same = ours == theirs;
+    is_same = are_same(question_.first().dtype, ours, other, theirs);
   });
   return is_same;
 }

@@ -1,0 +1,304 @@
+#include "draft/buckets.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/error.hpp"
+#include "draft/cut_candidates.hpp"
+#include "draft/flat_buffer.hpp"
+#include "draft/search.hpp"
+#include "layout/resolve.hpp"
+
+namespace ckpt::drafting {
+
+namespace {
+
+constexpr std::uint64_t largest_align = 256;
+constexpr std::uint64_t largest_multiple = 1 << 16;
+constexpr std::uint64_t sampled_elements = 64;
+constexpr std::uint64_t longest_tail = 1 << 20;
+
+/// A member where it was found.
+struct Found {
+  std::string name;
+  std::uint64_t offset = 0;  ///< in the buffer of the cards with coordinate 0 on the axes that cut
+  std::uint64_t room = 0;    ///< to the next member, or the buffer's end
+};
+
+/// A part of a flat buffer as an array of its own, on each of the cards of a mesh without the buffer's axis.
+class MemberData final : public CardData {
+ public:
+  MemberData(const std::vector<FlatBuffer>& buffers, std::uint64_t offset) : buffers_(buffers), offset_(offset) {}
+  void read(Position card, const std::string&, Interval elements, std::span<std::byte> out) override {
+    buffers_[card].read({offset_ + elements.lo, offset_ + elements.hi}, out);
+  }
+
+ private:
+  const std::vector<FlatBuffer>& buffers_;
+  std::uint64_t offset_;
+};
+
+/// One stored name, tried as a bucket.
+class BucketSearch {
+ public:
+  BucketSearch(const Attempt& attempt, const NameFacts& facts, CardData& cards, WholeTensors& whole)
+      : mesh_(attempt.layout.mesh), facts_(facts), cards_(cards), whole_(whole), dtype_(first_array(facts).dtype) {
+    for (const std::string& name : attempt.missing) {
+      const Tensor& tensor = *whole.find(name);
+      if (tensor.dtype == dtype_ && !tensor.verbatim && !tensor.shape.empty() && volume(tensor.shape) != 0)
+        tensors_.push_back(&tensor);
+    }
+  }
+
+  /// The buckets of this stored name, one for each combination of coordinates that has its own members.
+  std::vector<Bucket> buckets() {
+    for (const std::uint64_t elements : {4, 2, 1}) {
+      take_beginnings(elements);
+      if (auto found = by_axis(); !found.empty()) return found;
+    }
+    return {};
+  }
+
+ private:
+  /// So many elements of each tensor's first row, and half of them at most: so much is left together by a cut in two.
+  void take_beginnings(std::uint64_t elements) {
+    beginnings_.clear();
+    for (const Tensor* tensor : tensors_) {
+      const std::size_t last = tensor->shape.size() - 1;
+      const std::uint64_t count = std::clamp<std::uint64_t>(tensor->shape[last] / 2, 1, elements);
+      Box box{Extents(last + 1, 0), Extents(last + 1, 1)};
+      box.set(last, {0, count});
+      beginnings_.push_back({tensor->name, std::string(count * dtype_.size, '\0')});
+      whole_.read(tensor->name, box, std::as_writable_bytes(std::span(beginnings_.back().bytes)));
+    }
+  }
+
+  std::vector<Bucket> by_axis() {
+    const std::vector<Axis> differing = differing_axes(mesh_, facts_.pieces);
+    for (const Axis axis : differing) {
+      std::vector<Axis> rest = differing;
+      std::erase(rest, axis);
+      for (const auto& own : sets_of_axes(mesh_)) {  // the axes along which members differ
+        if (!std::includes(rest.begin(), rest.end(), own.begin(), own.end())) continue;
+        std::vector<Axis> cutting = rest;
+        std::erase_if(cutting, [&](Axis a) { return std::find(own.begin(), own.end(), a) != own.end(); });
+        if (auto found = with(axis, own, cutting); !found.empty()) return found;
+      }
+    }
+    return {};
+  }
+
+  /// The buffers of the cards with a combination of coordinates on `own`: one for each combination on `cutting`.
+  std::vector<FlatBuffer> buffers(Axis axis, const std::vector<Axis>& own, std::uint64_t at,
+                                  const std::vector<Axis>& cutting) const {
+    std::vector<FlatBuffer> result;
+    const Position base = mesh_.position_of_combination(own, at);
+    for (std::uint64_t c = 0; c < mesh_.combinations(cutting); ++c) {
+      std::vector<Position> cards;
+      for (std::uint64_t i = 0; i < mesh_.shape[axis]; ++i)
+        cards.push_back(base + mesh_.position_of_combination(cutting, c) + i * mesh_.stride(axis));
+      result.emplace_back(facts_, std::move(cards), cards_);
+    }
+    return result;
+  }
+
+  std::vector<Bucket> with(Axis axis, const std::vector<Axis>& own, const std::vector<Axis>& cutting) {
+    std::vector<Bucket> all;
+    std::set<std::string> taken;
+    for (std::uint64_t at = 0; at < mesh_.combinations(own); ++at) {
+      const std::vector<FlatBuffer> group = buffers(axis, own, at, cutting);
+      if (group.front().size() == 0) continue;
+      const std::vector<Found> members = located(group.front());
+      if (members.empty()) return {};
+      for (const Found& member : members)
+        if (!taken.insert(member.name).second) return {};
+      Bucket bucket;
+      bucket.name = facts_.name;
+      bucket.axis = axis;
+      for (const Axis a : own) {
+        bucket.at.emplace(bucket.at.value_or(At{}))[a] = {mesh_.coordinate(mesh_.position_of_combination(own, at), a)};
+        if (bucket.at->at(a).front() == mesh_.shape[a] - 1) bucket.at_last[a] = {};
+      }
+      auto complete = aligned(bucket, members, group, cutting);
+      if (!complete) return {};
+      all.push_back(*std::move(complete));
+    }
+    return all;
+  }
+
+  std::vector<Found> located(const FlatBuffer& buffer) const {
+    std::vector<Found> members;
+    for (const auto& [name, offset] : find_beginnings(buffer, dtype_.size, beginnings_)) members.push_back({name, offset, 0});
+    std::sort(members.begin(), members.end(), [](const Found& a, const Found& b) { return a.offset < b.offset; });
+    for (std::size_t m = 0; m < members.size(); ++m)
+      members[m].room = (m + 1 < members.size() ? members[m + 1].offset : buffer.size()) - members[m].offset;
+    return members;
+  }
+
+  /// How a member is cut over the axes beside the buffer's, by what lies at its place in each buffer.
+  std::optional<Keys> cut(const Found& member, const std::vector<FlatBuffer>& group, const std::vector<Axis>& cutting) {
+    const Extents& shape = whole_.find(member.name)->shape;
+    Keys keys;
+    if (!cutting.empty()) {
+      Mesh mesh;
+      for (const Axis a : cutting) {
+        mesh.axes.push_back(mesh_.axes[a]);
+        mesh.shape.push_back(mesh_.shape[a]);
+      }
+      MemberData data(group, member.offset);
+      std::optional<Keys> found;
+      for (const Extents& local : local_shapes(shape, member.room, mesh)) {
+        const StoredArray array{member.name, dtype_, local, std::nullopt, false};
+        Question question{member.name, member.name, std::vector<Piece>(group.size()), false, {}, shape, true};
+        for (std::size_t c = 0; c < group.size(); ++c)
+          question.pieces[c] = {&array, content(group[c], member.offset, volume(local))};
+        Search search(mesh, data, &whole_);
+        const std::vector<Keys> fitting = search.fitting(question);
+        if (fitting.size() == 1 && !fitting.front().replicas && !found) found = fitting.front();
+      }
+      if (!found) return std::nullopt;
+      keys = *found;
+      for (auto& axes : keys.split ? *keys.split : std::vector<std::vector<Axis>>{})
+        for (Axis& a : axes) a = cutting[a];
+    }
+    keys.shape.emplace(shape.begin(), shape.end());
+    return keys;
+  }
+
+  /// What tells whether buffers have the same at a place.
+  std::uint64_t content(const FlatBuffer& buffer, std::uint64_t from, std::uint64_t count) const {
+    std::string bytes(std::min(count, sampled_elements) * dtype_.size, '\0');
+    buffer.read({from, from + bytes.size() / dtype_.size}, std::as_writable_bytes(std::span(bytes)));
+    return std::hash<std::string>()(bytes);
+  }
+
+  /// What a card may hold of a tensor: all of it, or one dimension cut, with padding as far as there is room.
+  static std::vector<Extents> local_shapes(const Extents& shape, std::uint64_t room, const Mesh& mesh) {
+    std::vector<Extents> shapes;
+    const auto add = [&](const Extents& local) {
+      if (volume(local) <= room && volume(local) + largest_align > room &&
+          std::find(shapes.begin(), shapes.end(), local) == shapes.end())
+        shapes.push_back(local);
+    };
+    const std::uint64_t all = volume(shape);
+    if (all <= room) shapes.push_back(shape);
+    for (std::size_t dim = 0; dim < shape.size() && all != 0; ++dim) {
+      Extents local = shape;
+      local[dim] = shape[dim] / mesh.size();
+      if (local[dim] * mesh.size() == shape[dim] && volume(local) <= room) shapes.push_back(local);
+      for (local[dim] = room / (all / shape[dim]); volume(local) + largest_align > room && local[dim] > 0; --local[dim])
+        add(local);
+    }
+    return shapes;
+  }
+
+  /// The bucket with the least alignment and padding that put its members where they are.
+  std::optional<Bucket> aligned(Bucket bucket, const std::vector<Found>& members, const std::vector<FlatBuffer>& group,
+                                const std::vector<Axis>& cutting) {
+    const std::vector<std::uint64_t>& starts = group.front().starts();
+    for (const Found& member : members) {
+      auto keys = cut(member, group, cutting);
+      if (!keys) return std::nullopt;
+      bucket.members.push_back({member.name, std::nullopt, *std::move(keys)});
+    }
+    bucket.last_is_short = starts.back() - starts[starts.size() - 2] < starts[1];
+    if (pads(bucket, members, group.front())) return bucket;
+    for (BucketMember& member : bucket.members) member.keys.flat = Flat{bucket.axis, 1};
+    if (pads(bucket, members, group.front())) return bucket;
+    return std::nullopt;
+  }
+
+  bool pads(Bucket& bucket, const std::vector<Found>& members, const FlatBuffer& buffer) const {
+    for (bucket.align = 1; bucket.align <= largest_align; bucket.align *= 2)
+      for (bucket.multiple_of = 1; bucket.multiple_of <= largest_multiple; bucket.multiple_of *= 2)
+        for (bucket.multiple_of_each = 1; bucket.multiple_of_each <= 2; ++bucket.multiple_of_each)
+          if (is_resolved(bucket, members, buffer)) return true;
+    return false;
+  }
+
+  /// Whether the library finds the pieces as long as they are, and the members where they were found.
+  bool is_resolved(const Bucket& bucket, const std::vector<Found>& members, const FlatBuffer& buffer) const {
+    Layout layout;
+    layout.mesh = mesh_;
+    layout.buckets = {bucket};
+    std::vector<Holding> holdings;
+    for (Position card = 0; card < mesh_.size(); ++card) {
+      std::vector<StoredArray> held;
+      const bool is_here = !bucket.at || std::all_of(bucket.at->begin(), bucket.at->end(), [&](const auto& entry) {
+        return mesh_.coordinate(card, entry.first) == entry.second.front();
+      });
+      if (is_here && facts_.pieces[card].array != nullptr) held.push_back(*facts_.pieces[card].array);
+      if (!held.empty()) held.front().name = bucket.name;
+      holdings.push_back(std::make_shared<const std::vector<StoredArray>>(std::move(held)));
+    }
+    try {
+      const Placement placement = resolve_source(layout, holdings).placement;
+      const Position first = first_holder(placement);
+      const std::uint64_t each = placement.stored_shape(0, first)[0];
+      const Placement::BucketSizes sizes = placement.bucket_sizes(0, first);
+      if (!is_padding(buffer, {sizes.end, sizes.is_flat ? buffer.starts()[1] : buffer.size()})) return false;
+      return std::all_of(members.begin(), members.end(), [&](const Found& member) {
+        const ParameterId parameter = *placement.find(member.name);
+        bool is_there = false;
+        const Extents origin(placement.tensors()[parameter].shape.size(), 0);
+        placement.for_each_shard(parameter, {origin, Extents(origin.size(), 1)}, [&](Position card, const Region& region) {
+          is_there = mesh_.coordinate(card, bucket.axis) * each + region.offset == member.offset;
+        });
+        return is_there;
+      });
+    } catch (const Error&) {
+      return false;  // pieces of other lengths
+    }
+  }
+
+  /// Whether elements at the end may be padding: of one value. Anything else may be a member that was not found.
+  bool is_padding(const FlatBuffer& buffer, Interval elements) const {
+    if (elements.empty()) return true;
+    if (elements.size() > longest_tail) return false;
+    std::string bytes(elements.size() * dtype_.size, '\0');
+    buffer.read(elements, std::as_writable_bytes(std::span(bytes)));
+    return std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(dtype_.size), bytes.end(), bytes.begin());
+  }
+
+  static Position first_holder(const Placement& placement) {
+    Position card = 0;
+    while (!placement.holds(card, 0)) ++card;
+    return card;
+  }
+
+  const Mesh& mesh_;
+  const NameFacts& facts_;
+  CardData& cards_;
+  WholeTensors& whole_;
+  DType dtype_;
+  std::vector<const Tensor*> tensors_;  // that may be members
+  std::vector<Beginning> beginnings_;
+};
+
+bool may_be_bucket(const NameFacts& facts) {
+  return std::all_of(facts.pieces.begin(), facts.pieces.end(), [](const Piece& piece) {
+    return piece.array == nullptr || (piece.array->shape.size() == 1 && !piece.array->verbatim);
+  });
+}
+
+}  // namespace
+
+void find_buckets(Attempt& attempt, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors& whole) {
+  if (!whole.has_data()) return;
+  for (const NameFacts& fact : facts) {
+    if (!attempt.open.contains(fact.name) || whole.find(fact.name) != nullptr || !may_be_bucket(fact)) continue;
+    for (Bucket& bucket : BucketSearch(attempt, fact, cards, whole).buckets()) {
+      for (const BucketMember& member : bucket.members) {
+        attempt.open.erase(member.name);
+        std::erase(attempt.missing, member.name);
+      }
+      attempt.open.erase(fact.name);
+      attempt.layout.buckets.push_back(std::move(bucket));
+    }
+  }
+}
+
+}  // namespace ckpt::drafting
