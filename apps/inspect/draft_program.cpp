@@ -19,20 +19,25 @@ namespace ckpt::cli {
 
 namespace {
 
-
 constexpr std::size_t widest_line = 120;
 constexpr std::size_t deepest_indent = 24;
-constexpr std::size_t deepest_cut = 2;  // brackets: a rule, and a list in it; what is deeper stays together
+
+/// Whether a line may be cut here: between the keys of a rule, or the items of a list in it.
+bool may_cut(const std::string& open_brackets) {
+  return open_brackets.size() < 2 || (open_brackets.size() == 2 && open_brackets.back() == '[');
+}
 
 /// A line of JSON cut after commas, each part indented to the bracket in which it begins.
 std::string folded(const std::string& line) {
   std::string text;
   std::size_t column = 0;
-  std::vector<std::size_t> brackets;
+  std::vector<std::size_t> brackets;  // the columns behind them
+  std::string open_brackets;          // themselves
   bool is_quoted = false;
   for (std::size_t from = 0; from < line.size();) {
     std::size_t to = from;
     std::vector<std::size_t> opened = brackets;
+    std::string kinds = open_brackets;
     for (; to < line.size(); ++to) {
       if (is_quoted && line[to] == '\\') {
         ++to;
@@ -40,9 +45,15 @@ std::string folded(const std::string& line) {
       }
       if (line[to] == '"') is_quoted = !is_quoted;
       if (is_quoted) continue;
-      if (line[to] == '[' || line[to] == '{') opened.push_back(column + (to - from) + 1);
-      if ((line[to] == ']' || line[to] == '}') && !opened.empty()) opened.pop_back();
-      if (line[to] == ',' && opened.size() <= deepest_cut) break;
+      if (line[to] == '[' || line[to] == '{') {
+        opened.push_back(column + (to - from) + 1);
+        kinds += line[to];
+      }
+      if ((line[to] == ']' || line[to] == '}') && !opened.empty()) {
+        opened.pop_back();
+        kinds.pop_back();
+      }
+      if (line[to] == ',' && may_cut(kinds)) break;
     }
     const std::size_t end = std::min(line.size(), to + 1 + (to + 1 < line.size() && line[to + 1] == ' ' ? 1 : 0));
     const std::size_t indent = brackets.empty() ? 0 : std::min(brackets.back(), deepest_indent);
@@ -55,6 +66,7 @@ std::string folded(const std::string& line) {
     text.append(line, from, end - from);
     column += end - from;
     brackets = std::move(opened);
+    open_brackets = std::move(kinds);
     from = end;
   }
   return text;

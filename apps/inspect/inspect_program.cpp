@@ -140,9 +140,10 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   line.flag("--draft", options.draft,
             "a layout of PATH on standard output, as far as names, shapes and bytes prove it; what they leave open is "
             "listed on standard error (exit status 1)");
-  line.value("--mesh", options.mesh, "AXIS=N,...",
-             "with --draft: the axes of the job that saved PATH, the one that numbers cards fastest last; without it as "
-             "far as equal bytes tell");
+  line.value(
+      "--mesh", options.mesh, "AXIS=N,...",
+      "with --draft: the axes of the job that saved PATH, the one that numbers cards fastest last; without it as "
+      "far as equal bytes tell");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);

@@ -8,6 +8,7 @@
 #include "draft/decide.hpp"
 #include "draft/numbering.hpp"
 #include "draft/questions.hpp"
+#include "draft/trial.hpp"
 #include "layout/name_groups.hpp"
 #include "layout/naming.hpp"
 
@@ -23,6 +24,13 @@ void leave_implied(Keys& keys, const At& implied) {
     keys.at_last.erase(axis);
   }
   if (keys.at->empty()) keys.at.reset();
+}
+
+/// Whether a larger multiple would give the same padding on this mesh.
+bool has_larger_multiple(const Question& question, Keys keys, const Mesh& mesh, CardData& cards) {
+  if (!keys.pad) return false;
+  for (auto& [dim, pad] : *keys.pad) pad.multiple_of *= 2;
+  return Trial(mesh, question, cards, nullptr).resolved(keys).has_value();
 }
 
 /// The tensors of the reference that no card stores.
@@ -59,20 +67,28 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
   std::vector<std::string> followers;
   for (const auto& [name, leader] : decisions.followed) followers.push_back(name);
   for (const std::string& group : describe_groups(group_names(followers)))
-    result.notes.push_back(group + ": taken to be cut as what it is named after, which its shapes allow but do not prove");
+    result.notes.push_back(group +
+                           ": taken to be cut as what it is named after, which its shapes allow but do not prove");
   std::vector<std::string> by_shape;
+  std::vector<std::string> padded;
   const Naming naming(result.layout);
   for (const Question& question : questions.all) {
     const auto keys = decisions.keys.find(question.name);
     if (keys == decisions.keys.end()) continue;
+    if (has_larger_multiple(question, keys->second, result.layout.mesh, cards)) padded.push_back(question.name);
     if (question.expected && !question.has_data && keys->second.split) by_shape.push_back(question.name);
     leave_implied(keys->second, naming.uncounted(question.name).at);
     result.decided.push_back({question.name, keys->second, question.expected.value_or(question.first().shape)});
   }
+  if (!padded.empty())
+    result.notes.push_back(
+        join(describe_groups(group_names(padded)), 4) +
+        ": \"multiple_of\" is the least that gives this padding; on another mesh that of the job counts");
   if (!by_shape.empty())
-    result.notes.push_back(join(describe_groups(group_names(by_shape)), 4) +
-                           ": decided by shapes alone, which do not show whether a dimension is fused, each of its parts "
-                           "cut by itself (\"parts\": QKV, gate and up)");
+    result.notes.push_back(
+        join(describe_groups(group_names(by_shape)), 4) +
+        ": decided by shapes alone, which do not show whether a dimension is fused, each of its parts "
+        "cut by itself (\"parts\": QKV, gate and up)");
   if (whole != nullptr) {
     add_missing(result, questions.all, *whole);
     find_buckets(result, facts, cards, *whole);

@@ -17,12 +17,12 @@ namespace ckpt::drafting {
 namespace {
 
 constexpr std::uint64_t largest_align = 256;
-constexpr std::uint64_t largest_multiple = 1 << 16;
+constexpr std::uint64_t largest_padding = 1 << 16;
 constexpr std::uint64_t sampled_elements = 64;
 constexpr std::uint64_t longest_tail = 1 << 20;
 
 /// A member where it was found.
-struct Found {
+struct Located {
   std::string name;
   std::uint64_t offset = 0;  ///< in the buffer of the cards with coordinate 0 on the axes that cut
   std::uint64_t room = 0;    ///< to the next member, or the buffer's end
@@ -50,6 +50,16 @@ class BucketSearch {
       const Tensor& tensor = *whole.find(name);
       if (tensor.dtype == dtype_ && !tensor.verbatim && !tensor.shape.empty() && volume(tensor.shape) != 0)
         tensors_.push_back(&tensor);
+    }
+  }
+
+  /// Whether the library finds the pieces of this stored name to be those of the bucket.
+  bool has_length_of(const Bucket& bucket) const {
+    try {
+      resolve_source(layout_with(bucket), holdings_of(bucket));
+      return true;
+    } catch (const Error&) {
+      return false;
     }
   }
 
@@ -111,9 +121,9 @@ class BucketSearch {
     for (std::uint64_t at = 0; at < mesh_.combinations(own); ++at) {
       const std::vector<FlatBuffer> group = buffers(axis, own, at, cutting);
       if (group.front().size() == 0) continue;
-      const std::vector<Found> members = located(group.front());
+      const std::vector<Located> members = located(group.front());
       if (members.empty()) return {};
-      for (const Found& member : members)
+      for (const Located& member : members)
         if (!taken.insert(member.name).second) return {};
       Bucket bucket;
       bucket.name = facts_.name;
@@ -129,17 +139,19 @@ class BucketSearch {
     return all;
   }
 
-  std::vector<Found> located(const FlatBuffer& buffer) const {
-    std::vector<Found> members;
-    for (const auto& [name, offset] : find_beginnings(buffer, dtype_.size, beginnings_)) members.push_back({name, offset, 0});
-    std::sort(members.begin(), members.end(), [](const Found& a, const Found& b) { return a.offset < b.offset; });
+  std::vector<Located> located(const FlatBuffer& buffer) const {
+    std::vector<Located> members;
+    for (const auto& [name, offset] : find_beginnings(buffer, dtype_.size, beginnings_))
+      members.push_back({name, offset, 0});
+    std::sort(members.begin(), members.end(), [](const Located& a, const Located& b) { return a.offset < b.offset; });
     for (std::size_t m = 0; m < members.size(); ++m)
       members[m].room = (m + 1 < members.size() ? members[m + 1].offset : buffer.size()) - members[m].offset;
     return members;
   }
 
   /// How a member is cut over the axes beside the buffer's, by what lies at its place in each buffer.
-  std::optional<Keys> cut(const Found& member, const std::vector<FlatBuffer>& group, const std::vector<Axis>& cutting) {
+  std::optional<Keys> cut(const Located& member, const std::vector<FlatBuffer>& group,
+                          const std::vector<Axis>& cutting) {
     const Extents& shape = whole_.find(member.name)->shape;
     Keys keys;
     if (!cutting.empty()) {
@@ -161,8 +173,9 @@ class BucketSearch {
       }
       if (!found) return std::nullopt;
       keys = *found;
-      for (auto& axes : keys.split ? *keys.split : std::vector<std::vector<Axis>>{})
-        for (Axis& a : axes) a = cutting[a];
+      if (keys.split)
+        for (auto& axes : *keys.split)
+          for (Axis& a : axes) a = cutting[a];
     }
     keys.shape.emplace(shape.begin(), shape.end());
     return keys;
@@ -196,10 +209,10 @@ class BucketSearch {
   }
 
   /// The bucket with the least alignment and padding that put its members where they are.
-  std::optional<Bucket> aligned(Bucket bucket, const std::vector<Found>& members, const std::vector<FlatBuffer>& group,
-                                const std::vector<Axis>& cutting) {
+  std::optional<Bucket> aligned(Bucket bucket, const std::vector<Located>& members,
+                                const std::vector<FlatBuffer>& group, const std::vector<Axis>& cutting) {
     const std::vector<std::uint64_t>& starts = group.front().starts();
-    for (const Found& member : members) {
+    for (const Located& member : members) {
       auto keys = cut(member, group, cutting);
       if (!keys) return std::nullopt;
       bucket.members.push_back({member.name, std::nullopt, *std::move(keys)});
@@ -211,19 +224,23 @@ class BucketSearch {
     return std::nullopt;
   }
 
-  bool pads(Bucket& bucket, const std::vector<Found>& members, const FlatBuffer& buffer) const {
+  bool pads(Bucket& bucket, const std::vector<Located>& members, const FlatBuffer& buffer) const {
     for (bucket.align = 1; bucket.align <= largest_align; bucket.align *= 2)
-      for (bucket.multiple_of = 1; bucket.multiple_of <= largest_multiple; bucket.multiple_of *= 2)
+      for (bucket.multiple_of = 1; bucket.multiple_of <= largest_padding; bucket.multiple_of *= 2)
         for (bucket.multiple_of_each = 1; bucket.multiple_of_each <= 2; ++bucket.multiple_of_each)
           if (is_resolved(bucket, members, buffer)) return true;
     return false;
   }
 
-  /// Whether the library finds the pieces as long as they are, and the members where they were found.
-  bool is_resolved(const Bucket& bucket, const std::vector<Found>& members, const FlatBuffer& buffer) const {
+  Layout layout_with(const Bucket& bucket) const {
     Layout layout;
     layout.mesh = mesh_;
     layout.buckets = {bucket};
+    return layout;
+  }
+
+  /// The stored name on the cards of the bucket, and nothing else.
+  std::vector<Holding> holdings_of(const Bucket& bucket) const {
     std::vector<Holding> holdings;
     for (Position card = 0; card < mesh_.size(); ++card) {
       std::vector<StoredArray> held;
@@ -234,19 +251,25 @@ class BucketSearch {
       if (!held.empty()) held.front().name = bucket.name;
       holdings.push_back(std::make_shared<const std::vector<StoredArray>>(std::move(held)));
     }
+    return holdings;
+  }
+
+  /// Whether the library finds the pieces as long as they are, and the members where they were found.
+  bool is_resolved(const Bucket& bucket, const std::vector<Located>& members, const FlatBuffer& buffer) const {
     try {
-      const Placement placement = resolve_source(layout, holdings).placement;
+      const Placement placement = resolve_source(layout_with(bucket), holdings_of(bucket)).placement;
       const Position first = first_holder(placement);
       const std::uint64_t each = placement.stored_shape(0, first)[0];
       const Placement::BucketSizes sizes = placement.bucket_sizes(0, first);
       if (!is_padding(buffer, {sizes.end, sizes.is_flat ? buffer.starts()[1] : buffer.size()})) return false;
-      return std::all_of(members.begin(), members.end(), [&](const Found& member) {
+      return std::all_of(members.begin(), members.end(), [&](const Located& member) {
         const ParameterId parameter = *placement.find(member.name);
         bool is_there = false;
         const Extents origin(placement.tensors()[parameter].shape.size(), 0);
-        placement.for_each_shard(parameter, {origin, Extents(origin.size(), 1)}, [&](Position card, const Region& region) {
-          is_there = mesh_.coordinate(card, bucket.axis) * each + region.offset == member.offset;
-        });
+        placement.for_each_shard(
+            parameter, {origin, Extents(origin.size(), 1)}, [&](Position card, const Region& region) {
+              is_there = mesh_.coordinate(card, bucket.axis) * each + region.offset == member.offset;
+            });
         return is_there;
       });
     } catch (const Error&) {
@@ -284,13 +307,30 @@ bool may_be_bucket(const NameFacts& facts) {
   });
 }
 
+/// Buckets of which one alone shows alignment or padding: the others get the same, if it fits them all. It makes no
+/// difference on this mesh, and is what one framework does everywhere.
+void unify(std::vector<Bucket>& buckets, const std::map<std::string, BucketSearch>& searches) {
+  std::vector<Bucket> alike = buckets;
+  for (Bucket& bucket : alike)
+    for (const Bucket& other : buckets) {
+      bucket.align = std::max(bucket.align, other.align);
+      bucket.multiple_of = std::max(bucket.multiple_of, other.multiple_of);
+      bucket.multiple_of_each = std::max(bucket.multiple_of_each, other.multiple_of_each);
+    }
+  const bool fits = std::all_of(alike.begin(), alike.end(),
+                                [&](const Bucket& bucket) { return searches.at(bucket.name).has_length_of(bucket); });
+  if (fits) buckets = std::move(alike);
+}
+
 }  // namespace
 
 void find_buckets(Attempt& attempt, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors& whole) {
   if (!whole.has_data()) return;
+  std::map<std::string, BucketSearch> searches;  // by name
   for (const NameFacts& fact : facts) {
     if (!attempt.open.contains(fact.name) || whole.find(fact.name) != nullptr || !may_be_bucket(fact)) continue;
-    for (Bucket& bucket : BucketSearch(attempt, fact, cards, whole).buckets()) {
+    auto& search = searches.try_emplace(fact.name, attempt, fact, cards, whole).first->second;
+    for (Bucket& bucket : search.buckets()) {
       for (const BucketMember& member : bucket.members) {
         attempt.open.erase(member.name);
         std::erase(attempt.missing, member.name);
@@ -299,6 +339,7 @@ void find_buckets(Attempt& attempt, const std::vector<NameFacts>& facts, CardDat
       attempt.layout.buckets.push_back(std::move(bucket));
     }
   }
+  unify(attempt.layout.buckets, searches);
 }
 
 }  // namespace ckpt::drafting

@@ -15,7 +15,7 @@ namespace ckpt::drafting {
 namespace {
 
 constexpr std::size_t most_orders = 4;
-constexpr std::uint64_t run_elements = 64;
+constexpr std::uint64_t passage_elements = 64;
 
 using Order = std::vector<std::uint64_t>;
 
@@ -33,7 +33,7 @@ std::optional<std::map<Passage, std::uint64_t>> beginnings(const Question& quest
     const StoredArray* array = question.pieces[card].array;
     if (array == nullptr || volume(array->shape) == 0) return std::nullopt;
     Passage passage{{array->shape.begin(), array->shape.end()}, ""};
-    const std::uint64_t count = std::min(run_elements, array->shape[array->shape.size() - 1]);
+    const std::uint64_t count = std::min(passage_elements, array->shape[array->shape.size() - 1]);
     passage.bytes.resize(count * array->dtype.size);
     cards.read(card, question.stored, {0, count}, std::as_writable_bytes(std::span(passage.bytes)));
     if (!found.emplace(std::move(passage), card).second) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<Order> order_under(const Keys& keys, const Mesh& mesh, const Quest
     for (Position position = 0; position < mesh.size(); ++position) {
       const Extents shape = placement.stored_shape(0, position);
       if (volume(shape) == 0) return std::nullopt;
-      const std::uint64_t count = std::min(run_elements, shape[shape.size() - 1]);
+      const std::uint64_t count = std::min(passage_elements, shape[shape.size() - 1]);
       Passage passage{{shape.begin(), shape.end()}, std::string(count * question.first().dtype.size, '\0')};
       placement.for_each_region(0, position, {0, count}, [&](ParameterId, const Region& region) {
         const std::span bytes = std::as_writable_bytes(std::span(passage.bytes));

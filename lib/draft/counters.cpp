@@ -22,11 +22,11 @@ bool is_boundary(char c) {
 }
 
 /// A number in a name.
-struct Found {
-  std::string before;    ///< all that stands before it
-  std::string form;      ///< the same with other numbers as '#'
-  std::string word;      ///< the last component of it, "layers." or "layer_"
-  std::string after;     ///< the character behind it, or nothing
+struct NumberInName {
+  std::string before;  ///< all that stands before it
+  std::string form;    ///< the same with other numbers as '#'
+  std::string word;    ///< the last component of it, "layers." or "layer_"
+  std::string after;   ///< the character behind it, or nothing
   std::uint64_t number = 0;
 };
 
@@ -38,8 +38,8 @@ std::string word_before(const std::string& before) {
   return before.substr(separator == std::string::npos ? 0 : separator + 1);
 }
 
-std::vector<Found> numbers_in(const std::string& name) {
-  std::vector<Found> found;
+std::vector<NumberInName> numbers_in(const std::string& name) {
+  std::vector<NumberInName> found;
   std::string form;
   for (std::size_t at = 0; at < name.size();) {
     if (!is_digit_in_name(name[at])) {
@@ -48,7 +48,7 @@ std::vector<Found> numbers_in(const std::string& name) {
     }
     std::size_t end = at;
     while (end < name.size() && is_digit_in_name(name[end])) ++end;
-    Found number{name.substr(0, at), form, "", end < name.size() ? name.substr(end, 1) : "", 0};
+    NumberInName number{name.substr(0, at), form, "", end < name.size() ? name.substr(end, 1) : "", 0};
     number.word = word_before(number.before);
     const auto [last, error] = std::from_chars(name.data() + at, name.data() + end, number.number);
     const bool stands_alone = at > 0 && is_boundary(name[at - 1]) && (end == name.size() || is_boundary(name[end]));
@@ -74,7 +74,8 @@ std::string common_end(const std::set<std::string>& texts) {
   std::string end = *texts.begin();
   for (const std::string& text : texts) {
     std::size_t same = 0;
-    while (same < end.size() && same < text.size() && end[end.size() - 1 - same] == text[text.size() - 1 - same]) ++same;
+    while (same < end.size() && same < text.size() && end[end.size() - 1 - same] == text[text.size() - 1 - same])
+      ++same;
     end.erase(0, end.size() - same);
   }
   return end;
@@ -120,8 +121,9 @@ bool explains(const IndexRule& rule, const std::vector<std::set<std::uint64_t>>&
   return called == numbers;
 }
 
-void add_rules(const Counter& counter, const std::vector<Axis>& axes, const std::vector<std::set<std::uint64_t>>& numbers,
-               std::uint64_t total, Numbering numbering, std::vector<IndexRule>& rules) {
+void add_rules(const Counter& counter, const std::vector<Axis>& axes,
+               const std::vector<std::set<std::uint64_t>>& numbers, std::uint64_t total, Numbering numbering,
+               std::vector<IndexRule>& rules) {
   IndexRule rule;
   rule.in = Pattern(counter.in, {"i"});
   rule.axes = axes;
@@ -169,7 +171,7 @@ std::vector<std::vector<Axis>> lists_of_axes(const Mesh& mesh) {
 std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::vector<std::string>& expected) {
   std::map<std::pair<std::string, std::string>, Gathered> by_form;  // by form and what follows
   for (const NameFacts& name : facts)
-    for (const Found& number : numbers_in(name.name)) {
+    for (const NumberInName& number : numbers_in(name.name)) {
       Gathered& gathered = by_form[{number.form, number.after}];
       gathered.word = number.word;
       gathered.after = number.after;
@@ -180,7 +182,7 @@ std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::ve
         if (name.pieces[position].array != nullptr) gathered.found[position].insert(number.number);
     }
   for (const std::string& name : expected)
-    for (const Found& number : numbers_in(name))
+    for (const NumberInName& number : numbers_in(name))
       if (const auto known = by_form.find({number.form, number.after}); known != by_form.end())
         known->second.expected.insert(number.number);
 
@@ -202,8 +204,8 @@ std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::ve
   std::vector<Counter> result;
   for (Gathered& gathered : merged) {
     std::sort(gathered.names.begin(), gathered.names.end());
-    result.push_back({pattern_of(gathered), std::move(gathered.found), std::move(gathered.expected),
-                      std::move(gathered.names)});
+    result.push_back(
+        {pattern_of(gathered), std::move(gathered.found), std::move(gathered.expected), std::move(gathered.names)});
   }
   return result;
 }

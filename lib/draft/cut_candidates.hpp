@@ -15,7 +15,7 @@ enum class Family {
   first,    ///< whole on every card, with copies that differ
   flat,     ///< what a split leaves, flattened and cut
 };
-inline constexpr Family families[] = {Family::split,   Family::pad,  Family::parts,
+inline constexpr Family families[] = {Family::split,   Family::pad,   Family::parts,
                                       Family::permute, Family::first, Family::flat};
 
 /// The candidates of a family that cut a parameter over all of these axes and no others. `known_parts`: sizes of parts

@@ -99,9 +99,8 @@ class Decider {
       const auto keys = decisions_.keys.find(leader);
       if (keys == decisions_.keys.end()) continue;
       const std::string text = keys_text(keys->second, mesh_);
-      const bool is_fitting = std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) {
-        return keys_text(each, mesh_) == text;
-      });
+      const bool is_fitting =
+          std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) { return keys_text(each, mesh_) == text; });
       if (!is_fitting && (question.expected || !is_declared_alike(question, *by_name_.at(leader)))) continue;
       decisions_.keys[name] = keys->second;
       decisions_.followed[name] = leader;
@@ -137,15 +136,17 @@ class Decider {
       open.found = "different pieces of " + pieces + " over " + axes_text(mesh_, differing);
     for (const Keys& keys : fitting)
       if (open.candidates.size() < most) open.candidates.push_back(shown(keys, mesh_));
-    if (!question.expected && shape.size() == 1 && !differing.empty()) open.candidates.emplace_back("a member of \"buckets\", or \"flat\"");
+    if (!question.expected && shape.size() == 1 && !differing.empty())
+      open.candidates.emplace_back("a member of \"buckets\", or \"flat\"");
     if (!question.expected && shape.empty()) open.candidates.emplace_back(R"({"replicas": "first"})");
     if (!question.expected)
       open.needed = "the whole tensors (--expect)";
     else if (!question.has_data)
       open.needed = "whole tensors of this dtype, not their shapes alone (--expect)";
     else
-      open.needed = fitting.empty() ? "no rule that is tried gives the whole tensor: is the mesh the job's own (--mesh)?"
-                                    : "which of them it is";
+      open.needed = fitting.empty()
+                        ? "no rule that is tried gives the whole tensor: is the mesh the job's own (--mesh)?"
+                        : "which of them it is";
     return open;
   }
 
@@ -185,7 +186,8 @@ class Decider {
 
 }  // namespace
 
-Decisions decide(const Layout& layout, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference) {
+Decisions decide(const Layout& layout, const std::vector<Question>& questions, CardData& cards,
+                 WholeTensors* reference) {
   return Decider(layout, questions, cards, reference).decide();
 }
 

@@ -20,6 +20,7 @@ struct Decisions {
 
 /// Decides each question, by the reference where it has the parameter; else by what the pieces show, and by the
 /// parameter that a name follows (moments). `questions` are those of `layout`, of which the mesh counts.
-Decisions decide(const Layout& layout, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference);
+Decisions decide(const Layout& layout, const std::vector<Question>& questions, CardData& cards,
+                 WholeTensors* reference);
 
 }  // namespace ckpt::drafting

@@ -25,7 +25,10 @@ namespace {
 class Drafter {
  public:
   Drafter(const DraftJob& job, SourceStore& store)
-      : job_(job), store_(store), threads_(thread_count(job.resources, *solo())), most_open_(files_in_cache(threads_)) {}
+      : job_(job),
+        store_(store),
+        threads_(thread_count(job.resources, *solo())),
+        most_open_(files_in_cache(threads_)) {}
 
   Draft draft() {
     for (const FileCatalog& catalog : job_.checkpoint.catalogs) draft_.bytes += catalog.bytes;
@@ -77,7 +80,8 @@ class Drafter {
       for (const std::string& path : layout.files.paths(layout.mesh)) {
         const auto found = by_name.find(path);
         if (found == by_name.end())
-          throw Error(Kind::input, path, {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
+          throw Error(Kind::input, path,
+                      {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
         catalogs.emplace_back(found->second);
       }
     return Checkpoint::of(source.path, source.is_single_file, layout, std::move(catalogs));

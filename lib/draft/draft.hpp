@@ -15,7 +15,7 @@ namespace ckpt::drafting {
 
 /// A checkpoint without a layout.
 struct UnknownCheckpoint {
-  std::filesystem::path path;         ///< a directory, or with `is_single_file` a file
+  std::filesystem::path path;  ///< a directory, or with `is_single_file` a file
   bool is_single_file = false;
   std::vector<std::string> names;     ///< of its files, relative to the directory
   std::vector<FileCatalog> catalogs;  ///< parallel

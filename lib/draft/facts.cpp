@@ -29,8 +29,9 @@ std::vector<std::uint32_t> classes_of(const NameFacts& facts) {
 }
 
 const StoredArray& first_array(const NameFacts& facts) {
-  return *std::find_if(facts.pieces.begin(), facts.pieces.end(), [](const Piece& p) { return p.array != nullptr; })
-              ->array;
+  return *std::find_if(facts.pieces.begin(), facts.pieces.end(), [](const Piece& p) {
+            return p.array != nullptr;
+          })->array;
 }
 
 std::optional<Presence> presence_of(const Mesh& mesh, const std::vector<Piece>& pieces) {

@@ -111,7 +111,8 @@ bool counts_from_zero(const std::set<std::uint64_t>& values) {
 
 std::string shown(const Mesh& mesh) {
   std::vector<std::string> words;
-  for (std::size_t a = 0; a < mesh.axes.size(); ++a) words.push_back(mesh.axes[a] + "=" + std::to_string(mesh.shape[a]));
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a)
+    words.push_back(mesh.axes[a] + "=" + std::to_string(mesh.shape[a]));
   return join(words, words.size());
 }
 
@@ -163,9 +164,8 @@ std::vector<std::size_t> axes_of(const std::vector<Slot>& slots, const Mesh& mes
     refuse(std::to_string(slots.size()) + " numbers that vary, of " + std::to_string(slots[0].values.size()) + ", " +
                std::to_string(slots[1].values.size()) + (slots.size() > 2 ? ", …" : "") + " values",
            "the mesh " + shown(mesh) + " has no axes of these sizes", "give the job's own --mesh");
-  std::stable_sort(ways.begin(), ways.end(), [&](const auto& a, const auto& b) {
-    return named(slots, mesh, a) > named(slots, mesh, b);
-  });
+  std::stable_sort(ways.begin(), ways.end(),
+                   [&](const auto& a, const auto& b) { return named(slots, mesh, a) > named(slots, mesh, b); });
   if (ways.size() > 1 && named(slots, mesh, ways[0]) == named(slots, mesh, ways[1]))
     refuse("several numbers with as many values", "it is not told which of them counts which axis of " + shown(mesh),
            "name the axes after the words before the numbers, such as dp for dp_0_tp_1");
@@ -188,7 +188,8 @@ FileNames of_coordinates(NameForm& form, std::size_t count, const std::optional<
            "is the checkpoint complete?");
   if (given) result.mesh = *given;
   std::vector<std::string> words;
-  for (const std::size_t axis : given ? axes_of(slots, *given) : std::vector<std::size_t>{}) words.push_back(given->axes[axis]);
+  for (const std::size_t axis : given ? axes_of(slots, *given) : std::vector<std::size_t>{})
+    words.push_back(given->axes[axis]);
   result.files = form.with(given ? words : result.mesh.axes);
   return result;
 }
@@ -199,7 +200,8 @@ FileNames read_file_names(const std::vector<std::string>& names, const std::opti
   NameForm form(names);
   if (form.slots().empty()) {
     if (given && given->size() != 1)
-      refuse("one file, " + names.front(), "the mesh " + shown(*given) + " has " + std::to_string(given->size()) + " cards",
+      refuse("one file, " + names.front(),
+             "the mesh " + shown(*given) + " has " + std::to_string(given->size()) + " cards",
              "is the checkpoint complete?");
     return {form.with({}), given.value_or(Mesh{{"card"}, {1}, {}})};
   }

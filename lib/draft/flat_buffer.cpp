@@ -21,7 +21,11 @@ bool tells_nothing(std::string_view bytes, std::uint64_t element) {
 }  // namespace
 
 FlatBuffer::FlatBuffer(const NameFacts& facts, std::vector<Position> cards, CardData& data)
-    : stored_(facts.stored), element_(first_array(facts).dtype.size), cards_(std::move(cards)), starts_{0}, data_(data) {
+    : stored_(facts.stored),
+      element_(first_array(facts).dtype.size),
+      cards_(std::move(cards)),
+      starts_{0},
+      data_(data) {
   for (const Position card : cards_) {
     const StoredArray* array = facts.pieces[card].array;
     starts_.push_back(starts_.back() + (array == nullptr ? 0 : volume(array->shape)));

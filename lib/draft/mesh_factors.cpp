@@ -12,7 +12,7 @@ namespace {
 using Classes = std::vector<std::uint32_t>;
 
 /// Classes numbered in the order in which they first occur.
-Classes in_order(const std::vector<std::uint64_t>& numbers) {
+Classes renumbered(const std::vector<std::uint64_t>& numbers) {
   std::map<std::uint64_t, std::uint32_t> known;
   Classes classes;
   for (const auto number : numbers)
@@ -27,7 +27,7 @@ Mesh mesh_of(const std::vector<std::uint64_t>& shape) {
 }
 
 /// Whether each of the patterns is that of the cards' coordinates on some of the axes.
-bool explains(const Mesh& mesh, const std::set<Classes>& seen) {
+bool is_of_mesh(const Mesh& mesh, const std::set<Classes>& seen) {
   std::set<Classes> possible;
   for (std::uint64_t subset = 0; subset < std::uint64_t{1} << mesh.axes.size(); ++subset) {
     std::vector<std::size_t> axes;
@@ -36,7 +36,7 @@ bool explains(const Mesh& mesh, const std::set<Classes>& seen) {
     std::vector<std::uint64_t> numbers;
     for (std::uint64_t position = 0; position < mesh.size(); ++position)
       numbers.push_back(mesh.combination_at(axes, position));
-    possible.insert(in_order(numbers));
+    possible.insert(renumbered(numbers));
   }
   return std::all_of(seen.begin(), seen.end(), [&](const Classes& classes) { return possible.contains(classes); });
 }
@@ -64,7 +64,7 @@ void factorise(std::uint64_t number, std::size_t count, std::vector<std::uint64_
 std::optional<Mesh> mesh_of_classes(const std::vector<std::vector<std::uint32_t>>& classes) {
   constexpr std::size_t most_axes = 5;
   std::set<Classes> seen;
-  for (const Classes& of_one : classes) seen.insert(in_order({of_one.begin(), of_one.end()}));
+  for (const Classes& of_one : classes) seen.insert(renumbered({of_one.begin(), of_one.end()}));
   std::erase_if(seen, [](const Classes& c) {
     const auto most = *std::max_element(c.begin(), c.end());
     return most == 0 || most + 1 == c.size();
@@ -74,7 +74,7 @@ std::optional<Mesh> mesh_of_classes(const std::vector<std::vector<std::uint32_t>
     std::vector<std::vector<std::uint64_t>> ways;
     std::vector<std::uint64_t> none;
     factorise(seen.begin()->size(), axes, none, ways);
-    std::erase_if(ways, [&](const auto& shape) { return !explains(mesh_of(shape), seen); });
+    std::erase_if(ways, [&](const auto& shape) { return !is_of_mesh(mesh_of(shape), seen); });
     if (ways.size() == 1) return mesh_of(ways.front());
     if (ways.size() > 1) return std::nullopt;
   }

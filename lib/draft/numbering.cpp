@@ -83,9 +83,8 @@ class NameNumbering {
     std::vector<std::string> best;
     std::uint64_t least = 0;
     for (NameGroup& group : group_names(alone)) {
-      const bool is_constant = std::any_of(group.names.begin(), group.names.end(), [&](const std::string& name) {
-        return fact_of_.at(name)->is_constant;
-      });
+      const bool is_constant = std::any_of(group.names.begin(), group.names.end(),
+                                           [&](const std::string& name) { return fact_of_.at(name)->is_constant; });
       const std::uint64_t size = volume(first_array(*fact_of_.at(group.names.front())).shape);
       if (is_constant || size == 0 || (!best.empty() && size >= least)) continue;
       best = std::move(group.names);

@@ -69,7 +69,8 @@ std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question
   const Extents& stored = question.first().shape;
   const std::size_t rank = stored.size();
   const std::uint64_t element = question.first().dtype.size;
-  if (!(reference.find(question.name)->dtype == question.first().dtype)) return std::nullopt;  // slices are told by bytes
+  if (!(reference.find(question.name)->dtype == question.first().dtype))
+    return std::nullopt;  // slices are told by bytes
   if (rank != logical.size() || logical[dim] > most_slices || volume(stored) == 0) return std::nullopt;
   const bool by_rows = rank == 1 || dim + 1 < rank;  // then what is taken of a slice lies in its last dimension
   const std::size_t across = rank == 1 ? dim : by_rows ? rank - 1 : rank - 2;

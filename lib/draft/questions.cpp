@@ -14,7 +14,8 @@ namespace {
 /// Why no question can be asked; nothing: it can.
 std::optional<Open> obstacle(const Layout& layout, const Question& question, const std::set<std::string>& stored) {
   if (stored.size() > 1)
-    return Open{"stored as " + *stored.begin() + " and as " + *stored.rbegin(), {}, "one name on every card: see \"rename\""};
+    return Open{
+        "stored as " + *stored.begin() + " and as " + *stored.rbegin(), {}, "one name on every card: see \"rename\""};
   const DType& dtype = question.first().dtype;
   for (const Piece& piece : question.pieces)
     if (piece.array != nullptr && !(piece.array->dtype == dtype))

@@ -46,9 +46,8 @@ std::vector<Rename> find_renames(const std::vector<std::string>& stored, const s
       for (const Wrapping& wrapping : wrappings(name, wanted)) explained[wrapping].push_back(name);
   std::vector<Wrapping> best;
   for (const auto& [wrapping, names] : explained) best.push_back(wrapping);
-  std::stable_sort(best.begin(), best.end(), [&](const Wrapping& a, const Wrapping& b) {
-    return explained[a].size() > explained[b].size();
-  });
+  std::stable_sort(best.begin(), best.end(),
+                   [&](const Wrapping& a, const Wrapping& b) { return explained[a].size() > explained[b].size(); });
   std::vector<Rename> renames;
   std::set<std::string> done;
   for (const Wrapping& w : best) {
@@ -64,7 +63,8 @@ std::vector<Rename> find_renames(const std::vector<std::string>& stored, const s
     }
     if (!is_new || collides) continue;
     const bool is_whole = from.empty() || (from.back() != '.' && from.back() != '/');  // a name's last component
-    renames.push_back({Pattern(literal(from) + (is_whole ? "" : "{x}")), Pattern(literal(to) + (is_whole ? "" : "{x}"))});
+    renames.push_back(
+        {Pattern(literal(from) + (is_whole ? "" : "{x}")), Pattern(literal(to) + (is_whole ? "" : "{x}"))});
     for (const std::string& name : stored)
       if (name.starts_with(from)) done.insert(name);
   }

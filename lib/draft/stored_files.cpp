@@ -13,8 +13,8 @@ namespace ckpt::drafting {
 
 namespace {
 
-constexpr std::uint64_t whole_bytes = 4096;  // arrays up to this are read whole
-constexpr std::uint64_t runs = 8;            // of larger ones, of which each has so many bytes:
+constexpr std::uint64_t small_bytes = 4096;  // arrays up to this are read whole
+constexpr std::uint64_t runs_of_array = 8;   // of larger ones, of which each has so many bytes:
 constexpr std::uint64_t run_bytes = 512;
 constexpr std::uint64_t window_bytes = 64ULL << 20;
 
@@ -59,13 +59,13 @@ StoredFiles::Sampled StoredFiles::sample(FileNumber file, std::size_t dataset) {
   if (size == 0 || element == 0) return {0, "", true};
   const std::uint64_t each = std::max<std::uint64_t>(1, run_bytes / element);
   std::string bytes;
-  if (size <= std::max(runs * each, whole_bytes / element)) {
+  if (size <= std::max(runs_of_array * each, small_bytes / element)) {
     bytes.resize(size * element);
     read(file, dataset, {0, size}, std::as_writable_bytes(std::span(bytes)));
   } else {
-    bytes.resize(runs * each * element);
-    for (std::uint64_t r = 0; r < runs; ++r) {
-      const std::uint64_t start = (size - each) / (runs - 1) * r;
+    bytes.resize(runs_of_array * each * element);
+    for (std::uint64_t r = 0; r < runs_of_array; ++r) {
+      const std::uint64_t start = (size - each) / (runs_of_array - 1) * r;
       read(file, dataset, {start, start + each},
            std::as_writable_bytes(std::span(bytes)).subspan(r * each * element, each * element));
     }

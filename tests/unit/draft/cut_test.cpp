@@ -24,10 +24,10 @@ class Case final : public CardData, public WholeTensors {
  public:
   Case(Mesh mesh, const Extents& shape, const std::string& keys, bool is_constant = false)
       : mesh_(std::move(mesh)), is_constant_(is_constant) {
-    Layout layout = parse_layout(R"({"ckpt_layout": 1, "mesh": {"axes": ["dp", "tp"], "shape": )" +
-                                     format_list(mesh_.shape) + R"(}, "parameters": [{"name": "w")" +
-                                     (keys.empty() ? "" : ", " + keys) + "}]}",
-                                 "the test");
+    Layout layout =
+        parse_layout(R"({"ckpt_layout": 1, "mesh": {"axes": ["dp", "tp"], "shape": )" + format_list(mesh_.shape) +
+                         R"(}, "parameters": [{"name": "w")" + (keys.empty() ? "" : ", " + keys) + "}]}",
+                     "the test");
     tensors_ = {{"w", i32(), shape, false}};
     placement_ = resolve_target(layout, tensors_).placement;
     for (Position card = 0; card < mesh_.size(); ++card) {

@@ -36,8 +36,7 @@ TEST_CASE("beginnings are found across the borders of pieces, once each, but not
   Numbers data;
   const FlatBuffer buffer(facts, {0, 1}, data);
   CHECK(buffer.size() == 8);
-  const std::vector<Beginning> wanted{
-      {"a", bytes_of({0, 1})}, {"b", bytes_of({4, 5, 6})}, {"c", bytes_of({4, 5, 7})}, {"d", bytes_of({6, 7})},
-      {"e", bytes_of({7, 8})}, {"f", bytes_of({3, 3})}};
+  const std::vector<Beginning> wanted{{"a", bytes_of({0, 1})}, {"b", bytes_of({4, 5, 6})}, {"c", bytes_of({4, 5, 7})},
+                                      {"d", bytes_of({6, 7})}, {"e", bytes_of({7, 8})},    {"f", bytes_of({3, 3})}};
   CHECK(find_beginnings(buffer, 2, wanted) == std::map<std::string, std::uint64_t>{{"a", 0}, {"b", 4}, {"d", 6}});
 }

@@ -20,8 +20,8 @@ TEST_CASE("a mesh is told from which cards are equal") {
   CHECK(mesh_of_classes({by_row, different}).value().shape == Sizes{2, 3});
   CHECK(mesh_of_classes({by_column}).value().shape == Sizes{2, 3});
   CHECK(mesh_of_classes({by_row, by_column}).value().axes == std::vector<std::string>{"a0", "a1"});
-  CHECK_FALSE(mesh_of_classes({different, {0, 0, 0, 0, 0, 0}}));    // one axis explains it
-  CHECK_FALSE(mesh_of_classes({by_row, {0, 0, 1, 1, 2, 2}}));       // nothing does
+  CHECK_FALSE(mesh_of_classes({different, {0, 0, 0, 0, 0, 0}}));  // one axis explains it
+  CHECK_FALSE(mesh_of_classes({by_row, {0, 0, 1, 1, 2, 2}}));     // nothing does
   CHECK(mesh_of_classes({{0, 1, 0, 1, 2, 3, 2, 3}}).value().shape == Sizes{2, 2, 2});
 }
 

@@ -62,8 +62,9 @@ TEST_CASE("a number that varies in the files' names is the card's id") {
 TEST_CASE("one number for fewer files than cards is an axis along which the others share them") {
   const FileNames shared = read_file_names({"mp_rank_00.h5", "mp_rank_01.h5"}, mesh({"dp", "tp"}, {3, 2}));
   CHECK(shared.files == "mp_rank_{tp:02}.h5");
-  CHECK(fixture::refused([] { read_file_names({"r0.h5", "r1.h5", "r2.h5"}, mesh({"dp"}, {4})); }).find("number 3 cards") !=
-        std::string::npos);
+  CHECK(fixture::refused([] {
+          read_file_names({"r0.h5", "r1.h5", "r2.h5"}, mesh({"dp"}, {4}));
+        }).find("number 3 cards") != std::string::npos);
 }
 
 TEST_CASE("several numbers are coordinates, told apart by their sizes, or by the words before them") {
@@ -93,7 +94,8 @@ TEST_CASE("names that count anew on each stage have candidates, which the number
   std::vector<NameFacts> facts;
   std::vector<std::string> expected;
   for (const char* prefix : {"", "optim.m."})
-    for (int i = 0; i < 2; ++i) facts.push_back(stored(prefix + std::string("layers.") + std::to_string(i) + ".w", {0, 1, 2, 3}, 4));
+    for (int i = 0; i < 2; ++i)
+      facts.push_back(stored(prefix + std::string("layers.") + std::to_string(i) + ".w", {0, 1, 2, 3}, 4));
   for (int i = 0; i < 4; ++i) expected.push_back("layers." + std::to_string(i) + ".w");
   // Over either axis, and in one chunk or two; the moments follow although they are not expected.
   CHECK(entries(facts, expected, mesh({"pp", "dp"}, {2, 2})) ==
