@@ -80,10 +80,6 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
     leave_implied(keys->second, naming.uncounted(question.name).at);
     result.decided.push_back({question.name, keys->second, question.expected.value_or(question.first().shape)});
   }
-  if (!padded.empty())
-    result.notes.push_back(
-        join(describe_groups(group_names(padded)), 4) +
-        ": \"multiple_of\" is the least that gives this padding; on another mesh that of the job counts");
   if (!by_shape.empty())
     result.notes.push_back(
         join(describe_groups(group_names(by_shape)), 4) +
@@ -92,7 +88,14 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
   if (whole != nullptr) {
     add_missing(result, questions.all, *whole);
     find_buckets(result, facts, cards, *whole);
+    for (const Bucket& bucket : result.layout.buckets)
+      for (const BucketMember& member : bucket.members)
+        if (member.keys.pad) padded.push_back(member.name);
   }
+  if (!padded.empty())
+    result.notes.push_back(
+        join(describe_groups(group_names(padded)), 4) +
+        ": \"multiple_of\" is the least that gives this padding; on another mesh that of the job counts");
   return result;
 }
 
