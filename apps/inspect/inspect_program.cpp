@@ -157,9 +157,8 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
     throw Error(Kind::usage, "", {"--json and --picture -", "expected one of them at most on standard output", ""});
   if (options.draft &&
       (!options.layout.empty() || !options.parameters.empty() || options.json || !options.picture.empty()))
-    throw Error(
-        Kind::usage, "--draft",
-        {"given with --layout, --param, --json or --picture", "expected --mesh and --expect beside it at most", ""});
+    throw Error(Kind::usage, "--draft",
+                {"given with --layout, --param, --json or --picture", "expected --mesh and --expect beside it at most", ""});
   if (!options.draft && !options.mesh.empty())
     throw Error(Kind::usage, "--mesh", {"given without --draft", "expected what a layout is drafted on", ""});
   return options;
