@@ -56,7 +56,7 @@ TEST_CASE("option --layout is the source's for ckpt-merge and the target's for c
   CHECK(parse_options(program(Verb::split), {"--layout=b", "s", "-o", "d"}).target_layout == "b");
 }
 
-TEST_CASE("--layout and --from or --to are one option where no other layout can be meant") {
+TEST_CASE("options --layout and --from or --to are one where no other layout can be meant") {
   CHECK(parse_options(program(Verb::merge), {"--from", "a", "s", "-o", "m"}).source_layout == "a");
   CHECK(parse_options(program(Verb::split), {"--to", "b", "s", "-o", "d"}).target_layout == "b");
   CHECK(parse_options(program(Verb::verify), {"--layout", "a", "s"}).source_layout == "a");
