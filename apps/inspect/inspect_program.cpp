@@ -21,8 +21,8 @@ namespace ckpt::cli {
 
 namespace {
 
-Placement resolve(const CardFiles& files) {
-  Resolved resolved = ckpt::resolve(*files.arranged);
+Placement resolve(const CardFiles& files, const ExpectedTensors& expected) {
+  Resolved resolved = ckpt::resolve(*files.arranged, {}, [&](const std::string& name) { return expected.shape(name); });
   for (const auto& warning : resolved.warnings) spdlog::warn(warning);
   return std::move(resolved.placement);
 }
@@ -53,10 +53,11 @@ void keep_asked_for(Inspection& inspection, const std::vector<Pattern>& patterns
   });
 }
 
-Inspection inspect(const std::string& path, const CardFiles& files, const std::vector<Pattern>& patterns) {
+Inspection inspect(const std::string& path, const CardFiles& files, const ExpectedTensors& expected,
+                   const std::vector<Pattern>& patterns) {
   Inspection inspection{path, survey(files), std::nullopt, {}, false};
   if (files.arranged) {
-    inspection.placement = resolve(files);
+    inspection.placement = resolve(files, expected);
     inspection.logical = logical_view(*inspection.placement);
   }
   keep_asked_for(inspection, patterns);
@@ -111,7 +112,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   const CardFiles files = read_card_files(options.path, layout, processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const Inspection inspection = inspect(options.path, files, patterns);
+    const Inspection inspection = inspect(options.path, files, expected, patterns);
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)
       print(Lines::as_they_are(inspection_json(inspection)));
@@ -157,8 +158,9 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
     throw Error(Kind::usage, "", {"--json and --picture -", "expected one of them at most on standard output", ""});
   if (options.draft &&
       (!options.layout.empty() || !options.parameters.empty() || options.json || !options.picture.empty()))
-    throw Error(Kind::usage, "--draft",
-                {"given with --layout, --param, --json or --picture", "expected --mesh and --expect beside it at most", ""});
+    throw Error(
+        Kind::usage, "--draft",
+        {"given with --layout, --param, --json or --picture", "expected --mesh and --expect beside it at most", ""});
   if (!options.draft && !options.mesh.empty())
     throw Error(Kind::usage, "--mesh", {"given without --draft", "expected what a layout is drafted on", ""});
   return options;

@@ -270,7 +270,7 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
         .in_file(file_name(file));
 }
 
-Resolved resolve(const Checkpoint& checkpoint, const Keep& keep) {
+Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedShape& expected) {
   check_none_is_lost(checkpoint);
   std::vector<std::string> missing;
   for (const FileNumber file : checkpoint.missing()) missing.push_back(checkpoint.file_name(file));
@@ -278,7 +278,7 @@ Resolved resolve(const Checkpoint& checkpoint, const Keep& keep) {
                             std::string(" that the layout names ") + (missing.size() == 1 ? "is" : "are") +
                             " not there: " + join(missing);
   try {
-    Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.holdings(), keep);
+    Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.holdings(), keep, expected);
     if (!missing.empty()) resolved.warnings.push_back(files + "; by what is in the others they would hold nothing");
     return resolved;
   } catch (Error& error) {

@@ -85,6 +85,6 @@ class Checkpoint {
 
 /// What its layout makes of a checkpoint. Throws as resolve_source does, and names the files that are missing; where
 /// what is there leaves nothing for them, that is a warning.
-Resolved resolve(const Checkpoint& checkpoint, const Keep& keep = {});
+Resolved resolve(const Checkpoint& checkpoint, const Keep& keep = {}, const ExpectedShape& expected = {});
 
 }  // namespace ckpt

@@ -114,11 +114,13 @@ struct Opened {
   Resolved resolved;
 };
 
-Opened open(const CheckJob& job, const Manifest& manifest, SourceStore& store, Communicator& processes) {
+Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors& expected, SourceStore& store,
+            Communicator& processes) {
   Opened opened{Checkpoint::open({job.checkpoint.path, job.checkpoint.layout ? job.checkpoint.layout : manifest.layout},
                                  store, processes),
                 {}};
-  agree(processes, [&] { opened.resolved = resolve(opened.checkpoint); });
+  const auto expected_shape = [&](const std::string& name) { return expected.shape(name); };
+  agree(processes, [&] { opened.resolved = resolve(opened.checkpoint, {}, expected_shape); });
   return opened;
 }
 
@@ -194,7 +196,8 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
   if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
 
   std::optional<Opened> opened;
-  if (!reads(processes, result.damages, [&] { opened = open(job, manifest, store, processes); })) return result;
+  if (!reads(processes, result.damages, [&] { opened = open(job, manifest, expected, store, processes); }))
+    return result;
   const Placement& placement = opened->resolved.placement;
   agree(processes, [&] { result.deviations = expected.of(placement); });
   for (const std::string& warning : result.deviations.warnings) spdlog::warn("{}", warning);

@@ -38,6 +38,7 @@ class Choice {
     of_a_[wishes_.new_name(name)] |= is_chosen;
     return is_chosen;
   }
+  std::string new_name(const std::string& name) const { return wishes_.new_name(name); }
   bool keeps_b(const std::string& name) const {
     const auto found = of_a_.find(name);
     return found == of_a_.end() ? wishes_.is_kept(name) : found->second;
@@ -272,9 +273,13 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
   CompareReport result;
   agree(processes, [&] {
     Choice choice(job.names);
-    a.resolved = resolve(a.files, [&](const std::string& name) { return choice.keeps_a(name); });
+    a.resolved = resolve(
+        a.files, [&](const std::string& name) { return choice.keeps_a(name); },
+        [&](const std::string& name) { return expected.shape(choice.new_name(name)); });
     for (const Tensor& tensor : a.placement().tensors()) choice.keeps_a(tensor.name);  // members of buckets, too
-    b.resolved = resolve(b.files, [&](const std::string& name) { return choice.keeps_b(name); });
+    b.resolved = resolve(
+        b.files, [&](const std::string& name) { return choice.keeps_b(name); },
+        [&](const std::string& name) { return expected.shape(name); });
     pairing.emplace(job, a, b, choice);
     result = pairing->comparison();
     const auto counts = [&](const std::string& name) { return choice.keeps_b(name); };

@@ -15,6 +15,12 @@ ExpectedTensors::ExpectedTensors(const std::optional<Expectation>& expectation, 
   excuses_ = expectation->excuses;
 }
 
+std::optional<Extents> ExpectedTensors::shape(const std::string& name) const {
+  const auto number = reference_ ? reference_->find(name) : std::nullopt;
+  if (!number) return std::nullopt;
+  return reference_->tensors()[*number].shape;
+}
+
 Deviations ExpectedTensors::of(const Placement& placement) const {
   Selection all{placement.tensors(), std::vector<ParameterId>(placement.tensors().size())};
   std::iota(all.source_of.begin(), all.source_of.end(), ParameterId{0});

@@ -24,6 +24,9 @@ class ExpectedTensors {
   /// Collective; throws as Reference::load does.
   ExpectedTensors(const std::optional<Expectation>& expectation, SourceStore& store, Communicator& processes);
 
+  /// The shape that a parameter of this name is to have; nothing where the reference does not say.
+  std::optional<Extents> shape(const std::string& name) const;
+
   /// How all parameters of a checkpoint deviate.
   Deviations of(const Placement& placement) const;
   /// How the parameters that a job takes of a checkpoint do, under their new names.

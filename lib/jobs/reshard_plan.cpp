@@ -14,7 +14,9 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
   ReshardSides sides{Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}};
   agree(processes, [&] {
     const Wishes wishes(job.names);
-    sides.source = resolve(sides.checkpoint, [&](const std::string& name) { return wishes.is_kept(name); });
+    sides.source = resolve(
+        sides.checkpoint, [&](const std::string& name) { return wishes.is_kept(name); },
+        [&](const std::string& name) { return expected.shape(wishes.new_name(name)); });
     sides.selection = select(job.names, sides.source.placement);
     refuse_deviations(expected.of(sides.selection, sides.source, job.names), sides.checkpoint.layout().origin);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,

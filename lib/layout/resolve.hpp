@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,15 @@ struct Resolved {
 /// Which logical names a job takes; the others are passed over unchecked.
 using Keep = std::function<bool(const std::string& logical_name)>;
 
+/// The logical shape that a parameter is expected to have, where that is known from elsewhere.
+using ExpectedShape = std::function<std::optional<Extents>(const std::string& logical_name)>;
+
 /// Checks a layout against what the files of its cards declare (one Holding for each mesh position) and finds every
 /// parameter's logical shape. Checks the spec's four conditions; throws input (layout, where it is wrong by itself),
-/// naming parameter, cards, what was found and what the layout expects.
-Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep = {});
+/// naming parameter, cards, what was found and what the layout expects. An absent shard is taken for an empty one only
+/// where the layout, the files or `expected` say that it is.
+Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep = {},
+                        const ExpectedShape& expected = {});
 
 /// Spreads tensors as a layout says. Throws layout when it cannot hold them.
 Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors);

@@ -30,13 +30,15 @@ Keep with_lenders(const Keep& keep, const Borrowing& borrowing) {
 /// result.
 class SourceResolver {
  public:
-  SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep)
+  SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep,
+                 const ExpectedShape& expected)
       : naming_(layout),
         borrowing_(layout, naming_),
         names_(layout, naming_, files, with_lenders(keep, borrowing_)),
         layout_(layout),
         builder_(layout),
-        use_(layout) {}
+        use_(layout),
+        expected_(expected) {}
 
   Resolved resolve() {
     std::vector<std::string> left_out;
@@ -193,7 +195,7 @@ class SourceResolver {
         throw Error(Kind::input, where,
                     {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
                      "\"uneven\": \"exact\" expects equal pieces", reason});
-      if (most->first == 0) refuse_absent(n, dim, spec, found, is_found, at, where);
+      if (most->first == 0 && !is_expected(n, dim, 0)) refuse_absent(n, dim, spec, found, is_found, at, where);
       return checked_mul(most->first, spec.pieces(), "a dimension");
     }
     std::uint64_t total = 0;
@@ -203,8 +205,14 @@ class SourceResolver {
                   {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
                    std::to_string(total) + " elements do not cut so under the layout's \"uneven\"",
                    explain_extents(found, spec)});
-    refuse_absent(n, dim, spec, found, is_found, at, where);
+    if (!is_expected(n, dim, total)) refuse_absent(n, dim, spec, found, is_found, at, where);
     return total;
+  }
+
+  /// Whether a dimension is known to be as large as what was found of it.
+  bool is_expected(std::size_t n, std::size_t dim, std::uint64_t size) const {
+    const auto shape = expected_ ? expected_(names_.logical()[n].name) : std::nullopt;
+    return shape && dim < shape->size() && (*shape)[dim] == size;
   }
 
   /// Where a dataset is absent and only the shapes of the others could tell that its shard is empty, it may as well be
@@ -251,12 +259,14 @@ class SourceResolver {
   PlacementBuilder builder_;
   Likeness likeness_;
   RuleUse use_;
+  const ExpectedShape& expected_;
 };
 
 }  // namespace
 
-Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep) {
-  return SourceResolver(layout, files, keep).resolve();
+Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep,
+                        const ExpectedShape& expected) {
+  return SourceResolver(layout, files, keep, expected).resolve();
 }
 
 }  // namespace ckpt

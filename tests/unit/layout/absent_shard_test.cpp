@@ -47,6 +47,20 @@ TEST_CASE("an absent dataset is refused where only the shapes of the others coul
   CHECK_THAT(refusal(given, {two, two, two, none}), Contains("rank_3.h5: /w: parameter 'w' is missing"));
 }
 
+TEST_CASE("an absent dataset is an empty shard where the shape that is expected leaves it nothing") {
+  const Holding two = card({array("w", {2, 3})});
+  const Holding none = card({});
+  const Layout ceil = one_rule(R"(["tp"])", "[4]", R"("split": ["tp"], "uneven": "ceil")");
+  const auto resolved_for = [&](const Extents& shape) {
+    return resolve_source(ceil, {two, two, two, none}, {}, [&](const std::string& name) {
+      return name == "w" ? std::optional<Extents>(shape) : std::nullopt;
+    });
+  };
+  CHECK(resolved_for({6, 3}).placement.tensors()[0].shape == Extents{6, 3});
+  for (const Extents& other : {Extents{8, 3}, Extents{}})
+    CHECK_THAT(refused([&] { resolved_for(other); }), Contains("may be empty, or lost"));
+}
+
 TEST_CASE("a tensor without dimensions is whole on every card, whatever rule it matches") {
   const Layout of = layout(R"(["tp", "dp"])", "[2, 2]",
                            R"("parameters": [{"name": "flat*", "flat": {"axis": "dp"}},
