@@ -11,14 +11,14 @@ struct Name {
   std::string_view type;
 };
 
-constexpr std::array storages{
+constexpr std::array storage_names{
     Name{"DoubleStorage", "f64"},         Name{"FloatStorage", "f32"},        Name{"HalfStorage", "f16"},
     Name{"BFloat16Storage", "bf16"},      Name{"LongStorage", "i64"},         Name{"IntStorage", "i32"},
     Name{"ShortStorage", "i16"},          Name{"CharStorage", "i8"},          Name{"ByteStorage", "u8"},
     Name{"BoolStorage", "bool"},          Name{"ComplexFloatStorage", "c64"}, Name{"ComplexDoubleStorage", "c128"},
     Name{"storage.UntypedStorage", "u8"}, Name{"UntypedStorage", "u8"}};
 
-constexpr std::array types{
+constexpr std::array type_names{
     Name{"float64", "f64"},    Name{"float32", "f32"},          Name{"float16", "f16"},        Name{"bfloat16", "bf16"},
     Name{"int64", "i64"},      Name{"int32", "i32"},            Name{"int16", "i16"},          Name{"int8", "i8"},
     Name{"uint64", "u64"},     Name{"uint32", "u32"},           Name{"uint16", "u16"},         Name{"uint8", "u8"},
@@ -26,7 +26,7 @@ constexpr std::array types{
     Name{"float8_e4m3fn", "f8_e4m3"}, Name{"float8_e5m2", "f8_e5m2"}};
 
 /// Moved, never interpreted; each a byte.
-constexpr std::array opaque_types{Name{"float8_e4m3fnuz", "f8_e4m3fnuz"}, Name{"float8_e5m2fnuz", "f8_e5m2fnuz"},
+constexpr std::array opaque_type_names{Name{"float8_e4m3fnuz", "f8_e4m3fnuz"}, Name{"float8_e5m2fnuz", "f8_e5m2fnuz"},
                                   Name{"float8_e8m0fnu", "f8_e8m0"}, Name{"float4_e2m1fn_x2", "f4_e2m1x2"}};
 
 template <std::size_t N>
@@ -45,14 +45,14 @@ std::string_view within_torch(std::string_view name) {
 }  // namespace
 
 std::optional<DType> storage_type(std::string_view name) {
-  return number_type(known(storages, within_torch(name)));
+  return number_type(known(storage_names, within_torch(name)));
 }
 
 std::optional<DType> element_type(std::string_view name) {
   const std::string_view word = within_torch(name);
-  if (const auto opaque = known(opaque_types, word); !opaque.empty())
+  if (const auto opaque = known(opaque_type_names, word); !opaque.empty())
     return DType{ElementKind::other, ByteOrder::little, 1, std::string(opaque), ""};
-  return number_type(known(types, word));
+  return number_type(known(type_names, word));
 }
 
 }  // namespace ckpt::torch

@@ -22,7 +22,7 @@ constexpr std::uint64_t most_expanded_bytes = 1U << 30;
   throw Error(Kind::input, "", {found, expected, remedy});
 }
 
-constexpr std::string_view functions = "torch._utils._rebuild_";
+constexpr std::string_view tensor_functions = "torch._utils._rebuild_";
 constexpr std::string_view typed_function = "torch._tensor._rebuild_from_type_v2";
 constexpr std::string_view wrapper_subclass = "torch._utils._rebuild_wrapper_subclass";
 constexpr std::size_t parameter_state = 3;  // of _rebuild_parameter_with_state
@@ -116,7 +116,7 @@ Made made_by(const Pickle& pickle, PickleId call) {
   const bool takes_storage = std::any_of(arguments.begin(), arguments.end(), [&](PickleId id) {
     return pickle[id].kind == PickleKind::persistent;
   });
-  if (!function.starts_with(functions) && function != refusals.back().function && !takes_storage) return {};
+  if (!function.starts_with(tensor_functions) && function != refusals.back().function && !takes_storage) return {};
   return {function, {}, pickle[call].arguments, no_node};
 }
 
