@@ -18,16 +18,28 @@ constexpr std::array storage_names{
     Name{"BoolStorage", "bool"},          Name{"ComplexFloatStorage", "c64"}, Name{"ComplexDoubleStorage", "c128"},
     Name{"storage.UntypedStorage", "u8"}, Name{"UntypedStorage", "u8"}};
 
-constexpr std::array type_names{
-    Name{"float64", "f64"},    Name{"float32", "f32"},          Name{"float16", "f16"},        Name{"bfloat16", "bf16"},
-    Name{"int64", "i64"},      Name{"int32", "i32"},            Name{"int16", "i16"},          Name{"int8", "i8"},
-    Name{"uint64", "u64"},     Name{"uint32", "u32"},           Name{"uint16", "u16"},         Name{"uint8", "u8"},
-    Name{"bool", "bool"},      Name{"complex32", "c32"},        Name{"complex64", "c64"},      Name{"complex128", "c128"},
-    Name{"float8_e4m3fn", "f8_e4m3"}, Name{"float8_e5m2", "f8_e5m2"}};
+constexpr std::array type_names{Name{"float64", "f64"},
+                                Name{"float32", "f32"},
+                                Name{"float16", "f16"},
+                                Name{"bfloat16", "bf16"},
+                                Name{"int64", "i64"},
+                                Name{"int32", "i32"},
+                                Name{"int16", "i16"},
+                                Name{"int8", "i8"},
+                                Name{"uint64", "u64"},
+                                Name{"uint32", "u32"},
+                                Name{"uint16", "u16"},
+                                Name{"uint8", "u8"},
+                                Name{"bool", "bool"},
+                                Name{"complex32", "c32"},
+                                Name{"complex64", "c64"},
+                                Name{"complex128", "c128"},
+                                Name{"float8_e4m3fn", "f8_e4m3"},
+                                Name{"float8_e5m2", "f8_e5m2"}};
 
 /// Moved, never interpreted; each a byte.
 constexpr std::array opaque_type_names{Name{"float8_e4m3fnuz", "f8_e4m3fnuz"}, Name{"float8_e5m2fnuz", "f8_e5m2fnuz"},
-                                  Name{"float8_e8m0fnu", "f8_e8m0"}, Name{"float4_e2m1fn_x2", "f4_e2m1x2"}};
+                                       Name{"float8_e8m0fnu", "f8_e8m0"}, Name{"float4_e2m1fn_x2", "f4_e2m1x2"}};
 
 template <std::size_t N>
 std::string_view known(const std::array<Name, N>& names, std::string_view name) {

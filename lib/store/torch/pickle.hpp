@@ -35,12 +35,12 @@ enum class PickleKind : std::uint8_t {
 
 struct PickleNode {
   PickleKind kind = PickleKind::none;
-  bool has_pairs = false;        ///< of a dict or call: its items are key, value, key, value
-  PickleId function = no_node;   ///< of a call
-  PickleId arguments = no_node;  ///< of a call, and what a persistent one is known by
-  PickleId state = no_node;      ///< of a call
-  std::int64_t number = 0;       ///< of a boolean, an integer, the bits of a real
-  std::string_view text = {};    ///< of a text, bytes; of a global: "torch._utils._rebuild_tensor_v2"
+  bool has_pairs = false;            ///< of a dict or call: its items are key, value, key, value
+  PickleId function = no_node;       ///< of a call
+  PickleId arguments = no_node;      ///< of a call, and what a persistent one is known by
+  PickleId state = no_node;          ///< of a call
+  std::int64_t number = 0;           ///< of a boolean, an integer, the bits of a real
+  std::string_view text = {};        ///< of a text, bytes; of a global: "torch._utils._rebuild_tensor_v2"
   std::vector<PickleId> items = {};  ///< of a container or call
 
   double real() const noexcept { return std::bit_cast<double>(number); }

@@ -103,8 +103,8 @@ void PickleMachine::push_global(std::string_view module, std::string_view name) 
 
 void PickleMachine::append(const std::vector<PickleId>& items) {
   PickleNode& to = pickle_.nodes_[top()];
-  const bool is_list = to.kind == PickleKind::list || to.kind == PickleKind::set ||
-                       (to.kind == PickleKind::call && !to.has_pairs);
+  const bool is_list =
+      to.kind == PickleKind::list || to.kind == PickleKind::set || (to.kind == PickleKind::call && !to.has_pairs);
   if (!is_list) refuse_pickle("an item for what is no list", "a list or an object before it");
   to.items.insert(to.items.end(), items.begin(), items.end());
 }

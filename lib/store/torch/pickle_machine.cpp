@@ -54,8 +54,7 @@ bool PickleMachine::step() {
       push_again(top());
       return true;
     default:
-      if (step_value(opcode) || step_text(opcode) || step_container(opcode) || step_memo(opcode) ||
-          step_object(opcode))
+      if (step_value(opcode) || step_text(opcode) || step_container(opcode) || step_memo(opcode) || step_object(opcode))
         return true;
       refuse_pickle("opcode " + hex(opcode), "those that torch.save writes");
   }

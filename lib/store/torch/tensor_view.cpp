@@ -113,9 +113,8 @@ Made made_by(const Pickle& pickle, PickleId call) {
     return {pickle.name_of(outer[0]), pickle.name_of(outer[1]), outer[2], outer[3]};
   }
   const auto& arguments = pickle[pickle[call].arguments].items;
-  const bool takes_storage = std::any_of(arguments.begin(), arguments.end(), [&](PickleId id) {
-    return pickle[id].kind == PickleKind::persistent;
-  });
+  const bool takes_storage = std::any_of(arguments.begin(), arguments.end(),
+                                         [&](PickleId id) { return pickle[id].kind == PickleKind::persistent; });
   if (!function.starts_with(tensor_functions) && function != refusals.back().function && !takes_storage) return {};
   return {function, {}, pickle[call].arguments, no_node};
 }
@@ -153,10 +152,9 @@ Interval place_in(const TensorView& view, std::uint64_t offset, Interval storage
                       " with strides " + to_string(view.strides) + " ends at byte " + std::to_string(end),
                   "within its storage of " + std::to_string(storage.size()));
   if (bytes > storage.size() && bytes - storage.size() > most_expanded_bytes)
-    refuse_tensor("an expanded tensor of " + format_bytes(bytes) + ", of which " + format_bytes(storage.size()) +
-                      " are stored",
-                  "at most " + format_bytes(most_expanded_bytes) + " more than are stored",
-                  "save it before it is expanded");
+    refuse_tensor(
+        "an expanded tensor of " + format_bytes(bytes) + ", of which " + format_bytes(storage.size()) + " are stored",
+        "at most " + format_bytes(most_expanded_bytes) + " more than are stored", "save it before it is expanded");
   return {storage.lo + offset * size, storage.lo + end};
 }
 
@@ -196,8 +194,7 @@ std::optional<TensorView> shard_in(const Pickle& pickle, const Made& made, const
   if (const PickleNode& both = pickle[state]; both.kind == PickleKind::tuple && both.items.size() == 2)
     state = both.items[1];  // of a class with slots
   const PickleId local = pickle.value_of(state, "_local_tensor");
-  if (local == no_node || pickle[local].kind != PickleKind::call ||
-      made_by(pickle, local).function == wrapper_subclass)
+  if (local == no_node || pickle[local].kind != PickleKind::call || made_by(pickle, local).function == wrapper_subclass)
     refuse_tensor("a distributed tensor without a local one", "one that torch has saved");
   auto view = tensor_in(pickle, local, storages);
   if (!view) refuse_tensor("a distributed tensor without a local one", "one that torch has saved");

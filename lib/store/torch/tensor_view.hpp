@@ -28,9 +28,9 @@ struct StorageClaim {
 struct TensorView {
   DType dtype;
   Extents shape;
-  Extents strides;            ///< elements
-  Interval place;             ///< in the file, from its first element to the end of its last
-  PickleId state = no_node;   ///< the attributes that it has besides
+  Extents strides;                      ///< elements
+  Interval place;                       ///< in the file, from its first element to the end of its last
+  PickleId state = no_node;             ///< the attributes that it has besides
   std::optional<Extents> global_shape;  ///< of what this is a shard of, where it says so
 };
 

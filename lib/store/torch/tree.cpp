@@ -51,7 +51,8 @@ std::string key_text(const Pickle& pickle, PickleId id, int level) {
     default:
       break;
   }
-  throw Error(Kind::input, "", {"a dict whose keys are neither texts nor whole numbers", "names for what it holds", ""});
+  throw Error(Kind::input, "",
+              {"a dict whose keys are neither texts nor whole numbers", "names for what it holds", ""});
 }
 
 /// The pairs of a dict as protocol 1 and Python 2 wrote them: OrderedDict([[key, value], ...]).
@@ -69,8 +70,7 @@ const PickleNode* pairs_of(const Pickle& pickle, PickleId id) {
 bool is_container(const Pickle& pickle, PickleId id) {
   const PickleNode& node = pickle[id];
   return node.kind == PickleKind::dict || node.kind == PickleKind::list || node.kind == PickleKind::tuple ||
-         (node.kind == PickleKind::call &&
-          (!node.items.empty() || pickle.name_of(id) == "collections.OrderedDict"));
+         (node.kind == PickleKind::call && (!node.items.empty() || pickle.name_of(id) == "collections.OrderedDict"));
 }
 
 /// A list of numbers that is too long for one attribute, and for an attribute of each.
@@ -142,7 +142,8 @@ class TreeReader {
     auto view = with_context("/" + name, [&] { return view_of(child.value); });
     if (view) return add_array(name, std::move(*view));
     if (auto value = leaf_value(pickle_, child.value)) return add_attribute(path, child.key, std::move(*value));
-    if (is_container(pickle_, child.value) && !is_long_list(pickle_, child.value)) return with_children(name, child.value, level + 1);
+    if (is_container(pickle_, child.value) && !is_long_list(pickle_, child.value))
+      return with_children(name, child.value, level + 1);
     left_out_.push_back(name + " (" + describe(pickle_, child.value) + ")");
   }
 

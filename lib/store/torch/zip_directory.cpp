@@ -150,8 +150,7 @@ Interval place_of(const PosixFile& file, Interval archive, std::uint64_t end, co
                "is the file truncated?");
   };
   const std::uint64_t head = local_bytes + entry.name.size();
-  if (entry.offset > end || end - entry.offset < head)
-    refuse("its header is at byte " + std::to_string(entry.offset));
+  if (entry.offset > end || end - entry.offset < head) refuse("its header is at byte " + std::to_string(entry.offset));
   const std::string header = read_at(file, archive.lo + entry.offset, head);
   if (!header.starts_with(local_mark) || number(header, 26, 2) != entry.name.size() ||
       std::string_view(header).substr(local_bytes) != entry.name || number(header, 8, 2) != 0)

@@ -1,8 +1,9 @@
+#include "store/strided_data.hpp"
+
 #include <cstring>
 #include <random>
 
 #include "catch.hpp"
-#include "store/strided_data.hpp"
 #include "tensor/box.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
@@ -45,12 +46,12 @@ TEST_CASE("Strided elements are read in row-major order, whole and in parts") {
   const std::string bytes = pattern(1'000'000);
   fixture::put_bytes(folder / "a", bytes);
   const PosixFile file = PosixFile::open_for_reading(folder / "a");
-  const std::vector<StridedData> all{{3, 4, {40, 60}, {1, 40}},              // transposed
-                                     {0, 2, {50, 20}, {100, 2}},             // every second column
-                                     {8, 4, {10, 5}, {5000, 1}},             // far apart
-                                     {16, 8, {6, 5, 4}, {0, 4, 1}},          // expanded
+  const std::vector<StridedData> all{{3, 4, {40, 60}, {1, 40}},      // transposed
+                                     {0, 2, {50, 20}, {100, 2}},     // every second column
+                                     {8, 4, {10, 5}, {5000, 1}},     // far apart
+                                     {16, 8, {6, 5, 4}, {0, 4, 1}},  // expanded
                                      {0, 1, {7, 3, 5, 2}, {11, 1000, 77, 5000}},
-                                     {5, 16, {9, 9}, {3, 2}},                // overlapping
+                                     {5, 16, {9, 9}, {3, 2}},  // overlapping
                                      {0, 4, {}, {}},
                                      {0, 2, {3}, {0}}};
   std::mt19937 dice(3);
@@ -71,9 +72,9 @@ TEST_CASE("What is larger than what is gathered at once is read in blocks") {
   const std::string bytes = pattern(6'000'000);
   fixture::put_bytes(folder / "a", bytes);
   const PosixFile file = PosixFile::open_for_reading(folder / "a");
-  for (const StridedData& data : {StridedData{0, 4, {1000, 1500}, {1, 1000}}, StridedData{0, 1, {3, 2'000'000}, {1, 3}},
-                                  StridedData{0, 4, {4, 3, 100'000}, {0, 1, 3}},
-                                  StridedData{0, 4, {2, 700'000}, {700'000, 1}}}) {
+  for (const StridedData& data :
+       {StridedData{0, 4, {1000, 1500}, {1, 1000}}, StridedData{0, 1, {3, 2'000'000}, {1, 3}},
+        StridedData{0, 4, {4, 3, 100'000}, {0, 1, 3}}, StridedData{0, 4, {2, 700'000}, {700'000, 1}}}) {
     const std::string whole = expected(bytes, data);
     CHECK((part_of(file, data, 0, whole.size()) == whole));
     CHECK((part_of(file, data, 4004, 2'000'002) == whole.substr(4004, 2'000'002)));

@@ -55,9 +55,8 @@ inline std::string storage(const std::string& key, std::int64_t elements, const 
 }
 inline std::string tensor(const std::string& from, std::int64_t offset, const std::vector<std::int64_t>& shape,
                           const std::vector<std::int64_t>& strides) {
-  return call(global("torch._utils", "_rebuild_tensor_v2"),
-              {from, integer(offset), numbers(shape), numbers(strides), "\x89",
-               call(global("collections", "OrderedDict"), {})});
+  return call(global("torch._utils", "_rebuild_tensor_v2"), {from, integer(offset), numbers(shape), numbers(strides),
+                                                             "\x89", call(global("collections", "OrderedDict"), {})});
 }
 
 /// An entry of a zip archive, and what its headers say otherwise than they should.

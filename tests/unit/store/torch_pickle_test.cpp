@@ -1,5 +1,5 @@
-#include "catch.hpp"
 #include "base/error.hpp"
+#include "catch.hpp"
 #include "store/torch/pickle.hpp"
 #include "unit/store/torch_fixture.hpp"
 
@@ -95,9 +95,11 @@ TEST_CASE("Calls are written down, not made") {
 
 TEST_CASE("Pickles that no pickler writes are refused") {
   CHECK_THAT(refused_pickle("\x80\x06"), Contains("protocol 6"));
-  for (const char* opcode : {"i", "o", "P", "I", "L", "F", "S", "V", "d", "l", "g", "p", "\x82", "\x83", "\x84", "\x97"})
+  for (const char* opcode :
+       {"i", "o", "P", "I", "L", "F", "S", "V", "d", "l", "g", "p", "\x82", "\x83", "\x84", "\x97"})
     CHECK_THAT(refused_pickle(opcode), Contains("opcode 0x"));
-  for (const std::string& bytes : std::vector<std::string>{"", "0", "2", "a", "N1", "\x86", "K\1(0", "K\1(2t", "t", "NNR0R", "Q", "q\0"s, "(."})
+  for (const std::string& bytes :
+       std::vector<std::string>{"", "0", "2", "a", "N1", "\x86", "K\1(0", "K\1(2t", "t", "NNR0R", "Q", "q\0"s, "(."})
     CHECK_THAT(refused_pickle(bytes), Contains("where there is none") || Contains("a mark before it"));
   CHECK_THAT(refused_pickle("h\5"), Contains("memo 5"));
   CHECK_THAT(refused_pickle("Nr\xff\xff\xff\xff"), Contains("memo 4294967295"));
@@ -111,7 +113,7 @@ TEST_CASE("Pickles that no pickler writes are refused") {
 
 TEST_CASE("A length beyond the end is an end, not an allocation") {
   for (const std::string& value : {"X\xff\xff\xff\xff\x61"s, "\x8b\xff\xff\xff\x7f"s, "\x8b\xff\xff\xff\xff"s,
-                                  "\x8e\xff\xff\xff\xff\xff\xff\xff\xff"s, "cos\n"s, "J\0"s, ""s}) {
+                                   "\x8e\xff\xff\xff\xff\xff\xff\xff\xff"s, "cos\n"s, "J\0"s, ""s}) {
     const std::string bytes = "\x80\x02" + value;
     std::size_t at = 0;
     CHECK_FALSE(Pickle::read(bytes, at));

@@ -90,7 +90,8 @@ TEST_CASE("Tensors of a torch file are read by offset, views of one storage too"
   }
 }
 
-TEST_CASE("A torch tensor is a parameter, one with a type of its own, with attributes, or a shard of a distributed one") {
+TEST_CASE(
+    "A torch tensor is a parameter, one with a type of its own, with attributes, or a shard of a distributed one") {
   const std::string plain = tensor(storage("0", 4), 0, {4}, {1});
   const std::string v3 = utils("_rebuild_tensor_v3", {storage("0", 16, "UntypedStorage"), integer(1), numbers({3}),
                                                       numbers({1}), "\x89", "}", global("torch", "uint32")});
@@ -132,8 +133,9 @@ TEST_CASE("A torch file's names are paths, and its other values attributes") {
   const Read file(torch_file(
       dict({{"model", dict({{"layer.0.weight", w}})},
             {"optimizer", dict({{"state", state},
-                                {"param_groups", "](" + dict({{"lr", "G" + "\x3f\xe0\0\0\0\0\0\0"s},
-                                                              {"params", "](" + integer(0) + integer(1) + "e"}}) +
+                                {"param_groups", "](" +
+                                                     dict({{"lr", "G" + "\x3f\xe0\0\0\0\0\0\0"s},
+                                                           {"params", "](" + integer(0) + integer(1) + "e"}}) +
                                                      "e"}})},
             {"epoch", integer(3)},
             {"name", text("run 7")},
@@ -192,8 +194,8 @@ TEST_CASE("Tensors whose elements are not what is stored are refused by name, an
   CHECK_THAT(refused_tensor(call(global("mine", "make"), {storage("0", 4)})), Contains("that mine.make makes"));
   CHECK_THAT(refused_tensor(call(global("torch.storage", "_load_from_bytes"), {"C\1a"})), Contains("use torch.save"));
   const std::string flags = "}(" + text("conj") + "\x88u";
-  CHECK_THAT(refused_tensor(utils("_rebuild_tensor_v2", {storage("0", 4), integer(0), numbers({4}), numbers({1}),
-                                                         "\x89", "}", flags})),
+  CHECK_THAT(refused_tensor(utils("_rebuild_tensor_v2",
+                                  {storage("0", 4), integer(0), numbers({4}), numbers({1}), "\x89", "}", flags})),
              Contains("resolve_conj()"));
   CHECK_THAT(refused_tensor(tensor(storage("0", 16, "QUInt8Storage"), 0, {4}, {1})), Contains("QUInt8Storage"));
 }
@@ -225,8 +227,8 @@ TEST_CASE("Files that are no checkpoints are refused for what they are") {
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", fixture::pickle("}")}, {"a/byteorder", "big"}})),
              Contains("byte order is big"));
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", "\x80\x02}"}})), Contains("ends before its object"));
-  CHECK_THAT(refused_torch(torch_file(call(global("models", "Net"), {}))), Contains("models.Net") &&
-                                                                               Contains("state_dict()"));
+  CHECK_THAT(refused_torch(torch_file(call(global("models", "Net"), {}))),
+             Contains("models.Net") && Contains("state_dict()"));
   CHECK_THAT(refused_torch(torch_file("}(" + integer(1) + tensor(storage("0", 4), 0, {4}, {1}) + text("1") +
                                           tensor(storage("0", 4), 0, {4}, {1}) + "u",
                                       {{"0", abcd}})),
@@ -255,17 +257,16 @@ std::string legacy_file(const std::string& object, const std::vector<std::pair<s
 }
 
 TEST_CASE("The form before torch 1.6 is read by offset, too") {
-  const std::string bytes = legacy_file(dict({{"w", tensor(storage("5", 4), 0, {2, 2}, {1, 2})},
-                                              {"b", tensor(storage("6", 2), 1, {1}, {1})}}),
-                                        {{"5", abcd}, {"6", "eeeeffff"}});
+  const std::string bytes = legacy_file(
+      dict({{"w", tensor(storage("5", 4), 0, {2, 2}, {1, 2})}, {"b", tensor(storage("6", 2), 1, {1}, {1})}}),
+      {{"5", abcd}, {"6", "eeeeffff"}});
   const Read file(bytes);
   CHECK(file.data("w") == "aaaaccccbbbbdddd");
   CHECK(file.data("b") == "ffff");
-  for (std::size_t size = 15; size < bytes.size(); size += 7)
-    CHECK_FALSE(refused_torch(bytes.substr(0, size)).empty());
+  for (std::size_t size = 15; size < bytes.size(); size += 7) CHECK_FALSE(refused_torch(bytes.substr(0, size)).empty());
   // Longer than what is read of a file at first.
-  const Read large(legacy_file(dict({{"note", text(std::string(3'000'000, 'n'))}, {"w", tensor(storage("5", 4), 0, {4}, {1})}}),
-                               {{"5", abcd}}));
+  const Read large(legacy_file(
+      dict({{"note", text(std::string(3'000'000, 'n'))}, {"w", tensor(storage("5", 4), 0, {4}, {1})}}), {{"5", abcd}}));
   CHECK(large.data("w") == abcd);
 }
 
@@ -281,8 +282,8 @@ TEST_CASE("Torch files that say the same share what they say") {
 }
 
 TEST_CASE("A torch file that is cut off is refused wherever it is, and one that is changed is read within itself") {
-  const std::string whole = torch_file(dict({{"w", tensor(storage("0", 4), 0, {2, 2}, {1, 2})}, {"step", integer(5)}}),
-                                       {{"0", abcd}});
+  const std::string whole =
+      torch_file(dict({{"w", tensor(storage("0", 4), 0, {2, 2}, {1, 2})}, {"step", integer(5)}}), {{"0", abcd}});
   const Folder folder;
   const auto store = torch_store();
   for (std::size_t size = 0; size < whole.size(); size += 13) {

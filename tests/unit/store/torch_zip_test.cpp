@@ -41,8 +41,7 @@ TEST_CASE("A zip archive inside a file is counted from its own start") {
   const Folder folder;
   const std::string archive = fixture::zip({{"a/b", "data"}});
   fixture::put_bytes(folder / "many", "before" + archive + "behind");
-  const auto entries =
-      torch::zip_directory(PosixFile::open_for_reading(folder / "many"), {6, 6 + archive.size()});
+  const auto entries = torch::zip_directory(PosixFile::open_for_reading(folder / "many"), {6, 6 + archive.size()});
   REQUIRE(entries.size() == 1);
   CHECK(("before" + archive).substr(entries[0].place.lo, 4) == "data");
 }
@@ -54,10 +53,12 @@ TEST_CASE("Entries that lie are refused by name") {
   CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 1'000'000}), Contains("a/b: 1000004 bytes at byte"));
   CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 1}), Contains("own header is not as the directory says"));
   CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 1'000'000}), Contains("a/b: its header is at byte"));
-  CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 0, "a/c"}), Contains("own header is not as the directory says"));
+  CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 0, "a/c"}),
+             Contains("own header is not as the directory says"));
   // The first one's data reaches into the second; both are in one place (the second begins at byte 81).
   CHECK_THAT(refused_zip(fixture::zip({{"a/a", "1", 0, 0x0800, 20}, {"a/b", "data"}})), Contains("overlap at byte 81"));
-  CHECK_THAT(refused_zip(fixture::zip({{"a/b", "1"}, {"a/b", "data", 0, 0x0800, 0, -81}})), Contains("overlap at byte 0"));
+  CHECK_THAT(refused_zip(fixture::zip({{"a/b", "1"}, {"a/b", "data", 0, 0x0800, 0, -81}})),
+             Contains("overlap at byte 0"));
 }
 
 TEST_CASE("A zip archive that is cut off or changed anywhere is refused or read within itself") {
