@@ -37,7 +37,7 @@ void put(ByteWriter& out, const PickleNode& node) {
 
 /// A size is a tuple in a call.
 PickleId list_of(const Pickle& pickle, PickleId id) {
-  if (pickle.name_of(id) != "torch.Size" || pickle[id].kind != PickleKind::call) return id;
+  if (!pickle.is_call_of(id, "torch.Size")) return id;
   const PickleNode& arguments = pickle[pickle[id].arguments];
   return arguments.kind == PickleKind::tuple && arguments.items.size() == 1 ? arguments.items.front() : id;
 }
@@ -45,7 +45,7 @@ PickleId list_of(const Pickle& pickle, PickleId id) {
 /// Objects of classes without a form of their own are made by a function, which is told the class.
 std::string class_of(const Pickle& pickle, PickleId id) {
   std::string_view name = pickle.name_of(id);
-  if (name == "copy_reg._reconstructor" || name == "copyreg._reconstructor") {
+  if (pickle.is_call_of(id, "copy_reg._reconstructor") || pickle.is_call_of(id, "copyreg._reconstructor")) {
     const PickleNode& arguments = pickle[pickle[id].arguments];
     if (arguments.kind == PickleKind::tuple && !arguments.items.empty()) name = pickle.name_of(arguments.items[0]);
   }

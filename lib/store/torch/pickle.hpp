@@ -62,6 +62,9 @@ class Pickle {
 
   /// The name that a global is, or that the function of a call is; empty for anything else.
   std::string_view name_of(PickleId id) const;
+  bool is_call_of(PickleId id, std::string_view name) const {
+    return nodes_[id].kind == PickleKind::call && name_of(id) == name;
+  }
   /// The value of a dict's text key, or no_node.
   PickleId value_of(PickleId dict, std::string_view key) const;
 

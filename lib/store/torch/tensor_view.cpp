@@ -120,7 +120,7 @@ Made made_by(const Pickle& pickle, PickleId call) {
 }
 
 Extents extents_at(const Pickle& pickle, PickleId id, const char* what) {
-  if (pickle.name_of(id) == "torch.Size") id = items_of(pickle, pickle[id].arguments, 1, "torch.Size").front();
+  if (pickle.is_call_of(id, "torch.Size")) id = items_of(pickle, pickle[id].arguments, 1, "torch.Size").front();
   const PickleNode& node = pickle[id];
   if (node.kind != PickleKind::tuple && node.kind != PickleKind::list)
     refuse_tensor(std::string(what) + " that is no list", "a list of whole numbers");

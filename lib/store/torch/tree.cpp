@@ -57,7 +57,7 @@ std::string key_text(const Pickle& pickle, PickleId id, int level) {
 
 /// The pairs of a dict as protocol 1 and Python 2 wrote them: OrderedDict([[key, value], ...]).
 const PickleNode* pairs_of(const Pickle& pickle, PickleId id) {
-  if (pickle[id].kind != PickleKind::call || pickle.name_of(id) != "collections.OrderedDict") return nullptr;
+  if (!pickle.is_call_of(id, "collections.OrderedDict")) return nullptr;
   const PickleNode& arguments = pickle[pickle[id].arguments];
   if (arguments.kind != PickleKind::tuple || arguments.items.size() != 1) return nullptr;
   const PickleNode& pairs = pickle[arguments.items.front()];

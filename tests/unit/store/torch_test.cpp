@@ -169,6 +169,8 @@ TEST_CASE("Lists are one attribute, one for each item, or left out, by what they
   const Read file(torch_file(dict({{"short", "](" + integer(1) + text("x") + "e"},
                                    {"long", "](" + state + "e"},
                                    {"mixed", "](" + mixed + "e"},
+                                   {"class", global("torch", "Size")},
+                                   {"maker", global("copyreg", "_reconstructor")},
                                    {"empty", "]"},
                                    {"size", call(global("torch", "Size"), {numbers({2, 3})})}})));
   const auto& root = file.schema().attributes;
@@ -214,6 +216,8 @@ TEST_CASE("Tensors that lie outside their storage are refused") {
   CHECK_THAT(refused_tensor(tensor(storage("0", 1LL << 50), 0, {4}, {1})), Contains("storage 0 of"));
   CHECK_THAT(refused_tensor(tensor(integer(1), 0, {4}, {1})), Contains("storage of another form"));
   CHECK_THAT(refused_tensor(utils("_rebuild_tensor_v2", {four})), Contains("too few arguments"));
+  const std::string size = global("torch", "Size");  // the class in the place of a size
+  CHECK_THAT(refused_tensor(utils("_rebuild_tensor_v2", {four, integer(0), size, numbers({1})})), Contains("shape"));
   CHECK_THAT(refused_tensor(tensor(four, 0, std::vector<std::int64_t>(33, 1), std::vector<std::int64_t>(33, 1))),
              Contains("33 dimensions"));
 }
