@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "store/stores.hpp"
 #include "store/torch/torch_store.hpp"
 #include "unit/store/torch_fixture.hpp"
 
@@ -272,6 +273,18 @@ TEST_CASE("The form before torch 1.6 is read by offset, too") {
   const Read large(legacy_file(
       dict({{"note", text(std::string(3'000'000, 'n'))}, {"w", tensor(storage("5", 4), 0, {4}, {1})}}), {{"5", abcd}}));
   CHECK(large.data("w") == abcd);
+}
+
+TEST_CASE("Torch files are told by their content, and are not written") {
+  const Folder folder;
+  fixture::put_bytes(folder / "a.odd", torch_file(dict({{"w", tensor(storage("0", 4), 0, {4}, {1})}}), {{"0", abcd}}));
+  Stores stores;
+  const FileCatalog catalog = stores.reading().catalog(folder / "a.odd");
+  CHECK(catalog.schema->format == "torch");
+  CHECK(fixture::data_of(*stores.reading().open(folder / "a.odd", catalog), catalog, "w") == abcd);
+  CHECK_THAT(error_of([&] { stores.named("torch"); }), Contains("only read") && Contains("hdf5, safetensors"));
+  fixture::put_bytes(folder / "text.bin", "no checkpoint");
+  CHECK_THAT(error_of([&] { stores.reading().catalog(folder / "text.bin"); }), Contains("no file of torch.save"));
 }
 
 TEST_CASE("Torch files that say the same share what they say") {
