@@ -110,6 +110,7 @@ void put(ByteWriter& out, const Dataset& dataset) {
     out.number(extent.lo);
     out.number(extent.size());
   }
+  put(out, dataset.strides);
   out.number(dataset.chunk_bytes);
   out.number(dataset.decoding_bytes);
   put(out, dataset.attributes);
@@ -126,6 +127,7 @@ Dataset take_dataset(ByteReader& in) {
     extent.hi = checked_add(extent.lo, in.number());
   }
   dataset.extents = FileExtents(extents);
+  dataset.strides = take_extents(in);
   dataset.chunk_bytes = in.number();
   dataset.decoding_bytes = in.number();
   dataset.attributes = take_attributes(in);

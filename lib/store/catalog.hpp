@@ -16,6 +16,7 @@ namespace ckpt {
 enum class Storage : std::uint8_t {
   empty,     ///< no elements
   raw,       ///< as they are, by offset in the file: in Dataset::extents
+  strided,   ///< as they are, but not in row-major order: within Dataset::extents, at Dataset::strides
   filtered,  ///< chunked, compressed, compact or never written: through the format's library
   verbatim,  ///< StoredArray::verbatim: the value is in the catalog
 };
@@ -23,11 +24,13 @@ enum class Storage : std::uint8_t {
 /// What a dataset has besides its StoredArray.
 struct Dataset {
   Storage storage = Storage::empty;
-  FileExtents extents;                ///< for raw: as many bytes as the array has
+  FileExtents extents;                ///< for raw: as many bytes as the array has; for strided: from its first element
+                                      ///< in the file to the end of its last
   std::vector<Attribute> attributes;  ///< sorted by name, without the project's own
   std::optional<Value> verbatim;      ///< the whole value, for verbatim
   std::uint64_t chunk_bytes = 0;      ///< of what is decoded as a whole, for filtered; 0: any part may be read alone
   std::uint64_t decoding_bytes = 0;   ///< the memory that decoding a chunk takes, itself included
+  Extents strides;                    ///< for strided: elements from one index of each dimension to the next
 };
 
 /// A group below the root that carries attributes.

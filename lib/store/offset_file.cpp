@@ -1,6 +1,7 @@
 #include "store/offset_file.hpp"
 
 #include "store/outside_data.hpp"
+#include "store/strided_data.hpp"
 
 namespace ckpt {
 
@@ -21,13 +22,17 @@ void OffsetFile::read(std::size_t index, std::uint64_t offset, std::span<std::by
   const StoredArray& array = schema_->arrays->at(index);
   const Dataset& dataset = schema_->datasets.at(index);
   if (out.empty()) return;
-  const std::uint64_t bytes = dataset.storage == Storage::filtered ? bytes_of(array) : dataset.extents.bytes();
+  const bool is_raw = dataset.storage != Storage::filtered && dataset.storage != Storage::strided;
+  const std::uint64_t bytes = is_raw ? dataset.extents.bytes() : bytes_of(array);
   if (offset > bytes || out.size() > bytes - offset)
     throw Error(Kind::input, file_.path() + ": /" + array.name,
                 {"has " + std::to_string(bytes) + " bytes",
                  "asked for " + std::to_string(out.size()) + " from byte " + std::to_string(offset) + " on", ""});
   with_context(file_.path() + ": /" + array.name, [&] {
     if (dataset.storage == Storage::filtered) return read_filtered(index, offset, out);
+    if (dataset.storage == Storage::strided)
+      return read_strided(file_, {dataset.extents.offset(), array.dtype.size, array.shape, dataset.strides}, offset,
+                          out);
     dataset.extents.for_each_part({offset, offset + out.size()}, [&](std::uint64_t place, Interval part) {
       file_.read(place, out.subspan(part.lo - offset, part.size()));
     });
@@ -40,7 +45,7 @@ void OffsetFile::read_filtered(std::size_t /*dataset*/, std::uint64_t /*offset*/
 
 std::optional<MappableExtent> OffsetFile::mappable(std::size_t index, std::uint64_t offset) const {
   const Dataset& dataset = schema_->datasets.at(index);
-  if (offset >= dataset.extents.bytes() || !is_local_) return std::nullopt;
+  if (dataset.storage != Storage::raw || offset >= dataset.extents.bytes() || !is_local_) return std::nullopt;
   return MappableExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, bytes_}, dataset.extents.at(offset)};
 }
 

@@ -7,8 +7,8 @@
 
 namespace ckpt {
 
-/// A source file whose datasets lie in it as they are: read and mapped by offset. What a format stores in another way,
-/// a derived class reads.
+/// A source file whose datasets lie in it as they are: read by offset and strides, and mapped where they lie in
+/// row-major order. What a format stores in another way, a derived class reads.
 class OffsetFile : public SourceFile {
  public:
   /// Throws input where the file has not the size that it was catalogued with.

@@ -90,7 +90,7 @@ class SourceFile {
   /// order. Throws input when the file ends before them, io when it cannot be read; both name the file and the dataset.
   virtual void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) = 0;
 
-  /// The extent that a byte of a dataset lies in, when it is raw and mapping is as good as reading (a local file
+  /// The extent that a byte of a dataset lies in, when it is Storage::raw and mapping is as good as reading (a local file
   /// system: on a network's, a page fault waits for the network alone).
   virtual std::optional<MappableExtent> mappable(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {
     return std::nullopt;

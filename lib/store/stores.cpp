@@ -2,17 +2,27 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/posix_file.hpp"
 #include "store/safetensors/safetensors_store.hpp"
+#include "store/torch/torch_store.hpp"
 
 namespace ckpt {
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
-                                       {"safetensors", ".safetensors", {}, safetensors_store}};
+                                       {"safetensors", ".safetensors", {}, safetensors_store},
+                                       {"torch", ".pt", {".pth", ".bin"}, {}, nullptr, torch_store}};
   return all;
+}
+
+std::string written_formats(const std::vector<Format>& formats) {
+  std::vector<std::string> names;
+  for (const Format& format : formats)
+    if (format.is_written()) names.emplace_back(format.name);
+  return join(names);
 }
 
 void leave_libraries_at_exit() {
@@ -40,12 +50,12 @@ class Stores::ByContent final : public SourceStore {
   bool recognises(const std::filesystem::path& file) override { return find(file) != nullptr; }
 
   FileCatalog catalog(const std::filesystem::path& file) override {
-    Store* const store = find(file);
-    return (store != nullptr ? *store : *stores_.stores_.front()).catalog(file);
+    SourceStore* const store = find(file);
+    return (store != nullptr ? *store : likeliest(file)).catalog(file);
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    return stores_.named(catalog.schema->format).open(file, catalog);
+    return stores_.source(catalog.schema->format).open(file, catalog);
   }
 
   void set_decoding_memory(std::uint64_t bytes) override {
@@ -64,10 +74,15 @@ class Stores::ByContent final : public SourceStore {
   }
 
  private:
-  Store* find(const std::filesystem::path& file) {
+  SourceStore* find(const std::filesystem::path& file) {
     for (const auto& store : stores_.stores_)
       if (store->recognises(file)) return store.get();
     return nullptr;
+  }
+
+  SourceStore& likeliest(const std::filesystem::path& file) {
+    const Format* const format = format_by_ending(stores_.formats_, file.native());
+    return format != nullptr ? stores_.source(format->name) : *stores_.stores_.front();
   }
 
   Stores& stores_;
@@ -75,15 +90,31 @@ class Stores::ByContent final : public SourceStore {
 
 Stores::Stores(std::vector<Format> formats)
     : formats_(std::move(formats)), reading_(std::make_unique<ByContent>(*this)) {
-  for (const Format& format : formats_) stores_.push_back(format.make());
+  for (const Format& format : formats_) {
+    auto written = format.is_written() ? format.make() : nullptr;
+    written_.push_back(written.get());
+    stores_.push_back(written ? std::move(written) : format.make_source());
+  }
 }
 
 Stores::~Stores() = default;
 
-Store& Stores::named(std::string_view name) {
-  for (const auto& store : stores_)
-    if (store->name() == name) return *store;
+std::size_t Stores::find(std::string_view name) const {
+  for (std::size_t i = 0; i < formats_.size(); ++i)
+    if (formats_[i].name == name) return i;
   throw Error(Kind::usage, std::string(name), {"no file format", "", ""});
+}
+
+SourceStore& Stores::source(std::string_view name) {
+  return *stores_[find(name)];
+}
+
+Store& Stores::named(std::string_view name) {
+  Store* const store = written_[find(name)];
+  if (store == nullptr)
+    throw Error(Kind::usage, std::string(name),
+                {"files of this format are only read", "expected one of " + written_formats(formats_), ""});
+  return *store;
 }
 
 }  // namespace ckpt

@@ -1,5 +1,5 @@
 // libFuzzer: hostile files of the format CKPT_FUZZED_FORMAT. Whatever the bytes, cataloguing them, reading their data
-// and making their like again ends in a result or an Error, within bounds.
+// and, where the format is written, making their like again ends in a result or an Error, within bounds.
 
 #include <spdlog/spdlog.h>
 
@@ -47,7 +47,7 @@ class TemporaryFile {
 void read_some(SourceFile& source, const FileCatalog& catalog, std::size_t index) {
   const StoredArray& array = (*catalog.schema->arrays)[index];
   const Storage storage = catalog.schema->datasets[index].storage;
-  if (storage != Storage::raw && storage != Storage::filtered) return;
+  if (storage == Storage::empty || storage == Storage::verbatim) return;
   const std::uint64_t elements = volume(array.shape);
   const std::uint64_t count = std::min(elements, max_read_bytes / array.dtype.size);
   std::vector<std::byte> bytes(count * array.dtype.size);
@@ -62,28 +62,40 @@ std::uint64_t data_bytes(const Schema& schema) {
   return bytes;
 }
 
+const Format& fuzzed_format() {
+  for (const Format& format : formats())
+    if (format.name == CKPT_FUZZED_FORMAT) return format;
+  std::abort();
+}
+
+void make_again(Store& store, const Schema& schema) {
+  if (data_bytes(schema) > max_made_bytes) return;
+  const FileSpec spec = spec_of(schema);
+  const TemporaryFile made;
+  store.losses(spec);
+  store.create(made.path(), spec);
+  store.catalog(made.path());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   spdlog::set_level(spdlog::level::off);
   const TemporaryFile file({reinterpret_cast<const std::byte*>(data), size});
-  Stores stores;
-  Store* const store = &stores.named(CKPT_FUZZED_FORMAT);
+  const Format& format = fuzzed_format();
+  const auto written = format.is_written() ? format.make() : nullptr;
+  const auto only_read = format.is_written() ? nullptr : format.make_source();
+  SourceStore& store = written ? *written : *only_read;
   try {
-    const FileCatalog catalog = decode_catalog(encode(store->catalog(file.path())));
-    const auto source = store->open(file.path(), catalog);
+    const FileCatalog catalog = decode_catalog(encode(store.catalog(file.path())));
+    const auto source = store.open(file.path(), catalog);
     for (std::size_t i = 0; i < catalog.schema->datasets.size(); ++i) {
       try {
         read_some(*source, catalog, i);
       } catch (const Error&) {
       }
     }
-    if (data_bytes(*catalog.schema) > max_made_bytes) return 0;
-    const FileSpec spec = spec_of(*catalog.schema);
-    const TemporaryFile made;
-    store->losses(spec);
-    store->create(made.path(), spec);
-    store->catalog(made.path());
+    if (written) make_again(*written, *catalog.schema);
   } catch (const Error&) {
   }
   if (has_finding_in_child()) std::abort();

@@ -19,11 +19,11 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
   arrays.push_back({"sliced", *number_type("u8"), {30}, std::nullopt, false});
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(arrays);
   schema->datasets.resize(4);
-  schema->datasets[0] = {
-      Storage::raw, FileExtents(offset, 24), {{"unit", text_value("m")}, {"x", {*number_type("f64be"), {}, ""}}}, {}};
-  schema->datasets[1] = {Storage::filtered, {}, {}, {}, 4096, 5000};
-  schema->datasets[2] = {Storage::verbatim, {}, {}, text_value("hello")};
-  schema->datasets[3] = {Storage::raw, FileExtents({{900, 910}, {800, 820}}), {}, {}};
+  const std::vector<Attribute> attributes{{"unit", text_value("m")}, {"x", {*number_type("f64be"), {}, ""}}};
+  schema->datasets[0] = {Storage::strided, FileExtents(offset, 24), attributes, {}, 0, 0, {1, 2}};
+  schema->datasets[1] = {Storage::filtered, {}, {}, {}, 4096, 5000, {}};
+  schema->datasets[2] = {Storage::verbatim, {}, {}, text_value("hello"), 0, 0, {}};
+  schema->datasets[3] = {Storage::raw, FileExtents({{900, 910}, {800, 820}}), {}, {}, 0, 0, {}};
   schema->attributes = {{"step", seven}};
   schema->groups = {{"g/h", {{"a", seven}}}};
   schema->layout = std::string("{}");
@@ -45,6 +45,7 @@ void check_same(const FileCatalog& a, const FileCatalog& b) {
     CHECK(x.verbatim == y.verbatim);
     CHECK(a.schema->datasets[i].storage == b.schema->datasets[i].storage);
     CHECK(a.schema->datasets[i].extents == b.schema->datasets[i].extents);
+    CHECK(a.schema->datasets[i].strides == b.schema->datasets[i].strides);
     CHECK(a.schema->datasets[i].attributes == b.schema->datasets[i].attributes);
     CHECK(a.schema->datasets[i].verbatim == b.schema->datasets[i].verbatim);
     CHECK(a.schema->datasets[i].chunk_bytes == b.schema->datasets[i].chunk_bytes);

@@ -1,0 +1,81 @@
+#include "store/torch/archive.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "store/torch/legacy_file.hpp"
+#include "store/torch/zip_directory.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+constexpr std::string_view pickle_name = "data.pkl";
+constexpr std::string_view storages_folder = "data/";
+
+/// Nodes take some 64 bytes for each of a pickle.
+constexpr std::uint64_t most_pickle_bytes = 512U << 20;
+
+/// An entry's bytes, which are few.
+std::string read_entry(const PosixFile& file, const ZipEntry& entry, std::uint64_t most) {
+  if (entry.place.size() > most)
+    throw Error(Kind::input, entry.name,
+                {"has " + format_bytes(entry.place.size()), "at most " + format_bytes(most), "is the file damaged?"});
+  std::string bytes(entry.place.size(), '\0');
+  file.read(entry.place.lo, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+const ZipEntry* find(const std::vector<ZipEntry>& entries, const std::string& name) {
+  const auto found = std::lower_bound(entries.begin(), entries.end(), name,
+                                      [](const ZipEntry& entry, const std::string& key) { return entry.name < key; });
+  return found != entries.end() && found->name == name ? &*found : nullptr;
+}
+
+/// The folder that all entries are in: "archive/".
+std::string root_of(const std::vector<ZipEntry>& entries) {
+  for (const ZipEntry& entry : entries)
+    if (const std::size_t slash = entry.name.find('/');
+        slash != std::string::npos && std::string_view(entry.name).substr(slash + 1) == pickle_name)
+      return entry.name.substr(0, slash + 1);
+  const bool is_of_torch = std::any_of(entries.begin(), entries.end(), [](const ZipEntry& entry) {
+    return entry.name.ends_with("/version") || entry.name.ends_with("/.data/serialization_id");
+  });
+  if (is_of_torch)
+    throw Error(Kind::input, "", {"has no data.pkl", "a saved object", "was the save aborted by an error? Save again"});
+  throw Error(Kind::input, "", {"is a zip archive without data.pkl", "one that torch.save wrote", ""});
+}
+
+Archive read_zip(const PosixFile& file, std::uint64_t file_bytes) {
+  const std::vector<ZipEntry> entries = zip_directory(file, {0, file_bytes});
+  const std::string root = root_of(entries);
+  if (find(entries, root + "constants.pkl") != nullptr)
+    throw Error(Kind::input, "",
+                {"is a TorchScript program", "a checkpoint", "load it with torch.jit, and save its state_dict()"});
+  if (const ZipEntry* const order = find(entries, root + "byteorder"))
+    if (const std::string found = read_entry(file, *order, 16); found != "little")
+      throw Error(Kind::input, order->name, {"its byte order is " + found, "little", "save it on another machine"});
+  const ZipEntry& pickle = *find(entries, root + std::string(pickle_name));
+  auto bytes = std::make_unique<const std::string>(read_entry(file, pickle, most_pickle_bytes));
+  std::size_t at = 0;
+  auto tree = Pickle::read(*bytes, at);
+  if (!tree) throw Error(Kind::input, pickle.name, {"ends before its object does", "", "is the file damaged?"});
+
+  Archive archive{std::move(bytes), std::move(*tree), {}};
+  const std::string folder = root + std::string(storages_folder);
+  for (const ZipEntry& entry : entries)
+    if (entry.name.starts_with(folder)) archive.storages.emplace(entry.name.substr(folder.size()), entry.place);
+  return archive;
+}
+
+}  // namespace
+
+bool is_torch_file(const PosixFile& file, std::uint64_t file_bytes) {
+  return is_zip(file, file_bytes) || is_legacy_file(file, file_bytes);
+}
+
+Archive read_archive(const PosixFile& file, std::uint64_t file_bytes) {
+  return is_zip(file, file_bytes) ? read_zip(file, file_bytes) : read_legacy_file(file, file_bytes);
+}
+
+}  // namespace ckpt::torch

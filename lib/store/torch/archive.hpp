@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/posix_file.hpp"
+#include "store/torch/pickle.hpp"
+#include "store/torch/tensor_view.hpp"
+
+namespace ckpt::torch {
+
+/// What torch.save has written: a tree, and where the storages lie that it speaks of.
+struct Archive {
+  std::unique_ptr<const std::string> bytes;  ///< that the pickles point into
+  Pickle tree;
+  Storages storages;
+};
+
+/// Whether a file may be one, by its first bytes: a zip archive, or the form before torch 1.6.
+bool is_torch_file(const PosixFile& file, std::uint64_t file_bytes);
+
+/// Reads all of a file but its tensors. Throws input for what is none, or is cut off; errors name the object, not the
+/// file.
+Archive read_archive(const PosixFile& file, std::uint64_t file_bytes);
+
+}  // namespace ckpt::torch

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "tensor/dtype.hpp"
+
+namespace ckpt::torch {
+
+/// The elements of a typed storage: "torch.BFloat16Storage" → bf16; bytes of an untyped one. Nothing for others.
+std::optional<DType> storage_type(std::string_view name);
+
+/// "torch.float8_e4m3fn" → f8_e4m3. Nothing for what is no type of whole bytes.
+std::optional<DType> element_type(std::string_view name);
+
+}  // namespace ckpt::torch

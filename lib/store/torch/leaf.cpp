@@ -1,0 +1,101 @@
+#include "store/torch/leaf.hpp"
+
+#include <algorithm>
+
+#include "base/byte_stream.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+/// HDF5 holds 64 KiB in an attribute, name and type included.
+constexpr std::size_t most_value_bytes = 60'000;
+
+std::optional<DType> type_of(PickleKind kind) {
+  switch (kind) {
+    case PickleKind::boolean:
+      return number_type("bool");
+    case PickleKind::integer:
+      return number_type("i64");
+    case PickleKind::real:
+      return number_type("f64");
+    case PickleKind::text:
+      return text_type();
+    default:
+      return std::nullopt;
+  }
+}
+
+void put(ByteWriter& out, const PickleNode& node) {
+  if (node.kind == PickleKind::text)
+    out.text(node.text);
+  else if (node.kind == PickleKind::boolean)
+    out.flag(node.number != 0);
+  else
+    out.number(static_cast<std::uint64_t>(node.number));
+}
+
+/// A size is a tuple in a call.
+PickleId list_of(const Pickle& pickle, PickleId id) {
+  if (!pickle.is_call_of(id, "torch.Size")) return id;
+  const PickleNode& arguments = pickle[pickle[id].arguments];
+  return arguments.kind == PickleKind::tuple && arguments.items.size() == 1 ? arguments.items.front() : id;
+}
+
+/// Objects of classes without a form of their own are made by a function, which is told the class.
+std::string class_of(const Pickle& pickle, PickleId id) {
+  std::string_view name = pickle.name_of(id);
+  if (pickle.is_call_of(id, "copy_reg._reconstructor") || pickle.is_call_of(id, "copyreg._reconstructor")) {
+    const PickleNode& arguments = pickle[pickle[id].arguments];
+    if (arguments.kind == PickleKind::tuple && !arguments.items.empty()) name = pickle.name_of(arguments.items[0]);
+  }
+  return name.empty() ? "an object" : std::string(name);
+}
+
+}  // namespace
+
+std::optional<Value> leaf_value(const Pickle& pickle, PickleId id) {
+  const PickleNode& node = pickle[list_of(pickle, id)];
+  if (node.kind == PickleKind::none) return Value{*number_type("bool"), std::nullopt, ""};
+  ByteWriter bytes;
+  if (auto type = type_of(node.kind)) {
+    if (node.text.size() > most_value_bytes) return std::nullopt;
+    put(bytes, node);
+    return Value{std::move(*type), Extents{}, bytes.take()};
+  }
+  if (node.kind != PickleKind::list && node.kind != PickleKind::tuple) return std::nullopt;
+  if (node.items.empty()) return integers_value({});
+  auto type = type_of(pickle[node.items.front()].kind);
+  if (!type) return std::nullopt;
+  std::size_t size = 0;
+  for (const PickleId item : node.items) {
+    const PickleNode& each = pickle[item];
+    size += sizeof(std::uint64_t) + each.text.size();
+    if (each.kind != pickle[node.items.front()].kind || size > most_value_bytes) return std::nullopt;
+    put(bytes, each);
+  }
+  return Value{std::move(*type), Extents{node.items.size()}, bytes.take()};
+}
+
+std::string describe(const Pickle& pickle, PickleId id) {
+  const PickleNode& node = pickle[id];
+  switch (node.kind) {
+    case PickleKind::bytes:
+      return std::to_string(node.text.size()) + " bytes";
+    case PickleKind::large_integer:
+      return "a number of " + std::to_string(8 * node.text.size()) + " bits";
+    case PickleKind::set:
+      return "a set";
+    case PickleKind::text:
+      return "a text of " + std::to_string(node.text.size()) + " bytes";
+    case PickleKind::tuple:
+    case PickleKind::list:
+      return "a list of " + std::to_string(node.items.size());
+    case PickleKind::dict:
+      return "an empty dict";
+    default:
+      return class_of(pickle, id);
+  }
+}
+
+}  // namespace ckpt::torch

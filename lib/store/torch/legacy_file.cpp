@@ -1,0 +1,123 @@
+#include "store/torch/legacy_file.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/checked.hpp"
+#include "base/text.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+/// The first pickle: protocol 2, the number 0x1950a86a20f9469cfc6c.
+constexpr std::string_view magic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
+constexpr std::int64_t protocol_version = 1001;
+
+/// How much of the file is read for the pickles at its start: nobody says how long they are.
+constexpr std::uint64_t first_window = 1U << 20;
+constexpr std::uint64_t last_window = 256U << 20;
+
+[[noreturn]] void refuse_legacy(const std::string& found, const std::string& expected,
+                                const std::string& remedy = "is the file damaged?") {
+  throw Error(Kind::input, "", {found, expected, remedy});
+}
+
+struct Pickles {
+  std::unique_ptr<const std::string> bytes;
+  std::vector<Pickle> pickles;  ///< protocol, machine, tree, keys
+  std::uint64_t end = 0;        ///< of the last one in the file
+};
+
+/// Reads the pickles, or nothing where `window` bytes do not hold them.
+std::optional<Pickles> read_window(const PosixFile& file, std::uint64_t window) {
+  std::string head(window, '\0');
+  file.read(0, std::as_writable_bytes(std::span(head)));
+  Pickles found{std::make_unique<const std::string>(std::move(head)), {}, 0};
+  std::size_t at = magic.size();
+  for (int i = 0; i < 4; ++i) {
+    auto pickle = Pickle::read(*found.bytes, at);
+    if (!pickle) return std::nullopt;
+    found.pickles.push_back(std::move(*pickle));
+  }
+  found.end = at;
+  return found;
+}
+
+Pickles read_pickles(const PosixFile& file, std::uint64_t file_bytes) {
+  for (std::uint64_t window = first_window;; window *= 4) {
+    if (auto found = read_window(file, std::min(window, file_bytes))) return std::move(*found);
+    if (window >= file_bytes) refuse_legacy("ends before its object does", "", "is the file truncated?");
+    if (window >= last_window) refuse_legacy("an object of more than " + format_bytes(last_window), "a smaller one");
+  }
+}
+
+void check_machine(const Pickles& found) {
+  const PickleNode& version = found.pickles[0][found.pickles[0].root()];
+  if (version.kind != PickleKind::integer || version.number != protocol_version)
+    refuse_legacy("another version of torch's first format", std::to_string(protocol_version));
+  const Pickle& machine = found.pickles[1];
+  const PickleId little = machine.value_of(machine.root(), "little_endian");
+  if (little == no_node || machine[little].kind != PickleKind::boolean || machine[little].number == 0)
+    refuse_legacy("numbers that are not little-endian", "those of a little-endian machine",
+                  "save it on another machine");
+}
+
+/// The bytes of an element of each storage: known to the tree alone.
+std::map<std::string_view, std::uint64_t> element_bytes(const Pickle& tree) {
+  std::map<std::string_view, std::uint64_t> bytes;
+  for (PickleId id = 0; id < tree.nodes().size(); ++id) {
+    if (tree[id].kind != PickleKind::persistent) continue;
+    const StorageClaim claim = storage_claim(tree, id);
+    bytes.emplace(claim.key, claim.dtype.size);
+  }
+  return bytes;
+}
+
+Storages find_storages(const PosixFile& file, std::uint64_t file_bytes, const Pickles& found) {
+  const Pickle& keys = found.pickles[3];
+  const auto sizes = element_bytes(found.pickles[2]);
+  Storages storages;
+  std::uint64_t at = found.end;
+  for (const PickleId id : keys[keys.root()].items) {
+    const std::string_view key = keys[id].text;
+    const auto size = sizes.find(key);
+    std::uint64_t elements = 0;
+    if (size == sizes.end()) refuse_legacy("storage " + std::string(key) + ", of which nothing is said", "its type");
+    if (file_bytes - at < sizeof elements)
+      refuse_legacy("ends before storage " + std::string(key), "its bytes", "is the file truncated?");
+    file.read(at, std::as_writable_bytes(std::span(&elements, 1)));
+    at += sizeof elements;
+    const std::uint64_t bytes = checked_mul(elements, size->second, "a storage's number of bytes");
+    if (bytes > file_bytes - at)
+      refuse_legacy("storage " + std::string(key) + " of " + std::to_string(bytes) + " bytes",
+                    std::to_string(file_bytes - at) + " are left of the file", "is the file truncated?");
+    if (!storages.emplace(key, Interval{at, at + bytes}).second)
+      refuse_legacy("storage " + std::string(key) + " twice", "once");
+    at += bytes;
+  }
+  return storages;
+}
+
+}  // namespace
+
+bool is_legacy_file(const PosixFile& file, std::uint64_t file_bytes) {
+  if (file_bytes < magic.size()) return false;
+  std::string head(magic.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(head)));
+  return head == magic;
+}
+
+Archive read_legacy_file(const PosixFile& file, std::uint64_t file_bytes) {
+  Pickles found = read_pickles(file, file_bytes);
+  check_machine(found);
+  Storages storages = find_storages(file, file_bytes, found);
+  return {std::move(found.bytes), std::move(found.pickles[2]), std::move(storages)};
+}
+
+}  // namespace ckpt::torch

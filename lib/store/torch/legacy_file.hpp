@@ -1,0 +1,14 @@
+#pragma once
+
+#include "store/torch/archive.hpp"
+
+namespace ckpt::torch {
+
+/// Whether a file begins as torch.save wrote before torch 1.6, and does when asked for it.
+bool is_legacy_file(const PosixFile& file, std::uint64_t file_bytes);
+
+/// Reads one: five pickles end to end (a magic number, the protocol, the machine, the tree, the storages' keys), then
+/// for each storage the number of its elements and its bytes. Throws input.
+Archive read_legacy_file(const PosixFile& file, std::uint64_t file_bytes);
+
+}  // namespace ckpt::torch

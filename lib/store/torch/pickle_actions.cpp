@@ -1,0 +1,152 @@
+#include <utility>
+
+#include "base/error.hpp"
+#include "store/torch/pickle_machine.hpp"
+
+// What the opcodes do.
+namespace ckpt::torch {
+
+void refuse_pickle(const std::string& found, const std::string& expected) {
+  throw Error(Kind::input, "its pickle", {found, expected, "is the file damaged, or written by something else?"});
+}
+
+std::string_view PickleMachine::bytes(std::uint64_t count) {
+  if (count > all_.size() - at_) throw Ended();
+  const std::string_view taken = all_.substr(at_, count);
+  at_ += count;
+  return taken;
+}
+
+std::string_view PickleMachine::line() {
+  const std::size_t end = all_.find('\n', at_);
+  if (end == std::string_view::npos) throw Ended();
+  const std::string_view taken = bytes(end - at_);
+  ++at_;
+  return taken;
+}
+
+std::uint64_t PickleMachine::little(std::size_t count) {
+  std::uint64_t number = 0;
+  const std::string_view taken = bytes(count);
+  for (std::size_t i = count; i-- > 0;) number = number << 8U | static_cast<unsigned char>(taken[i]);
+  return number;
+}
+
+PickleId PickleMachine::push(PickleNode node) {
+  const auto id = static_cast<PickleId>(pickle_.nodes_.size());
+  if (id == no_node) refuse_pickle("2^32 values", "fewer");
+  pickle_.nodes_.push_back(std::move(node));
+  stack_.push_back(id);
+  return id;
+}
+
+/// What is below a mark belongs to what the mark was set in.
+PickleId PickleMachine::top() const {
+  if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()))
+    refuse_pickle("an opcode that takes a value where there is none", "values before it");
+  return stack_.back();
+}
+
+PickleId PickleMachine::pop() {
+  const PickleId id = top();
+  stack_.pop_back();
+  return id;
+}
+
+std::vector<PickleId> PickleMachine::to_mark() {
+  if (marks_.empty()) refuse_pickle("an opcode that takes values up to a mark", "a mark before it");
+  const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+  std::vector<PickleId> taken(first, stack_.end());
+  stack_.erase(first, stack_.end());
+  marks_.pop_back();
+  return taken;
+}
+
+void PickleMachine::push_integer(std::int64_t number) {
+  PickleNode node = node_of(PickleKind::integer);
+  node.number = number;
+  push(std::move(node));
+}
+
+/// Of `count` bytes, in two's complement.
+void PickleMachine::push_long(std::uint64_t count) {
+  const std::string_view taken = bytes(count);
+  if (count > sizeof(std::uint64_t)) {
+    PickleNode node = node_of(PickleKind::large_integer);
+    node.text = taken;
+    push(std::move(node));
+    return;
+  }
+  std::uint64_t number = count > 0 && (static_cast<unsigned char>(taken.back()) & 0x80U) != 0 ? ~std::uint64_t{0} : 0;
+  for (std::size_t i = count; i-- > 0;) number = number << 8U | static_cast<unsigned char>(taken[i]);
+  push_integer(static_cast<std::int64_t>(number));
+}
+
+void PickleMachine::push_bytes(PickleKind kind, std::uint64_t count) {
+  PickleNode node = node_of(kind);
+  node.text = bytes(count);
+  push(std::move(node));
+}
+
+void PickleMachine::push_tuple(std::size_t count) {
+  PickleNode node = node_of(PickleKind::tuple);
+  node.items.resize(count);
+  for (std::size_t i = count; i-- > 0;) node.items[i] = pop();
+  push(std::move(node));
+}
+
+void PickleMachine::push_global(std::string_view module, std::string_view name) {
+  PickleNode node = node_of(PickleKind::global);
+  node.text = pickle_.names_.emplace_back(std::string(module) + "." + std::string(name));
+  push(std::move(node));
+}
+
+void PickleMachine::append(const std::vector<PickleId>& items) {
+  PickleNode& to = pickle_.nodes_[top()];
+  const bool is_list =
+      to.kind == PickleKind::list || to.kind == PickleKind::set || (to.kind == PickleKind::call && !to.has_pairs);
+  if (!is_list) refuse_pickle("an item for what is no list", "a list or an object before it");
+  to.items.insert(to.items.end(), items.begin(), items.end());
+}
+
+void PickleMachine::insert(const std::vector<PickleId>& items) {
+  PickleNode& to = pickle_.nodes_[top()];
+  const bool is_dict =
+      to.kind == PickleKind::dict || (to.kind == PickleKind::call && (to.has_pairs || to.items.empty()));
+  if (!is_dict || items.size() % 2 != 0) refuse_pickle("a key for what is no dict", "a dict or an object before it");
+  to.has_pairs = true;
+  to.items.insert(to.items.end(), items.begin(), items.end());
+}
+
+void PickleMachine::remember(std::uint64_t index) {
+  // Picklers count: an index is below the number of opcodes, each of which has a byte.
+  if (index >= all_.size()) refuse_pickle("memo " + std::to_string(index), "a number below that of its bytes");
+  if (index >= memo_.size()) memo_.resize(index + 1, no_node);
+  if (memo_[index] == no_node) ++memorised_;
+  memo_[index] = top();
+}
+
+void PickleMachine::recall(std::uint64_t index) {
+  if (index >= memo_.size() || memo_[index] == no_node)
+    refuse_pickle("memo " + std::to_string(index) + ", which was never set", "one that was");
+  push_again(memo_[index]);
+}
+
+/// Of keyword arguments, nothing that torch saves has any that matter: they become the last argument.
+void PickleMachine::call(bool has_keywords) {
+  PickleNode node = node_of(PickleKind::call);
+  if (has_keywords) push_tuple(2);
+  node.arguments = pop();
+  node.function = pop();
+  push(std::move(node));
+}
+
+void PickleMachine::build() {
+  const PickleId state = pop();
+  PickleNode& to = pickle_.nodes_[top()];
+  if (to.kind != PickleKind::call || to.state != no_node)
+    refuse_pickle("a state for what has none", "an object before it");
+  to.state = state;
+}
+
+}  // namespace ckpt::torch

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "store/torch/pickle.hpp"
+
+namespace ckpt::torch {
+
+/// Throws input.
+[[noreturn]] void refuse_pickle(const std::string& found, const std::string& expected);
+
+inline PickleNode node_of(PickleKind kind) {
+  PickleNode node;
+  node.kind = kind;
+  return node;
+}
+
+/// The stack machine that a pickle is a program for. Each opcode makes one node at most, and nothing nests calls of its
+/// own, so that neither deep nor repeated contents cost more than their bytes.
+class PickleMachine {
+ public:
+  explicit PickleMachine(std::string_view bytes);
+
+  /// Runs to the end of the pickle, and gives the number of its bytes; 0 where the bytes end before. Throws input.
+  std::size_t run();
+  /// What it said; once, after `run`.
+  Pickle take() { return std::move(pickle_); }
+
+ private:
+  struct Ended {};  // the bytes have ended
+
+  bool step();
+  bool step_value(unsigned opcode);
+  bool step_text(unsigned opcode);
+  bool step_container(unsigned opcode);
+  bool step_memo(unsigned opcode);
+  bool step_object(unsigned opcode);
+
+  std::string_view bytes(std::uint64_t count);
+  std::string_view line();
+  std::uint64_t little(std::size_t count);
+
+  PickleId push(PickleNode node);
+  void push_again(PickleId id) { stack_.push_back(id); }
+  PickleId pop();
+  PickleId top() const;
+  std::vector<PickleId> to_mark();
+
+  void push_integer(std::int64_t number);
+  void push_long(std::uint64_t count);
+  void push_bytes(PickleKind kind, std::uint64_t count);
+  void push_tuple(std::size_t count);
+  void push_global(std::string_view module, std::string_view name);
+  void append(const std::vector<PickleId>& items);
+  void insert(const std::vector<PickleId>& items);
+  void remember(std::uint64_t index);
+  void recall(std::uint64_t index);
+  void call(bool has_keywords);
+  void build();
+
+  Pickle pickle_;
+  std::string_view all_;
+  std::size_t at_ = 0;
+  std::vector<PickleId> stack_;
+  std::vector<std::size_t> marks_;
+  std::vector<PickleId> memo_;   // no_node: nothing there
+  std::uint64_t memorised_ = 0;  // how much is there
+};
+
+}  // namespace ckpt::torch

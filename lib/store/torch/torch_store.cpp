@@ -1,0 +1,128 @@
+#include "store/torch/torch_store.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <set>
+
+#include "base/byte_stream.hpp"
+#include "base/checked.hpp"
+#include "base/text.hpp"
+#include "store/isolated.hpp"
+#include "store/offset_file.hpp"
+#include "store/torch/archive.hpp"
+#include "store/torch/tree.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr const char* format_name = "torch";
+
+/// A pickle's nodes and the tensors made of them are a few times as large as the file's metadata, whose share of the
+/// file is not known before; nothing needs more than most_memory.
+constexpr std::uint64_t memory_per_file_byte = 4;
+constexpr std::uint64_t most_memory = std::uint64_t{48} << 30U;
+constexpr std::uint64_t file_bytes_per_second = 1U << 20;
+constexpr std::uint64_t most_seconds = 600;
+
+/// What a file says, as one process says it to another: its schema, and what is left out of it.
+std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
+  const torch::Archive archive = torch::read_archive(file, file_bytes);
+  torch::TreeReading reading = torch::read_tree(archive.tree, archive.storages);
+  reading.schema.format = format_name;
+  ByteWriter out;
+  out.text(encode(FileCatalog{std::make_shared<const Schema>(std::move(reading.schema)), 0, 0}));
+  out.number(reading.left_out.size());
+  for (const std::string& what : reading.left_out) out.text(what);
+  return out.take();
+}
+
+/// What the child does.
+std::string read_torch_file(std::string_view argument, int fd) {
+  ByteReader in(argument, "a request for metadata");
+  const std::uint64_t bytes = in.number();
+  const PosixFile file = PosixFile::adopt(in.text(), Fd(fd));
+  return read_metadata(file, bytes);
+}
+
+std::string read_torch_file_guarded(const PosixFile& file, std::uint64_t file_bytes) {
+  IsolationLimits limits;
+  limits.memory_bytes += std::min(most_memory, checked_mul(file_bytes, memory_per_file_byte));
+  limits.processor_s += std::min(most_seconds, file_bytes / file_bytes_per_second);
+  limits.clock_s += limits.processor_s;
+  ByteWriter request;
+  request.number(file_bytes);
+  request.text(file.path());
+  auto said = isolated({read_torch_file, request.take(), file.fd(), format_name, limits});
+  return said ? std::move(*said) : read_metadata(file, file_bytes);
+}
+
+/// Schemas read recently, by what a child said of them: files of different cards mostly say the same.
+class RecentSchemas {
+ public:
+  /// Warns of what is left out, once for all files that leave out the same.
+  std::shared_ptr<const Schema> shared(const std::string& path, std::string said) {
+    const std::lock_guard lock(mutex_);
+    for (const Recent& each : recent_)
+      if (each.said == said) return each.schema;
+    ByteReader in(said, "a catalog from a child process");
+    auto schema = decode_catalog(in.text()).schema;
+    std::vector<std::string> left_out(in.count(sizeof(std::uint64_t)));
+    for (std::string& what : left_out) what = in.text();
+    in.finish();
+    const std::string list = join(left_out);
+    if (!list.empty() && told_.insert(list).second)
+      spdlog::warn("{}: left out, as they are neither tensors nor numbers nor texts: {}", path, list);
+    recent_.push_front({std::move(said), schema});
+    if (recent_.size() > most) recent_.pop_back();
+    return schema;
+  }
+
+ private:
+  /// As many as a job has pipeline stages, whose files may come in turn.
+  static constexpr std::size_t most = 64;
+  struct Recent {
+    std::string said;
+    std::shared_ptr<const Schema> schema;
+  };
+
+  std::mutex mutex_;
+  std::deque<Recent> recent_;
+  std::set<std::string> told_;
+};
+
+class TorchStore final : public SourceStore {
+ public:
+  bool recognises(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return torch::is_torch_file(file, file.status().bytes);
+  }
+
+  FileCatalog catalog(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    const PosixFile::Status status = file.status();
+    if (!torch::is_torch_file(file, status.bytes))
+      throw Error(Kind::input, path.string(),
+                  {"is no file of torch.save", "", "check the path and the layout's `files`"});
+    auto said = with_file(path.string(), [&] { return read_torch_file_guarded(file, status.bytes); });
+    return {schemas_.shared(path.string(), std::move(said)), status.bytes, status.modified_ns};
+  }
+
+  std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
+    return std::make_unique<OffsetFile>(file, catalog);
+  }
+
+ private:
+  RecentSchemas schemas_;
+};
+
+}  // namespace
+
+std::unique_ptr<SourceStore> torch_store() {
+  return std::make_unique<TorchStore>();
+}
+
+}  // namespace ckpt

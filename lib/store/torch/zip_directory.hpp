@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/posix_file.hpp"
+#include "tensor/box.hpp"
+
+namespace ckpt::torch {
+
+struct ZipEntry {
+  std::string name;
+  Interval place;  ///< of its bytes in the file
+};
+
+/// Whether a file may be a zip archive: it begins with an entry.
+bool is_zip(const PosixFile& file, std::uint64_t file_bytes);
+
+/// The entries of a zip archive that `archive`, a part of the file, is: sorted by name, in places that do not overlap.
+/// Sizes are those of the directory at its end, with 64 bits where they need them; places those of the entries' own
+/// headers. Throws input for entries that are compressed or encrypted, have one name, or lie anywhere else.
+/// https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, 4.3
+std::vector<ZipEntry> zip_directory(const PosixFile& file, Interval archive);
+
+}  // namespace ckpt::torch
