@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "cli/advice.hpp"
 #include "cli/job_options.hpp"
 #include "draft/draft.hpp"
 #include "inspect/card_files.hpp"
@@ -92,7 +93,9 @@ std::vector<std::string> open_lines(const drafting::OpenNames& open) {
     const std::vector<std::string> groups = describe_groups(group_names(names));
     std::string line = "open: " + join(groups, 4) + ": " + why.found;
     if (!why.candidates.empty()) line += "; candidates: " + join(why.candidates, why.candidates.size());
-    lines.push_back(line + "; needed: " + why.needed);
+    line += "; needed: " + why.needed;
+    if (const std::string how = words(why.advice); !how.empty()) line += " (" + how + ")";
+    lines.push_back(std::move(line));
   }
   std::sort(lines.begin(), lines.end(), natural_less);
   return lines;
