@@ -11,7 +11,6 @@
 #include "cli/advice.hpp"
 #include "cli/job_options.hpp"
 #include "draft/draft.hpp"
-#include "inspect/card_files.hpp"
 #include "layout/name_groups.hpp"
 #include "report/output.hpp"
 #include "store/stores.hpp"
@@ -134,13 +133,12 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
     if (expectation) job.may_be_missing = expectation->excuses.missing;
   });
   Stores stores;
-  CardFiles files = find_card_files(options.path, stores.reading(), processes);
+  job.files = find_files(options.path, stores.reading(), processes);
   std::optional<Reference> reference;
   if (expectation) reference = Reference::load(expectation->reference, stores.reading(), processes);
   bool is_complete = false;
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    job.checkpoint = {options.path, files.is_single_file, std::move(files.names), std::move(files.catalogs)};
     job.reference = reference ? &*reference : nullptr;
     const drafting::Draft draft = drafting::make_draft(job, stores.reading());
     print_draft(draft);
