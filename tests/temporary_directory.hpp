@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 namespace ckpt::fixture {
@@ -11,7 +12,7 @@ namespace ckpt::fixture {
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    std::string path = (std::filesystem::temp_directory_path() / "ckpt_engine_XXXXXX").string();
+    std::string path = (std::filesystem::temp_directory_path() / "ckpt_test_XXXXXX").string();
     if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary directory");
     path_ = path;
   }

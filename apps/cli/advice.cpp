@@ -41,6 +41,12 @@ std::string words(const Advice& advice) {
       return "use --to-mesh, for example " + advice.detail;
     case What::other_exchange:
       return "use --exchange " + advice.detail;
+    case What::excuse_by_name:
+      return "excuse what is meant to differ with --expect-missing or --expect-extra";
+    case What::give_tensors:
+      return "give them with --expect";
+    case What::give_mesh:
+      return "give the mesh of the job that saved it with --mesh";
     case What::more_patience:
       return "raise --stall-timeout where it takes longer";
   }

@@ -8,9 +8,9 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "cli/advice.hpp"
 #include "cli/job_options.hpp"
 #include "draft/draft.hpp"
-#include "inspect/card_files.hpp"
 #include "layout/name_groups.hpp"
 #include "report/output.hpp"
 #include "store/stores.hpp"
@@ -92,7 +92,9 @@ std::vector<std::string> open_lines(const drafting::OpenNames& open) {
     const std::vector<std::string> groups = describe_groups(group_names(names));
     std::string line = "open: " + join(groups, 4) + ": " + why.found;
     if (!why.candidates.empty()) line += "; candidates: " + join(why.candidates, why.candidates.size());
-    lines.push_back(line + "; needed: " + why.needed);
+    line += "; needed: " + why.needed;
+    if (const std::string how = words(why.advice); !how.empty()) line += " (" + how + ")";
+    lines.push_back(std::move(line));
   }
   std::sort(lines.begin(), lines.end(), natural_less);
   return lines;
@@ -131,13 +133,12 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
     if (expectation) job.may_be_missing = expectation->excuses.missing;
   });
   Stores stores;
-  CardFiles files = find_card_files(options.path, stores.reading(), processes);
+  job.files = find_files(options.path, stores.reading(), processes);
   std::optional<Reference> reference;
   if (expectation) reference = Reference::load(expectation->reference, stores.reading(), processes);
   bool is_complete = false;
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    job.checkpoint = {options.path, files.is_single_file, std::move(files.names), std::move(files.catalogs)};
     job.reference = reference ? &*reference : nullptr;
     const drafting::Draft draft = drafting::make_draft(job, stores.reading());
     print_draft(draft);

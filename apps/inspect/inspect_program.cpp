@@ -7,9 +7,10 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/found_files.hpp"
+#include "cli/advice.hpp"
 #include "cli/layout_text.hpp"
 #include "cli/processes.hpp"
-#include "inspect/card_files.hpp"
 #include "inspect/draft_program.hpp"
 #include "inspect/picture.hpp"
 #include "inspect/render.hpp"
@@ -21,8 +22,8 @@ namespace ckpt::cli {
 
 namespace {
 
-Placement resolve(const CardFiles& files, const ExpectedTensors& expected) {
-  Resolved resolved = ckpt::resolve(*files.arranged, {}, [&](const std::string& name) { return expected.shape(name); });
+Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expected) {
+  Resolved resolved = resolve(checkpoint, {}, [&](const std::string& name) { return expected.shape(name); });
   for (const auto& warning : resolved.warnings) spdlog::warn(warning);
   return std::move(resolved.placement);
 }
@@ -53,24 +54,24 @@ void keep_asked_for(Inspection& inspection, const std::vector<Pattern>& patterns
   });
 }
 
-Inspection inspect(const std::string& path, const CardFiles& files, const ExpectedTensors& expected,
+Inspection inspect(const std::string& path, const FoundCheckpoint& found, const ExpectedTensors& expected,
                    const std::vector<Pattern>& patterns) {
-  Inspection inspection{path, survey(files), std::nullopt, {}, false};
-  if (files.arranged) {
-    inspection.placement = resolve(files, expected);
+  Inspection inspection{path, survey(found), std::nullopt, {}, false};
+  if (found.checkpoint) {
+    inspection.placement = placement_of(*found.checkpoint, expected);
     inspection.logical = logical_view(*inspection.placement);
   }
   keep_asked_for(inspection, patterns);
   return inspection;
 }
 
-/// The logical parameters, where `files` are arranged; else those of a single file that holds everything whole.
-const Placement& expected_in(const CardFiles& files, const Inspection& inspection, std::optional<Placement>& whole) {
+/// The logical parameters, where there is a layout; else those of a single file that holds everything whole.
+const Placement& expected_in(const FoundFiles& files, const Inspection& inspection, std::optional<Placement>& whole) {
   if (inspection.placement) return *inspection.placement;
   if (files.names.size() != 1)
     throw Error(Kind::usage, "--expect",
                 {"given for files that carry no layout", "expected their layout", "give it with --layout"});
-  whole = ckpt::resolve(Checkpoint::of(inspection.path, true, single_card(), {files.catalogs.front()})).placement;
+  whole = resolve(Checkpoint::of(inspection.path, true, single_card(), {files.catalogs.front()})).placement;
   return *whole;
 }
 
@@ -109,17 +110,18 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   if (!options.layout.empty()) layout = read_layout(options.layout, processes);
   Stores stores;
   const ExpectedTensors expected(expectation, stores.reading(), processes);
-  const CardFiles files = read_card_files(options.path, layout, processes);
+  const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
+  if (found.damaged_manifest) spdlog::warn("{}", message(*found.damaged_manifest));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const Inspection inspection = inspect(options.path, files, expected, patterns);
+    const Inspection inspection = inspect(options.path, found, expected, patterns);
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)
       print(Lines::as_they_are(inspection_json(inspection)));
     else if (picture == nullptr)
       print(inspection_text(inspection, output_width()));
     std::optional<Placement> whole;
-    if (expectation) refuse_deviations(expected.of(expected_in(files, inspection, whole)), options.path);
+    if (expectation) refuse_deviations(expected.of(expected_in(found.files, inspection, whole)), options.path);
   });
 }
 

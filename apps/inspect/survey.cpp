@@ -19,14 +19,26 @@ struct Alike {
   std::vector<std::size_t> files;
 };
 
-std::vector<Alike> group(const CardFiles& files) {
+/// What the layout puts before the names in each file: nothing where there is no layout.
+std::vector<std::string> prefixes_of(const FoundCheckpoint& found) {
+  if (!found.checkpoint) return std::vector<std::string>(found.files.names.size());
+  const Checkpoint& checkpoint = *found.checkpoint;
+  std::vector<std::string> prefixes;
+  for (FileNumber file = 0; file < checkpoint.files().size(); ++file)
+    if (checkpoint.is_there(file))
+      prefixes.push_back(checkpoint.layout().files.entries()[checkpoint.table().entry(file)].prefix);
+  return prefixes;
+}
+
+std::vector<Alike> group(const FoundCheckpoint& found) {
+  const std::vector<std::string> prefixes = prefixes_of(found);
   std::vector<Alike> groups;
   std::map<std::pair<const Schema*, std::string>, std::size_t> index;
-  for (std::size_t i = 0; i < files.names.size(); ++i) {
-    const Schema* schema = files.catalogs[i].schema.get();
-    const auto [found, is_new] = index.try_emplace({schema, files.prefixes[i]}, groups.size());
-    if (is_new) groups.push_back({schema, files.prefixes[i], {}});
-    groups[found->second].files.push_back(i);
+  for (std::size_t i = 0; i < prefixes.size(); ++i) {
+    const Schema* schema = found.files.catalogs[i].schema.get();
+    const auto [known, is_new] = index.try_emplace({schema, prefixes[i]}, groups.size());
+    if (is_new) groups.push_back({schema, prefixes[i], {}});
+    groups[known->second].files.push_back(i);
   }
   return groups;
 }
@@ -137,12 +149,12 @@ WhichFiles Survey::which(const std::vector<std::size_t>& of_groups) const {
   return which;
 }
 
-Survey survey(const CardFiles& files) {
+Survey survey(const FoundCheckpoint& found) {
   Survey result;
-  result.files = files.names;
-  result.numbers = numbers_of(files.names);
+  result.files = found.files.names;
+  result.numbers = numbers_of(result.files);
   std::map<std::string, StoredParameter, CountLess> parameters;
-  for (auto& alike : group(files)) {
+  for (auto& alike : group(found)) {
     const std::size_t group = result.groups.size();
     add_attributes(result.attributes, alike.schema->attributes, group);
     for (std::size_t i = 0; i < alike.schema->arrays->size(); ++i) {
@@ -162,7 +174,7 @@ Survey survey(const CardFiles& files) {
     result.parameters.push_back(std::move(parameter));
   }
   sort_by_name(result.attributes);
-  for (const auto& catalog : files.catalogs) result.file_bytes += catalog.bytes;
+  for (const auto& catalog : found.files.catalogs) result.file_bytes += catalog.bytes;
   return result;
 }
 

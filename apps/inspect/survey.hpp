@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/found_files.hpp"
 #include "inspect/attribute_value.hpp"
-#include "inspect/card_files.hpp"
 #include "report/card_ids.hpp"
 
 namespace ckpt::cli {
@@ -38,7 +38,7 @@ struct WhichFiles {
   std::optional<CardIds> cards;
 };
 
-/// What the files say by themselves, without a layout.
+/// What the files say by themselves: of a layout, their prefixes only.
 struct Survey {
   std::vector<StoredParameter> parameters;  ///< in natural order
   std::vector<AttributeForm> attributes;    ///< of the files' roots
@@ -52,6 +52,6 @@ struct Survey {
   WhichFiles which(const std::vector<std::size_t>& of_groups) const;
 };
 
-Survey survey(const CardFiles& files);
+Survey survey(const FoundCheckpoint& found);
 
 }  // namespace ckpt::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <string>
 
 namespace ckpt {
@@ -26,12 +27,15 @@ struct Advice {
     rename_or_leave_out,
     say_axes,        ///< the size of each axis: `detail` is one, "tp=4"
     other_exchange,  ///< one that needs less: `detail` lists them
+    excuse_by_name,  ///< what is meant to differ from what is expected
+    give_tensors,    ///< the whole ones, for a draft to be held against
+    give_mesh,       ///< that of the job that saved the checkpoint
     more_patience,   ///< a longer limit for devices that make no progress
   };
   What what = What::none;
   std::string detail;
 
-  friend bool operator==(const Advice&, const Advice&) = default;
+  friend auto operator<=>(const Advice&, const Advice&) = default;
 };
 
 }  // namespace ckpt

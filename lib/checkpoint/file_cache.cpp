@@ -12,11 +12,11 @@ namespace {
 /// More are of no use.
 constexpr std::uint64_t most_in_cache = 4096;
 
-/// A file that is read or written though its cache has let go of it, and one that HDF5 opens beside it.
+/// A file that is read or written though its cache has let go of it, and one that a format's library opens beside it.
 constexpr std::uint64_t files_of_thread = 2;
 
-/// A job has two caches, and a source that HDF5 must read is open twice. The rest is for what comes later: journals,
-/// manifests, connections.
+/// A job has two caches, and a source that a format's library must read is open twice. The rest is for what comes
+/// later: journals, manifests, connections.
 constexpr std::uint64_t parts = 4;
 
 }  // namespace

@@ -6,27 +6,15 @@
 #include <optional>
 #include <set>
 
-#include "base/error.hpp"
+#include "draft/bucket_trial.hpp"
 #include "draft/cut_candidates.hpp"
-#include "draft/flat_buffer.hpp"
 #include "draft/search.hpp"
-#include "layout/resolve.hpp"
 
 namespace ckpt::drafting {
 
 namespace {
 
-constexpr std::uint64_t largest_align = 256;
-constexpr std::uint64_t largest_padding = 1 << 16;
 constexpr std::uint64_t sampled_elements = 64;
-constexpr std::uint64_t longest_tail = 1 << 20;
-
-/// A member where it was found.
-struct Located {
-  std::string name;
-  std::uint64_t offset = 0;  ///< in the buffer of the cards with coordinate 0 on the axes that cut
-  std::uint64_t room = 0;    ///< to the next member, or the buffer's end
-};
 
 /// A part of a flat buffer as an array of its own, on each of the cards of a mesh without the buffer's axis.
 class MemberData final : public CardData {
@@ -45,7 +33,12 @@ class MemberData final : public CardData {
 class BucketSearch {
  public:
   BucketSearch(const Attempt& attempt, const NameFacts& facts, CardData& cards, WholeTensors& whole)
-      : mesh_(attempt.layout.mesh), facts_(facts), cards_(cards), whole_(whole), dtype_(first_array(facts).dtype) {
+      : mesh_(attempt.layout.mesh),
+        facts_(facts),
+        cards_(cards),
+        whole_(whole),
+        dtype_(first_array(facts).dtype),
+        trial_(mesh_, facts) {
     for (const std::string& name : attempt.missing) {
       const Tensor& tensor = *whole.find(name);
       if (tensor.dtype == dtype_ && !tensor.verbatim && !tensor.shape.empty() && volume(tensor.shape) != 0)
@@ -53,15 +46,7 @@ class BucketSearch {
     }
   }
 
-  /// Whether the library finds the pieces of this stored name to be those of the bucket.
-  bool has_length_of(const Bucket& bucket) const {
-    try {
-      resolve_source(layout_with(bucket), holdings_of(bucket));
-      return true;
-    } catch (const Error&) {
-      return false;
-    }
-  }
+  const BucketTrial& trial() const noexcept { return trial_; }
 
   /// The buckets of this stored name, one for each combination of coordinates that has its own members.
   std::vector<Bucket> buckets() {
@@ -121,9 +106,9 @@ class BucketSearch {
     for (std::uint64_t at = 0; at < mesh_.combinations(own); ++at) {
       const std::vector<FlatBuffer> group = buffers(axis, own, at, cutting);
       if (group.front().size() == 0) continue;
-      const std::vector<Located> members = located(group.front());
+      const std::vector<LocatedMember> members = located(group.front());
       if (members.empty()) return {};
-      for (const Located& member : members)
+      for (const LocatedMember& member : members)
         if (!taken.insert(member.name).second) return {};
       Bucket bucket;
       bucket.name = facts_.name;
@@ -139,18 +124,19 @@ class BucketSearch {
     return all;
   }
 
-  std::vector<Located> located(const FlatBuffer& buffer) const {
-    std::vector<Located> members;
+  std::vector<LocatedMember> located(const FlatBuffer& buffer) const {
+    std::vector<LocatedMember> members;
     for (const auto& [name, offset] : find_beginnings(buffer, dtype_.size, beginnings_))
       members.push_back({name, offset, 0});
-    std::sort(members.begin(), members.end(), [](const Located& a, const Located& b) { return a.offset < b.offset; });
+    std::sort(members.begin(), members.end(),
+              [](const LocatedMember& a, const LocatedMember& b) { return a.offset < b.offset; });
     for (std::size_t m = 0; m < members.size(); ++m)
       members[m].room = (m + 1 < members.size() ? members[m + 1].offset : buffer.size()) - members[m].offset;
     return members;
   }
 
   /// How a member is cut over the axes beside the buffer's, by what lies at its place in each buffer.
-  std::optional<Keys> cut(const Located& member, const std::vector<FlatBuffer>& group,
+  std::optional<Keys> cut(const LocatedMember& member, const std::vector<FlatBuffer>& group,
                           const std::vector<Axis>& cutting) {
     const Extents& shape = whole_.find(member.name)->shape;
     Keys keys;
@@ -209,87 +195,19 @@ class BucketSearch {
   }
 
   /// The bucket with the least alignment and padding that put its members where they are.
-  std::optional<Bucket> aligned(Bucket bucket, const std::vector<Located>& members,
+  std::optional<Bucket> aligned(Bucket bucket, const std::vector<LocatedMember>& members,
                                 const std::vector<FlatBuffer>& group, const std::vector<Axis>& cutting) {
     const std::vector<std::uint64_t>& starts = group.front().starts();
-    for (const Located& member : members) {
+    for (const LocatedMember& member : members) {
       auto keys = cut(member, group, cutting);
       if (!keys) return std::nullopt;
       bucket.members.push_back({member.name, std::nullopt, *std::move(keys)});
     }
     bucket.last_is_short = starts.back() - starts[starts.size() - 2] < starts[1];
-    if (pads(bucket, members, group.front())) return bucket;
+    if (trial_.pad(bucket, members, group.front())) return bucket;
     for (BucketMember& member : bucket.members) member.keys.flat = Flat{bucket.axis, 1};
-    if (pads(bucket, members, group.front())) return bucket;
+    if (trial_.pad(bucket, members, group.front())) return bucket;
     return std::nullopt;
-  }
-
-  bool pads(Bucket& bucket, const std::vector<Located>& members, const FlatBuffer& buffer) const {
-    for (bucket.align = 1; bucket.align <= largest_align; bucket.align *= 2)
-      for (bucket.multiple_of = 1; bucket.multiple_of <= largest_padding; bucket.multiple_of *= 2)
-        for (bucket.multiple_of_each = 1; bucket.multiple_of_each <= 2; ++bucket.multiple_of_each)
-          if (is_resolved(bucket, members, buffer)) return true;
-    return false;
-  }
-
-  Layout layout_with(const Bucket& bucket) const {
-    Layout layout;
-    layout.mesh = mesh_;
-    layout.buckets = {bucket};
-    return layout;
-  }
-
-  /// The stored name on the cards of the bucket, and nothing else.
-  std::vector<Holding> holdings_of(const Bucket& bucket) const {
-    std::vector<Holding> holdings;
-    for (Position card = 0; card < mesh_.size(); ++card) {
-      std::vector<StoredArray> held;
-      const bool is_here = !bucket.at || std::all_of(bucket.at->begin(), bucket.at->end(), [&](const auto& entry) {
-        return mesh_.coordinate(card, entry.first) == entry.second.front();
-      });
-      if (is_here && facts_.pieces[card].array != nullptr) held.push_back(*facts_.pieces[card].array);
-      if (!held.empty()) held.front().name = bucket.name;
-      holdings.push_back(std::make_shared<const std::vector<StoredArray>>(std::move(held)));
-    }
-    return holdings;
-  }
-
-  /// Whether the library finds the pieces as long as they are, and the members where they were found.
-  bool is_resolved(const Bucket& bucket, const std::vector<Located>& members, const FlatBuffer& buffer) const {
-    try {
-      const Placement placement = resolve_source(layout_with(bucket), holdings_of(bucket)).placement;
-      const Position first = first_holder(placement);
-      const std::uint64_t each = placement.stored_shape(0, first)[0];
-      const Placement::BucketSizes sizes = placement.bucket_sizes(0, first);
-      if (!is_padding(buffer, {sizes.end, sizes.is_flat ? buffer.starts()[1] : buffer.size()})) return false;
-      return std::all_of(members.begin(), members.end(), [&](const Located& member) {
-        const ParameterId parameter = *placement.find(member.name);
-        bool is_there = false;
-        const Extents origin(placement.tensors()[parameter].shape.size(), 0);
-        placement.for_each_shard(
-            parameter, {origin, Extents(origin.size(), 1)}, [&](Position card, const Region& region) {
-              is_there = mesh_.coordinate(card, bucket.axis) * each + region.offset == member.offset;
-            });
-        return is_there;
-      });
-    } catch (const Error&) {
-      return false;  // pieces of other lengths
-    }
-  }
-
-  /// Whether elements at the end may be padding: of one value. Anything else may be a member that was not found.
-  bool is_padding(const FlatBuffer& buffer, Interval elements) const {
-    if (elements.empty()) return true;
-    if (elements.size() > longest_tail) return false;
-    std::string bytes(elements.size() * dtype_.size, '\0');
-    buffer.read(elements, std::as_writable_bytes(std::span(bytes)));
-    return std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(dtype_.size), bytes.end(), bytes.begin());
-  }
-
-  static Position first_holder(const Placement& placement) {
-    Position card = 0;
-    while (!placement.holds(card, 0)) ++card;
-    return card;
   }
 
   const Mesh& mesh_;
@@ -297,6 +215,7 @@ class BucketSearch {
   CardData& cards_;
   WholeTensors& whole_;
   DType dtype_;
+  BucketTrial trial_;
   std::vector<const Tensor*> tensors_;  // that may be members
   std::vector<Beginning> beginnings_;
 };
@@ -317,8 +236,9 @@ void unify(std::vector<Bucket>& buckets, const std::map<std::string, BucketSearc
       bucket.multiple_of = std::max(bucket.multiple_of, other.multiple_of);
       bucket.multiple_of_each = std::max(bucket.multiple_of_each, other.multiple_of_each);
     }
-  const bool fits = std::all_of(alike.begin(), alike.end(),
-                                [&](const Bucket& bucket) { return searches.at(bucket.name).has_length_of(bucket); });
+  const bool fits = std::all_of(alike.begin(), alike.end(), [&](const Bucket& bucket) {
+    return searches.at(bucket.name).trial().has_length_of(bucket);
+  });
   if (fits) buckets = std::move(alike);
 }
 

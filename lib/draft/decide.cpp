@@ -139,14 +139,18 @@ class Decider {
     if (!question.expected && shape.size() == 1 && !differing.empty())
       open.candidates.emplace_back("a member of \"buckets\", or \"flat\"");
     if (!question.expected && shape.empty()) open.candidates.emplace_back(R"({"replicas": "first"})");
-    if (!question.expected)
-      open.needed = "the whole tensors (--expect)";
-    else if (!question.has_data)
-      open.needed = "whole tensors of this dtype, not their shapes alone (--expect)";
-    else
-      open.needed = fitting.empty()
-                        ? "no rule that is tried gives the whole tensor: is the mesh the job's own (--mesh)?"
-                        : "which of them it is";
+    if (!question.expected) {
+      open.needed = "the whole tensors";
+      open.advice.what = Advice::What::give_tensors;
+    } else if (!question.has_data) {
+      open.needed = "whole tensors of this dtype, not their shapes alone";
+      open.advice.what = Advice::What::give_tensors;
+    } else if (fitting.empty()) {
+      open.needed = "no rule that is tried gives the whole tensor: is the mesh the job's own?";
+      open.advice.what = Advice::What::give_mesh;
+    } else {
+      open.needed = "which of them it is";
+    }
     return open;
   }
 

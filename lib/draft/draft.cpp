@@ -31,7 +31,7 @@ class Drafter {
         most_open_(files_in_cache(threads_)) {}
 
   Draft draft() {
-    for (const FileCatalog& catalog : job_.checkpoint.catalogs) draft_.bytes += catalog.bytes;
+    for (const FileCatalog& catalog : job_.files.catalogs) draft_.bytes += catalog.bytes;
     Layout layout = arranged();
     const Checkpoint checkpoint = opened(layout);
     StoredFiles files(checkpoint, store_, most_open_);
@@ -57,7 +57,7 @@ class Drafter {
  private:
   /// A layout that says which files the cards have.
   Layout arranged() const {
-    const UnknownCheckpoint& source = job_.checkpoint;
+    const FoundFiles& source = job_.files;
     Layout layout = single_card();
     layout.origin = "the draft";
     layout.otherwise = Default::error;
@@ -70,7 +70,7 @@ class Drafter {
 
   /// The checkpoint as the layout has it.
   Checkpoint opened(const Layout& layout) const {
-    const UnknownCheckpoint& source = job_.checkpoint;
+    const FoundFiles& source = job_.files;
     std::map<std::string, FileCatalog> by_name;
     for (std::size_t i = 0; i < source.names.size(); ++i) by_name[source.names[i]] = source.catalogs[i];
     std::vector<std::optional<FileCatalog>> catalogs;

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "checkpoint/found_files.hpp"
 #include "checkpoint/reference.hpp"
 #include "draft/open.hpp"
 #include "jobs/resources.hpp"
@@ -13,16 +13,8 @@
 
 namespace ckpt::drafting {
 
-/// A checkpoint without a layout.
-struct UnknownCheckpoint {
-  std::filesystem::path path;  ///< a directory, or with `is_single_file` a file
-  bool is_single_file = false;
-  std::vector<std::string> names;     ///< of its files, relative to the directory
-  std::vector<FileCatalog> catalogs;  ///< parallel
-};
-
 struct DraftJob {
-  UnknownCheckpoint checkpoint;
+  FoundFiles files;
   std::optional<Mesh> mesh;              ///< axes and sizes; nothing: as far as names and bytes tell
   const Reference* reference = nullptr;  ///< the whole tensors; null: none
   std::vector<Pattern> may_be_missing;   ///< its tensors that the checkpoint need not have

@@ -34,8 +34,9 @@ struct Slot {
   std::string word;       ///< the text before it
 };
 
-[[noreturn]] void refuse(const std::string& found, const std::string& expected, const std::string& remedy) {
-  throw Error(Kind::input, "the names of the files", {found, expected, remedy});
+[[noreturn]] void refuse(const std::string& found, const std::string& expected, const std::string& remedy,
+                         const Advice& advice = {}) {
+  throw Error(Kind::input, "the names of the files", {found, expected, remedy, advice});
 }
 
 std::uint64_t value_of(const std::string& digits) {
@@ -130,7 +131,7 @@ FileNames of_cards(const NameForm& form, const Slot& slot, const std::optional<M
   if (axes.size() != 1)
     refuse("they number " + std::to_string(count) + " cards",
            "the mesh " + shown(result.mesh) + " has " + std::to_string(result.mesh.size()),
-           "is the checkpoint complete, and --mesh that of the job that saved it?");
+           "is the checkpoint complete?", {Advice::What::give_mesh, ""});
   result.files = form.with({axes.front()});
   return result;
 }
@@ -163,7 +164,7 @@ std::vector<std::size_t> axes_of(const std::vector<Slot>& slots, const Mesh& mes
   if (ways.empty())
     refuse(std::to_string(slots.size()) + " numbers that vary, of " + std::to_string(slots[0].values.size()) + ", " +
                std::to_string(slots[1].values.size()) + (slots.size() > 2 ? ", …" : "") + " values",
-           "the mesh " + shown(mesh) + " has no axes of these sizes", "give the job's own --mesh");
+           "the mesh " + shown(mesh) + " has no axes of these sizes", "", {Advice::What::give_mesh, ""});
   std::stable_sort(ways.begin(), ways.end(),
                    [&](const auto& a, const auto& b) { return named(slots, mesh, a) > named(slots, mesh, b); });
   if (ways.size() > 1 && named(slots, mesh, ways[0]) == named(slots, mesh, ways[1]))

@@ -121,8 +121,12 @@ class NameNumbering {
       if (!rule.counts.empty()) text += ", \"counts\": " + format_list(rule.counts);
       open.candidates.push_back(text);
     }
-    open.needed = open.candidates.empty() ? "are these the whole tensors of this checkpoint?"
-                                          : "the data of the whole tensors (--expect), or the job's pipeline schedule";
+    if (open.candidates.empty()) {
+      open.needed = "are these the whole tensors of this checkpoint?";
+    } else {
+      open.needed = "the job's pipeline schedule, or the data of the whole tensors";
+      open.advice.what = Advice::What::give_tensors;
+    }
     return open;
   }
 

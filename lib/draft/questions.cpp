@@ -30,7 +30,8 @@ std::optional<Open> obstacle(const Layout& layout, const Question& question, con
     if (question.pieces[position].array != nullptr) holders.push_back(position);
   return Open{"on the cards " + list_cards(layout.mesh, holders) + " only, which are not those of some coordinates",
               {},
-              "the mesh's other axes (--mesh), or \"boxes\""};
+              "the mesh's other axes, or \"boxes\"",
+              {Advice::What::give_mesh, ""}};
 }
 
 void expect(Question& question, const WholeTensors* reference) {

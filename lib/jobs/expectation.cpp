@@ -58,7 +58,8 @@ void refuse_deviations(const Deviations& found, const std::string& object) {
               {std::to_string(found.tensors) + (found.tensors == 1 ? " parameter is" : " parameters are") + " not as " +
                    found.reference + " has " + (found.tensors == 1 ? "it" : "them"),
                "expected the same names, logical shapes and dtypes",
-               "mend the layout; what is meant to differ can be excused by name"});
+               "mend the layout",
+               {Advice::What::excuse_by_name, ""}});
 }
 
 }  // namespace ckpt

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "checkpoint/manifest.hpp"
 #include "jobs/memory_shares.hpp"
+#include "jobs/reread.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/summary.hpp"
 #include "output/file_workload.hpp"
@@ -247,29 +248,9 @@ class Run {
     return total;
   }
 
-  /// The output as the storage gives it back must be what was written.
   void reread() {
     counters_.phase = Phase::reread;
-    ContentSums again(target());
-    agree(processes_, [&] { files_->sum_again(exchange_->chunk_bytes(), threads(), again); });
-    const auto before = sums_->of_parameters(processes_);
-    const auto after = again.of_parameters(processes_);
-    agree(processes_, [&] {
-      const auto expected = files_->list(&*sums_);
-      const auto found = files_->list(&again);
-      const auto [file, other] =
-          std::mismatch(found.begin(), found.end(), expected.begin(),
-                        [](const auto& a, const auto& b) { return a.fingerprint == b.fingerprint; });
-      if (file == found.end()) return;
-      std::vector<std::string> parameters;
-      for (std::size_t p = 0; p < before.size(); ++p)
-        if (before[p] != after[p]) parameters.push_back("'" + target().tensors()[p].name + "'");
-      throw Error(Kind::io, file->name,
-                  {"the storage does not give back what was written" +
-                       (parameters.empty() ? "" : ", in parameter " + join(parameters)),
-                   "fingerprint " + other->fingerprint, "nothing is published; write to another disk"})
-          .in_file(file->name);
-    });
+    check_reread(target(), *files_, *sums_, exchange_->chunk_bytes(), threads(), processes_);
     time("reread");
   }
 

@@ -44,18 +44,7 @@ Boxes parse_boxes(const Node& node) {
 }
 
 void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
-  for (const char* other : {"split", "uneven", "sizes", "parts", "pad", "flat", "at"})
-    if (rule.has(other))
-      rule.member(other).fail("\"" + std::string(other) + "\" beside \"boxes\"",
-                              R"("boxes" alone, with "shape", "permute" and "replicas" at most)");
   const Node place = rule.member("boxes");
-  const std::size_t rank = keys.boxes->begin()->second.rank();
-  const auto check_rank = [&](const char* key, std::size_t has) {
-    if (has != rank)
-      rule.member(key).fail(std::to_string(has) + " dimensions", std::to_string(rank) + ", as \"boxes\" have");
-  };
-  if (keys.shape) check_rank("shape", keys.shape->size());
-  if (keys.permute) check_rank("permute", keys.permute->size());
   const Extents shape = keys.shape ? Extents(*keys.shape) : BoxCover::reach(*keys.boxes);
   if (!product({shape.begin(), shape.end()})) place.fail("boxes of 2^64 elements or more together", "fewer");
   std::string flaw;

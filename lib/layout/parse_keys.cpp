@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "layout/keys_together.hpp"
+
 namespace ckpt::parsing {
 
 namespace {
@@ -164,8 +166,12 @@ Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows) {
   }
   if (const auto replicas = node.find("replicas")) keys.replicas = replicas->word(replicas_words);
   if (const auto boxes = node.find("boxes")) keys.boxes = std::make_shared<const Boxes>(parse_boxes(*boxes));
+  check_keys_together(keys, {mesh, std::nullopt, !borrows}, [&](const auto& path, const auto& found, const auto& what) {
+    Node place = node;
+    for (const std::string& key : path) place = place.member(key);
+    place.fail(found, what);
+  });
   if (keys.boxes) check_boxes(node, keys, mesh);
-  check_keys_together(node, keys, mesh, borrows);
   return keys;
 }
 

@@ -24,11 +24,8 @@ struct ParsedAt {
 ParsedAt parse_at(const Node& node, const Mesh& mesh);
 
 Boxes parse_boxes(const Node& node);
-/// What `boxes` must satisfy by itself and beside the rule's other keys.
+/// What `boxes` must satisfy by itself, for the shape that stands beside it.
 void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh);
 std::vector<std::uint64_t> parse_shape(const Node& node);
-
-/// What keys, well formed each, must satisfy together.
-void check_keys_together(const Node& node, const Keys& keys, const Mesh& mesh, bool borrows);
 
 }  // namespace ckpt::parsing

@@ -4,60 +4,35 @@
 #include <numeric>
 #include <set>
 
+#include "layout/keys_together.hpp"
+
 namespace ckpt {
 
 CutPlan PlacementBuilder::plan(const Keys& keys, std::size_t rank, const std::string& where) const {
-  const auto refuse = [&](const std::string& found, const std::string& expected) {
-    return Error(Kind::layout, where, {found, expected, ""});
-  };
-  const std::string of_rank = "the tensor has " + std::to_string(rank) + (rank == 1 ? " dimension" : " dimensions");
-  if (keys.boxes && (keys.split || keys.uneven || keys.sizes || keys.parts || keys.pad || keys.flat || keys.at))
-    throw refuse("boxes beside keys that say it otherwise", "boxes alone, with shape, permute and replicas at most");
-  if (keys.boxes && keys.boxes->begin()->second.rank() != rank)
-    throw refuse("its boxes have " + std::to_string(keys.boxes->begin()->second.rank()) + " dimensions", of_rank);
+  const Mesh& mesh = layout().mesh;
+  check_keys_together(keys, {mesh, rank}, [&](const auto& path, const auto& found, const auto& expected) {
+    std::string place;
+    for (const std::string& key : path) place += (place.empty() ? "" : "/") + key;
+    throw Error(Kind::layout, place.empty() ? where : where + ": " + place,
+                {"found " + found, "expected " + expected, ""});
+  });
   CutPlan plan;
   plan.dims.resize(rank);
-  plan.permute.resize(rank);
-  std::iota(plan.permute.begin(), plan.permute.end(), std::size_t{0});
-  std::set<Axis> used;
-  if (keys.split) {
-    if (keys.split->size() > rank)
-      throw refuse("split has " + std::to_string(keys.split->size()) + " entries", of_rank);
+  for (CutSpec& spec : plan.dims) spec.uneven = keys.uneven.value_or(Uneven::exact);
+  if (keys.split)
     for (std::size_t d = 0; d < keys.split->size(); ++d)
       for (const Axis axis : (*keys.split)[d]) {
-        if (!used.insert(axis).second)
-          throw refuse("axis \"" + layout().mesh.axes[axis] + "\" splits twice",
-                       "an axis splits at most one dimension");
         plan.dims[d].axes.push_back(axis);
-        plan.dims[d].counts.push_back(layout().mesh.shape[axis]);
+        plan.dims[d].counts.push_back(mesh.shape[axis]);
       }
-  }
-  if (keys.flat && used.count(keys.flat->axis) != 0)
-    throw refuse("flat cuts over \"" + layout().mesh.axes[keys.flat->axis] + "\", which split uses already",
-                 "another axis");
-  const auto dim = [&](std::size_t d, const char* key) -> CutSpec& {
-    if (d >= rank) throw refuse(std::string(key) + " names dimension " + std::to_string(d), of_rank);
-    if (!plan.dims[d].sizes.empty() || plan.dims[d].parts || plan.dims[d].pad)
-      throw refuse("dimension " + std::to_string(d) + " has more than one of sizes, parts and pad", "at most one");
-    return plan.dims[d];
-  };
-  for (CutSpec& spec : plan.dims) spec.uneven = keys.uneven.value_or(Uneven::exact);
   if (keys.sizes)
-    for (const auto& [d, sizes] : *keys.sizes) {
-      CutSpec& spec = dim(d, "sizes");
-      if (sizes.size() != spec.pieces())
-        throw refuse("sizes of dimension " + std::to_string(d) + " are " + std::to_string(sizes.size()),
-                     "one for each of its " + std::to_string(spec.pieces()) + " pieces");
-      spec.sizes = sizes;
-    }
-  if (keys.parts) dim(keys.parts->dim, "parts").parts = keys.parts;
+    for (const auto& [d, sizes] : *keys.sizes) plan.dims[d].sizes = sizes;
+  if (keys.parts) plan.dims[keys.parts->dim].parts = keys.parts;
   if (keys.pad)
-    for (const auto& [d, pad] : *keys.pad) dim(d, "pad").pad = pad;
-  if (keys.permute) {
-    if (keys.permute->size() != rank) throw refuse("permute " + format_list(*keys.permute), of_rank);
-    plan.permute = *keys.permute;
-  }
-  if (keys.shape && keys.shape->size() != rank) throw refuse("shape " + format_list(*keys.shape), of_rank);
+    for (const auto& [d, pad] : *keys.pad) plan.dims[d].pad = pad;
+  plan.permute.resize(rank);
+  std::iota(plan.permute.begin(), plan.permute.end(), std::size_t{0});
+  if (keys.permute) plan.permute = *keys.permute;
   return plan;
 }
 

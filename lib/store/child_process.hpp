@@ -30,7 +30,7 @@ struct IsolatedWork {
   std::string (*run)(std::string_view argument, int fd);
   std::string argument;
   int fd = -1;          ///< an open file, or none
-  std::string library;  ///< whose fault a crash is: "HDF5"
+  std::string library;  ///< whose fault a crash is, for messages
   IsolationLimits limits;
 };
 

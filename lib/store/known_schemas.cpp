@@ -73,7 +73,7 @@ void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& stat
     reference->bytes.append(reinterpret_cast<const char*>(found.data()), found.size());
     return true;
   });
-  // What was read here must be what HDF5 read before.
+  // What was read here must be what the schema was read from.
   const PosixFile::Status now = file.status();
   if (now.bytes != status.bytes || now.modified_ns != status.modified_ns) return;
   reference->schema = std::move(schema);

@@ -12,8 +12,8 @@
 
 namespace ckpt {
 
-/// Schemas of files read recently, to be found again without reading their metadata, which takes HDF5 25 µs and more
-/// for each dataset under one lock. Where all data is raw, everything else that a file says stands outside the data:
+/// Schemas of files read recently, to be found again without reading their metadata, which may take 25 µs and more
+/// for each dataset under one lock (HDF5). Where all data is raw, everything else that a file says stands outside the data:
 /// another file of the same size and the same bytes there has the same schema. May be used from several threads at
 /// once.
 class KnownSchemas {

@@ -22,7 +22,7 @@ struct NumberFormat {
 /// Nothing for elements that are no real numbers: complex ones, text, compounds, opaque bytes.
 std::optional<NumberFormat> number_format(const DType& dtype);
 
-/// Whether two types have the same elements, in whatever forms file formats hold them: "bf16" of HDF5 and of others.
+/// Whether two types have the same elements, in whatever form a file format holds them.
 bool are_same_numbers(DType a, DType b);
 
 /// The value of one element. An integer is exact wherever the result type can hold it.

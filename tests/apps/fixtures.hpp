@@ -1,10 +1,6 @@
 #pragma once
 
-#include <filesystem>
-#include <fstream>
-#include <random>
 #include <string>
-#include <vector>
 
 #include "base/error.hpp"
 #include "cli/options.hpp"
@@ -30,30 +26,6 @@ Caught caught(Work&& work) {
     return {error.kind(), error.what()};
   }
   return {};
-}
-
-/// A directory of its own that goes with the test.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::random_device random;
-    path_ =
-        std::filesystem::temp_directory_path() / ("ckpt_apps_" + std::to_string(random()) + std::to_string(random()));
-    std::filesystem::create_directory(path_);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
-
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace ckpt::cli

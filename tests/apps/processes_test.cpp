@@ -7,6 +7,7 @@
 #include "cli/layout_text.hpp"
 #include "cli/wait.hpp"
 #include "fixtures.hpp"
+#include "temporary_directory.hpp"
 
 using namespace ckpt;
 using namespace ckpt::cli;
@@ -36,7 +37,7 @@ TEST_CASE("the kind of an error decides the exit status") {
 }
 
 TEST_CASE("a wait ends when the file is there") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   std::ofstream(scratch / "done") << "";
   const auto alone = solo();
   CHECK_NOTHROW(wait_for_file(scratch / "done", Seconds(0), *alone));
@@ -61,7 +62,7 @@ TEST_CASE("a wait's limit is a number of seconds") {
 }
 
 TEST_CASE("a layout that cannot be read is a layout error that names its file") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   const auto alone = solo();
   const auto missing = caught([&] { read_layout(scratch / "a.json", *alone); });
   CHECK(missing.kind == Kind::layout);

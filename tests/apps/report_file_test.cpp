@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "fixtures.hpp"
+#include "temporary_directory.hpp"
 
 using namespace ckpt;
 using namespace ckpt::cli;
@@ -48,7 +49,7 @@ class ReportFile : public ResultFile {
   ReportFile(const std::string& path, const std::filesystem::path& output) : ResultFile(report_kind(), path, output) {}
 };
 
-std::size_t count_in(const ScratchDirectory& scratch) {
+std::size_t count_in(const fixture::TemporaryDirectory& scratch) {
   const std::filesystem::directory_iterator all(scratch / "");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
@@ -56,7 +57,7 @@ std::size_t count_in(const ScratchDirectory& scratch) {
 }  // namespace
 
 TEST_CASE("whether a report can be written is tried before the job, and nothing is left where nothing is written") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   {
     const ReportFile file(scratch / "report.json", scratch / "out");
     CHECK(count_in(scratch) == 1);
@@ -65,32 +66,32 @@ TEST_CASE("whether a report can be written is tried before the job, and nothing 
 }
 
 TEST_CASE("a report replaces an older one, which stays where nothing is written") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   const std::string path = scratch / "report.json";
   std::ofstream(path) << older;
   { const ReportFile file(path, scratch / "out"); }
-  CHECK(text_of(path) == older);
+  CHECK(fixture::read_text(path) == older);
   {
     ReportFile file(path, scratch / "out");
     file.write("{}\n");
     file.write("of the failure that followed");
   }
-  CHECK(text_of(path) == "{}\n");
+  CHECK(fixture::read_text(path) == "{}\n");
   CHECK(count_in(scratch) == 1);
   const auto permissions = std::filesystem::status(path).permissions();
   CHECK((permissions & std::filesystem::perms::owner_read) != std::filesystem::perms::none);
 }
 
 TEST_CASE("what report_json writes is known again as a report") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   const std::string path = scratch / "report.json";
   for (const Verb verb : {Verb::reshard, Verb::merge, Verb::split})
     ReportFile(path, scratch / "out").write(report_json({program(verb).manual.name, ReshardJob(), {}}, Report(), 0));
-  CHECK(nlohmann::json::parse(text_of(path))["program"] == "ckpt-split");
+  CHECK(nlohmann::json::parse(fixture::read_text(path))["program"] == "ckpt-split");
 }
 
 TEST_CASE("a report takes the place of nothing but a report or an empty file") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   const std::string path = scratch / "file";
   const std::string job = scratch / "out";
   for (const char* text :
@@ -100,7 +101,7 @@ TEST_CASE("a report takes the place of nothing but a report or an empty file") {
     const auto error = caught([&] { const ReportFile file(path, job); });
     CHECK(error.kind == Kind::io);
     CHECK_THAT(error.message, Contains("it exists, and is no report"));
-    CHECK(text_of(path) == text);
+    CHECK(fixture::read_text(path) == text);
     // By way of a link.
     std::filesystem::create_symlink("file", scratch / "link");
     CHECK_THAT(caught([&] { const ReportFile link(scratch / "link", job); }).message,
@@ -109,7 +110,7 @@ TEST_CASE("a report takes the place of nothing but a report or an empty file") {
   }
   std::ofstream(path, std::ios::trunc).close();
   ReportFile(path, job).write("{}");
-  CHECK(text_of(path) == "{}");
+  CHECK(fixture::read_text(path) == "{}");
   std::filesystem::create_directory(scratch / "directory");
   CHECK(caught([&] { const ReportFile file(scratch / "directory", job); }).kind == Kind::io);
   std::filesystem::create_symlink("nowhere", scratch / "dangling");
@@ -117,26 +118,26 @@ TEST_CASE("a report takes the place of nothing but a report or an empty file") {
 }
 
 TEST_CASE("what has come to a report's place while the job ran stays") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   const std::string path = scratch / "report.json";
   ReportFile file(path, scratch / "out");
   std::ofstream(path) << "mine";
   CHECK(caught([&] { file.write("{}"); }).kind == Kind::io);
-  CHECK(text_of(path) == "mine");
+  CHECK(fixture::read_text(path) == "mine");
 }
 
 TEST_CASE("a report that a link leads to is replaced there") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   std::filesystem::create_directory(scratch / "reports");
   std::ofstream(scratch / "reports/1.json") << older;
   std::filesystem::create_symlink("reports/1.json", scratch / "latest");
   ReportFile(scratch / "latest", scratch / "out").write("{}");
-  CHECK(text_of(scratch / "reports/1.json") == "{}");
+  CHECK(fixture::read_text(scratch / "reports/1.json") == "{}");
   CHECK(std::filesystem::is_symlink(scratch / "latest"));
 }
 
 TEST_CASE("a report does not lie in the output, or over it") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   std::filesystem::create_directory(scratch / "out");
   std::filesystem::create_directory_symlink("out", scratch / "link");
   for (const char* path : {"out", "out/report.json", "out.partial", "out.partial/r", "out.partial.lock",
@@ -150,7 +151,7 @@ TEST_CASE("a report does not lie in the output, or over it") {
 }
 
 TEST_CASE("pipes and devices are written into") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   const std::string job = scratch / "out";
   ReportFile("/dev/null", job).write("{}");
   CHECK(std::filesystem::is_character_file("/dev/null"));
@@ -168,13 +169,13 @@ TEST_CASE("pipes and devices are written into") {
   const int file = ::open((scratch / "log").c_str(), O_RDWR | O_CREAT, 0600);
   REQUIRE(::write(file, "log: ", 5) == 5);
   ReportFile("/dev/fd/" + std::to_string(file), job).write("{}");
-  CHECK(text_of(scratch / "log") == "log: {}");
+  CHECK(fixture::read_text(scratch / "log") == "log: {}");
   ::close(file);
   ::close(reader);
 }
 
 TEST_CASE("a report that cannot be written is an error before the job starts") {
-  const ScratchDirectory scratch;
+  const fixture::TemporaryDirectory scratch;
   const auto error = caught([&] { const ReportFile file(scratch / "no/such/report.json", scratch / "out"); });
   CHECK(error.kind == Kind::io);
   CHECK_THAT(error.message, Contains("report.json: open: No such file or directory"));

@@ -105,14 +105,15 @@ TEST_CASE("like borrows boxes, and boxes replace what they borrow") {
   const Layout both =
       layout(R"(["card"])", "[2]", R"("parameters": [{"name": "m", "like": "w", "flat": {"axis": "card"}},
                              {"name": "w", "boxes": {"1": [[0, 4]]}}])");
-  CHECK_THROWS_WITH(target(both, {tensor("m", {4})}), Contains("boxes beside keys that say it otherwise"));
+  CHECK_THROWS_WITH(target(both, {tensor("m", {4})}), Contains("flat: found \"flat\" beside \"boxes\""));
 }
 
 TEST_CASE("boxes that do not fit a target's tensor are refused with the parameter") {
   CHECK_THROWS_WITH(
       target(boxed(corner), {tensor("w", {3, 4})}),
       Contains("parameter 'w'") && Contains("no box holds 3 of the 12 elements of [3, 4], such as [0:1, 3:4]"));
-  CHECK_THROWS_WITH(target(boxed(corner), {tensor("w", {9})}), Contains("its boxes have 2 dimensions"));
+  CHECK_THROWS_WITH(target(boxed(corner), {tensor("w", {9})}),
+                    Contains("boxes: found 2 dimensions, expected 1, as the tensor has"));
   const Layout counted = layout(R"(["pp"])", "[2]", R"("indices": [{"in": "{i}", "axis": "pp"}],
                                 "parameters": [{"name": "*", "boxes": {"0": [[0, 4]]}}])");
   CHECK_THROWS_WITH(

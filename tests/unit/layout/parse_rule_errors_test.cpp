@@ -58,7 +58,7 @@ TEST_CASE("refused: split") {
        R"(a.json: /parameters/0/split: found 3 dimensions, expected at most 2, as "shape")"},
       {rule(R"("split": ["tp", null, null], "permute": [1, 0])"),
        R"(found 3 dimensions, expected at most 2, as "permute")"},
-      {rule(R"("shape": [4, 4], "permute": [0])"), R"(a.json: /parameters/0/permute: found 1 dimensions, expected 2)"},
+      {rule(R"("shape": [4, 4], "permute": [0])"), R"(a.json: /parameters/0/permute: found 1 dimension, expected 2)"},
   });
 }
 

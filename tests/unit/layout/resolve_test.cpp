@@ -265,12 +265,14 @@ TEST_CASE("keys that only together name a dimension twice are refused") {
   const Layout of = layout(
       R"(["x"])", "[1]",
       R"("parameters": [{"name": "w", "pad": {"0": {"size": 4}}}, {"name": "m", "like": "w", "parts": {"dim": 0, "count": 2}}])");
-  CHECK_THAT(refused_target(of, {tensor("m", {4})}).text,
-             Contains("dimension 0 has more than one of sizes, parts and pad"));
+  CHECK_THAT(
+      refused_target(of, {tensor("m", {4})}).text,
+      Contains(R"(found "parts" and "pad" for dimension 0, expected at most one of "sizes", "parts" and "pad")"));
   const Layout axes =
       layout(R"(["x"])", "[2]",
              R"("parameters": [{"name": "w", "split": ["x"]}, {"name": "m", "like": "w", "flat": {"axis": "x"}}])");
-  CHECK_THAT(refused_target(axes, {tensor("m", {4})}).text, Contains("flat cuts over \"x\", which split uses already"));
+  CHECK_THAT(refused_target(axes, {tensor("m", {4})}).text,
+             Contains("flat/axis: found the axis x, over which \"split\" cuts"));
 }
 
 TEST_CASE("two parameters of one name on one card are refused") {

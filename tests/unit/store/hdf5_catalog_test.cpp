@@ -9,8 +9,8 @@ namespace {
 using fixture::as_bytes;
 using fixture::counted;
 using fixture::data_of;
-using fixture::Folder;
 using fixture::Maker;
+using fixture::TemporaryDirectory;
 using fixture::text_type;
 
 std::vector<std::string> names_of(const Schema& schema) {
@@ -26,7 +26,7 @@ const Attribute& find(const std::vector<Attribute>& attributes, const std::strin
 }
 
 TEST_CASE("A file's datasets are listed by path, sorted by bytes") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");
@@ -52,7 +52,7 @@ TEST_CASE("A file's datasets are listed by path, sorted by bytes") {
 TEST_CASE("Storage: contiguous, empty, scalar, compact, chunked, compressed; with and without a user block") {
   const hsize_t user_block = GENERATE(0, 512, 4096);
   const bool latest = GENERATE(false, true);
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto data = counted<std::int32_t>(35 * 9);
   {
     const hdf5::Lock lock;
@@ -104,7 +104,7 @@ TEST_CASE("Storage: contiguous, empty, scalar, compact, chunked, compressed; wit
 }
 
 TEST_CASE("Attributes of any type come with their values, the project's own are taken out") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");
@@ -151,7 +151,7 @@ TEST_CASE("Attributes of any type come with their values, the project's own are 
 }
 
 TEST_CASE("Variable-length data and empty dataspaces are kept as they are") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");

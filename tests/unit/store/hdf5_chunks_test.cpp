@@ -11,9 +11,9 @@ using fixture::bytes_of;
 using fixture::counted;
 using fixture::data_of;
 using fixture::error_of;
-using fixture::Folder;
 using fixture::Maker;
 using fixture::put_bytes;
+using fixture::TemporaryDirectory;
 using Tune = std::function<void(hid_t)>;
 
 const std::vector<hsize_t> shape{37, 53};
@@ -100,7 +100,7 @@ TEST_CASE("Chunks are read as HDF5 reads them, whatever they went through") {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i * 2654435761U >> (i % 29));
   const hsize_t user_block = GENERATE(0, 512);
   const bool latest = GENERATE(false, true);
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5", user_block, latest);
@@ -136,7 +136,7 @@ TEST_CASE("What was never written is read as its fill value, as HDF5 reads it") 
   const hsize_t user_block = GENERATE(0, 512);
   const bool latest = GENERATE(false, true);
   const bool in_part = GENERATE(false, true);
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5", user_block, latest);
@@ -164,7 +164,7 @@ TEST_CASE("What was never written is read as its fill value, as HDF5 reads it") 
 }
 
 TEST_CASE("A dataset that has grown and shrunk is read as it is now") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");
@@ -192,7 +192,7 @@ TEST_CASE("A dataset that has grown and shrunk is read as it is now") {
 }
 
 TEST_CASE("A chunk that a filter was skipped for is read as it is") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto values = counted<std::int32_t>(64);
   {
     const hdf5::Lock lock;
@@ -207,7 +207,7 @@ TEST_CASE("A chunk that a filter was skipped for is read as it is") {
 TEST_CASE("Each chunk is decoded once, however small the pieces that are asked for") {
   const auto chunk = GENERATE(std::vector<hsize_t>{64, 64}, std::vector<hsize_t>{512, 512},
                               std::vector<hsize_t>{1, 512}, std::vector<hsize_t>{512, 1});
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto values = counted<std::int32_t>(512 * 512);
   {
     const hdf5::Lock lock;
@@ -233,7 +233,7 @@ TEST_CASE("Each chunk is decoded once, however small the pieces that are asked f
 }
 
 TEST_CASE("Large chunks without filters are read in place") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto values = counted<std::int32_t>(1 << 19);
   {
     const hdf5::Lock lock;
@@ -245,7 +245,7 @@ TEST_CASE("Large chunks without filters are read in place") {
 }
 
 TEST_CASE("Compressed data that is damaged is an error that names file and dataset") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const std::string said[] = {"shuffle, gzip", "checksum"};
   {
     const hdf5::Lock lock;

@@ -16,13 +16,13 @@ using fixture::array;
 using fixture::as_bytes;
 using fixture::bytes_of;
 using fixture::error_of;
-using fixture::Folder;
 using fixture::Maker;
 using fixture::spec_of;
+using fixture::TemporaryDirectory;
 using fixture::text_type;
 
 /// Every kind of array and attribute, of the sizes that HDF5 stores in different ways.
-FileSpec varied(const Folder& folder) {
+FileSpec varied(const TemporaryDirectory& folder) {
   {
     const hdf5::Lock lock;
     Maker file(folder / "model.h5");
@@ -60,7 +60,7 @@ std::uint64_t next_place(std::uint64_t end, std::uint64_t bytes) {
 }
 
 TEST_CASE("A new file has all metadata, and room for data in the order of its specification") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const FileSpec spec = varied(folder);
   const auto store = hdf5_store();
   const FileRoom room = store->create(folder / "a.h5", spec);
@@ -99,7 +99,7 @@ TEST_CASE("A new file has all metadata, and room for data in the order of its sp
 }
 
 TEST_CASE("Whatever is written where data lies, in the gaps between it too, changes no metadata") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   std::mt19937 dice(GENERATE(range(0U, 12U)));
   const auto below = [&](std::uint64_t bound) {
     return std::uniform_int_distribution<std::uint64_t>(0, bound - 1)(dice);
@@ -139,7 +139,7 @@ TEST_CASE("Whatever is written where data lies, in the gaps between it too, chan
 }
 
 TEST_CASE("Four times as many arrays take about four times as long to make, not sixteen times") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto seconds = [&](int count) {
     FileSpec spec;
     {
@@ -161,7 +161,7 @@ TEST_CASE("Four times as many arrays take about four times as long to make, not 
 }
 
 TEST_CASE("What is written by offset is what HDF5 reads") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   FileSpec spec;
   {
     const hdf5::Lock lock;
@@ -179,7 +179,7 @@ TEST_CASE("What is written by offset is what HDF5 reads") {
 }
 
 TEST_CASE("A file's bytes follow from its specification, through HDF5 or from a known skeleton") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const FileSpec spec = varied(folder);
   const auto store = hdf5_store();
   const FileRoom first = store->create(folder / "first.h5", spec);
@@ -198,7 +198,7 @@ TEST_CASE("A file's bytes follow from its specification, through HDF5 or from a 
 }
 
 TEST_CASE("A file that is made again keeps its data, unless something but data differs in size or in a gap") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   FileSpec spec;
   {
     const hdf5::Lock lock;
@@ -235,7 +235,7 @@ TEST_CASE("A file that is made again keeps its data, unless something but data d
 }
 
 TEST_CASE("Specifications that differ in anything make files that differ") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   FileSpec spec;
   {
     const hdf5::Lock lock;
@@ -263,7 +263,7 @@ TEST_CASE("Specifications that differ in anything make files that differ") {
 }
 
 TEST_CASE("Many small arrays are packed") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   FileSpec spec;
   {
     const hdf5::Lock lock;
@@ -275,14 +275,14 @@ TEST_CASE("Many small arrays are packed") {
 }
 
 TEST_CASE("A file without data is a file") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const FileRoom room = hdf5_store()->create(folder / "a.h5", {});
   CHECK(room.bytes == std::filesystem::file_size(folder / "a.h5"));
   CHECK(hdf5_store()->catalog(folder / "a.h5").schema->arrays->empty());
 }
 
 TEST_CASE("Names that HDF5 cannot store are refused before a file is made") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = hdf5_store();
   for (const std::string name : {"", "/", "/a", "a/", "a//b", ".", "a/.", "./a", "a/./b"}) {
     FileSpec spec;
@@ -304,7 +304,7 @@ TEST_CASE("Names that HDF5 cannot store are refused before a file is made") {
 }
 
 TEST_CASE("What cannot be made says why: a dataset inside a dataset, a folder that is missing") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = hdf5_store();
   FileSpec spec;
   {

@@ -116,7 +116,7 @@ TEST_CASE("Variable-length and reference parts are found at any depth") {
 
 TEST_CASE("A type is the same whatever format the file has that it was read from") {
   const Lock lock;
-  const fixture::Folder folder;
+  const fixture::TemporaryDirectory folder;
   const hsize_t two = 2;
   const auto big = own<TypeId>(H5Tenum_create(H5T_STD_I32BE), "enum");
   const std::array<std::uint8_t, 4> value{0, 0, 1, 2};

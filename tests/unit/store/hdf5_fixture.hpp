@@ -14,27 +14,10 @@
 #include "store/hdf5/library.hpp"
 #include "store/posix_file.hpp"
 #include "store/store.hpp"
+#include "temporary_directory.hpp"
 
 /// Files made with HDF5 as other programs make them, and the small values that tests are written in.
 namespace ckpt::fixture {
-
-/// A folder that goes with its contents.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "ckpt_store_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -6,8 +6,8 @@ namespace {
 
 using Catch::Matchers::Contains;
 using fixture::error_of;
-using fixture::Folder;
 using fixture::Maker;
+using fixture::TemporaryDirectory;
 
 std::vector<std::string> names_of(const Schema& schema) {
   std::vector<std::string> names;
@@ -16,7 +16,7 @@ std::vector<std::string> names_of(const Schema& schema) {
 }
 
 TEST_CASE("Hard links are names of their own and may form cycles; soft links are aliases; named types are no tensors") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");
@@ -42,7 +42,7 @@ TEST_CASE("Hard links are names of their own and may form cycles; soft links are
 }
 
 TEST_CASE("Links that lead out of the file or nowhere are refused by name") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker soft(folder / "soft.h5");
@@ -61,7 +61,7 @@ TEST_CASE("Links that lead out of the file or nowhere are refused by name") {
 }
 
 TEST_CASE("Groups linked to make endless names end in an error") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");

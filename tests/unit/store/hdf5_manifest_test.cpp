@@ -10,12 +10,12 @@ using fixture::array;
 using fixture::as_bytes;
 using fixture::bytes_of;
 using fixture::error_of;
-using fixture::Folder;
 using fixture::Maker;
+using fixture::TemporaryDirectory;
 using fixture::text_type;
 
 TEST_CASE("A manifest is written over by offset, whatever its size and company, and the rest of the file stays") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = hdf5_store();
   for (const std::size_t size : {least_manifest_bytes, 70'000UL, 3'000'000UL})
     for (const int attributes : {0, 1, 7, 8, 9, 200}) {
@@ -56,7 +56,7 @@ TEST_CASE("A manifest is written over by offset, whatever its size and company, 
 }
 
 TEST_CASE("A manifest that stands in a file twice is refused: which is it?") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const std::string text(least_manifest_bytes, 'm');
   FileSpec spec;
   {

@@ -6,7 +6,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 using fixture::error_of;
-using fixture::Folder;
+using fixture::TemporaryDirectory;
 
 using Names = std::vector<std::string>;
 
@@ -34,7 +34,7 @@ TEST_CASE("Names of one file must be names of HDF5, and may not be those of grou
 }
 
 TEST_CASE("A name has as many levels at most as can be read back") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = hdf5_store();
   const std::size_t most = 128;
   FileSpec spec;

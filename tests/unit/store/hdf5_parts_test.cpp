@@ -14,8 +14,8 @@ namespace {
 using Catch::Matchers::Contains;
 using fixture::counted;
 using fixture::error_of;
-using fixture::Folder;
 using fixture::Maker;
+using fixture::TemporaryDirectory;
 
 /// What is logged while it lives.
 class Logged {
@@ -53,7 +53,7 @@ std::string in_parts(const std::filesystem::path& path, std::uint64_t count, std
 }
 
 TEST_CASE("A file that is read in parts says what it says as a whole") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto path = folder / "a.h5";
   const std::string shape = GENERATE("flat", "nested", "chain", "empty");
   {
@@ -95,7 +95,7 @@ TEST_CASE("A file that is read in parts says what it says as a whole") {
 }
 
 TEST_CASE("A walk ends at more names than were asked for") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");
@@ -111,7 +111,7 @@ TEST_CASE("A walk ends at more names than were asked for") {
 }
 
 TEST_CASE("A file of very many datasets is catalogued whole, and its errors are told of as those of a small one") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const bool is_damaged = GENERATE(false, true);
   {
     const hdf5::Lock lock;
@@ -130,7 +130,7 @@ TEST_CASE("A file of very many datasets is catalogued whole, and its errors are 
 }
 
 TEST_CASE("What is left out is logged in this process, with the file's name") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");

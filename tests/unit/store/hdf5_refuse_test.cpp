@@ -8,9 +8,9 @@ using Catch::Matchers::Contains;
 using fixture::bytes_of;
 using fixture::counted;
 using fixture::error_of;
-using fixture::Folder;
 using fixture::Maker;
 using fixture::put_bytes;
+using fixture::TemporaryDirectory;
 
 std::string refusal(const std::filesystem::path& path) {
   const std::string message = error_of([&] { hdf5_store()->catalog(path); });
@@ -25,7 +25,7 @@ void make_plain(const std::filesystem::path& path) {
 }
 
 TEST_CASE("What is no HDF5 file is told from what is a damaged one") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   put_bytes(folder / "empty.h5", "");
   put_bytes(folder / "text.h5", std::string(5000, 'x'));
   put_bytes(folder / "short.h5", "\211HDF");
@@ -37,7 +37,7 @@ TEST_CASE("What is no HDF5 file is told from what is a damaged one") {
 }
 
 TEST_CASE("A file that crashes HDF5, or makes it take all memory, is refused, and the next one is read") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   make_plain(folder / "plain.h5");
   const auto store = hdf5_store();
   int hostile = 0;
@@ -51,7 +51,7 @@ TEST_CASE("A file that crashes HDF5, or makes it take all memory, is refused, an
 }
 
 TEST_CASE("A chunk too short for its checksum, or larger than the file, is refused before it is read") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");
@@ -73,7 +73,7 @@ TEST_CASE("A chunk too short for its checksum, or larger than the file, is refus
 }
 
 TEST_CASE("A truncated file says how long it should be") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   make_plain(folder / "a.h5");
   const std::string whole = bytes_of(folder / "a.h5");
   for (const std::size_t size : {whole.size() - 1, whole.size() / 2}) {
@@ -88,7 +88,7 @@ TEST_CASE("A truncated file says how long it should be") {
 }
 
 TEST_CASE("Data that a file cannot hold is refused: an offset beyond its end, a size above its room") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   make_plain(folder / "a.h5");
   const std::string whole = bytes_of(folder / "a.h5");
   const FileCatalog catalog = hdf5_store()->catalog(folder / "a.h5");
@@ -113,7 +113,7 @@ TEST_CASE("Data that a file cannot hold is refused: an offset beyond its end, a 
 }
 
 TEST_CASE("Chunked data that declares far more than it stores is refused") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");
@@ -135,7 +135,7 @@ TEST_CASE("Chunked data that declares far more than it stores is refused") {
 TEST_CASE(
     "Data that was never written is refused where it is far more than any file of its size, or has no fixed size") {
   const bool chunked = GENERATE(false, true);
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "large.h5");
@@ -157,7 +157,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Data outside the file, references and missing filters are refused") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker raw(folder / "raw.h5");
@@ -186,7 +186,7 @@ TEST_CASE("Data outside the file, references and missing filters are refused") {
 }
 
 TEST_CASE("A global shape that is none is refused") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto with_shape = [&](hid_t type, const std::vector<hsize_t>& shape, const void* value) {
     {
       const hdf5::Lock lock;
@@ -207,7 +207,7 @@ TEST_CASE("A global shape that is none is refused") {
 }
 
 TEST_CASE("A file that shrinks or changes after it was catalogued is noticed") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   make_plain(folder / "a.h5");
   {
     const hdf5::Lock lock;

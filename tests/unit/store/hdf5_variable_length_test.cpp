@@ -7,9 +7,9 @@ namespace {
 using Catch::Matchers::Contains;
 using fixture::bytes_of;
 using fixture::error_of;
-using fixture::Folder;
 using fixture::Maker;
 using fixture::put_bytes;
+using fixture::TemporaryDirectory;
 using fixture::text_type;
 using hdf5::check;
 using hdf5::own;
@@ -65,7 +65,7 @@ TEST_CASE("Variable-length parts inside compounds, arrays and one another are re
   const bool chunked = GENERATE(false, true);
   const bool latest = GENERATE(false, true);
   const hsize_t user_block = GENERATE(0, 512);
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5", user_block, latest);
@@ -93,7 +93,7 @@ TEST_CASE("Variable-length parts inside compounds, arrays and one another are re
 }
 
 TEST_CASE("Texts that fill several heap collections, in a dataset that could grow") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < 500; ++i) texts.push_back(std::string(i * 7 % 5000, static_cast<char>('a' + i % 26)));
   {
@@ -129,7 +129,7 @@ TEST_CASE("Texts that fill several heap collections, in a dataset that could gro
 /// A file whose one text is "the text", whose heap is then changed by `damage(heap, references)`: offsets in the file
 /// of the heap's collection and of the reference.
 std::string refusal(const std::function<void(std::string& file, std::size_t heap, std::size_t reference)>& damage) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
     Maker file(folder / "a.h5");

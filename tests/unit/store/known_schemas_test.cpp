@@ -8,9 +8,9 @@ namespace {
 
 using fixture::array;
 using fixture::bytes_of;
-using fixture::Folder;
 using fixture::Maker;
 using fixture::put_bytes;
+using fixture::TemporaryDirectory;
 
 /// Data of sizes below and above what one read takes in.
 FileRoom make(Store& store, const std::filesystem::path& path, char fill, const std::string& layout = "{}") {
@@ -31,7 +31,7 @@ FileRoom make(Store& store, const std::filesystem::path& path, char fill, const 
 }
 
 TEST_CASE("Files that differ in data alone share one schema") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = hdf5_store();
   make(*store, folder / "a.h5", 'a');
   make(*store, folder / "b.h5", 'b');
@@ -46,7 +46,7 @@ TEST_CASE("Files that differ in data alone share one schema") {
 }
 
 TEST_CASE("A file that differs anywhere outside the data, or in size, is read by itself") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = hdf5_store();
   const FileRoom room = make(*store, folder / "a.h5", 'a');
   const FileCatalog a = store->catalog(folder / "a.h5");
@@ -82,7 +82,7 @@ TEST_CASE("A file that differs anywhere outside the data, or in size, is read by
 }
 
 TEST_CASE("Files of very many datasets share one schema, too") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   FileSpec spec;
   {
     const hdf5::Lock lock;
@@ -98,7 +98,7 @@ TEST_CASE("Files of very many datasets share one schema, too") {
 }
 
 TEST_CASE("Compressed files are never taken for one another") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   for (const char* name : {"a.h5", "b.h5"}) {
     const hdf5::Lock lock;
     Maker file(folder / name);
@@ -112,7 +112,7 @@ TEST_CASE("Compressed files are never taken for one another") {
 }
 
 TEST_CASE("Threads may catalog, create and read at once") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = hdf5_store();
   std::vector<std::shared_ptr<const Schema>> schemas(8);
   std::vector<std::string> data(8);

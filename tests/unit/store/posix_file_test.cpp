@@ -12,7 +12,7 @@ using Catch::Matchers::Contains;
 using fixture::error_of;
 
 TEST_CASE("A file gives back what was written at an offset") {
-  const fixture::Folder folder;
+  const fixture::TemporaryDirectory folder;
   const PosixFile file = PosixFile::create(folder / "a");
   file.resize(100);
   file.write(90, std::as_bytes(std::span("0123456789", 10)));
@@ -25,14 +25,14 @@ TEST_CASE("A file gives back what was written at an offset") {
 }
 
 TEST_CASE("Creating a file empties one that is there, opening it for writing does not") {
-  const fixture::Folder folder;
+  const fixture::TemporaryDirectory folder;
   fixture::put_bytes(folder / "a", "text");
   CHECK(PosixFile::open_for_writing(folder / "a").status().bytes == 4);
   CHECK(PosixFile::create(folder / "a").status().bytes == 0);
 }
 
 TEST_CASE("Reading past the end says where the file ends") {
-  const fixture::Folder folder;
+  const fixture::TemporaryDirectory folder;
   fixture::put_bytes(folder / "a", "0123456789");
   const PosixFile file = PosixFile::open_for_reading(folder / "a");
   std::string found(8, 'x');
@@ -41,7 +41,7 @@ TEST_CASE("Reading past the end says where the file ends") {
 }
 
 TEST_CASE("Offsets that no file has are refused") {
-  const fixture::Folder folder;
+  const fixture::TemporaryDirectory folder;
   const PosixFile file = PosixFile::create(folder / "a");
   std::string found(8, 'x');
   CHECK_THROWS_AS(file.read(~std::uint64_t{0} - 3, std::as_writable_bytes(std::span(found))), Error);
@@ -50,7 +50,7 @@ TEST_CASE("Offsets that no file has are refused") {
 }
 
 TEST_CASE("What is no readable file is named") {
-  const fixture::Folder folder;
+  const fixture::TemporaryDirectory folder;
   const auto open = [&](const std::string& name) {
     return error_of([&] { PosixFile::open_for_reading(folder / name); });
   };

@@ -9,7 +9,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 using fixture::error_of;
-using fixture::Folder;
+using fixture::TemporaryDirectory;
 
 /// A file with this header and so many bytes of data.
 std::string file_of(const std::string& header, std::size_t data_bytes) {
@@ -18,7 +18,7 @@ std::string file_of(const std::string& header, std::size_t data_bytes) {
 }
 
 std::string refused(const std::string& header, std::size_t data_bytes) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   fixture::put_bytes(folder / "a.safetensors", file_of(header, data_bytes));
   const std::string said = error_of([&] { safetensors_store()->catalog(folder / "a.safetensors"); });
   CHECK_THAT(said, Contains("a.safetensors"));
@@ -26,7 +26,7 @@ std::string refused(const std::string& header, std::size_t data_bytes) {
 }
 
 TEST_CASE("A safetensors file is read as its header says") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   fixture::put_bytes(
       folder / "a.safetensors",
       file_of(R"({"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[2,1],"data_offsets":[0,4]},)"
@@ -72,7 +72,7 @@ TEST_CASE("A safetensors header that lies is refused, and what is wrong is said"
 }
 
 TEST_CASE("A file whose header would be longer than itself is refused") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   std::string bytes = file_of("{}", 0);
   bytes[1] = '\x10';  // 4,098 bytes of header
   fixture::put_bytes(folder / "a.safetensors", bytes);
@@ -101,7 +101,7 @@ FileSpec spec() {
 }
 
 TEST_CASE("What is written is read again, each tensor at a multiple of its element's size") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = safetensors_store();
   const FileSpec written = spec();
   CHECK(store->losses(written).empty());
@@ -129,7 +129,7 @@ TEST_CASE("What is written is read again, each tensor at a multiple of its eleme
 }
 
 TEST_CASE("The same specification makes the same safetensors file; one that is there keeps its data") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = safetensors_store();
   const FileRoom room = store->create(folder / "a.safetensors", spec());
   store->create(folder / "b.safetensors", spec());
@@ -156,7 +156,7 @@ TEST_CASE("What safetensors cannot hold is told of, or refused") {
 }
 
 TEST_CASE("A header longer than readers take is refused before there is a file") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   FileSpec large;
   large.layout = std::string(100'000'000, ' ');
   CHECK_THAT(error_of([&] { safetensors_store()->create(folder / "a.safetensors", large); }),

@@ -42,7 +42,7 @@ std::string part_of(const PosixFile& file, const StridedData& data, std::uint64_
 }
 
 TEST_CASE("Strided elements are read in row-major order, whole and in parts") {
-  const fixture::Folder folder;
+  const fixture::TemporaryDirectory folder;
   const std::string bytes = pattern(1'000'000);
   fixture::put_bytes(folder / "a", bytes);
   const PosixFile file = PosixFile::open_for_reading(folder / "a");
@@ -68,7 +68,7 @@ TEST_CASE("Strided elements are read in row-major order, whole and in parts") {
 }
 
 TEST_CASE("What is larger than what is gathered at once is read in blocks") {
-  const fixture::Folder folder;
+  const fixture::TemporaryDirectory folder;
   const std::string bytes = pattern(6'000'000);
   fixture::put_bytes(folder / "a", bytes);
   const PosixFile file = PosixFile::open_for_reading(folder / "a");

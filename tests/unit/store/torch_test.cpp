@@ -11,11 +11,11 @@ using Catch::Matchers::Contains;
 using fixture::call;
 using fixture::dict;
 using fixture::error_of;
-using fixture::Folder;
 using fixture::global;
 using fixture::integer;
 using fixture::numbers;
 using fixture::storage;
+using fixture::TemporaryDirectory;
 using fixture::tensor;
 using fixture::text;
 using fixture::torch_file;
@@ -40,7 +40,7 @@ class Read {
   std::string data(const std::string& name) const { return fixture::data_of(*source_, catalog_, name); }
 
  private:
-  Folder folder_;
+  TemporaryDirectory folder_;
   FileCatalog catalog_;
   std::unique_ptr<SourceFile> source_;
 };
@@ -276,7 +276,7 @@ TEST_CASE("The form before torch 1.6 is read by offset, too") {
 }
 
 TEST_CASE("Torch files are told by their content, and are not written") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   fixture::put_bytes(folder / "a.odd", torch_file(dict({{"w", tensor(storage("0", 4), 0, {4}, {1})}}), {{"0", abcd}}));
   Stores stores;
   const FileCatalog catalog = stores.reading().catalog(folder / "a.odd");
@@ -288,7 +288,7 @@ TEST_CASE("Torch files are told by their content, and are not written") {
 }
 
 TEST_CASE("Torch files that say the same share what they say") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto file = [&](const std::string& data) {
     return torch_file(dict({{"w", tensor(storage("0", 4), 0, {4}, {1})}}), {{"0", data}});
   };
@@ -301,7 +301,7 @@ TEST_CASE("Torch files that say the same share what they say") {
 TEST_CASE("A torch file that is cut off is refused wherever it is, and one that is changed is read within itself") {
   const std::string whole =
       torch_file(dict({{"w", tensor(storage("0", 4), 0, {2, 2}, {1, 2})}, {"step", integer(5)}}), {{"0", abcd}});
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = torch_store();
   for (std::size_t size = 0; size < whole.size(); size += 13) {
     fixture::put_bytes(folder / "a.pt", whole.substr(0, size));
@@ -319,7 +319,7 @@ TEST_CASE("A torch file that is cut off is refused wherever it is, and one that 
 }
 
 TEST_CASE("Files of other formats are not taken for torch's, nor one that has changed for what it was") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto store = torch_store();
   for (const std::string& other : {""s, "x"s, std::string(3000, '\0'), "PK\3\4 and more"s, "\x80\x02}."s}) {
     fixture::put_bytes(folder / "a.pt", other);

@@ -8,10 +8,10 @@ namespace {
 using Catch::Matchers::Contains;
 using fixture::Entry;
 using fixture::error_of;
-using fixture::Folder;
+using fixture::TemporaryDirectory;
 
 std::vector<torch::ZipEntry> entries_of(const std::string& bytes) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   fixture::put_bytes(folder / "a.zip", bytes);
   return torch::zip_directory(PosixFile::open_for_reading(folder / "a.zip"), {0, bytes.size()});
 }
@@ -38,7 +38,7 @@ TEST_CASE("A zip directory gives names and places, in either width") {
 }
 
 TEST_CASE("A zip archive inside a file is counted from its own start") {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const std::string archive = fixture::zip({{"a/b", "data"}});
   fixture::put_bytes(folder / "many", "before" + archive + "behind");
   const auto entries = torch::zip_directory(PosixFile::open_for_reading(folder / "many"), {6, 6 + archive.size()});

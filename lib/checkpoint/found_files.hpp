@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "checkpoint/checkpoint.hpp"
+
+namespace ckpt {
+
+/// Files of tensors as their metadata tells them, whatever layout they carry.
+struct FoundFiles {
+  std::filesystem::path path;  ///< a directory, or with `is_single_file` the file
+  bool is_single_file = false;
+  std::vector<std::string> names;     ///< relative to the directory, in natural order
+  std::vector<FileCatalog> catalogs;  ///< parallel; files that declare the same share a schema
+};
+
+/// Reads the metadata of all files of tensors below a directory, or of a single file, shared out over the processes
+/// that see them. Collective; throws input, the same on every process, for what cannot be read, or where there is none.
+FoundFiles find_files(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
+
+/// What a path holds, as far as it can be told.
+struct FoundCheckpoint {
+  FoundFiles files;                       ///< with `checkpoint` those that its layout names
+  std::optional<Checkpoint> checkpoint;   ///< by the layout that is given or found; nothing: there is none
+  std::optional<Error> damaged_manifest;  ///< why this process's does not count
+};
+
+/// A checkpoint by the layout that is given, else the one in its manifest, else the one that all its files carry, where
+/// they are the whole of what that names; else its files alone. Collective; throws input and layout, the same on every
+/// process.
+FoundCheckpoint find_checkpoint(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
+
+}  // namespace ckpt
