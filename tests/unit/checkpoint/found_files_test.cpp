@@ -21,14 +21,15 @@ struct Tree : Memory {
     FileSpec spec;
     spec.arrays.push_back({"w", *number_type("f32"), {2}, {}, std::nullopt, std::nullopt});
     spec.layout = layout;
-    stores.named("memory").create(directory / name, spec);
+    stores.named("memory").create(path(name), spec);
   }
   void add_other(const std::string& name, const std::string& text = "") {
-    fs::create_directories((directory / name).parent_path());
-    write_text(directory / name, text);
+    fs::create_directories(path(name).parent_path());
+    write_text(path(name), text);
   }
+  fs::path path(const std::string& name) const { return name.empty() ? directory / "src" : directory / "src" / name; }
   FoundCheckpoint find(const std::string& name, const std::optional<Layout>& given = std::nullopt) {
-    return find_checkpoint({directory / name, given}, stores.reading(), *alone);
+    return find_checkpoint({path(name), given}, stores.reading(), *alone);
   }
 
   TemporaryDirectory directory;
@@ -42,13 +43,13 @@ TEST_CASE("the files of tensors below a directory are found, in natural order") 
   Tree tree;
   for (const char* name : {"rank_10.mem", "rank_9.mem", "deep/er/optim.mem"}) tree.add(name);
   tree.add_other("notes.txt", "not a tensor");
-  const FoundFiles found = find_files(tree.directory / "", tree.stores.reading(), *tree.alone);
+  const FoundFiles found = find_files(tree.path(""), tree.stores.reading(), *tree.alone);
   CHECK(found.names == Names{"deep/er/optim.mem", "rank_9.mem", "rank_10.mem"});
   CHECK_FALSE(found.is_single_file);
   REQUIRE(found.catalogs.size() == 3);
   CHECK(found.catalogs[0].schema->arrays->at(0).name == "w");
 
-  const FoundFiles one = find_files(tree.directory / "rank_9.mem", tree.stores.reading(), *tree.alone);
+  const FoundFiles one = find_files(tree.path("rank_9.mem"), tree.stores.reading(), *tree.alone);
   CHECK(one.names == Names{"rank_9.mem"});
   CHECK(one.is_single_file);
 }
@@ -57,7 +58,7 @@ TEST_CASE("a path without a file of tensors is refused") {
   Tree tree;
   tree.add_other("empty/notes.txt");
   const auto find = [&](const char* name) {
-    return refused([&] { find_files(tree.directory / name, tree.stores.reading(), *tree.alone); });
+    return refused([&] { find_files(tree.path(name), tree.stores.reading(), *tree.alone); });
   };
   CHECK_THAT(find("empty"), Contains("no file of tensors (hdf5, safetensors") && Contains("expected a checkpoint"));
   CHECK_THAT(find("nowhere"), Contains("nowhere: no such file or directory"));
