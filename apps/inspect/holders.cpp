@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "inspect/logical_view.hpp"
+
 namespace ckpt::cli {
 
 namespace {
@@ -61,10 +63,8 @@ std::string home_of(const Placement& placement, ArrayId array) {
 
 Shard shard_of(const Placement& placement, ArrayId array, const std::vector<Position>& positions) {
   const Mesh& mesh = placement.mesh();
-  std::vector<std::uint64_t> ids;
-  for (const Position position : positions) ids.push_back(mesh.card(position));
   Shard shard;
-  shard.cards = CardIds(std::move(ids));
+  shard.cards = CardIds(card_ids(mesh, positions));
   find_coordinates(shard, mesh, placement.arrays()[array].at, positions);
   return shard;
 }

@@ -9,9 +9,11 @@ namespace ckpt::cli {
 
 namespace {
 
-std::vector<StoredShape> stored_shapes(const Placement& placement, ArrayId array) {
+/// `by_card`: the positions in the order of their cards' ids.
+std::vector<StoredShape> stored_shapes(const Placement& placement, ArrayId array,
+                                       const std::vector<Position>& by_card) {
   std::vector<StoredShape> shapes;
-  for (const Position position : placement.mesh().by_card()) {
+  for (const Position position : by_card) {
     if (!placement.holds(position, array)) continue;
     const Extents shape = placement.stored_shape(array, position);
     auto found =
@@ -46,16 +48,24 @@ std::string rule_of(const Placement& placement, ParameterId parameter) {
 }
 
 std::vector<LogicalParameter> logical_view(const Placement& placement) {
+  const std::vector<Position> by_card = placement.mesh().by_card();
   std::vector<LogicalParameter> view;
   for (ParameterId id = 0; id < placement.tensors().size(); ++id) {
     const Tensor& tensor = placement.tensors()[id];
     view.push_back({id, tensor.name, placement.arrays()[placement.array_of(id)].name, tensor.dtype.name, tensor.shape,
                     tensor.bytes(), placement.replica_bases(id).size(), rule_of(placement, id),
-                    stored_shapes(placement, placement.array_of(id))});
+                    stored_shapes(placement, placement.array_of(id), by_card)});
   }
   std::sort(view.begin(), view.end(),
             [](const LogicalParameter& a, const LogicalParameter& b) { return natural_less(a.name, b.name); });
   return view;
+}
+
+std::vector<std::uint64_t> card_ids(const Mesh& mesh, const std::vector<Position>& positions) {
+  std::vector<std::uint64_t> ids;
+  ids.reserve(positions.size());
+  for (const Position position : positions) ids.push_back(mesh.card(position));
+  return ids;
 }
 
 std::vector<CardBoxes> boxes_of(const Placement& placement, ParameterId parameter) {

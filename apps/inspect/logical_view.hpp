@@ -40,6 +40,9 @@ std::vector<LogicalParameter> logical_view(const Placement& placement);
 /// The patterns of the rule that decided for a parameter, "(default)" or "(bucket NAME)".
 std::string rule_of(const Placement& placement, ParameterId parameter);
 
+/// The ids of the cards at these positions, in their order.
+std::vector<std::uint64_t> card_ids(const Mesh& mesh, const std::vector<Position>& positions);
+
 /// Which boxes of a parameter each card holds, by position; cards that hold the same stand together.
 std::vector<CardBoxes> boxes_of(const Placement& placement, ParameterId parameter);
 

@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
-#include <string_view>
 
 #include "base/text.hpp"
 #include "inspect/panel.hpp"
@@ -21,18 +21,6 @@ struct AlikePanels {
   std::vector<std::string> homes;  ///< parallel
 };
 
-/// Whether two texts are the same but for numbers.
-bool differ_in_numbers(std::string_view a, std::string_view b) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto without_numbers = [&](std::string_view text) {
-    std::string rest;
-    for (const char c : text)
-      if (!is_digit(c) || rest.empty() || rest.back() != '0') rest += is_digit(c) ? '0' : c;
-    return rest;
-  };
-  return without_numbers(a) == without_numbers(b);
-}
-
 bool look_alike(const Shard& a, const Shard& b) {
   return a.has_coordinates == b.has_coordinates && (a.has_coordinates ? a.label == b.label : a.cards == b.cards) &&
          differ_in_numbers(a.holds, b.holds);
@@ -42,6 +30,24 @@ bool look_alike(const Panel& a, const Panel& b) {
   return a.notes == b.notes && a.rows == b.rows && a.columns == b.columns && a.slices == b.slices &&
          std::equal(a.shards.begin(), a.shards.end(), b.shards.begin(), b.shards.end(),
                     [](const Shard& x, const Shard& y) { return look_alike(x, y); });
+}
+
+/// Where the names of a group are, by what their numbers are: the same text for groups of the same layers and stages.
+std::string homes_by_number(const AlikePanels& alike) {
+  const std::vector<std::string> first = text_and_numbers(alike.names.front());
+  std::vector<std::vector<std::string>> all;
+  std::set<std::size_t> varying;
+  for (const std::string& name : alike.names) {
+    all.push_back(text_and_numbers(name));
+    for (std::size_t i = 1; i < first.size(); i += 2)
+      if (all.back()[i] != first[i]) varying.insert(i);
+  }
+  std::string text;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    for (const std::size_t i : varying) text += all[n][i] + " ";
+    text += alike.homes[n] + "\n";
+  }
+  return text;
 }
 
 /// "layers.0.w … layers.11.w (12) on pp=0": a line for each home.
@@ -62,13 +68,27 @@ void note_homes(AlikePanels& alike) {
   }
   if (homes.size() > most_homes)
     notes.push_back("… and " + counted(homes.size() - most_homes, "more set") + " of cards");
-  if (homes.size() > 1) notes.push_back("drawn with the cards of " + alike.names.front());
 }
 
-Panel as_one(AlikePanels alike) {
-  if (alike.names.size() > 1) {
-    alike.first.title = group_names(alike.names).front().pattern + " (" + with_commas(alike.names.size()) + " alike)";
+/// What a picture has said of where groups are: the pattern of the first group that is there, by homes_by_number.
+using SaidHomes = std::map<std::string, std::string>;
+
+void note_places(AlikePanels& alike, const std::string& pattern, SaidHomes& said) {
+  if (std::adjacent_find(alike.homes.begin(), alike.homes.end(), std::not_equal_to<>()) == alike.homes.end())
+    return note_homes(alike);
+  const auto [known, is_new] = said.try_emplace(homes_by_number(alike), pattern);
+  if (is_new)
     note_homes(alike);
+  else
+    alike.first.notes.push_back("number by number on the cards of " + known->second + ", above");
+  alike.first.notes.push_back("drawn with the cards of " + alike.names.front());
+}
+
+Panel as_one(AlikePanels alike, SaidHomes& said) {
+  if (alike.names.size() > 1) {
+    const std::string pattern = group_names(alike.names).front().pattern;
+    alike.first.title = pattern + " (" + with_commas(alike.names.size()) + " alike)";
+    note_places(alike, pattern, said);
   } else if (!alike.first.home.empty()) {
     alike.first.notes.push_back("only on " + alike.first.home);
   }
@@ -77,7 +97,7 @@ Panel as_one(AlikePanels alike) {
 
 /// Panels in the order of their names; `make(i)` gives the one of the i-th.
 template <class Make>
-void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& names, const Make& make) {
+void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& names, SaidHomes& said, const Make& make) {
   std::multimap<std::string, std::size_t> numbers;
   for (std::size_t i = 0; i < names.size(); ++i) numbers.emplace(names[i], i);
   for (const NameGroup& group : group_names(names)) {
@@ -91,7 +111,7 @@ void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& name
       found->names.push_back(panel.title);
       found->homes.push_back(panel.home);
     }
-    for (AlikePanels& look : looks) panels.push_back(as_one(std::move(look)));
+    for (AlikePanels& look : looks) panels.push_back(as_one(std::move(look), said));
   }
 }
 
@@ -115,8 +135,9 @@ std::vector<Panel> panels_of(const Placement& placement, const std::vector<Param
     }
   }
   std::vector<Panel> panels;
-  add_groups(panels, names, [&](std::size_t i) { return parameter_panel(placement, alone[i]); });
-  add_groups(panels, bucket_names, [&](std::size_t i) { return bucket_panel(placement, buckets[i]); });
+  SaidHomes said;
+  add_groups(panels, names, said, [&](std::size_t i) { return parameter_panel(placement, alone[i]); });
+  add_groups(panels, bucket_names, said, [&](std::size_t i) { return bucket_panel(placement, buckets[i]); });
   return panels;
 }
 

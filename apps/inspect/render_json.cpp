@@ -57,9 +57,7 @@ Json boxes_json(const Placement& placement, ParameterId parameter) {
   for (const auto& entry : boxes_of(placement, parameter)) {
     Json boxes = Json::array();
     for (const auto& box : entry.boxes) boxes.push_back({{"lo", numbers(box.lo)}, {"hi", numbers(box.hi)}});
-    std::vector<std::uint64_t> cards;
-    for (const Position position : entry.positions) cards.push_back(placement.mesh().card(position));
-    list.push_back({{"cards", cards}, {"boxes", boxes}});
+    list.push_back({{"cards", card_ids(placement.mesh(), entry.positions)}, {"boxes", boxes}});
   }
   return list;
 }

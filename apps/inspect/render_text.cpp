@@ -101,11 +101,10 @@ Lines boxes_of_cards(const Placement& placement, const LogicalParameter& paramet
   Lines lines;
   lines.add("").add(parameter.name + " " + parameter.dtype + " " + to_string(parameter.shape));
   for (const auto& entry : boxes_of(placement, parameter.id)) {
-    std::vector<std::uint64_t> ids;
-    for (const Position position : entry.positions) ids.push_back(placement.mesh().card(position));
+    const CardIds ids(card_ids(placement.mesh(), entry.positions));
     std::vector<std::string> boxes;
     for (const auto& box : entry.boxes) boxes.push_back(to_string(box));
-    lines.add((ids.size() == 1 ? "  card " : "  cards ") + CardIds(ids).text(16) + ": " +
+    lines.add((ids.count() == 1 ? "  card " : "  cards ") + ids.text(16) + ": " +
               (boxes.empty() ? "nothing" : join(boxes, boxes.size())));
   }
   return lines;

@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "layout/name_groups.hpp"
 
 namespace ckpt::cli {
 
@@ -43,45 +44,23 @@ std::vector<Alike> group(const FoundCheckpoint& found) {
   return groups;
 }
 
-/// The numbers in a name, and the text around them.
-struct NumberedName {
-  std::string text;  ///< with '#' in the place of each number
-  std::vector<std::string> numbers;
-};
-
-NumberedName numbered(const std::string& name) {
-  NumberedName result;
-  for (std::size_t at = 0; at < name.size();) {
-    const std::size_t end = std::min(name.find_first_not_of("0123456789", at), name.size());
-    if (end > at) {
-      result.numbers.push_back(name.substr(at, end - at));
-      result.text += '#';
-      at = end;
-    } else {
-      result.text += name[at++];
-    }
-  }
-  return result;
-}
-
 /// The number in each name, where all are alike but for one number, which is a card's id then. Otherwise nothing.
 std::vector<std::uint64_t> numbers_of(const std::vector<std::string>& names) {
   if (names.size() < 2) return {};
-  const NumberedName first = numbered(names[0]);
   std::optional<std::size_t> differs;
-  std::vector<NumberedName> all;
+  std::vector<std::vector<std::string>> all;
   for (const auto& name : names) {
-    all.push_back(numbered(name));
-    if (all.back().text != first.text) return {};
-    for (std::size_t i = 0; i < first.numbers.size(); ++i) {
-      if (all.back().numbers[i] == first.numbers[i]) continue;
+    all.push_back(text_and_numbers(name));
+    if (!differ_in_numbers(name, names[0])) return {};
+    for (std::size_t i = 1; i < all[0].size(); i += 2) {
+      if (all.back()[i] == all[0][i]) continue;
       if (differs && *differs != i) return {};
       differs = i;
     }
   }
   std::vector<std::uint64_t> numbers;
   for (const auto& name : all) {
-    const std::string& digits = name.numbers[*differs];
+    const std::string& digits = name[*differs];
     std::uint64_t number = 0;
     if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc()) return {};
     numbers.push_back(number);

@@ -34,9 +34,10 @@ class BucketTrial {
   bool pad(Bucket& bucket, const std::vector<LocatedMember>& members, const FlatBuffer& buffer) const;
 
  private:
-  Placement resolved(const Bucket& bucket) const;
   std::vector<Holding> holdings_of(const Bucket& bucket) const;
-  bool fits(const Bucket& bucket, const std::vector<LocatedMember>& members, const FlatBuffer& buffer) const;
+  Placement resolved(const Bucket& bucket, const std::vector<Holding>& holdings) const;
+  bool fits(const Placement& placement, const Bucket& bucket, const std::vector<LocatedMember>& members,
+            const FlatBuffer& buffer) const;
   bool is_padding(const FlatBuffer& buffer, Interval elements) const;
 
   const Mesh& mesh_;

@@ -37,11 +37,11 @@ class BucketSearch {
         facts_(facts),
         cards_(cards),
         whole_(whole),
-        dtype_(first_array(facts).dtype),
+        dtype_(first_array(facts.pieces).dtype),
         trial_(mesh_, facts) {
     for (const std::string& name : attempt.missing) {
       const Tensor& tensor = *whole.find(name);
-      if (tensor.dtype == dtype_ && !tensor.verbatim && !tensor.shape.empty() && volume(tensor.shape) != 0)
+      if (have_same_bytes(tensor.dtype, dtype_) && !tensor.verbatim && !tensor.shape.empty() && volume(tensor.shape) != 0)
         tensors_.push_back(&tensor);
     }
   }
@@ -61,6 +61,7 @@ class BucketSearch {
   /// So many elements of each tensor's first row, and half of them at most: so much is left together by a cut in two.
   void take_beginnings(std::uint64_t elements) {
     beginnings_.clear();
+    located_.clear();
     for (const Tensor* tensor : tensors_) {
       const std::size_t last = tensor->shape.size() - 1;
       const std::uint64_t count = std::clamp<std::uint64_t>(tensor->shape[last] / 2, 1, elements);
@@ -72,7 +73,7 @@ class BucketSearch {
   }
 
   std::vector<Bucket> by_axis() {
-    const std::vector<Axis> differing = differing_axes(mesh_, facts_.pieces);
+    const std::vector<Axis> differing = differing_axes(mesh_, classes_of(facts_.pieces));
     for (const Axis axis : differing) {
       std::vector<Axis> rest = differing;
       std::erase(rest, axis);
@@ -86,11 +87,9 @@ class BucketSearch {
     return {};
   }
 
-  /// The buffers of the cards with a combination of coordinates on `own`: one for each combination on `cutting`.
-  std::vector<FlatBuffer> buffers(Axis axis, const std::vector<Axis>& own, std::uint64_t at,
-                                  const std::vector<Axis>& cutting) const {
+  /// The buffers along an axis of the cards with the coordinates of `base`: one for each combination on `cutting`.
+  std::vector<FlatBuffer> buffers(Axis axis, Position base, const std::vector<Axis>& cutting) const {
     std::vector<FlatBuffer> result;
-    const Position base = mesh_.position_of_combination(own, at);
     for (std::uint64_t c = 0; c < mesh_.combinations(cutting); ++c) {
       std::vector<Position> cards;
       for (std::uint64_t i = 0; i < mesh_.shape[axis]; ++i)
@@ -104,9 +103,10 @@ class BucketSearch {
     std::vector<Bucket> all;
     std::set<std::string> taken;
     for (std::uint64_t at = 0; at < mesh_.combinations(own); ++at) {
-      const std::vector<FlatBuffer> group = buffers(axis, own, at, cutting);
+      const Position base = mesh_.position_of_combination(own, at);
+      const std::vector<FlatBuffer> group = buffers(axis, base, cutting);
       if (group.front().size() == 0) continue;
-      const std::vector<LocatedMember> members = located(group.front());
+      const std::vector<LocatedMember>& members = located(axis, base, group.front());
       if (members.empty()) return {};
       for (const LocatedMember& member : members)
         if (!taken.insert(member.name).second) return {};
@@ -114,7 +114,7 @@ class BucketSearch {
       bucket.name = facts_.name;
       bucket.axis = axis;
       for (const Axis a : own) {
-        bucket.at.emplace(bucket.at.value_or(At{}))[a] = {mesh_.coordinate(mesh_.position_of_combination(own, at), a)};
+        bucket.at.emplace(bucket.at.value_or(At{}))[a] = {mesh_.coordinate(base, a)};
         if (bucket.at->at(a).front() == mesh_.shape[a] - 1) bucket.at_last[a] = {};
       }
       auto complete = aligned(bucket, members, group, cutting);
@@ -124,8 +124,11 @@ class BucketSearch {
     return all;
   }
 
-  std::vector<LocatedMember> located(const FlatBuffer& buffer) const {
-    std::vector<LocatedMember> members;
+  /// The members in the buffer along an axis that begins on a card: searched for once.
+  const std::vector<LocatedMember>& located(Axis axis, Position base, const FlatBuffer& buffer) {
+    const auto [known, is_new] = located_.try_emplace({axis, base});
+    std::vector<LocatedMember>& members = known->second;
+    if (!is_new) return members;
     for (const auto& [name, offset] : find_beginnings(buffer, dtype_.size, beginnings_))
       members.push_back({name, offset, 0});
     std::sort(members.begin(), members.end(),
@@ -150,12 +153,18 @@ class BucketSearch {
       std::optional<Keys> found;
       for (const Extents& local : local_shapes(shape, member.room, mesh)) {
         const StoredArray array{member.name, dtype_, local, std::nullopt, false};
-        Question question{member.name, member.name, std::vector<Piece>(group.size()), false, {}, shape, true};
-        for (std::size_t c = 0; c < group.size(); ++c)
-          question.pieces[c] = {&array, content(group[c], member.offset, volume(local))};
+        Question question;
+        question.name = question.stored = member.name;
+        for (const FlatBuffer& buffer : group)
+          question.pieces.push_back({&array, content(buffer, member.offset, volume(local))});
+        question.differing = differing_axes(mesh, classes_of(question.pieces));
+        question.expected = shape;
+        question.has_data = true;
         Search search(mesh, data, &whole_);
         const std::vector<Keys> fitting = search.fitting(question);
-        if (fitting.size() == 1 && !fitting.front().replicas && !found) found = fitting.front();
+        if (fitting.size() != 1 || fitting.front().replicas) continue;
+        found = fitting.front();
+        break;
       }
       if (!found) return std::nullopt;
       keys = *found;
@@ -218,6 +227,7 @@ class BucketSearch {
   BucketTrial trial_;
   std::vector<const Tensor*> tensors_;  // that may be members
   std::vector<Beginning> beginnings_;
+  std::map<std::pair<Axis, Position>, std::vector<LocatedMember>> located_;  // of these beginnings
 };
 
 bool may_be_bucket(const NameFacts& facts) {

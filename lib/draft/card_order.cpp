@@ -83,7 +83,7 @@ std::vector<Order> card_orders(const Mesh& mesh, const std::vector<Question>& qu
   std::vector<Order> orders;
   for (const Question& question : questions) {
     if (!question.has_data || question.is_constant || question.first().shape.empty()) continue;
-    if (!(whole.find(question.name)->dtype == question.first().dtype)) continue;
+    if (!have_same_bytes(whole.find(question.name)->dtype, question.first().dtype)) continue;
     const auto card_of = beginnings(question, cards);
     if (!card_of) continue;
     for (const Keys& keys : candidates(Family::split, question, axes, {})) {

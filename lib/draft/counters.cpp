@@ -7,19 +7,12 @@
 
 #include "draft/cut_candidates.hpp"
 #include "draft/rules.hpp"
+#include "layout/characters.hpp"
 #include "layout/index_blocks.hpp"
 
 namespace ckpt::drafting {
 
 namespace {
-
-bool is_digit_in_name(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_boundary(char c) {
-  return c == '.' || c == '/' || c == '_';
-}
 
 /// A number in a name.
 struct NumberInName {
@@ -42,16 +35,16 @@ std::vector<NumberInName> numbers_in(const std::string& name) {
   std::vector<NumberInName> found;
   std::string form;
   for (std::size_t at = 0; at < name.size();) {
-    if (!is_digit_in_name(name[at])) {
+    if (!is_digit(name[at])) {
       form += name[at++];
       continue;
     }
     std::size_t end = at;
-    while (end < name.size() && is_digit_in_name(name[end])) ++end;
+    while (end < name.size() && is_digit(name[end])) ++end;
     NumberInName number{name.substr(0, at), form, "", end < name.size() ? name.substr(end, 1) : "", 0};
     number.word = word_before(number.before);
     const auto [last, error] = std::from_chars(name.data() + at, name.data() + end, number.number);
-    const bool stands_alone = at > 0 && is_boundary(name[at - 1]) && (end == name.size() || is_boundary(name[end]));
+    const bool stands_alone = at > 0 && is_separator(name[at - 1]) && (end == name.size() || is_separator(name[end]));
     const bool is_padded = end - at > 1 && name[at] == '0';
     if (error == std::errc{} && last == name.data() + end && stands_alone && !is_padded) found.push_back(number);
     form += '#';
@@ -92,14 +85,10 @@ std::string pattern_of(const Gathered& gathered) {
   return text;
 }
 
-std::uint64_t coordinates_of(const Mesh& mesh, const std::vector<Axis>& axes) {
-  return mesh.combinations(axes);
-}
-
 /// The numbers found on each combination of coordinates; nothing where cards that agree on these axes have others.
 std::optional<std::vector<std::set<std::uint64_t>>> by_coordinate(const Counter& counter, const Mesh& mesh,
                                                                   const std::vector<Axis>& axes) {
-  std::vector<std::set<std::uint64_t>> numbers(coordinates_of(mesh, axes));
+  std::vector<std::set<std::uint64_t>> numbers(mesh.combinations(axes));
   std::vector<bool> is_seen(numbers.size(), false);
   for (Position position = 0; position < counter.found.size(); ++position) {
     const std::uint64_t at = mesh.combination_at(axes, position);
@@ -151,10 +140,6 @@ void add_rules(const Counter& counter, const std::vector<Axis>& axes,
   }
 }
 
-bool counts_up(const std::set<std::uint64_t>& numbers) {
-  return !numbers.empty() && *numbers.begin() == 0 && *numbers.rbegin() == numbers.size() - 1;
-}
-
 /// Single axes, then pairs in either order.
 std::vector<std::vector<Axis>> lists_of_axes(const Mesh& mesh) {
   std::vector<std::vector<Axis>> lists;
@@ -167,6 +152,10 @@ std::vector<std::vector<Axis>> lists_of_axes(const Mesh& mesh) {
 }
 
 }  // namespace
+
+bool counts_from_zero(const std::set<std::uint64_t>& numbers) {
+  return !numbers.empty() && *numbers.begin() == 0 && *numbers.rbegin() == numbers.size() - 1;
+}
 
 std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::vector<std::string>& expected) {
   std::map<std::pair<std::string, std::string>, Gathered> by_form;  // by form and what follows
@@ -186,21 +175,22 @@ std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::ve
       if (const auto known = by_form.find({number.form, number.after}); known != by_form.end())
         known->second.expected.insert(number.number);
 
+  std::vector<Gathered> all;
+  for (auto& [form, gathered] : by_form) all.push_back(std::move(gathered));
+  std::stable_partition(all.begin(), all.end(), [](const Gathered& g) { return !g.expected.empty(); });
   std::vector<Gathered> merged;
-  for (const bool is_expected : {true, false})
-    for (auto& [form, gathered] : by_form) {
-      if (gathered.expected.empty() == is_expected) continue;
-      const auto same = std::find_if(merged.begin(), merged.end(), [&, &g = gathered](const Gathered& other) {
-        return other.word == g.word && other.after == g.after && other.found == g.found &&
-               (g.expected.empty() || other.expected == g.expected);
-      });
-      if (same == merged.end()) {
-        merged.push_back(std::move(gathered));
-        continue;
-      }
-      same->befores.insert(gathered.befores.begin(), gathered.befores.end());
-      same->names.insert(same->names.end(), gathered.names.begin(), gathered.names.end());
+  for (Gathered& gathered : all) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const Gathered& other) {
+      return other.word == gathered.word && other.after == gathered.after && other.found == gathered.found &&
+             (gathered.expected.empty() || other.expected == gathered.expected);
+    });
+    if (same == merged.end()) {
+      merged.push_back(std::move(gathered));
+      continue;
     }
+    same->befores.insert(gathered.befores.begin(), gathered.befores.end());
+    same->names.insert(same->names.end(), gathered.names.begin(), gathered.names.end());
+  }
   std::vector<Counter> result;
   for (Gathered& gathered : merged) {
     std::sort(gathered.names.begin(), gathered.names.end());
@@ -217,7 +207,7 @@ std::vector<IndexRule> index_candidates(const Counter& counter, const Mesh& mesh
       std::all_of(counter.found.begin(), counter.found.end(), [&](const auto& numbers) { return numbers == all; });
   const bool is_global = counter.expected.empty() || counter.expected == all;
   std::vector<IndexRule> rules;
-  if ((is_global && is_everywhere) || !counts_up(is_global ? all : counter.expected)) return rules;
+  if ((is_global && is_everywhere) || !counts_from_zero(is_global ? all : counter.expected)) return rules;
   const std::uint64_t total = is_global ? all.size() : counter.expected.size();
   for (const auto& axes : lists_of_axes(mesh)) {
     const auto numbers = by_coordinate(counter, mesh, axes);

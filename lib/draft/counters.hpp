@@ -9,6 +9,9 @@
 
 namespace ckpt::drafting {
 
+/// Whether these are 0, 1 and so on, and any at all.
+bool counts_from_zero(const std::set<std::uint64_t>& numbers);
+
 /// A number in names that may count something: layers, experts.
 struct Counter {
   std::string in;                              ///< as `in` of an entry of `indices` has it: "*layers.{i}.*"

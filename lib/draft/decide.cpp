@@ -1,24 +1,22 @@
 #include "draft/decide.hpp"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
+#include "base/text.hpp"
 #include "draft/search.hpp"
-#include "draft/trial.hpp"
+#include "layout/keys_json.hpp"
 #include "layout/name_groups.hpp"
 
 namespace ckpt::drafting {
 
 namespace {
 
-/// The keys as they stand in a rule: {"split": ["tp"]}.
-std::string shown(const Keys& keys, const Mesh& mesh) {
-  const std::string text = keys_text(keys, mesh);
-  const std::string begin = R"({"name": "p")";
-  const std::size_t from = text.find(begin) + begin.size();
-  std::string shown = text.substr(from, text.rfind("\n  ]") - from);
-  if (shown == "}") return "whole on every card";
-  return "{" + shown.substr(2);
+/// The keys as they stand in a rule, in the presence of the layout's `indices`: {"split": ["tp"]}.
+std::string shown(Keys keys, const Question& question, const Mesh& mesh) {
+  leave_implied(keys, question.implied);
+  const std::string text = to_json(keys, mesh);
+  return text == "{}" ? "whole on every card" : text;
 }
 
 std::string axes_text(const Mesh& mesh, const std::vector<Axis>& axes) {
@@ -27,11 +25,30 @@ std::string axes_text(const Mesh& mesh, const std::vector<Axis>& axes) {
   return join(words, words.size());
 }
 
+/// What is left of a name without some of its first components, or of its last: {"layers.0.w", "m.layers.0", ...}.
+std::vector<std::string> names_within(const std::string& name) {
+  std::vector<std::string> names;
+  for (std::size_t at = name.find_first_of("./"); at != std::string::npos; at = name.find_first_of("./", at + 1)) {
+    names.push_back(name.substr(at + 1));
+    names.push_back(name.substr(0, at));
+  }
+  return names;
+}
+
 class Decider {
  public:
-  Decider(const Layout& layout, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference)
-      : mesh_(layout.mesh), questions_(questions), cards_(cards), search_(mesh_, cards, reference) {
-    for (const Question& question : questions) by_name_[question.name] = &question;
+  Decider(const Mesh& mesh, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference)
+      : mesh_(mesh), questions_(questions), cards_(cards), search_(mesh_, cards, reference) {
+    std::vector<std::string> names;
+    for (const Question& question : questions) {
+      by_name_[question.name] = &question;
+      names.push_back(question.name);
+    }
+    for (const NameGroup& group : group_names(names))
+      for (const std::string& name : group.names) alike_[name] = group.names;
+    for (const std::string& name : names)
+      for (const std::string& base : names_within(name))
+        if (by_name_.contains(base)) made_of_[base].push_back(name);
   }
 
   Decisions decide() {
@@ -57,9 +74,8 @@ class Decider {
 
  private:
   void answer(const Question& question) {
-    const std::vector<Axis> differing = differing_axes(mesh_, question.pieces);
     const std::size_t rank = question.first().shape.size();
-    if (!question.expected && differing.empty() && !(question.is_constant && volume(question.first().shape) > 1)) {
+    if (!question.expected && question.differing.empty() && !(question.is_constant && volume(question.first().shape) > 1)) {
       Keys keys;
       if (!question.presence.at.empty()) {
         keys.at = question.presence.at;
@@ -83,62 +99,70 @@ class Decider {
     });
   }
 
-  /// Takes the keys of a parameter that this one's name is made from, or of one whose name differs in numbers only, if
-  /// they are among those that fit, or store the same shapes on the same cards.
+  /// Takes the keys of a parameter with a name akin to this one's, if they are among those that fit, or store the same
+  /// shapes on the same cards: of the one that it is named after, of one whose name differs in numbers only, or of those
+  /// that are named after it (moments), where these are all cut alike.
   bool follow(const Question& question, const std::vector<Keys>& fitting) {
-    std::vector<std::string> leaders;
-    const std::string& name = question.name;
-    for (std::size_t at = name.find_first_of("./"); at != std::string::npos; at = name.find_first_of("./", at + 1)) {
-      leaders.push_back(name.substr(at + 1));
-      leaders.push_back(name.substr(0, at));
+    std::vector<std::string> leaders = names_within(question.name);
+    if (question.expected) {
+      const std::vector<std::string>& alike = alike_.at(question.name);
+      leaders.insert(leaders.end(), alike.begin(), alike.end());
     }
-    if (question.expected)
-      for (const auto& [other, keys] : decisions_.keys)
-        if (group_names({name, other}).size() == 1) leaders.push_back(other);
+    if (const auto only = leader_among(made_of_[question.name])) leaders.push_back(*only);
     for (const std::string& leader : leaders) {
       const auto keys = decisions_.keys.find(leader);
       if (keys == decisions_.keys.end()) continue;
-      const std::string text = keys_text(keys->second, mesh_);
+      const std::string text = to_json(keys->second, mesh_);
       const bool is_fitting =
-          std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) { return keys_text(each, mesh_) == text; });
+          std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) { return to_json(each, mesh_) == text; });
       if (!is_fitting && (question.expected || !is_declared_alike(question, *by_name_.at(leader)))) continue;
-      decisions_.keys[name] = keys->second;
-      decisions_.followed[name] = leader;
+      decisions_.keys[question.name] = keys->second;
+      decisions_.followed.push_back(question.name);
       return true;
     }
     return false;
   }
 
-  bool is_declared_alike(const Question& a, const Question& b) const {
+  /// One of these names, of which those that are decided must all have the same keys.
+  std::optional<std::string> leader_among(const std::vector<std::string>& names) const {
+    std::optional<std::string> leader;
+    for (const std::string& name : names) {
+      const auto keys = decisions_.keys.find(name);
+      if (keys == decisions_.keys.end()) continue;
+      if (!leader) leader = name;
+      if (to_json(decisions_.keys.at(*leader), mesh_) != to_json(keys->second, mesh_)) return std::nullopt;
+    }
+    return leader;
+  }
+
+  static bool is_declared_alike(const Question& a, const Question& b) {
     for (std::size_t p = 0; p < a.pieces.size(); ++p) {
       const StoredArray* ours = a.pieces[p].array;
       const StoredArray* theirs = b.pieces[p].array;
       if ((ours == nullptr) != (theirs == nullptr)) return false;
       if (ours != nullptr && !(ours->shape == theirs->shape)) return false;
     }
-    const auto differing = differing_axes(mesh_, a.pieces);
-    const auto leading = differing_axes(mesh_, b.pieces);
-    return std::includes(leading.begin(), leading.end(), differing.begin(), differing.end());
+    return std::includes(b.differing.begin(), b.differing.end(), a.differing.begin(), a.differing.end());
   }
 
   Open left_open(const Question& question, const std::vector<Keys>& fitting) const {
     constexpr std::size_t most = 4;
     Open open;
-    const std::vector<Axis> differing = differing_axes(mesh_, question.pieces);
     const Extents& shape = question.first().shape;
     const std::string wanted = question.expected ? " for " + to_string(*question.expected) : "";
     const std::string pieces = to_string(shape) + wanted;
-    if (question.is_constant && !differing.empty() && has_uneven_pieces(question))
+    if (question.is_constant && !question.differing.empty() && has_uneven_pieces(question))
       open.found = "pieces of " + pieces + " and other shapes, all elements of one value";
     else if (question.is_constant)
       open.found = pieces + " on each card, all elements of one value, so that equal bytes prove nothing";
     else
-      open.found = "different pieces of " + pieces + " over " + axes_text(mesh_, differing);
+      open.found = "different pieces of " + pieces + " over " + axes_text(mesh_, question.differing);
     for (const Keys& keys : fitting)
-      if (open.candidates.size() < most) open.candidates.push_back(shown(keys, mesh_));
-    if (!question.expected && shape.size() == 1 && !differing.empty())
+      if (open.candidates.size() < most) open.candidates.push_back(shown(keys, question, mesh_));
+    if (!question.expected && shape.size() == 1 && !question.differing.empty())
       open.candidates.emplace_back("a member of \"buckets\", or \"flat\"");
-    if (!question.expected && shape.empty()) open.candidates.emplace_back(R"({"replicas": "first"})");
+    if (may_have_copies_that_differ(question))
+      open.candidates.insert(open.candidates.begin(), shown(first_copy(question), question, mesh_));
     if (!question.expected) {
       open.needed = "the whole tensors";
       open.advice.what = Advice::What::give_tensors;
@@ -153,6 +177,16 @@ class Decider {
     }
     return open;
   }
+
+  /// Numbers without dimensions, and vectors that are not of floats: counters, states of random generators. To say it of
+  /// anything else might lose a parameter's pieces.
+  static bool may_have_copies_that_differ(const Question& question) {
+    const StoredArray& first = question.first();
+    return !question.expected && !question.differing.empty() && !has_uneven_pieces(question) &&
+           (first.shape.empty() || (first.shape.size() == 1 && !first.dtype.is_float()));
+  }
+
+  static Keys first_copy(const Question& question) { return candidates(Family::first, question, {}, {}).front(); }
 
   /// Pieces that divide fit every word for `uneven`. Where the others of the checkpoint all fit one, that is said of
   /// all: it makes no difference on this mesh, and is what another takes.
@@ -184,15 +218,25 @@ class Decider {
   CardData& cards_;
   Search search_;
   std::map<std::string, const Question*> by_name_;
+  std::map<std::string, std::vector<std::string>> alike_;    // names that differ in numbers only
+  std::map<std::string, std::vector<std::string>> made_of_;  // names in which this one stands
   std::map<std::string, std::vector<Keys>> undecided_;
   Decisions decisions_;
 };
 
 }  // namespace
 
-Decisions decide(const Layout& layout, const std::vector<Question>& questions, CardData& cards,
-                 WholeTensors* reference) {
-  return Decider(layout, questions, cards, reference).decide();
+void leave_implied(Keys& keys, const At& implied) {
+  if (!keys.at) return;
+  for (const auto& [axis, coordinates] : implied) {
+    keys.at->erase(axis);
+    keys.at_last.erase(axis);
+  }
+  if (keys.at->empty()) keys.at.reset();
+}
+
+Decisions decide(const Mesh& mesh, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference) {
+  return Decider(mesh, questions, cards, reference).decide();
 }
 
 }  // namespace ckpt::drafting

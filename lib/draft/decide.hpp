@@ -15,12 +15,14 @@ namespace ckpt::drafting {
 struct Decisions {
   std::map<std::string, Keys> keys;  ///< by logical name
   OpenNames open;
-  std::map<std::string, std::string> followed;  ///< decided by nothing but the name that it follows
+  std::vector<std::string> followed;  ///< decided by nothing but a name like theirs
 };
 
-/// Decides each question, by the reference where it has the parameter; else by what the pieces show, and by the
-/// parameter that a name follows (moments). `questions` are those of `layout`, of which the mesh counts.
-Decisions decide(const Layout& layout, const std::vector<Question>& questions, CardData& cards,
-                 WholeTensors* reference);
+/// Decides each question, by the reference where it has the parameter; else by what the pieces show, and by parameters
+/// with names like its own (a moment and its weight).
+Decisions decide(const Mesh& mesh, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference);
+
+/// Takes out of `at` what a layout's `indices` say already.
+void leave_implied(Keys& keys, const At& implied);
 
 }  // namespace ckpt::drafting

@@ -44,8 +44,8 @@ class Drafter {
     best_ = attempt(layout, facts, files, whole_.get());
     if (!best_.open.empty()) try_other_orders(layout, facts, files);
     draft_.bytes_read += files.bytes_read() + (whole_ ? whole_->bytes_read() : 0);
-    prove();
     draft_.layout = best_.with_rules();
+    if (open_refuted()) draft_.layout = best_.with_rules();
     draft_.open = best_.open;
     for (const Pattern& pattern : job_.may_be_missing)
       for (const std::string& name : best_.missing)
@@ -89,17 +89,17 @@ class Drafter {
 
   /// Looks for axes along which cards are equal.
   void find_mesh(Layout& layout, const std::vector<NameFacts>& facts) {
-    std::vector<std::vector<std::uint32_t>> classes;
+    std::vector<Classes> classes;
     for (const NameFacts& fact : facts)
-      if (!fact.is_constant) classes.push_back(classes_of(fact));
+      if (!fact.is_constant) classes.push_back(classes_of(fact.pieces));
     auto mesh = mesh_of_classes(classes);
     if (!mesh) return;
     mesh->cards = layout.mesh.cards;
     const std::string path = layout.files.entries().front().path.text();
     layout.mesh = *std::move(mesh);
     layout.files = CardFiles({{FileTemplate(path, layout.mesh), ""}});
-    draft_.notes.push_back("which cards hold the same proves the mesh " + format_list(layout.mesh.shape) +
-                           ": rename its axes as you like");
+    draft_.notes.push_back("which cards hold what, and which the same, is explained best by the mesh " +
+                           format_list(layout.mesh.shape) + ": rename its axes as you like");
   }
 
   void rename(Layout& layout, std::vector<NameFacts>& facts) const {
@@ -133,14 +133,14 @@ class Drafter {
     }
   }
 
-  /// Opens again what the whole of the data refutes.
-  void prove() {
+  /// Opens again what the whole of the data refutes; whether there is any.
+  bool open_refuted() {
     std::set<std::string> taken;
     for (const Decided& decided : best_.decided) taken.insert(decided.name);
     for (const Bucket& bucket : best_.layout.buckets)
       for (const BucketMember& member : bucket.members) taken.insert(member.name);
-    if (taken.empty()) return;
-    const Checkpoint checkpoint = opened(best_.with_rules());
+    if (taken.empty()) return false;
+    const Checkpoint checkpoint = opened(draft_.layout);
     const Refuted refuted =
         refute({checkpoint, job_.reference, [&](const std::string& name) { return taken.contains(name); }},
                job_.resources, store_, draft_.bytes_read);
@@ -148,6 +148,7 @@ class Drafter {
       best_.open[name] = {"what its samples say is not so for the whole: " + why, {}, "its rule"};
     std::erase_if(best_.decided, [&](const Decided& decided) { return refuted.contains(decided.name); });
     open_buckets(refuted);
+    return !refuted.empty();
   }
 
   /// A bucket with a member that is refuted is open with all of its members, and so are others of its stored name.

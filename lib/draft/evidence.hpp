@@ -32,7 +32,11 @@ class WholeTensors {
   const Tensor* find(const std::string& name) const;
 };
 
-/// Whether it can be told from their bytes that elements of these types are the same: of one type, or floating-point.
+/// Whether elements of these types are the same where their bytes are: one type, in whatever form a file holds it.
+bool have_same_bytes(const DType& ours, const DType& theirs);
+
+/// Whether it can be told from their bytes that elements of these types are the same: of one type, or of two that are
+/// floating-point.
 bool are_comparable(const DType& ours, const DType& theirs);
 
 /// Whether they are: byte by byte, or with the ones of the wider type rounded to the other.

@@ -3,42 +3,47 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 namespace ckpt::drafting {
 
-bool is_same(const Piece& a, const Piece& b) noexcept {
-  if (a.array == nullptr || b.array == nullptr) return a.array == b.array;
-  return a.content == b.content && a.array->shape == b.array->shape;
+std::vector<Position> holders(const std::vector<Piece>& pieces) {
+  std::vector<Position> holders;
+  for (Position position = 0; position < pieces.size(); ++position)
+    if (pieces[position].array != nullptr) holders.push_back(position);
+  return holders;
 }
 
-std::vector<std::uint32_t> classes_of(const NameFacts& facts) {
-  using Key = std::tuple<bool, std::uint64_t, std::vector<std::uint64_t>>;
-  std::map<Key, std::uint32_t> known;
-  std::vector<std::uint32_t> classes;
-  classes.reserve(facts.pieces.size());
-  for (const Piece& piece : facts.pieces) {
-    Key key{piece.array != nullptr, 0, {}};
-    if (piece.array != nullptr) {
-      std::get<1>(key) = piece.content;
-      std::get<2>(key).assign(piece.array->shape.begin(), piece.array->shape.end());
+Position first_holder(const std::vector<Piece>& pieces) {
+  const auto found = std::find_if(pieces.begin(), pieces.end(), [](const Piece& p) { return p.array != nullptr; });
+  return static_cast<Position>(found - pieces.begin());
+}
+
+const StoredArray& first_array(const std::vector<Piece>& pieces) {
+  return *pieces[first_holder(pieces)].array;
+}
+
+Classes classes_of(const std::vector<Piece>& pieces) {
+  std::map<std::pair<std::uint64_t, std::vector<std::uint64_t>>, std::uint32_t> known;  // by content and shape
+  Classes classes;
+  classes.reserve(pieces.size());
+  for (const Piece& piece : pieces) {
+    if (piece.array == nullptr) {
+      classes.push_back(holds_nothing);
+      continue;
     }
+    std::pair key{piece.content,
+                  std::vector<std::uint64_t>(piece.array->shape.begin(), piece.array->shape.end())};
     classes.push_back(known.try_emplace(std::move(key), static_cast<std::uint32_t>(known.size())).first->second);
   }
   return classes;
 }
 
-const StoredArray& first_array(const NameFacts& facts) {
-  return *std::find_if(facts.pieces.begin(), facts.pieces.end(), [](const Piece& p) {
-            return p.array != nullptr;
-          })->array;
-}
-
-std::optional<Presence> presence_of(const Mesh& mesh, const std::vector<Piece>& pieces) {
+std::optional<Presence> presence_of(const Mesh& mesh, const Classes& classes) {
   std::vector<std::set<std::uint64_t>> held(mesh.axes.size());
   std::uint64_t count = 0;
-  for (Position position = 0; position < pieces.size(); ++position) {
-    if (pieces[position].array == nullptr) continue;
+  for (Position position = 0; position < classes.size(); ++position) {
+    if (classes[position] == holds_nothing) continue;
     ++count;
     for (Axis axis = 0; axis < held.size(); ++axis) held[axis].insert(mesh.coordinate(position, axis));
   }
@@ -57,19 +62,19 @@ std::optional<Presence> presence_of(const Mesh& mesh, const std::vector<Piece>& 
   return presence;
 }
 
-std::vector<Axis> differing_axes(const Mesh& mesh, const std::vector<Piece>& pieces) {
+std::vector<Axis> differing_axes(const Mesh& mesh, const Classes& classes) {
   std::vector<Axis> axes;
   for (Axis axis = 0; axis < mesh.axes.size(); ++axis) {
     const std::uint64_t stride = mesh.stride(axis);
     bool differs = false;
-    for (Position position = 0; position < pieces.size() && !differs; ++position) {
+    for (Position position = 0; position < classes.size() && !differs; ++position) {
+      if (classes[position] == holds_nothing) continue;
       const std::uint64_t coordinate = mesh.coordinate(position, axis);
-      if (pieces[position].array == nullptr) continue;
       // The nearest one before it along the axis that holds anything.
       for (std::uint64_t back = 1; back <= coordinate; ++back) {
-        const Piece& other = pieces[position - back * stride];
-        if (other.array == nullptr) continue;
-        differs = !is_same(other, pieces[position]);
+        const std::uint32_t other = classes[position - back * stride];
+        if (other == holds_nothing) continue;
+        differs = other != classes[position];
         break;
       }
     }

@@ -24,14 +24,15 @@ struct NameFacts {
   bool is_constant = false;   ///< every element that was sampled, on whatever card, has one value
 };
 
-/// Whether two pieces are the same as far as is known: both absent, or of one shape and content.
-bool is_same(const Piece& a, const Piece& b) noexcept;
+/// The cards that store something, and the first of them. There must be one.
+std::vector<Position> holders(const std::vector<Piece>& pieces);
+Position first_holder(const std::vector<Piece>& pieces);
+const StoredArray& first_array(const std::vector<Piece>& pieces);
 
-/// Cards numbered by what they hold: equal numbers for the same.
-std::vector<std::uint32_t> classes_of(const NameFacts& facts);
-
-/// The first of the arrays that there are. There must be one.
-const StoredArray& first_array(const NameFacts& facts);
+/// Cards numbered by what they hold, as far as is known: equal numbers for pieces of one shape and content.
+using Classes = std::vector<std::uint32_t>;
+inline constexpr std::uint32_t holds_nothing = ~std::uint32_t{0};
+Classes classes_of(const std::vector<Piece>& pieces);
 
 /// Where a name is stored, as coordinates of the axes along which that makes a difference; the last one of an axis as
 /// "last". Nothing where no `at` says it. Empty: on every card.
@@ -39,9 +40,9 @@ struct Presence {
   At at;
   At at_last;
 };
-std::optional<Presence> presence_of(const Mesh& mesh, const std::vector<Piece>& pieces);
+std::optional<Presence> presence_of(const Mesh& mesh, const Classes& classes);
 
 /// The axes along which cards that differ on no other hold different things, among those that hold any.
-std::vector<Axis> differing_axes(const Mesh& mesh, const std::vector<Piece>& pieces);
+std::vector<Axis> differing_axes(const Mesh& mesh, const Classes& classes);
 
 }  // namespace ckpt::drafting

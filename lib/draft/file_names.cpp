@@ -6,25 +6,12 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "draft/counters.hpp"
+#include "layout/name_groups.hpp"
 
 namespace ckpt::drafting {
 
 namespace {
-
-bool is_digit_of_file(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// A name cut into text and numbers, in turn, beginning with text.
-std::vector<std::string> text_and_numbers(const std::string& name) {
-  std::vector<std::string> pieces{""};
-  for (const char c : name) {
-    const bool in_number = pieces.size() % 2 == 0;
-    if (is_digit_of_file(c) != in_number) pieces.emplace_back();
-    pieces.back() += c;
-  }
-  return pieces;
-}
 
 /// A number that varies from name to name.
 struct Slot {
@@ -74,16 +61,12 @@ class NameForm {
   }
 
  private:
-  void check_same_text(const std::vector<std::string>& names) const {
-    for (std::size_t i = 1; i < rows_.size(); ++i) {
-      bool is_same = rows_[i].size() == rows_[0].size();
-      for (std::size_t piece = 0; is_same && piece < rows_[i].size(); piece += 2)
-        is_same = rows_[i][piece] == rows_[0][piece];
-      if (!is_same)
-        refuse("files of several kinds, such as " + names[0] + " and " + names[i], "names that differ in numbers only",
+  static void check_same_text(const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (!differ_in_numbers(name, names[0]))
+        refuse("files of several kinds, such as " + names[0] + " and " + name, "names that differ in numbers only",
                "a draft is made of one kind: put the files of each into a directory of its own (links will do), or "
                "write \"files\" as a list by hand");
-    }
   }
 
   void add_slot(std::size_t piece) {
@@ -105,10 +88,6 @@ class NameForm {
   std::vector<std::vector<std::string>> rows_;
   std::vector<Slot> slots_;
 };
-
-bool counts_from_zero(const std::set<std::uint64_t>& values) {
-  return *values.begin() == 0 && *values.rbegin() == values.size() - 1;
-}
 
 std::string shown(const Mesh& mesh) {
   std::vector<std::string> words;

@@ -22,7 +22,7 @@ bool tells_nothing(std::string_view bytes, std::uint64_t element) {
 
 FlatBuffer::FlatBuffer(const NameFacts& facts, std::vector<Position> cards, CardData& data)
     : stored_(facts.stored),
-      element_(first_array(facts).dtype.size),
+      element_(first_array(facts.pieces).dtype.size),
       cards_(std::move(cards)),
       starts_{0},
       data_(data) {

@@ -9,15 +9,13 @@ namespace ckpt::drafting {
 
 namespace {
 
-using Classes = std::vector<std::uint32_t>;
-
 /// Classes numbered in the order in which they first occur.
-Classes renumbered(const std::vector<std::uint64_t>& numbers) {
-  std::map<std::uint64_t, std::uint32_t> known;
-  Classes classes;
-  for (const auto number : numbers)
-    classes.push_back(known.try_emplace(number, static_cast<std::uint32_t>(known.size())).first->second);
-  return classes;
+Classes renumbered(const Classes& classes) {
+  std::map<std::uint32_t, std::uint32_t> known{{holds_nothing, holds_nothing}};
+  Classes result;
+  for (const auto number : classes)
+    result.push_back(known.try_emplace(number, static_cast<std::uint32_t>(known.size()) - 1).first->second);
+  return result;
 }
 
 Mesh mesh_of(const std::vector<std::uint64_t>& shape) {
@@ -26,19 +24,33 @@ Mesh mesh_of(const std::vector<std::uint64_t>& shape) {
   return mesh;
 }
 
-/// Whether each of the patterns is that of the cards' coordinates on some of the axes.
-bool is_of_mesh(const Mesh& mesh, const std::set<Classes>& seen) {
-  std::set<Classes> possible;
-  for (std::uint64_t subset = 0; subset < std::uint64_t{1} << mesh.axes.size(); ++subset) {
-    std::vector<std::size_t> axes;
-    for (std::size_t a = 0; a < mesh.axes.size(); ++a)
-      if ((subset >> a & 1) != 0) axes.push_back(a);
-    std::vector<std::uint64_t> numbers;
-    for (std::uint64_t position = 0; position < mesh.size(); ++position)
-      numbers.push_back(mesh.combination_at(axes, position));
-    possible.insert(renumbered(numbers));
+/// How many words a rule needs for what the cards hold: the coordinates that have it, and the axes along which it
+/// differs. Nothing where no rule with `at` and cuts over axes gives this.
+std::optional<std::uint64_t> words_for(const Mesh& mesh, const Classes& classes) {
+  const auto presence = presence_of(mesh, classes);
+  if (!presence) return std::nullopt;
+  const std::vector<Axis> differing = differing_axes(mesh, classes);
+  std::uint64_t words = differing.size();
+  for (const auto& [axis, coordinates] : presence->at) words += coordinates.size();
+  std::uint64_t pieces = 1;
+  for (const Axis axis : differing) {
+    const auto limited = presence->at.find(axis);
+    pieces *= limited == presence->at.end() ? mesh.shape[axis] : limited->second.size();
   }
-  return std::all_of(seen.begin(), seen.end(), [&](const Classes& classes) { return possible.contains(classes); });
+  std::set<std::uint32_t> held(classes.begin(), classes.end());
+  held.erase(holds_nothing);
+  return held.size() == pieces ? std::optional(words) : std::nullopt;
+}
+
+/// The same for all that cards hold.
+std::optional<std::uint64_t> words_for_all(const Mesh& mesh, const std::set<Classes>& all) {
+  std::uint64_t words = 0;
+  for (const Classes& classes : all) {
+    const auto more = words_for(mesh, classes);
+    if (!more) return std::nullopt;
+    words += *more;
+  }
+  return words;
 }
 
 /// All ways to write a number as an ordered product of `count` factors above 1.
@@ -61,24 +73,26 @@ void factorise(std::uint64_t number, std::size_t count, std::vector<std::uint64_
 
 }  // namespace
 
-std::optional<Mesh> mesh_of_classes(const std::vector<std::vector<std::uint32_t>>& classes) {
+std::optional<Mesh> mesh_of_classes(const std::vector<Classes>& classes) {
   constexpr std::size_t most_axes = 5;
   std::set<Classes> seen;
-  for (const Classes& of_one : classes) seen.insert(renumbered({of_one.begin(), of_one.end()}));
-  std::erase_if(seen, [](const Classes& c) {
-    const auto most = *std::max_element(c.begin(), c.end());
-    return most == 0 || most + 1 == c.size();
-  });
+  for (const Classes& of_one : classes) seen.insert(renumbered(of_one));
   if (seen.empty()) return std::nullopt;
-  for (std::size_t axes = 2; axes <= most_axes; ++axes) {
+  std::vector<std::uint64_t> best;  // empty: several are as good
+  std::uint64_t fewest = ~std::uint64_t{0};
+  for (std::size_t axes = 1; axes <= most_axes; ++axes) {
     std::vector<std::vector<std::uint64_t>> ways;
     std::vector<std::uint64_t> none;
     factorise(seen.begin()->size(), axes, none, ways);
-    std::erase_if(ways, [&](const auto& shape) { return !is_of_mesh(mesh_of(shape), seen); });
-    if (ways.size() == 1) return mesh_of(ways.front());
-    if (ways.size() > 1) return std::nullopt;
+    const std::uint64_t fewest_before = fewest;
+    for (const auto& shape : ways) {
+      const auto words = words_for_all(mesh_of(shape), seen);
+      if (!words || *words > fewest || *words == fewest_before) continue;
+      best = *words < fewest ? shape : std::vector<std::uint64_t>{};
+      fewest = *words;
+    }
   }
-  return std::nullopt;
+  return best.size() > 1 ? std::optional(mesh_of(best)) : std::nullopt;
 }
 
 }  // namespace ckpt::drafting

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "layout/mesh.hpp"
+#include "draft/facts.hpp"
 
 namespace ckpt::drafting {
 
-/// A mesh that explains which cards hold the same: for each parameter (its cards by classes of what they hold) the
-/// classes must be those of cards that agree on some of the axes. The one with the fewest axes, named a0, a1 and so on;
-/// nothing where several with as few would do, or where nothing but equal or different cards is seen.
-std::optional<Mesh> mesh_of_classes(const std::vector<std::vector<std::uint32_t>>& classes);
+/// A mesh that explains which cards hold what: those that hold anything of a parameter must be those with some
+/// coordinates, and its classes those of cards that agree on some of the axes. The one in which this takes the fewest
+/// words (coordinates and axes), then the one with the fewest axes, named a0, a1 and so on; nothing where several would
+/// do as well, or where one axis does.
+std::optional<Mesh> mesh_of_classes(const std::vector<Classes>& classes);
 
 }  // namespace ckpt::drafting

@@ -1,6 +1,7 @@
 #include "draft/numbering.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -26,10 +27,18 @@ class NameNumbering {
     for (const NameFacts& fact : facts) fact_of_[fact.name] = &fact;
   }
 
-  OpenNames number() {
+  NumbersLeft number() {
+    NumbersLeft result;
     std::vector<std::size_t> left;
     for (std::size_t c = 0; c < counters_.size(); ++c) {
+      const std::vector<Axis> apart = axes_told_apart(counters_[c]);
       candidates_.push_back(index_candidates(counters_[c], layout_.mesh));
+      std::erase_if(candidates_[c], [&](const IndexRule& rule) {
+        return rule.numbering == ckpt::Numbering::local && !std::all_of(rule.axes.begin(), rule.axes.end(), [&](Axis a) {
+          return std::find(apart.begin(), apart.end(), a) != apart.end();
+        });
+      });
+      add_possible(counters_[c], apart, result);
       if (!candidates_[c].empty() || !is_explained(counters_[c])) left.push_back(c);
     }
     // One counter may stand behind another (experts in layers): those go first whose names have no other left.
@@ -41,10 +50,11 @@ class NameNumbering {
         goes_on = goes_on || is_settled;
       }
     }
-    OpenNames open;
-    for (const std::size_t c : left)
-      for (const std::string& name : counters_[c].names) open[name] = why_open(c);
-    return open;
+    for (const std::size_t c : left) {
+      for (const std::string& name : counters_[c].names) result.open[name] = why_open(c);
+      result.unexplained.emplace_back(counters_[c].in, std::set<std::string>{"i"});
+    }
+    return result;
   }
 
  private:
@@ -53,6 +63,33 @@ class NameNumbering {
     std::set<std::uint64_t> all;
     for (const auto& numbers : counter.found) all.insert(numbers.begin(), numbers.end());
     return counter.expected.empty() || counter.expected == all;
+  }
+
+  /// The axes along which the cards differ in everything that has these numbers: along another, equal numbers cannot be
+  /// of different layers.
+  std::vector<Axis> axes_told_apart(const Counter& counter) const {
+    std::vector<Axis> apart;
+    for (Axis axis = 0; axis < layout_.mesh.axes.size(); ++axis)
+      if (layout_.mesh.shape[axis] > 1) apart.push_back(axis);
+    for (const std::string& name : counter.names) {
+      const NameFacts& facts = *fact_of_.at(name);
+      if (facts.is_constant) continue;
+      const std::vector<Axis> differing = differing_axes(layout_.mesh, classes_of(facts.pieces));
+      std::erase_if(apart, [&](Axis a) { return std::find(differing.begin(), differing.end(), a) == differing.end(); });
+    }
+    return apart;
+  }
+
+  /// Without whole tensors, names that count from 0 on every card may count anew on each.
+  void add_possible(const Counter& counter, const std::vector<Axis>& apart, NumbersLeft& result) const {
+    const bool is_everywhere = std::adjacent_find(counter.found.begin(), counter.found.end(), std::not_equal_to<>()) ==
+                               counter.found.end();
+    if (!counter.expected.empty() || !is_everywhere || !counts_from_zero(counter.found.front())) return;
+    for (const Axis axis : apart) {
+      const std::string candidate =
+          R"("indices" of )" + counter.in + " over " + layout_.mesh.axes[axis] + R"(, "numbering": "local")";
+      for (const std::string& name : counter.names) result.may_count[name].push_back(candidate);
+    }
   }
 
   bool settle(std::size_t counter, const std::vector<std::size_t>& left) {
@@ -85,7 +122,7 @@ class NameNumbering {
     for (NameGroup& group : group_names(alone)) {
       const bool is_constant = std::any_of(group.names.begin(), group.names.end(),
                                            [&](const std::string& name) { return fact_of_.at(name)->is_constant; });
-      const std::uint64_t size = volume(first_array(*fact_of_.at(group.names.front())).shape);
+      const std::uint64_t size = volume(first_array(fact_of_.at(group.names.front())->pieces).shape);
       if (is_constant || size == 0 || (!best.empty() && size >= least)) continue;
       best = std::move(group.names);
       least = size;
@@ -122,7 +159,8 @@ class NameNumbering {
       open.candidates.push_back(text);
     }
     if (open.candidates.empty()) {
-      open.needed = "are these the whole tensors of this checkpoint?";
+      open.needed = "the job's own mesh, if these are the whole tensors of this checkpoint";
+      open.advice.what = Advice::What::give_mesh;
     } else {
       open.needed = "the job's pipeline schedule, or the data of the whole tensors";
       open.advice.what = Advice::What::give_tensors;
@@ -147,7 +185,8 @@ class NameNumbering {
 
 }  // namespace
 
-OpenNames number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference) {
+NumbersLeft number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards,
+                         WholeTensors* reference) {
   return NameNumbering(layout, facts, cards, reference).number();
 }
 

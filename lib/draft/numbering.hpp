@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,17 @@
 
 namespace ckpt::drafting {
 
-/// Adds to a layout the entries of `indices` that the names prove, and where several would do the data. Names with a
-/// number that remains unexplained are open. `reference` may be null.
-OpenNames number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference);
+/// What the numbers in names leave to be told.
+struct NumbersLeft {
+  OpenNames open;                    ///< names with a number that remains unexplained
+  std::vector<Pattern> unexplained;  ///< such numbers in names, stored ones and the reference's
+  /// By name: the entries of `indices` that are as good as any cut, where no whole tensors tell what its number counts.
+  std::map<std::string, std::vector<std::string>> may_count;
+};
+
+/// Adds to a layout the entries of `indices` that the names prove, and where several would do the data. `reference` may
+/// be null.
+NumbersLeft number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards,
+                         WholeTensors* reference);
 
 }  // namespace ckpt::drafting

@@ -69,7 +69,7 @@ std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question
   const Extents& stored = question.first().shape;
   const std::size_t rank = stored.size();
   const std::uint64_t element = question.first().dtype.size;
-  if (!(reference.find(question.name)->dtype == question.first().dtype))
+  if (!have_same_bytes(reference.find(question.name)->dtype, question.first().dtype))
     return std::nullopt;  // slices are told by bytes
   if (rank != logical.size() || logical[dim] > most_slices || volume(stored) == 0) return std::nullopt;
   const bool by_rows = rank == 1 || dim + 1 < rank;  // then what is taken of a slice lies in its last dimension
@@ -88,7 +88,7 @@ std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question
   const std::uint64_t each = piece.size() / element / runs;
   for (std::uint64_t r = 0; r < runs; ++r) {
     const std::uint64_t start = r * strides[by_rows && rank > 1 ? dim : across];
-    cards.read(question.first_position(), question.stored, {start, start + each},
+    cards.read(first_holder(question.pieces), question.stored, {start, start + each},
                std::span(piece).subspan(r * each * element, each * element));
   }
   return parts_of(hashes(whole, logical[dim], wide, element, by_rows),

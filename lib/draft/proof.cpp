@@ -1,10 +1,13 @@
 #include "draft/proof.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "base/buffer.hpp"
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
+#include "base/workers.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/reference_reader.hpp"
 #include "checkpoint/source_reader.hpp"
@@ -18,11 +21,22 @@ namespace {
 constexpr std::uint64_t box_bytes = 8ULL << 20;  // compared at a time
 constexpr std::uint64_t scratch_bytes = 256ULL << 10;
 
-/// A draft's parameters beside the reference's.
+/// How the readers of several threads share what one may have.
+struct ReaderLimits {
+  std::uint64_t window_bytes = 0;
+  std::size_t most_open = 0;
+};
+
+/// A draft's parameters beside the reference's, for one thread.
 class Comparison {
  public:
-  Comparison(const Placement& placement, SourceReader& reader, const Reference& reference, ReferenceReader& whole)
-      : placement_(placement), reader_(reader), reference_(reference), whole_(whole), scratch_(scratch_bytes) {}
+  Comparison(const Placement& placement, SourceReader& reader, const Reference& reference, SourceStore& store,
+             const ReaderLimits& limits)
+      : placement_(placement),
+        reader_(reader),
+        reference_(reference),
+        whole_(reference, store, limits.window_bytes, limits.most_open),
+        scratch_(scratch_bytes) {}
 
   /// Where a parameter differs first, in words; empty: nowhere.
   std::string difference(ParameterId parameter) {
@@ -37,6 +51,7 @@ class Comparison {
     const std::uint64_t size = volume(tensor.shape);
     for (std::uint64_t from = 0; from < size && found.empty(); from += each)
       for_each_box(tensor.shape, {from, std::min(size, from + each)}, [&](const Box& box) {
+        check_interrupt();
         if (found.empty() && !is_same(parameter, *number, box)) found = "its elements in " + to_string(box) + " differ";
       });
     return found;
@@ -59,12 +74,33 @@ class Comparison {
   const Placement& placement_;
   SourceReader& reader_;
   const Reference& reference_;
-  ReferenceReader& whole_;
+  ReferenceReader whole_;
   Buffer scratch_;
   std::vector<std::byte> ours_;
   std::vector<std::byte> theirs_;
   std::uint64_t bytes_ = 0;
 };
+
+/// Where each of these parameters differs from the reference; empty: nowhere. Adds the bytes that are read.
+std::vector<std::string> differences(const Placement& placement, const std::vector<ParameterId>& parameters,
+                                     SourceReader& reader, const Reference& reference, SourceStore& store,
+                                     const ReaderLimits& all, unsigned threads, std::uint64_t& bytes_read) {
+  std::vector<std::string> found(parameters.size());
+  std::atomic<std::size_t> next = 0;
+  std::atomic<std::uint64_t> bytes = 0;
+  const ReaderLimits each{all.window_bytes / threads, std::max<std::size_t>(1, all.most_open / threads)};
+  Workers workers(threads);
+  TaskGroup tasks(workers);
+  for (unsigned thread = 0; thread < threads; ++thread)
+    tasks.run([&] {
+      Comparison comparison(placement, reader, reference, store, each);
+      for (std::size_t i = next++; i < parameters.size(); i = next++) found[i] = comparison.difference(parameters[i]);
+      bytes += comparison.bytes_read();
+    });
+  tasks.wait();
+  bytes_read += bytes;
+  return found;
+}
 
 }  // namespace
 
@@ -92,14 +128,13 @@ Refuted refute(const ToProve& draft, const Resources& resources, SourceStore& st
     if (placement.replica_bases(parameter).size() > 1)
       bytes_read += placement.tensors()[parameter].bytes() * placement.replica_bases(parameter).size();
   if (draft.reference == nullptr || !draft.reference->has_data()) return refuted;
-  ReferenceReader whole(*draft.reference, store, resources.memory_bytes / 4, most_open);
-  Comparison comparison(placement, reader, *draft.reference, whole);
-  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
-    if (!is_taken[parameter]) continue;
-    if (std::string found = comparison.difference(parameter); !found.empty())
-      refuted[placement.tensors()[parameter].name] = std::move(found);
-  }
-  bytes_read += comparison.bytes_read();
+  std::vector<ParameterId> left;
+  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
+    if (is_taken[parameter]) left.push_back(parameter);
+  const std::vector<std::string> found = differences(placement, left, reader, *draft.reference, store,
+                                                     {resources.memory_bytes / 4, most_open}, threads, bytes_read);
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (!found[i].empty()) refuted[placement.tensors()[left[i]].name] = found[i];
   return refuted;
 }
 

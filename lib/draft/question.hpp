@@ -15,11 +15,12 @@ struct Question {
   std::vector<Piece> pieces;        ///< by position
   bool is_constant = false;         ///< all its elements seem to have one value, so that its bytes prove nothing
   Presence presence;                ///< where the pieces are
+  At implied;                       ///< what of that a layout's `indices` say already
+  std::vector<Axis> differing;      ///< the axes along which the pieces differ
   std::optional<Extents> expected;  ///< the logical shape, where it is known
   bool has_data = false;            ///< and the elements
 
-  const StoredArray& first() const;
-  Position first_position() const;
+  const StoredArray& first() const { return first_array(pieces); }
 };
 
 }  // namespace ckpt::drafting

@@ -11,8 +11,8 @@ namespace ckpt::drafting {
 
 namespace {
 
-/// Why no question can be asked; nothing: it can.
-std::optional<Open> obstacle(const Layout& layout, const Question& question, const std::set<std::string>& stored) {
+/// Why no question can be asked, whatever the mesh; nothing: it can.
+std::optional<Open> obstacle(const Question& question, const std::set<std::string>& stored) {
   if (stored.size() > 1)
     return Open{
         "stored as " + *stored.begin() + " and as " + *stored.rbegin(), {}, "one name on every card: see \"rename\""};
@@ -24,14 +24,15 @@ std::optional<Open> obstacle(const Layout& layout, const Question& question, con
   for (const Piece& piece : question.pieces)
     if (piece.array != nullptr && piece.array->shape.size() != rank)
       return Open{"pieces of different numbers of dimensions", {}, "one number of dimensions on every card"};
-  if (presence_of(layout.mesh, question.pieces)) return std::nullopt;
-  std::vector<Position> holders;
-  for (Position position = 0; position < question.pieces.size(); ++position)
-    if (question.pieces[position].array != nullptr) holders.push_back(position);
-  return Open{"on the cards " + list_cards(layout.mesh, holders) + " only, which are not those of some coordinates",
-              {},
-              "the mesh's other axes, or \"boxes\"",
-              {Advice::What::give_mesh, ""}};
+  return std::nullopt;
+}
+
+Open open_by_place(const Mesh& mesh, const Question& question) {
+  return {"on the cards " + list_cards(mesh, holders(question.pieces)) +
+              " only, which are not those of some coordinates",
+          {},
+          "the mesh's other axes, or \"boxes\"",
+          {Advice::What::give_mesh, ""}};
 }
 
 void expect(Question& question, const WholeTensors* reference) {
@@ -78,11 +79,19 @@ Questions ask(const Layout& layout, const std::vector<NameFacts>& facts, const W
   }
   Questions result;
   for (auto& [name, question] : by_name) {
-    if (auto open = obstacle(layout, question, stored[name])) {
+    if (auto open = obstacle(question, stored[name])) {
       result.open[name] = *std::move(open);
       continue;
     }
-    question.presence = *presence_of(layout.mesh, question.pieces);
+    const Classes classes = classes_of(question.pieces);
+    auto presence = presence_of(layout.mesh, classes);
+    if (!presence) {
+      result.open[name] = open_by_place(layout.mesh, question);
+      continue;
+    }
+    question.presence = *std::move(presence);
+    question.implied = naming.uncounted(name).at;
+    question.differing = differing_axes(layout.mesh, classes);
     expect(question, reference);
     result.all.push_back(std::move(question));
   }

@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
-#include "draft/search.hpp"
+#include "base/error.hpp"
+#include "layout/characters.hpp"
+#include "layout/keys_json.hpp"
 #include "layout/name_groups.hpp"
 #include "layout/naming.hpp"
 
@@ -14,14 +16,6 @@ namespace {
 
 bool is_special(char c) {
   return c == '*' || c == '?' || c == '[' || c == '{';
-}
-
-bool is_digit_of_rule(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_between(char c) {
-  return c == '.' || c == '/' || c == '_';
 }
 
 /// Names that are written out, whatever is in them.
@@ -36,10 +30,10 @@ constexpr char shield = 1;  // what stands for the digit 0 of a word; has_specia
 std::vector<std::string> shielded(std::vector<std::string> names) {
   for (std::string& name : names)
     for (std::size_t at = 0; at < name.size(); ++at) {
-      if (!is_digit_of_rule(name[at])) continue;
+      if (!is_digit(name[at])) continue;
       std::size_t end = at;
-      while (end < name.size() && is_digit_of_rule(name[end])) ++end;
-      const bool stands_alone = (at == 0 || is_between(name[at - 1])) && (end == name.size() || is_between(name[end]));
+      while (end < name.size() && is_digit(name[end])) ++end;
+      const bool stands_alone = (at == 0 || is_separator(name[at - 1])) && (end == name.size() || is_separator(name[end]));
       for (; at < end; ++at)
         if (!stands_alone) name[at] = static_cast<char>(name[at] - '0' + shield);
     }
@@ -73,7 +67,7 @@ class RuleWriter {
       : decided_(decided), open_(open), layout_(layout) {
     for (std::size_t i = 0; i < decided.size(); ++i) {
       number_[decided[i].name] = i;
-      texts_.push_back(keys_text(decided[i].keys, layout.mesh));
+      texts_.push_back(to_json(decided[i].keys, layout.mesh));
     }
   }
 
@@ -109,20 +103,16 @@ class RuleWriter {
     }
     std::vector<Rule> by_keys(names.size());
     for (std::size_t r = 0; r < names.size(); ++r) by_keys[r] = rule(names[r], is_short);
-    for (const auto& [text, r] : rule_of) by_keys[r].keys = keys_of(text);
     rules.insert(rules.end(), by_keys.begin(), by_keys.end());
     return rules;
   }
 
-  Keys keys_of(const std::string& text) const {
-    const auto found = std::find(texts_.begin(), texts_.end(), text);
-    return decided_[static_cast<std::size_t>(found - texts_.begin())].keys;
-  }
-
-  /// The names as patterns, as far as these match no name of another rule.
+  /// The rule of names with the same keys: as patterns, as far as these match no name of another rule.
   Rule rule(const std::vector<std::string>& names, bool is_short) const {
     Rule rule;
-    const std::string& text = texts_[number_.at(names.front())];
+    const std::size_t first = number_.at(names.front());
+    const std::string& text = texts_[first];
+    rule.keys = decided_[first].keys;
     std::vector<std::string> plain;
     for (const std::string& name : names)
       if (!is_short || has_special(name))
@@ -193,7 +183,7 @@ class RuleWriter {
   /// "last" is a coordinate like others on this mesh, and as such it is borrowed.
   std::string text_on_this_mesh(Keys keys) const {
     keys.at_last.clear();
-    return keys_text(keys, layout_.mesh);
+    return to_json(keys, layout_.mesh);
   }
 
   const std::vector<Decided>& decided_;
@@ -201,7 +191,7 @@ class RuleWriter {
   const Layout& layout_;
   std::map<std::string, std::size_t> number_;
   std::vector<std::string> texts_;
-  std::string whole_ = keys_text({}, layout_.mesh);
+  std::string whole_ = to_json({}, layout_.mesh);
 };
 
 }  // namespace

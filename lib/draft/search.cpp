@@ -4,7 +4,7 @@
 #include <set>
 
 #include "draft/parts_in_data.hpp"
-#include "draft/trial.hpp"
+#include "layout/keys_json.hpp"
 
 namespace ckpt::drafting {
 
@@ -12,7 +12,7 @@ namespace {
 
 std::string declaration(const Question& question, const Mesh& mesh) {
   std::string text = question.first().dtype.name + (question.expected ? to_string(*question.expected) : "?");
-  for (const Axis axis : differing_axes(mesh, question.pieces)) text += " " + mesh.axes[axis];
+  for (const Axis axis : question.differing) text += " " + mesh.axes[axis];
   for (std::size_t p = 0; p < question.pieces.size(); ++p) {
     const StoredArray* array = question.pieces[p].array;
     const StoredArray* before = p == 0 ? nullptr : question.pieces[p - 1].array;
@@ -32,7 +32,7 @@ std::string meaning(Keys keys, const Mesh& mesh) {
   if (keys.pad)
     for (auto& [dim, pad] : *keys.pad) pad.multiple_of = 1;
   if (keys.flat) keys.flat->multiple_of = 1;
-  return keys_text(keys, mesh);
+  return to_json(keys, mesh);
 }
 
 bool includes(const std::vector<Axis>& all, const std::vector<Axis>& some) {
@@ -41,24 +41,15 @@ bool includes(const std::vector<Axis>& all, const std::vector<Axis>& some) {
 
 }  // namespace
 
-std::string keys_text(const Keys& keys, const Mesh& mesh) {
-  Layout layout;
-  layout.mesh = mesh;
-  layout.mesh.cards.clear();
-  layout.parameters.push_back({{Pattern("p")}, keys, std::nullopt, std::nullopt});
-  return to_json(layout);
-}
-
 std::vector<Keys> Search::fitting(const Question& question) {
   const std::string key = declaration(question, mesh_);
   std::vector<Keys>& known = fitted_[key];
   if (!question.has_data && !question.is_constant && !known.empty()) return known;
-  if (question.has_data && !question.is_constant) {
-    Trial trial(mesh_, question, cards_, reference_);
+  Trial trial(mesh_, question, cards_, reference_);
+  if (question.has_data && !question.is_constant)
     for (const Keys& keys : known)
       if (trial.fits(keys)) return {keys};
-  }
-  std::vector<Keys> found = search(question);
+  std::vector<Keys> found = search(question, trial);
   if (!question.is_constant && (!question.has_data || found.size() == 1))
     known.insert(known.end(), found.begin(), found.end());
   return found;
@@ -71,14 +62,13 @@ void Search::find_parts(const Question& question) {
   }
 }
 
-std::vector<Keys> Search::search(const Question& question) {
-  const std::vector<Axis> differing = differing_axes(mesh_, question.pieces);
+std::vector<Keys> Search::search(const Question& question, Trial& trial) {
+  const std::vector<Axis>& differing = question.differing;
   const std::vector<std::vector<Axis>> all = sets_of_axes(mesh_);
   std::vector<std::vector<std::vector<Axis>>> tries{{differing}, {}};
   for (const auto& axes : all)
     if (question.has_data || includes(axes, differing)) tries.back().push_back(axes);
   if (question.is_constant) tries.erase(tries.begin());
-  Trial trial(mesh_, question, cards_, reference_);
   bool has_parts = false;
   for (const auto& sets : tries)
     for (const Family family : families) {
@@ -93,8 +83,9 @@ std::vector<Keys> Search::search(const Question& question) {
       std::set<std::string> meanings;
       for (const auto& axes : is_first_copy ? std::vector<std::vector<Axis>>{{}} : sets)
         for (const Keys& keys : candidates(family, question, axes, parts_)) {
-          if (meanings.contains(meaning(keys, mesh_)) || !trial.fits(keys)) continue;
-          meanings.insert(meaning(keys, mesh_));
+          std::string meant = meaning(keys, mesh_);
+          if (meanings.contains(meant) || !trial.fits(keys)) continue;
+          meanings.insert(std::move(meant));
           found.push_back(keys);
         }
       if (!found.empty()) return found;

@@ -6,6 +6,7 @@
 
 #include "draft/cut_candidates.hpp"
 #include "draft/evidence.hpp"
+#include "draft/trial.hpp"
 
 namespace ckpt::drafting {
 
@@ -22,7 +23,7 @@ class Search {
   std::vector<Keys> fitting(const Question& question);
 
  private:
-  std::vector<Keys> search(const Question& question);
+  std::vector<Keys> search(const Question& question, Trial& trial);
   void find_parts(const Question& question);
 
   const Mesh& mesh_;
@@ -31,8 +32,5 @@ class Search {
   std::vector<std::vector<std::uint64_t>> parts_;
   std::map<std::string, std::vector<Keys>> fitted_;  // by how the parameter is declared
 };
-
-/// The keys as a layout has them, as text.
-std::string keys_text(const Keys& keys, const Mesh& mesh);
 
 }  // namespace ckpt::drafting

@@ -34,16 +34,15 @@ bool has_idle_cards(const Placement& placement) {
   return false;
 }
 
+/// The cards whose copies are read; nothing: all.
+std::optional<std::set<Position>> cards_that_count(const Placement& placement) {
+  if (placement.spreads().front().replicas != Replicas::first) return std::nullopt;
+  std::set<Position> cards;
+  placement.for_each_first(0, [&](Position first) { cards.insert(placement.lowest_holder(0, first)); });
+  return cards;
+}
+
 }  // namespace
-
-const StoredArray& Question::first() const {
-  return *pieces[first_position()].array;
-}
-
-Position Question::first_position() const {
-  const auto found = std::find_if(pieces.begin(), pieces.end(), [](const Piece& p) { return p.array != nullptr; });
-  return static_cast<Position>(found - pieces.begin());
-}
 
 Trial::Trial(const Mesh& mesh, const Question& question, CardData& cards, WholeTensors* reference)
     : mesh_(mesh), question_(question), cards_(cards), reference_(question.has_data ? reference : nullptr) {
@@ -83,29 +82,18 @@ bool Trial::fits(const Keys& keys) {
   if (!placement || has_idle_cards(*placement)) return false;
   if (reference_ == nullptr || question_.first().verbatim) return true;
   if (samples_.empty()) take_samples();
-  const std::vector<Position> cards = cards_that_count(*placement);
+  const auto cards = cards_that_count(*placement);
   return std::all_of(samples_.begin(), samples_.end(), [&](const Sample& sample) {
-    return !std::binary_search(cards.begin(), cards.end(), sample.card) || agrees(*placement, sample);
+    return (cards && !cards->contains(sample.card)) || agrees(*placement, sample);
   });
 }
 
-std::vector<Position> Trial::cards_that_count(const Placement& placement) const {
-  std::set<Position> cards;
-  if (placement.spreads().front().replicas == Replicas::first)
-    placement.for_each_first(0, [&](Position first) { cards.insert(placement.lowest_holder(0, first)); });
-  else
-    for (const Sample& sample : samples_) cards.insert(sample.card);
-  return {cards.begin(), cards.end()};
-}
-
 void Trial::take_samples() {
-  std::vector<Position> holders;
-  for (Position position = 0; position < question_.pieces.size(); ++position)
-    if (question_.pieces[position].array != nullptr) holders.push_back(position);
+  const std::vector<Position> cards = holders(question_.pieces);
   const std::uint64_t element = question_.first().dtype.size;
-  const std::uint64_t count = std::min<std::uint64_t>(holders.size(), most_cards);
+  const std::uint64_t count = std::min<std::uint64_t>(cards.size(), most_cards);
   for (std::uint64_t c = 0; c < count; ++c) {
-    const Position card = holders[count == 1 ? 0 : c * (holders.size() - 1) / (count - 1)];
+    const Position card = cards[count == 1 ? 0 : c * (cards.size() - 1) / (count - 1)];
     const std::uint64_t size = volume(question_.pieces[card].array->shape);
     const bool is_whole = size * element <= whole_bytes;
     const std::uint64_t runs = is_whole ? 1 : runs_of_a_piece;

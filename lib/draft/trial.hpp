@@ -33,7 +33,6 @@ class Trial {
 
   void take_samples();
   bool agrees(const Placement& placement, const Sample& sample);
-  std::vector<Position> cards_that_count(const Placement& placement) const;
 
   const Mesh& mesh_;
   const Question& question_;

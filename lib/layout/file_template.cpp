@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/characters.hpp"
 
 namespace ckpt {
 
@@ -13,10 +14,6 @@ namespace {
 
 constexpr std::string_view journal = ".journal";
 constexpr std::size_t max_width = 20;  // the digits of 2^64
-
-bool is_digit(char c) noexcept {
-  return c >= '0' && c <= '9';
-}
 
 [[noreturn]] void fail(std::string found, std::string expected, std::string remedy = {}) {
   throw Error(Kind::layout, "", {"found " + std::move(found), "expected " + std::move(expected), std::move(remedy)});

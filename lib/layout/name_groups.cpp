@@ -2,26 +2,28 @@
 
 #include <map>
 
+#include "layout/characters.hpp"
+
 namespace ckpt {
 
-namespace {
-
-bool is_digit_of_name(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// A name cut into text and numbers, in turn, beginning with text.
-std::vector<std::string> pieces_of(const std::string& name) {
+std::vector<std::string> text_and_numbers(std::string_view name) {
   std::vector<std::string> pieces{""};
   for (const char c : name) {
     const bool in_number = pieces.size() % 2 == 0;
-    if (is_digit_of_name(c) != in_number) pieces.emplace_back();
+    if (is_digit(c) != in_number) pieces.emplace_back();
     pieces.back() += c;
   }
   return pieces;
 }
 
-}  // namespace
+bool differ_in_numbers(std::string_view a, std::string_view b) {
+  const std::vector<std::string> ours = text_and_numbers(a);
+  const std::vector<std::string> theirs = text_and_numbers(b);
+  if (ours.size() != theirs.size()) return false;
+  for (std::size_t i = 0; i < ours.size(); i += 2)
+    if (ours[i] != theirs[i]) return false;
+  return true;
+}
 
 std::vector<NameGroup> group_names(const std::vector<std::string>& names) {
   struct Group {
@@ -32,7 +34,7 @@ std::vector<NameGroup> group_names(const std::vector<std::string>& names) {
   std::vector<Group> groups;
   std::vector<NameGroup> result;
   for (const std::string& name : names) {
-    auto pieces = pieces_of(name);
+    auto pieces = text_and_numbers(name);
     auto key = pieces;
     for (std::size_t i = 1; i < key.size(); i += 2) key[i].clear();
     const auto [known, is_new] = number_of.try_emplace(std::move(key), groups.size());

@@ -1,9 +1,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ckpt {
+
+/// A name cut into text and numbers, in turn: it begins with text, which may be empty.
+std::vector<std::string> text_and_numbers(std::string_view name);
+
+/// Whether two texts are the same but for their numbers.
+bool differ_in_numbers(std::string_view a, std::string_view b);
 
 /// Names that differ in numbers only, as one: "layers.*.x" stands for layers.0.x, layers.1.x and so on. A number that
 /// all of them share stays.

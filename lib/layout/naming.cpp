@@ -6,14 +6,11 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/characters.hpp"
 
 namespace ckpt {
 
 namespace {
-
-bool is_decimal(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::optional<std::uint64_t> number(const std::string& digits) {
   std::uint64_t value = 0;
@@ -94,7 +91,7 @@ void Naming::for_each_count(std::string& name, Visit&& visit) const {
     if (layout_.indices[*at].restart) counted.chunk = indices_.pattern(*at).find(name, "chunk");
     const auto take = [&](const Pattern::Found& found) {
       std::size_t place = 0;
-      for (std::size_t i = 1; i <= found.position; ++i) place += is_decimal(name[i - 1]) && !is_decimal(name[i]);
+      for (std::size_t i = 1; i <= found.position; ++i) place += is_digit(name[i - 1]) && !is_digit(name[i]);
       return places.insert(place).second;
     };
     if (!take(counted.index) || (counted.chunk && !take(*counted.chunk)))

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/utf8.hpp"
+#include "layout/characters.hpp"
 
 namespace ckpt {
 
@@ -16,10 +17,6 @@ constexpr std::size_t max_open_tokens = 128;
 constexpr std::size_t max_table_cells = std::size_t{1} << 26;
 constexpr std::size_t max_search_steps = std::size_t{1} << 20;
 constexpr std::size_t none = static_cast<std::size_t>(-1);
-
-bool is_digit(char c) noexcept {
-  return c >= '0' && c <= '9';
-}
 
 bool is_capture_character(char c) noexcept {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "layout/keys_json.hpp"
 #include "layout/layout.hpp"
 #include "layout/parse_words.hpp"
 
@@ -157,6 +158,11 @@ void add_keys(Object& object, const Keys& keys, const Mesh& mesh, bool borrows) 
   if (keys.at && (borrows || !keys.at->empty())) object.add("at", at_of(*keys.at, keys.at_last, mesh));
 }
 
+void add_replicas(Object& object, const Keys& keys, bool borrows) {
+  if (keys.replicas && (borrows || *keys.replicas != Replicas::check))
+    object.add("replicas", word(parsing::replicas_words, *keys.replicas));
+}
+
 std::string rule_of(const Rule& rule, const Mesh& mesh) {
   Object object;
   const auto text = [](const Pattern& pattern) { return json_string(pattern.text()); };
@@ -164,8 +170,7 @@ std::string rule_of(const Rule& rule, const Mesh& mesh) {
   add_keys(object, rule.keys, mesh, rule.like.has_value());
   if (rule.like) object.add("like", text(*rule.like));
   if (rule.equals) object.add("equals", text(*rule.equals));
-  if (rule.keys.replicas && (rule.like || *rule.keys.replicas != Replicas::check))
-    object.add("replicas", word(parsing::replicas_words, *rule.keys.replicas));
+  add_replicas(object, rule.keys, rule.like.has_value());
   return object.text();
 }
 
@@ -228,6 +233,13 @@ std::string mesh_of(const Mesh& mesh) {
 }
 
 }  // namespace
+
+std::string to_json(const Keys& keys, const Mesh& mesh) {
+  Object object;
+  add_keys(object, keys, mesh, false);
+  add_replicas(object, keys, false);
+  return object.text();
+}
 
 std::string to_json(const Layout& layout) {
   const Mesh& mesh = layout.mesh;

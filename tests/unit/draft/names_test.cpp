@@ -103,6 +103,7 @@ TEST_CASE("names that count anew on each stage have candidates, which the number
                            {"*layers.{i}.*", {0}, 4, {}, 2, true},
                            {"*layers.{i}.*", {1}, 4, {}, 1, true},
                            {"*layers.{i}.*", {1}, 4, {}, 2, true}});
+  CHECK(counters(facts, expected).size() == 1);
   expected.emplace_back("layers.9.w");
   CHECK(entries(facts, expected, mesh({"pp", "dp"}, {2, 2})).empty());
 }

@@ -12,5 +12,10 @@ TEST_CASE("names that differ in numbers only are one group, in which shared numb
   CHECK(groups[1].pattern == "bias");
   CHECK(groups[2].pattern == "7");
   CHECK(group_names({"layers.0.w1", "layers.1.w1"})[0].pattern == "layers.*.w1");
+  CHECK(text_and_numbers("a10.b") == std::vector<std::string>{"a", "10", ".b"});
+  CHECK(text_and_numbers("7") == std::vector<std::string>{"", "7"});
+  CHECK(differ_in_numbers("layers.0.w1", "layers.12.w1"));
+  CHECK_FALSE(differ_in_numbers("layers.0.w1", "layers.0.w"));
+  CHECK_FALSE(differ_in_numbers("layers.0.w1", "layers.0.v1"));
   CHECK(describe_groups(group_names({"a.1.b", "a.2.b", "c"})) == std::vector<std::string>{"a.*.b: 2 parameters", "c"});
 }
