@@ -1,7 +1,8 @@
 #include "checkpoint/found_files.hpp"
 
-#include <algorithm>
+#include <map>
 #include <set>
+#include <string_view>
 #include <system_error>
 
 #include "base/log.hpp"
@@ -149,21 +150,29 @@ std::optional<Checkpoint> by_carried_layout(const FoundFiles& found) {
                  names.size());
     return std::nullopt;
   }
-  std::vector<std::optional<FileCatalog>> catalogs;
-  for (const std::string& name : names) {
-    const auto at =
-        found.is_single_file ? found.names.begin() : std::find(found.names.begin(), found.names.end(), name);
-    if (at == found.names.end())
-      throw Error(Kind::input, name, {"missing", "the checkpoint's own layout expects it", "restore the file"});
-    catalogs.emplace_back(found.catalogs[static_cast<std::size_t>(at - found.names.begin())]);
-  }
-  return Checkpoint::of(found.path, found.is_single_file, std::move(layout), std::move(catalogs));
+  return arranged(found, std::move(layout), {"missing", "the checkpoint's own layout expects it", "restore the file"});
 }
 
 }  // namespace
 
 FoundFiles find_files(const fs::path& path, SourceStore& store, Communicator& processes) {
   return all_files(path, is_single_file(path, processes), store, processes);
+}
+
+Checkpoint arranged(const FoundFiles& found, Layout layout, const Error::Text& missing) {
+  std::vector<std::optional<FileCatalog>> catalogs;
+  if (found.is_single_file) {
+    catalogs.emplace_back(found.catalogs.front());
+  } else {
+    std::map<std::string_view, const FileCatalog*> by_name;
+    for (std::size_t i = 0; i < found.names.size(); ++i) by_name[found.names[i]] = &found.catalogs[i];
+    for (const std::string& name : layout.files.paths(layout.mesh)) {
+      const auto at = by_name.find(name);
+      if (at == by_name.end()) throw Error(Kind::input, name, missing);
+      catalogs.emplace_back(*at->second);
+    }
+  }
+  return Checkpoint::of(found.path, found.is_single_file, std::move(layout), std::move(catalogs));
 }
 
 FoundCheckpoint find_checkpoint(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {

@@ -22,6 +22,10 @@ struct FoundFiles {
 /// that see them. Collective; throws input, the same on every process, for what cannot be read, or where there is none.
 FoundFiles find_files(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
 
+/// The files as a layout has them, of which a single file is the first. Throws input, saying `missing` of the name,
+/// where a file is not there that the layout asks for.
+Checkpoint arranged(const FoundFiles& found, Layout layout, const Error::Text& missing);
+
 /// What a path holds, as far as it can be told.
 struct FoundCheckpoint {
   FoundFiles files;                       ///< with `checkpoint` those that its layout names

@@ -23,8 +23,8 @@ bool has_larger_multiple(const Question& question, Keys keys, const Mesh& mesh, 
   return Trial(mesh, question, cards, nullptr).resolved(keys).has_value();
 }
 
-/// The tensors of the reference that no card stores. Where numbers in names are unexplained, those with such numbers are
-/// told of already.
+/// The tensors of the reference that no card stores. Where numbers in names are unexplained, those with such numbers
+/// are told of already.
 void add_missing(Attempt& attempt, const std::vector<Question>& questions, const std::vector<Pattern>& unexplained,
                  const WholeTensors& whole) {
   std::set<std::string> there;
@@ -62,9 +62,10 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
     if (const auto more = numbers.may_count.find(name); more != numbers.may_count.end())
       open.candidates.insert(open.candidates.end(), more->second.begin(), more->second.end());
   result.open.merge(decisions.open);
-  for (const std::string& group : describe_groups(group_names(decisions.followed)))
-    result.notes.push_back(group +
-                           ": taken to be cut as what has a name like theirs, which its shapes allow but do not prove");
+  if (!decisions.followed.empty())
+    result.notes.push_back(join(describe_groups(group_names(decisions.followed)), 4) +
+                           ": taken to be cut as what has a name like theirs (a moment and its weight), which their "
+                           "shapes allow but do not prove");
   std::vector<std::string> by_shape;
   std::vector<std::string> padded;
   for (const Question& question : questions.all) {

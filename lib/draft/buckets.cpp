@@ -41,7 +41,8 @@ class BucketSearch {
         trial_(mesh_, facts) {
     for (const std::string& name : attempt.missing) {
       const Tensor& tensor = *whole.find(name);
-      if (have_same_bytes(tensor.dtype, dtype_) && !tensor.verbatim && !tensor.shape.empty() && volume(tensor.shape) != 0)
+      if (have_same_bytes(tensor.dtype, dtype_) && !tensor.verbatim && !tensor.shape.empty() &&
+          volume(tensor.shape) != 0)
         tensors_.push_back(&tensor);
     }
   }

@@ -5,8 +5,8 @@
 
 #include "base/text.hpp"
 #include "draft/search.hpp"
-#include "layout/keys_json.hpp"
 #include "layout/name_groups.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt::drafting {
 
@@ -75,7 +75,8 @@ class Decider {
  private:
   void answer(const Question& question) {
     const std::size_t rank = question.first().shape.size();
-    if (!question.expected && question.differing.empty() && !(question.is_constant && volume(question.first().shape) > 1)) {
+    if (!question.expected && question.differing.empty() &&
+        !(question.is_constant && volume(question.first().shape) > 1)) {
       Keys keys;
       if (!question.presence.at.empty()) {
         keys.at = question.presence.at;
@@ -100,8 +101,8 @@ class Decider {
   }
 
   /// Takes the keys of a parameter with a name akin to this one's, if they are among those that fit, or store the same
-  /// shapes on the same cards: of the one that it is named after, of one whose name differs in numbers only, or of those
-  /// that are named after it (moments), where these are all cut alike.
+  /// shapes on the same cards: of the one that it is named after, of one whose name differs in numbers only, or of
+  /// those that are named after it (moments), where these are all cut alike.
   bool follow(const Question& question, const std::vector<Keys>& fitting) {
     std::vector<std::string> leaders = names_within(question.name);
     if (question.expected) {
@@ -178,8 +179,8 @@ class Decider {
     return open;
   }
 
-  /// Numbers without dimensions, and vectors that are not of floats: counters, states of random generators. To say it of
-  /// anything else might lose a parameter's pieces.
+  /// Numbers without dimensions, and vectors that are not of floats: counters, states of random generators. To say it
+  /// of anything else might lose a parameter's pieces.
   static bool may_have_copies_that_differ(const Question& question) {
     const StoredArray& first = question.first();
     return !question.expected && !question.differing.empty() && !has_uneven_pieces(question) &&

@@ -1,17 +1,14 @@
 #include "draft/draft.hpp"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "draft/attempt.hpp"
 #include "draft/card_order.hpp"
 #include "draft/file_names.hpp"
 #include "draft/mesh_factors.hpp"
-#include "draft/numbering.hpp"
 #include "draft/proof.hpp"
 #include "draft/questions.hpp"
 #include "draft/renames.hpp"
@@ -32,7 +29,7 @@ class Drafter {
 
   Draft draft() {
     for (const FileCatalog& catalog : job_.files.catalogs) draft_.bytes += catalog.bytes;
-    Layout layout = arranged();
+    Layout layout = with_files();
     const Checkpoint checkpoint = opened(layout);
     StoredFiles files(checkpoint, store_, most_open_);
     std::vector<NameFacts> facts = files.facts(threads_);
@@ -56,7 +53,7 @@ class Drafter {
 
  private:
   /// A layout that says which files the cards have.
-  Layout arranged() const {
+  Layout with_files() const {
     const FoundFiles& source = job_.files;
     Layout layout = single_card();
     layout.origin = "the draft";
@@ -69,22 +66,9 @@ class Drafter {
   }
 
   /// The checkpoint as the layout has it.
-  Checkpoint opened(const Layout& layout) const {
-    const FoundFiles& source = job_.files;
-    std::map<std::string, FileCatalog> by_name;
-    for (std::size_t i = 0; i < source.names.size(); ++i) by_name[source.names[i]] = source.catalogs[i];
-    std::vector<std::optional<FileCatalog>> catalogs;
-    if (source.is_single_file)
-      catalogs.emplace_back(source.catalogs.front());
-    else
-      for (const std::string& path : layout.files.paths(layout.mesh)) {
-        const auto found = by_name.find(path);
-        if (found == by_name.end())
-          throw Error(Kind::input, path,
-                      {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
-        catalogs.emplace_back(found->second);
-      }
-    return Checkpoint::of(source.path, source.is_single_file, layout, std::move(catalogs));
+  Checkpoint opened(Layout layout) const {
+    return arranged(job_.files, std::move(layout),
+                    {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
   }
 
   /// Looks for axes along which cards are equal.

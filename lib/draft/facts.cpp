@@ -32,8 +32,7 @@ Classes classes_of(const std::vector<Piece>& pieces) {
       classes.push_back(holds_nothing);
       continue;
     }
-    std::pair key{piece.content,
-                  std::vector<std::uint64_t>(piece.array->shape.begin(), piece.array->shape.end())};
+    std::pair key{piece.content, std::vector<std::uint64_t>(piece.array->shape.begin(), piece.array->shape.end())};
     classes.push_back(known.try_emplace(std::move(key), static_cast<std::uint32_t>(known.size())).first->second);
   }
   return classes;

@@ -11,6 +11,7 @@
 #include "draft/questions.hpp"
 #include "draft/search.hpp"
 #include "layout/name_groups.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt::drafting {
 
@@ -34,9 +35,9 @@ class NameNumbering {
       const std::vector<Axis> apart = axes_told_apart(counters_[c]);
       candidates_.push_back(index_candidates(counters_[c], layout_.mesh));
       std::erase_if(candidates_[c], [&](const IndexRule& rule) {
-        return rule.numbering == ckpt::Numbering::local && !std::all_of(rule.axes.begin(), rule.axes.end(), [&](Axis a) {
-          return std::find(apart.begin(), apart.end(), a) != apart.end();
-        });
+        return rule.numbering == ckpt::Numbering::local &&
+               !std::all_of(rule.axes.begin(), rule.axes.end(),
+                            [&](Axis a) { return std::find(apart.begin(), apart.end(), a) != apart.end(); });
       });
       add_possible(counters_[c], apart, result);
       if (!candidates_[c].empty() || !is_explained(counters_[c])) left.push_back(c);
@@ -82,13 +83,15 @@ class NameNumbering {
 
   /// Without whole tensors, names that count from 0 on every card may count anew on each.
   void add_possible(const Counter& counter, const std::vector<Axis>& apart, NumbersLeft& result) const {
-    const bool is_everywhere = std::adjacent_find(counter.found.begin(), counter.found.end(), std::not_equal_to<>()) ==
-                               counter.found.end();
+    const bool is_everywhere =
+        std::adjacent_find(counter.found.begin(), counter.found.end(), std::not_equal_to<>()) == counter.found.end();
     if (!counter.expected.empty() || !is_everywhere || !counts_from_zero(counter.found.front())) return;
     for (const Axis axis : apart) {
-      const std::string candidate =
-          R"("indices" of )" + counter.in + " over " + layout_.mesh.axes[axis] + R"(, "numbering": "local")";
-      for (const std::string& name : counter.names) result.may_count[name].push_back(candidate);
+      IndexRule rule;
+      rule.in = Pattern(counter.in, {"i"});
+      rule.axes = {axis};
+      rule.numbering = ckpt::Numbering::local;
+      for (const std::string& name : counter.names) result.may_count[name].push_back(shown(rule));
     }
   }
 
@@ -152,12 +155,7 @@ class NameNumbering {
     for (const auto& numbers : counters_[counter].found) all.insert(numbers.begin(), numbers.end());
     open.found = counters_[counter].in + " has " + std::to_string(all.size()) + " numbers in the files, " +
                  std::to_string(counters_[counter].expected.size()) + " in the whole tensors";
-    for (const IndexRule& rule : candidates_[counter]) {
-      std::string text = R"("indices" over )" + axes(rule);
-      if (rule.virtual_chunks > 1) text += ", \"virtual\": " + std::to_string(rule.virtual_chunks);
-      if (!rule.counts.empty()) text += ", \"counts\": " + format_list(rule.counts);
-      open.candidates.push_back(text);
-    }
+    for (const IndexRule& rule : candidates_[counter]) open.candidates.push_back(shown(rule));
     if (open.candidates.empty()) {
       open.needed = "the job's own mesh, if these are the whole tensors of this checkpoint";
       open.advice.what = Advice::What::give_mesh;
@@ -168,11 +166,8 @@ class NameNumbering {
     return open;
   }
 
-  std::string axes(const IndexRule& rule) const {
-    std::vector<std::string> words;
-    for (const Axis axis : rule.axes) words.push_back(layout_.mesh.axes[axis]);
-    return join(words);
-  }
+  /// What is to be added to a layout.
+  std::string shown(const IndexRule& rule) const { return R"("indices": [)" + to_json(rule, layout_.mesh) + "]"; }
 
   Layout& layout_;
   const std::vector<NameFacts>& facts_;

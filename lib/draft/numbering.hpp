@@ -21,7 +21,6 @@ struct NumbersLeft {
 
 /// Adds to a layout the entries of `indices` that the names prove, and where several would do the data. `reference` may
 /// be null.
-NumbersLeft number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards,
-                         WholeTensors* reference);
+NumbersLeft number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference);
 
 }  // namespace ckpt::drafting

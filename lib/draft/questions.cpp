@@ -28,11 +28,11 @@ std::optional<Open> obstacle(const Question& question, const std::set<std::strin
 }
 
 Open open_by_place(const Mesh& mesh, const Question& question) {
-  return {"on the cards " + list_cards(mesh, holders(question.pieces)) +
-              " only, which are not those of some coordinates",
-          {},
-          "the mesh's other axes, or \"boxes\"",
-          {Advice::What::give_mesh, ""}};
+  return {
+      "on the cards " + list_cards(mesh, holders(question.pieces)) + " only, which are not those of some coordinates",
+      {},
+      "the mesh's other axes, or \"boxes\"",
+      {Advice::What::give_mesh, ""}};
 }
 
 void expect(Question& question, const WholeTensors* reference) {

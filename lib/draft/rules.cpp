@@ -6,9 +6,9 @@
 
 #include "base/error.hpp"
 #include "layout/characters.hpp"
-#include "layout/keys_json.hpp"
 #include "layout/name_groups.hpp"
 #include "layout/naming.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt::drafting {
 
@@ -33,7 +33,8 @@ std::vector<std::string> shielded(std::vector<std::string> names) {
       if (!is_digit(name[at])) continue;
       std::size_t end = at;
       while (end < name.size() && is_digit(name[end])) ++end;
-      const bool stands_alone = (at == 0 || is_separator(name[at - 1])) && (end == name.size() || is_separator(name[end]));
+      const bool stands_alone =
+          (at == 0 || is_separator(name[at - 1])) && (end == name.size() || is_separator(name[end]));
       for (; at < end; ++at)
         if (!stands_alone) name[at] = static_cast<char>(name[at] - '0' + shield);
     }
@@ -191,7 +192,7 @@ class RuleWriter {
   const Layout& layout_;
   std::map<std::string, std::size_t> number_;
   std::vector<std::string> texts_;
-  std::string whole_ = to_json({}, layout_.mesh);
+  std::string whole_ = to_json(Keys{}, layout_.mesh);
 };
 
 }  // namespace

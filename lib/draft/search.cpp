@@ -4,7 +4,7 @@
 #include <set>
 
 #include "draft/parts_in_data.hpp"
-#include "layout/keys_json.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt::drafting {
 

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "layout/keys_json.hpp"
 #include "layout/layout.hpp"
 #include "layout/parse_words.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt {
 
@@ -239,6 +239,10 @@ std::string to_json(const Keys& keys, const Mesh& mesh) {
   add_keys(object, keys, mesh, false);
   add_replicas(object, keys, false);
   return object.text();
+}
+
+std::string to_json(const IndexRule& index, const Mesh& mesh) {
+  return index_of(index, mesh);
 }
 
 std::string to_json(const Layout& layout) {

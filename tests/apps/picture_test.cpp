@@ -163,10 +163,10 @@ TEST_CASE("parameters that differ in a number are drawn once where they are cut 
 }
 
 TEST_CASE("where the numbers of several groups are is said once") {
-  const auto placement = place(R"("mesh": {"axes": ["pp"], "shape": [2]})",
-                               R"("indices": [{"in": "l.{i}.*", "axis": "pp", "total": 2}], "default": "replicate")",
-                               {tensor("l.0.b2", {4}), tensor("l.1.b2", {4}), tensor("l.0.w1", {4}),
-                                tensor("l.1.w1", {4})});
+  const auto placement =
+      place(R"("mesh": {"axes": ["pp"], "shape": [2]})",
+            R"("indices": [{"in": "l.{i}.*", "axis": "pp", "total": 2}], "default": "replicate")",
+            {tensor("l.0.b2", {4}), tensor("l.1.b2", {4}), tensor("l.0.w1", {4}), tensor("l.1.w1", {4})});
   const auto panels = all_panels(placement);
   REQUIRE(panels.size() == 2);
   CHECK(panels[0].notes == Words{"f32 [4], 16 B, 1 copy; rule: (default)", "l.0.b2 on pp=0", "l.1.b2 on pp=1",

@@ -6,8 +6,8 @@
 #include "draft/decide.hpp"
 #include "draft/parts_in_data.hpp"
 #include "draft/search.hpp"
-#include "layout/keys_json.hpp"
 #include "layout/resolve.hpp"
+#include "layout/rule_json.hpp"
 
 using namespace ckpt;
 using namespace ckpt::drafting;
@@ -176,9 +176,7 @@ TEST_CASE("a constant is cut as what is named after it, where all of that agrees
 }
 
 TEST_CASE("without whole tensors equal pieces are copies, different ones open, and constants neither") {
-  const auto decided = [](Case& of) {
-    return decide(of.mesh(), {of.question(false, false)}, of, nullptr);
-  };
+  const auto decided = [](Case& of) { return decide(of.mesh(), {of.question(false, false)}, of, nullptr); };
   Case equal(two_by(2, 2), {8, 8}, "");
   CHECK(decided(equal).keys.contains("w"));
   Case constant(two_by(2, 2), {8, 8}, "", true);

@@ -35,7 +35,7 @@ TEST_CASE("what only some cards hold tells the mesh, too") {
   const Classes second{no, no, 0, 0, no, no, no, no};
   const Classes third{no, no, no, no, 0, 0, no, no};
   CHECK(mesh_of_classes({first, second, third}).value().shape == Sizes{4, 2});
-  CHECK_FALSE(mesh_of_classes({{0, no, no, no}, {no, 0, no, no}}));       // one axis says that in as few words
+  CHECK_FALSE(mesh_of_classes({{0, no, no, no}, {no, 0, no, no}}));            // one axis says that in as few words
   CHECK_FALSE(mesh_of_classes({{0, no, no, 1, no, no}, {0, 0, 0, 1, 1, 0}}));  // nothing explains it
 }
 

@@ -2,12 +2,29 @@
 
 #include "catch.hpp"
 #include "layout/layout.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt {
 namespace {
 
 std::string canonical(const std::string& text) {
   return to_json(parse_layout(text, "a.json"));
+}
+
+TEST_CASE("the keys of a rule, and an entry of `indices`, are the same text alone") {
+  const Mesh mesh{{"pp", "tp"}, {2, 2}, {}};
+  Keys keys;
+  CHECK(to_json(keys, mesh) == "{}");
+  keys.split = {{}, {1}};
+  keys.at = At{{0, {0, 1}}};
+  keys.at_last = At{{0, {0}}};
+  keys.replicas = Replicas::first;
+  CHECK(to_json(keys, mesh) == R"({"split": [null, "tp"], "at": {"pp": [0, "last"]}, "replicas": "first"})");
+  IndexRule index;
+  index.in = Pattern("l.{i}.*", {"i"});
+  index.axes = {0};
+  index.numbering = Numbering::local;
+  CHECK(to_json(index, mesh) == R"({"in": "l.{i}.*", "axis": "pp", "numbering": "local"})");
 }
 
 TEST_CASE("the canonical text of a layout that says everything") {
