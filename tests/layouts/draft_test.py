@@ -155,11 +155,40 @@ def without_mesh(workplace):
         raise Failure(f"exit {status}, {layout['mesh']}")
 
 
+def stages_without_mesh(workplace):
+    """What only some cards hold proves axes, too: the stages of a pipeline."""
+    sample, ready = SAMPLES["megatron-gpt"], ready_layout("megatron-gpt")
+    source, full = workplace.sample(sample.source()), sample.logical()
+    status, layout, said = draft(workplace, source, "--expect", workplace.whole(full))
+    if status != 0 or layout["mesh"]["shape"] != ready["mesh"]["shape"]:
+        raise Failure(f"exit {status}, {layout['mesh']}:\n{said}")
+    workplace.expect_file("merged", workplace.merge(source, layout), full)
+
+
+def zero_biases(workplace):
+    """Parameters of zeros, whose bytes prove nothing, are cut as their moments are."""
+    random = np.random.default_rng(1)
+    full = {"fc.bias": np.zeros(8, "f4"), "m.fc.bias": random.standard_normal(8, "f4")}
+    source = workplace.sample({f"rank_{r}.h5": {name: array[r % 2 * 4:r % 2 * 4 + 4] for name, array in full.items()}
+                               for r in range(4)})
+    options = ["--mesh", "dp=2,tp=2", "--expect"]
+    status, layout, said = draft(workplace, source, *options, workplace.whole(full))
+    if status != 0 or "fc.bias: taken to be cut" not in said:
+        raise Failure(f"exit {status}:\n{said}")
+    workplace.expect_file("merged", workplace.merge(source, layout), full)
+    del full["m.fc.bias"]
+    source = workplace.sample({f"rank_{r}.h5": {"fc.bias": full["fc.bias"][:4]} for r in range(4)})
+    status, _, said = draft(workplace, source, *options, workplace.whole(full))
+    if status != 1 or '{"split": ["dp"]}, {"split": ["tp"]}' not in said:
+        raise Failure(f"exit {status}, expected 1 and both axes in:\n{said}")
+
+
 CASES = {name: complete(name, [target for target in targets if target[0] not in OTHER_MESHES.get(name, [])])
          for name, targets in TARGETS.items()}
 CASES.update({"buckets without tensors": buckets_without_tensors, "half a bucket": half_a_bucket,
               "other tensors": other_tensors, "one element": one_element, "drifted copies": drifted_copies,
-              "shapes alone": shapes_alone, "another dtype": another_dtype, "without a mesh": without_mesh})
+              "shapes alone": shapes_alone, "another dtype": another_dtype, "without a mesh": without_mesh,
+              "stages without a mesh": stages_without_mesh, "zero biases": zero_biases})
 
 
 def main():

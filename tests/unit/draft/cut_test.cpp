@@ -138,6 +138,15 @@ TEST_CASE("what the bytes do not prove has all candidates") {
   CHECK(uneven.found(uneven.question(false, false)) == Texts{R"({"split": ["tp"], "uneven": "ceil"})"});
 }
 
+TEST_CASE("elements of one type are compared byte by byte, whatever form their files hold them in") {
+  DType opaque = *number_type("bf16");
+  opaque.native = "two opaque bytes";
+  CHECK(have_same_bytes(*number_type("bf16"), opaque));
+  CHECK_FALSE(have_same_bytes(*number_type("bf16"), *number_type("f16")));
+  CHECK(are_comparable(*number_type("bf16"), *number_type("f16")));
+  CHECK_FALSE(are_comparable(i32(), *number_type("u32")));
+}
+
 TEST_CASE("parts are told from which slices the first card has") {
   const auto slices = [](std::uint64_t count) {
     Sizes all(count);
