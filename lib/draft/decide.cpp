@@ -44,8 +44,10 @@ class Decider {
       by_name_[question.name] = &question;
       names.push_back(question.name);
     }
-    for (const NameGroup& group : group_names(names))
-      for (const std::string& name : group.names) alike_[name] = group.names;
+    for (const NameGroup& group : group_names(names)) {
+      for (const std::string& name : group.names) group_of_[name] = leaders_.size();
+      leaders_.emplace_back();
+    }
     for (const std::string& name : names)
       for (const std::string& base : names_within(name))
         if (by_name_.contains(base)) made_of_[base].push_back(name);
@@ -82,16 +84,20 @@ class Decider {
         keys.at = question.presence.at;
         keys.at_last = question.presence.at_last;
       }
-      decisions_.keys[question.name] = keys;
-      return;
+      return settle(question, std::move(keys));
     }
     std::vector<Keys> fitting = search_.fitting(question);
     // Without whole tensors, equal pieces of one dimension may as well be of something flat.
     const bool is_proven = question.expected || (rank > 0 && has_uneven_pieces(question));
     if (fitting.size() == 1 && is_proven)
-      decisions_.keys[question.name] = fitting.front();
+      settle(question, std::move(fitting.front()));
     else
       undecided_[question.name] = std::move(fitting);
+  }
+
+  void settle(const Question& question, Keys keys) {
+    leaders_[group_of_.at(question.name)].try_emplace(to_json(keys, mesh_), question.name);
+    decisions_.keys[question.name] = std::move(keys);
   }
 
   static bool has_uneven_pieces(const Question& question) {
@@ -105,10 +111,8 @@ class Decider {
   /// those that are named after it (moments), where these are all cut alike.
   bool follow(const Question& question, const std::vector<Keys>& fitting) {
     std::vector<std::string> leaders = names_within(question.name);
-    if (question.expected) {
-      const std::vector<std::string>& alike = alike_.at(question.name);
-      leaders.insert(leaders.end(), alike.begin(), alike.end());
-    }
+    if (question.expected)
+      for (const auto& [text, leader] : leaders_[group_of_.at(question.name)]) leaders.push_back(leader);
     if (const auto only = leader_among(made_of_[question.name])) leaders.push_back(*only);
     for (const std::string& leader : leaders) {
       const auto keys = decisions_.keys.find(leader);
@@ -117,7 +121,7 @@ class Decider {
       const bool is_fitting =
           std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) { return to_json(each, mesh_) == text; });
       if (!is_fitting && (question.expected || !is_declared_alike(question, *by_name_.at(leader)))) continue;
-      decisions_.keys[question.name] = keys->second;
+      settle(question, keys->second);
       decisions_.followed.push_back(question.name);
       return true;
     }
@@ -219,7 +223,8 @@ class Decider {
   CardData& cards_;
   Search search_;
   std::map<std::string, const Question*> by_name_;
-  std::map<std::string, std::vector<std::string>> alike_;    // names that differ in numbers only
+  std::map<std::string, std::size_t> group_of_;              // of names that differ in numbers only
+  std::vector<std::map<std::string, std::string>> leaders_;  // of each group: for each text of keys one that has them
   std::map<std::string, std::vector<std::string>> made_of_;  // names in which this one stands
   std::map<std::string, std::vector<Keys>> undecided_;
   Decisions decisions_;
