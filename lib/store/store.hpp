@@ -40,13 +40,12 @@ struct FileSpec {
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
 
-/// Where a new file's data goes: one array's after the other's, each as near as its alignment allows. Between them are
-/// zeros, and nothing else ever.
+/// Where a new file's data goes: one array's after the other's, each as near as its alignment allows.
 struct FileRoom {
   std::vector<FileExtents> data;     ///< parallel to FileSpec::arrays; none for empty and verbatim arrays
   std::uint64_t bytes = 0;           ///< the file's full size
   std::optional<Interval> manifest;  ///< where FileSpec::manifest is, if it has least_manifest_bytes
-  bool is_in_order = true;           ///< data lies in the arrays' order
+  bool is_in_order = true;           ///< data lies in the arrays' order, and nothing but zeros between it, ever
   PartialSum metadata;  ///< of all bytes that are neither an array's data nor the manifest, by their offset in the file
 };
 

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
+#include "store/mindspore/mindspore_store.hpp"
 #include "store/posix_file.hpp"
 #include "store/safetensors/safetensors_store.hpp"
 #include "store/torch/torch_store.hpp"
@@ -14,6 +15,7 @@ namespace ckpt {
 const std::vector<Format>& formats() {
   static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
                                        {"safetensors", ".safetensors", {}, safetensors_store},
+                                       {"mindspore", ".ckpt", {}, mindspore_store},
                                        {"torch", ".pt", {".pth", ".bin"}, {}, nullptr, torch_store}};
   return all;
 }

@@ -1,0 +1,163 @@
+#include "store/mindspore/mindspore_store.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "base/byte_stream.hpp"
+#include "base/checked.hpp"
+#include "store/isolated.hpp"
+#include "store/known_schemas.hpp"
+#include "store/mindspore/read_schema.hpp"
+#include "store/mindspore/records.hpp"
+#include "store/mindspore/write_file.hpp"
+#include "store/offset_file.hpp"
+
+namespace ckpt {
+
+namespace {
+
+using mindspore::Beginning;
+
+/// A record takes a dozen bytes at least, and a few hundred of memory; their share of the file is not known before.
+constexpr std::uint64_t memory_per_record_byte = 64;
+constexpr std::uint64_t most_record_memory = std::uint64_t{16} << 30U;
+constexpr std::uint64_t record_bytes_per_second = 1U << 20;
+constexpr std::uint64_t most_record_seconds = 600;
+
+/// What the child does.
+std::string read_mindspore_file(std::string_view argument, int fd) {
+  ByteReader in(argument, "a request for metadata");
+  const std::uint64_t bytes = in.number();
+  const PosixFile file = PosixFile::adopt(in.text(), Fd(fd));
+  return encode(FileCatalog{mindspore::read_schema(file, bytes), bytes, 0});
+}
+
+std::shared_ptr<const Schema> read_mindspore_guarded(const PosixFile& file, std::uint64_t file_bytes) {
+  IsolationLimits limits;
+  limits.memory_bytes += std::min(most_record_memory, checked_mul(file_bytes, memory_per_record_byte));
+  limits.processor_s += std::min(most_record_seconds, file_bytes / record_bytes_per_second);
+  limits.clock_s += limits.processor_s;
+  ByteWriter request;
+  request.number(file_bytes);
+  request.text(file.path());
+  const auto said = isolated({read_mindspore_file, request.take(), file.fd(), mindspore::format_name, limits});
+  return said ? decode_catalog(*said).schema : mindspore::read_schema(file, file_bytes);
+}
+
+void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {
+  constexpr char strategy_key = '\x08';
+  switch (mindspore::beginning_of(file, file_bytes)) {
+    case Beginning::checkpoint:
+      return;
+    case Beginning::encrypted:
+      throw Error(Kind::input, file.path(),
+                  {"is encrypted with " + mindspore::cipher_of(file, file_bytes), "a checkpoint that is not",
+                   "load it with MindSpore and its key, and save it without one"})
+          .in_file(file.path());
+    case Beginning::other:
+      break;
+  }
+  char first = '\0';
+  if (file_bytes > 0) file.read(0, std::as_writable_bytes(std::span(&first, 1)));
+  throw Error(Kind::input, file.path(),
+              {first == strategy_key ? "is a strategy file"
+               : file_bytes == 0     ? "is empty"
+                                     : "is no checkpoint of MindSpore",
+               first == strategy_key ? "a checkpoint" : "",
+               first == strategy_key ? "give it as the layout"
+               : file_bytes == 0     ? "MindSpore writes nothing of tensors without elements: was there anything else?"
+                                     : "check the path and the layout's `files`"})
+      .in_file(file.path());
+}
+
+/// The files whose CRC has been compared, so that each is summed once by a process, however often it is opened.
+class CheckedFiles {
+ public:
+  void check(const std::filesystem::path& path, const FileCatalog& catalog) {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    if (mindspore::end_of_records(file, catalog.bytes) == catalog.bytes) return;
+    const std::lock_guard lock(mutex_);
+    const auto found = times_.find(path);
+    if (found != times_.end() && found->second == catalog.modified_ns) return;
+    mindspore::check_crc(file, catalog.bytes, *catalog.schema);
+    times_[path] = catalog.modified_ns;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::filesystem::path, std::int64_t> times_;
+};
+
+class MindSporeStore final : public Store {
+ public:
+  std::string_view name() const noexcept override { return mindspore::format_name; }
+
+  bool recognises(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return mindspore::beginning_of(file, file.status().bytes) != Beginning::other;
+  }
+
+  FileCatalog catalog(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    const PosixFile::Status status = file.status();
+    check_beginning(file, status.bytes);
+    auto schema = schemas_.find(file, status.bytes);
+    if (!schema) {
+      schema = with_file(path.string(), [&] { return read_mindspore_guarded(file, status.bytes); });
+      schemas_.remember(file, status, schema);
+    }
+    return {std::move(schema), status.bytes, status.modified_ns};
+  }
+
+  std::unique_ptr<SourceFile> open(const std::filesystem::path& path, const FileCatalog& catalog) override {
+    auto file = std::make_unique<OffsetFile>(path, catalog);
+    checked_.check(path, catalog);
+    return file;
+  }
+
+  void check_names(const std::vector<std::string>& datasets,
+                   const std::vector<std::string>& /*groups*/) const override {
+    mindspore::check_names(datasets);
+  }
+
+  std::vector<std::string> losses(const FileSpec& spec) const override { return mindspore::losses(spec); }
+
+  FileRoom create(const std::filesystem::path& path, const FileSpec& spec) override {
+    return made(PosixFile::create(path), mindspore::form_of(spec));
+  }
+
+  FileRoom create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) override {
+    is_kept = false;
+    if (!std::filesystem::exists(path)) return create(path, spec);
+    mindspore::Form form = mindspore::form_of(spec);
+    const PosixFile file = PosixFile::open_for_writing(path);
+    if (file.status().bytes != form.room.bytes) return create(path, spec);
+    is_kept = true;
+    return made(file, std::move(form));
+  }
+
+  std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override {
+    return std::make_unique<OffsetTarget>(file, room);
+  }
+
+ private:
+  static FileRoom made(const PosixFile& file, mindspore::Form form) {
+    for (const mindspore::Form::Piece& piece : form.pieces)
+      file.write(piece.offset, std::as_bytes(std::span(piece.bytes)));
+    file.resize(form.room.bytes);
+    return std::move(form.room);
+  }
+
+  KnownSchemas schemas_;
+  CheckedFiles checked_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> mindspore_store() {
+  return std::make_unique<MindSporeStore>();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,194 @@
+#include "store/mindspore/write_file.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/checked.hpp"
+#include "base/protobuf.hpp"
+#include "base/text.hpp"
+#include "base/utf8.hpp"
+#include "store/mindspore/element_types.hpp"
+#include "store/mindspore/text.hpp"
+
+namespace ckpt::mindspore {
+
+namespace {
+
+using protobuf::put_bytes;
+using protobuf::put_length;
+using protobuf::put_number;
+
+/// An attribute as the field in front holds it; nothing where it cannot.
+std::optional<std::string> held_text(const Attribute& attribute) {
+  const bool is_one = attribute.value.shape && attribute.value.shape->empty();
+  return is_one && is_utf8(attribute.name) ? text_in(attribute.value) : std::nullopt;
+}
+
+/// The text that an array without elements of a fixed size is.
+std::optional<std::string> whole_text(const FileSpec::Array& array) {
+  const bool is_one = array.verbatim && array.verbatim->shape && array.verbatim->shape->empty();
+  auto text = is_one ? text_in(*array.verbatim) : std::nullopt;
+  return text && is_utf8(*text) ? text : std::nullopt;
+}
+
+std::string type_of(const FileSpec::Array& array) {
+  if (array.verbatim) return whole_text(array) ? std::string(text_word) : "";
+  return std::string(type_word(array.dtype));
+}
+
+/// Everything of a record before its content, of so many bytes.
+std::string record_head(const FileSpec::Array& array, std::uint64_t bytes) {
+  std::string tensor;
+  if (array.verbatim)
+    put_number(tensor, dims_field, 0);  // as every text has it
+  else
+    for (const std::uint64_t extent : array.shape) put_number(tensor, dims_field, extent);
+  put_bytes(tensor, type_field, type_of(array));
+  put_length(tensor, content_field, bytes);
+  std::string record;
+  put_bytes(record, tag_field, array.name);
+  put_length(record, tensor_field, checked_add(tensor.size(), bytes));
+  record += tensor;
+  std::string head;
+  put_length(head, record_field, checked_add(record.size(), bytes));
+  return head + record;
+}
+
+/// The field in front but for its key, its length and the file's size; empty where there is nothing to say.
+std::string own_part(const FileSpec& spec) {
+  std::string own;
+  if (!spec.layout.empty()) put_bytes(own, own_layout, spec.layout);
+  if (!spec.manifest.empty()) put_bytes(own, own_manifest, spec.manifest);
+  for (const Attribute& attribute : spec.attributes)
+    if (const auto text = held_text(attribute)) {
+      std::string entry;
+      put_bytes(entry, own_name, attribute.name);
+      put_bytes(entry, own_text, *text);
+      put_bytes(own, own_attribute, entry);
+    }
+  for (const FileSpec::Array& array : spec.arrays)
+    if (array.global_shape) {
+      std::string entry;
+      put_bytes(entry, own_name, array.name);
+      for (const std::uint64_t extent : *array.global_shape) put_number(entry, own_extents, extent);
+      put_bytes(own, own_shape, entry);
+    }
+  return own;
+}
+
+/// Lays out a file: pieces and data one behind the other, from `at` on.
+class Layer {
+ public:
+  Layer(std::uint64_t at, std::uint64_t slice) : end_(at), slice_(slice) {}
+
+  void add(const FileSpec::Array& array) {
+    if (array.verbatim) {
+      const std::string content = utf32(whole_text(array).value_or(""));
+      add_piece(record_head(array, content.size()) + content);
+      form_.room.data.emplace_back();
+      return;
+    }
+    std::uint64_t left = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
+    std::vector<Interval> slices;
+    do {
+      const std::uint64_t bytes = std::min(left, slice_);
+      add_piece(record_head(array, bytes));
+      slices.push_back({end_, checked_add(end_, bytes, "a file")});
+      end_ += bytes;
+      left -= bytes;
+    } while (left > 0);
+    form_.room.data.emplace_back(slices);
+  }
+
+  Form take() {
+    form_.room.bytes = end_;
+    form_.room.is_in_order = false;  // heads of records lie between
+    return std::move(form_);
+  }
+
+ private:
+  void add_piece(std::string bytes) {
+    const std::uint64_t size = bytes.size();
+    form_.room.metadata += sum_of(std::as_bytes(std::span(bytes)), end_);
+    // Behind an array without data there is no gap.
+    if (!form_.pieces.empty() && form_.pieces.back().offset + form_.pieces.back().bytes.size() == end_)
+      form_.pieces.back().bytes += bytes;
+    else
+      form_.pieces.push_back({end_, std::move(bytes)});
+    end_ = checked_add(end_, size, "a file");
+  }
+
+  Form form_;
+  std::uint64_t end_ = 0;
+  std::uint64_t slice_ = 0;
+};
+
+/// Puts the field in front of everything, now that the file's size is known.
+void put_own(const std::string& own, const FileSpec& spec, Form& form) {
+  std::string file_bytes;
+  protobuf::put_fixed64(file_bytes, own_file_bytes, form.room.bytes);
+  std::string front;
+  put_length(front, own_field, file_bytes.size() + own.size());
+  front += file_bytes + own;
+  form.room.metadata += sum_of(std::as_bytes(std::span(front)), 0);
+  if (spec.manifest.size() >= least_manifest_bytes) {
+    const std::uint64_t at = front.size() - own.size() + own.find(spec.manifest);
+    form.room.manifest = Interval{at, at + spec.manifest.size()};
+    form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), at);
+  }
+  form.pieces.insert(form.pieces.begin(), {0, std::move(front)});
+}
+
+std::uint64_t front_bytes(const std::string& own) {
+  std::string front;
+  protobuf::put_fixed64(front, own_file_bytes, 0);
+  const std::uint64_t inside = front.size() + own.size();
+  front.clear();
+  put_length(front, own_field, inside);
+  return front.size() + inside;
+}
+
+void refuse_mindspore_type(const FileSpec::Array& array) {
+  throw Error(Kind::input, "/" + array.name,
+              {"elements of type " + array.dtype.name,
+               "which checkpoints of MindSpore cannot hold",
+               "write HDF5 instead",
+               {Advice::What::leave_out, ""}});
+}
+
+}  // namespace
+
+std::vector<std::string> losses(const FileSpec& spec) {
+  std::vector<std::string> lost;
+  for (const Attribute& attribute : spec.attributes)
+    if (!held_text(attribute)) lost.push_back("attribute " + attribute.name + ", which is no text");
+  for (const Group& group : spec.groups)
+    if (!group.attributes.empty()) lost.push_back("attributes of group " + group.path);
+  std::vector<std::string> names;
+  for (const FileSpec::Array& array : spec.arrays) {
+    if (type_of(array).empty()) refuse_mindspore_type(array);
+    if (!array.attributes.empty()) names.push_back(array.name);
+  }
+  if (!names.empty()) lost.push_back("attributes of " + join(names));
+  return lost;
+}
+
+Form form_of(const FileSpec& spec, std::uint64_t slice) {
+  const std::string own = own_part(spec);
+  const bool has_own = !own.empty() || spec.arrays.empty();
+  Layer layer(has_own ? front_bytes(own) : 0, slice);
+  for (const FileSpec::Array& array : spec.arrays) layer.add(array);
+  Form form = layer.take();
+  if (has_own) put_own(own, spec, form);
+  return form;
+}
+
+void check_names(const std::vector<std::string>& datasets) {
+  for (const std::string& name : datasets)
+    if (!is_utf8(name))
+      throw Error(
+          Kind::input, "tensor \"" + name + "\"",
+          {"its name is not UTF-8", "text, as checkpoints of MindSpore hold names", "", {Advice::What::rename, ""}});
+}
+
+}  // namespace ckpt::mindspore
