@@ -113,16 +113,10 @@ Refuted refute(const ToProve& draft, const Resources& resources, SourceStore& st
   const Placement& placement = resolved.placement;
   SourceReader reader(draft.checkpoint, placement, store, resources.memory_bytes / 4, most_open);
   std::vector<bool> is_taken(placement.tensors().size(), true);
-  for (bool is_done = false; !is_done;) {
-    try {
-      check_replicas({draft.checkpoint, placement, reader, {}, is_taken, ReplicaCheck::full, threads}, *alone);
-      is_done = true;
-    } catch (const Error& differ) {
-      const auto parameter = placement.find(differ.parameter());
-      if (!parameter || !is_taken[*parameter]) throw;
-      refuted[differ.parameter()] = "its copies differ: " + differ.text().found;
-      is_taken[*parameter] = false;
-    }
+  const ReplicatedFiles copies{draft.checkpoint, placement, reader, {}, is_taken, ReplicaCheck::full, threads};
+  for (const Error& differ : differing_replicas(copies, *alone)) {
+    refuted[differ.parameter()] = "its copies differ: " + differ.text().found;
+    is_taken[placement.find(differ.parameter()).value()] = false;
   }
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
     if (placement.replica_bases(parameter).size() > 1)

@@ -12,6 +12,7 @@
 #include "layout/resolve.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/compare_workload.hpp"
+#include "proof/discarded_copies.hpp"
 #include "proof/equal_shards.hpp"
 #include "proof/equalities.hpp"
 #include "proof/replicas.hpp"
@@ -182,7 +183,8 @@ class Elements {
       const ReplicatedFiles files{a_.files,      a_.placement(), reader, readers_of_a, pairing.is_chosen(),
                                   job_.replicas, threads_};
       check_replicas(files, processes_);
-      for (const std::string& warning : find_equal_shards(files, processes_)) spdlog::warn(warning);
+      for (const auto find : {find_discarded_copies, find_equal_shards})
+        for (const std::string& warning : find(files, processes_)) spdlog::warn(warning);
     }
     const auto exchange = make_exchange(kind, job_.resources, shares.rest / 2, threads_, processes_);
     std::vector<Equality> equal = a_.placement().equalities();

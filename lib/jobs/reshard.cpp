@@ -14,6 +14,7 @@
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/target_names.hpp"
+#include "proof/discarded_copies.hpp"
 #include "proof/equal_shards.hpp"
 #include "proof/equalities.hpp"
 
@@ -153,7 +154,8 @@ class Run {
     const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
     const ReplicatedFiles files{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()};
     check_replicas(files, processes_);
-    for (const std::string& warning : find_equal_shards(files, processes_)) spdlog::warn(warning);
+    for (const auto find : {find_discarded_copies, find_equal_shards})
+      for (const std::string& warning : find(files, processes_)) spdlog::warn(warning);
     check_equalities({checkpoint(), source(), plan_->readers, *reader_, stores_.reading(), equal_pairs(*sides_),
                       job_.replicas, most_open},
                      *exchange_, processes_);

@@ -175,7 +175,7 @@ class ShardSearch {
     TaskGroup tasks(workers);
     for (const auto& [parameter, axes] : suspects)
       for (const Position card : cards(parameter, axes, portion)) {
-        if ((files_.owners.empty() ? card % size : files_.owners[card]) != rank) continue;
+        if (files_.process_of(card, size) != rank) continue;
         tasks.run([this, parameter = parameter, card, portion, &mutex, &result] {
           const auto digest = reader_.digest(parameter, card, portion);
           const std::lock_guard lock(mutex);

@@ -26,16 +26,39 @@ std::vector<std::string> names_of(const Mesh& mesh, const std::vector<Axis>& axe
   return names;
 }
 
-/// "*layers.{i}.*" for "exp_avg.layers.3.w": what `indices` would count, or nothing.
-std::optional<std::string> counted_pattern(const std::string& name) {
-  const auto is_separator = [](char c) { return c == '.' || c == '/'; };
+bool is_separator(char c) {
+  return c == '.' || c == '/';
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Whether in some name a number follows `words` ("layers.") that are not its first.
+bool stands_behind_others(const Placement& placement, const std::string& words) {
+  return std::any_of(placement.tensors().begin(), placement.tensors().end(), [&](const Tensor& tensor) {
+    const std::string& name = tensor.name;
+    for (std::size_t at = name.find(words, 1); at != std::string::npos; at = name.find(words, at + 1))
+      if (is_separator(name[at - 1]) && at + words.size() < name.size() && is_digit(name[at + words.size()]))
+        return true;
+    return false;
+  });
+}
+
+/// "*layers.{i}.*" for "exp_avg.layers.3.w", or for "layers.3.w" where there is the other, too: what `indices` would
+/// count. Nothing where a name counts nothing, or what `indices` counts already.
+std::optional<std::string> counted_pattern(const Placement& placement, const std::string& name) {
+  for (const IndexRule& rule : placement.layout().indices)
+    if (rule.in.matches(name)) return std::nullopt;
   for (std::size_t begin = 0, previous = 0; begin < name.size();) {
     const auto end = static_cast<std::size_t>(
         std::find_if(name.begin() + static_cast<std::ptrdiff_t>(begin), name.end(), is_separator) - name.begin());
     const bool is_number = end > begin && name.find_first_not_of("0123456789", begin) >= end;
-    if (is_number && name.find_first_of("*?[{", previous) >= begin)
-      return (previous == 0 ? "" : "*") + name.substr(previous, begin - previous) + "{i}" +
+    if (is_number && name.find_first_of("*?[{", previous) >= begin) {
+      const std::string words = name.substr(previous, begin - previous);
+      return (previous == 0 && !stands_behind_others(placement, words) ? "" : "*") + words + "{i}" +
              (end < name.size() ? name.substr(end, 1) + "*" : "");
+    }
     previous = begin;
     begin = end + 1;
   }
@@ -91,7 +114,7 @@ ReplicaExplanation explain_replicas(const Placement& placement, ParameterId para
             trust};
   ReplicaExplanation explanation{" over " + join(names_of(placement.mesh(), pattern.axes)), "", {}};
   if (!tensor.shape.empty()) explanation.remedy = missing_split(placement, parameter, pattern.axes);
-  if (const auto counted = counted_pattern(tensor.name))
+  if (const auto counted = counted_pattern(placement, tensor.name))
     explanation.remedy +=
         (explanation.remedy.empty() ? "" : " Or ") + missing_count(placement.mesh(), pattern.axes, *counted);
   if (!is_small && !pattern.all_differ) return explanation;

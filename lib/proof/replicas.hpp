@@ -17,11 +17,19 @@ struct ReplicatedFiles {
   std::vector<bool> is_taken;  ///< each parameter: whether it counts
   ReplicaCheck extent = ReplicaCheck::sample;
   unsigned threads = 1;
+
+  /// The process that reads a card's file, of so many.
+  std::uint32_t process_of(Position card, std::uint32_t processes) const {
+    return owners.empty() ? static_cast<std::uint32_t>(card % processes) : owners[card];
+  }
 };
 
 /// Compares what the cards that should hold the same elements do hold: every byte with ReplicaCheck::full, small
 /// parameters and spread-out blocks of large ones with sample. Each replica is read once, by a process that sees it;
 /// only digests travel. Throws input, naming parameter and cards, for the first that differ. Collective.
 void check_replicas(const ReplicatedFiles& files, Communicator& processes);
+
+/// The same for every parameter whose replicas differ: the error of each, in the order of the parameters.
+std::vector<Error> differing_replicas(const ReplicatedFiles& files, Communicator& processes);
 
 }  // namespace ckpt

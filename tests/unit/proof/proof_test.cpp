@@ -104,23 +104,40 @@ TEST_CASE("files in one another's place are told from damaged ones") {
 
 TEST_CASE("cards that should hold the same and do not are named") {
   Sharded sharded;
-  const auto check = [&] {
+  const auto compared = [&](const auto& compare) {
     const Checkpoint checkpoint = sharded.memory.open(sharded.cut->place(), four_cards());
     const auto resolved = resolve_source(four_cards(), checkpoint.holdings());
     SourceReader reader(checkpoint, resolved.placement, sharded.memory.stores.reading(), 1 << 20, 4);
     const std::vector<bool> all(resolved.placement.tensors().size(), true);
-    try {
-      check_replicas({checkpoint, resolved.placement, reader, {}, all, ReplicaCheck::full, 2}, *sharded.memory.alone);
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return compare(ReplicatedFiles{checkpoint, resolved.placement, reader, {}, all, ReplicaCheck::full, 2});
+  };
+  const auto check = [&] {
+    return compared([&](const ReplicatedFiles& files) {
+      try {
+        check_replicas(files, *sharded.memory.alone);
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+      return std::string();
+    });
+  };
+  const auto differing = [&] {
+    return compared([&](const ReplicatedFiles& files) {
+      Names names;
+      for (const Error& error : differing_replicas(files, *sharded.memory.alone)) names.push_back(error.parameter());
+      return names;
+    });
   };
   CHECK(check().empty());
+  CHECK(differing().empty());
   sharded.memory.damage(sharded.cut->file(3), sharded.place(3, "c", 0));  // held once
   CHECK(check().empty());
   sharded.memory.damage(sharded.cut->file(3), sharded.place(3, "a", 20));  // held by card 1, too
-  CHECK_THAT(check(), Contains("a"));
+  CHECK_THAT(check(), Contains("parameter 'a'"));
+  CHECK(differing() == Names{"a"});
+  sharded.memory.damage(sharded.cut->file(0), sharded.place(0, "b", 8));  // held by card 2, too
+  CHECK_THAT(check(), Contains("parameter 'a'"));
+  CHECK(differing() == Names{"a", "b"});
 }
 
 TEST_CASE("two checkpoints are the same, but for the elements that differ") {

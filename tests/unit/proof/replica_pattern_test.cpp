@@ -68,6 +68,18 @@ TEST_CASE("cards that differ in blocks lack a split, or a count where the name h
   CHECK_THAT(explained("layers.3.w", {0, 1, 0, 1, 2, 3, 2, 3}).remedy, Contains(R"("axis": ["pp", "tp"])"));
 }
 
+TEST_CASE("the pattern that would count reaches optimizer state, too, and is left out where `indices` counts") {
+  const std::vector<Tensor> tensors{tensor("layers.0.w", {4, 4}), tensor("m.layers.0.w", {4, 4})};
+  const auto remedy = [&](const std::string& more) {
+    const Placement placement = target(layout(axes, shape, R"("default": "replicate")" + more), tensors);
+    return explain_replicas(placement, placement.find("layers.0.w").value(), held({0, 0, 0, 0, 1, 1, 1, 1}), true)
+        .remedy;
+  };
+  CHECK_THAT(remedy(""), Contains(R"({"in": "*layers.{i}.*", "axis": "pp")"));
+  CHECK_THAT(remedy(R"(, "indices": [{"in": "*layers.{i}.*", "axis": "dp", "numbering": "global", "counts": [1, 0]}])"),
+             !Contains("indices"));
+}
+
 TEST_CASE("to take the first copy is offered last, and of a matrix only where every card holds something else") {
   const std::string first = "say \"replicas\": \"first\"";
   CHECK_THAT(explained("w", {0, 0, 0, 0, 1, 1, 1, 1}).remedy, !Contains(first));
@@ -90,7 +102,8 @@ TEST_CASE("shards that are alike are told of together, with what to write instea
   CHECK(warnings[0] ==
         "a.json splits 3 parameters (layers.*.w: 3 parameters) over pp, but all cards along pp hold the same shard: if "
         "they are replicated, write \"split\": [[\"tp\", \"dp\"], null]");
-  CHECK(warnings[1] ==
-        "a.json splits parameter 'norm' over dp, but all cards along dp hold the same shard: if it is replicated, write "
-        "\"split\": [\"tp\", \"pp\"]");
+  CHECK(
+      warnings[1] ==
+      "a.json splits parameter 'norm' over dp, but all cards along dp hold the same shard: if it is replicated, write "
+      "\"split\": [\"tp\", \"pp\"]");
 }

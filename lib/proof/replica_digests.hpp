@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "proof/compared_runs.hpp"
+#include "proof/replicas.hpp"
+
+namespace ckpt {
+
+/// What one card's copy of a parameter's shard came to.
+struct ReplicaDigest {
+  ParameterId parameter = 0;
+  Position first = 0;  ///< the card of the first copy that holds the shard
+  Position card = 0;
+  PartialSum sum;
+
+  static auto fields(auto& self) { return std::tie(self.parameter, self.first, self.card, self.sum); }
+};
+
+/// Reads what cards hold of parameters that have several copies, as far as these are compared.
+class ReplicaReader {
+ public:
+  /// `files` must outlive it.
+  explicit ReplicaReader(const ReplicatedFiles& files) : files_(files), placement_(files.placement) {}
+
+  /// The stored runs of a card's part of a parameter that are compared: all, or spread-out samples of it.
+  std::vector<Interval> runs(ParameterId parameter, Position card) const;
+
+  using Visit = std::function<void(const Region& region)>;
+  void for_each_region(ParameterId parameter, Position card, Interval run, const Visit& visit) const;
+
+  struct Read {
+    PartialSum sum;
+    std::span<const std::byte> bytes;  ///< in row-major order; until this thread's next call
+  };
+  Read read(ParameterId parameter, Position card, const Region& region);
+
+  ReplicaDigest digest(ParameterId parameter, Position first, Position card);
+
+ private:
+  const ReplicatedFiles& files_;
+  const Placement& placement_;
+};
+
+/// The digests of all that hold one shard.
+using ShardCopies = std::vector<ReplicaDigest>;
+
+/// Of each of these parameters whose copies differ, up to `most` of them, the first shard of which not all cards hold
+/// the same, in the order of the parameters. Every copy is read once, by a process that sees it; only digests travel.
+/// Collective; the same on every process.
+std::vector<ShardCopies> differing_shards(const ReplicatedFiles& files, const std::vector<ParameterId>& parameters,
+                                          std::size_t most, Communicator& processes);
+
+}  // namespace ckpt
