@@ -34,13 +34,17 @@ class Borrowing {
 
   std::optional<Membership> find(const std::string& name) const;
 
-  /// Follows `like` through other members to a rule. Throws layout where it leads back, or to no rule.
+  /// Follows `like` through other members to a rule. Throws layout where it leads back, or to no rule, or what is
+  /// borrowed does not go with the bucket.
   MemberKeys of(Membership where) const;
 
   /// The parameters, no buckets' members, whose shapes must be known for those of members.
   std::unordered_set<std::string> lenders() const;
 
  private:
+  std::string place(Membership where) const;
+  void check_axis(const Keys& keys, Membership where) const;
+
   const Layout& layout_;
   const Naming& naming_;
   std::unordered_map<std::string, Membership> members_;

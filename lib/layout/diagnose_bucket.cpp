@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "layout/diagnose.hpp"
 
@@ -38,6 +39,32 @@ std::string describe_bucket(const Placement& placement, ArrayId array, Position 
   return bucket.last_is_short ? text + ", the last without the padding" : text;
 }
 
+/// Elements of a member before the bucket is cut.
+std::uint64_t length_of(const Placement& placement, ParameterId member, Position position) {
+  const Spread& spread = placement.spreads()[member];
+  std::uint64_t length = 1;
+  for (std::size_t d = 0; d < spread.cuts.size(); ++d)
+    length *= spread.cuts[d]->extent(placement.mesh().combination_at(spread.axes[d], position));
+  return length;
+}
+
+/// The least "align" other than the layout's with which the members would give pieces of this length, or nothing.
+std::optional<std::uint64_t> fitting_align(const Placement& placement, ArrayId array, Position position,
+                                           std::uint64_t found) {
+  constexpr std::uint64_t most = 65536;
+  const Bucket& bucket = description(placement, array);
+  const std::uint64_t k = placement.mesh().shape[bucket.axis];
+  const std::uint64_t step = std::lcm(bucket.multiple_of, bucket.multiple_of_each * k);
+  for (std::uint64_t align = 1; align <= most; align *= 2) {
+    if (align == bucket.align) continue;
+    std::uint64_t end = 0;
+    for (const ParameterId member : placement.arrays()[array].members)
+      end = (end + align - 1) / align * align + length_of(placement, member, position);
+    if ((end + step - 1) / step * step / k == found) return align;
+  }
+  return std::nullopt;
+}
+
 /// What would explain that the pieces were found with these lengths (by coordinate; -1: absent, or not of one
 /// dimension), or nothing.
 std::string explain_lengths(const Placement& placement, ArrayId array, Position position,
@@ -53,11 +80,16 @@ std::string explain_lengths(const Placement& placement, ArrayId array, Position 
   const std::string all = "all " + std::to_string(k) + " pieces hold " + std::to_string(total);
   if (bucket.last_is_short && is_even && total == sizes.padded)
     return all + R"(: is "last": "short" one word too many?)";
+  std::string fit;
+  if (is_even && !sizes.is_flat)
+    if (const auto align = fitting_align(placement, array, position, total / k))
+      fit = "\"align\": " + std::to_string(*align) + " would fit; else ";
   const std::uint64_t members = sizes.is_flat ? sizes.end * k : sizes.end;
-  if (total < members) return all + ", less than the members: are their names and shapes those of this bucket?";
+  if (total < members)
+    return all + ", less than the members: " + fit + "are their names and shapes those of this bucket?";
   if (!is_even) return "pieces of one bucket are equal (but for a short last one): are the files of one checkpoint?";
-  return all + ", " + std::to_string(total - members) +
-         " more than the members: is the padding another (\"multiple_of\", \"multiple_of_each\"), or a member missing?";
+  return all + ", " + std::to_string(total - members) + " more than the members: " + fit +
+         "is the padding another (\"multiple_of\", \"multiple_of_each\"), or a member missing?";
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <optional>
 #include <vector>
 
 namespace ckpt {
@@ -12,18 +11,6 @@ namespace {
 
 constexpr std::size_t most_fits = 3;
 constexpr std::size_t most_axes = 12;  // their subsets are tried
-
-/// The shape that a card which holds a parameter stores of it, in the order of the logical dimensions; nothing where it
-/// is stored in another form.
-std::optional<Extents> local_shape_of(const Placement& placement, ParameterId parameter) {
-  const Spread& spread = placement.spreads()[parameter];
-  if (spread.bucket || spread.flat || spread.boxes || placement.tensors()[parameter].verbatim) return std::nullopt;
-  const Extents stored =
-      placement.stored_shape(placement.array_of(parameter), placement.replica_bases(parameter).front());
-  Extents local(stored.size());
-  for (std::size_t i = 0; i < stored.size(); ++i) local[spread.permute[i]] = stored[i];
-  return local;
-}
 
 /// All ways of cutting some dimensions over disjoint sets of axes so that each has as many pieces as it needs.
 class Cuttings {
@@ -104,6 +91,16 @@ std::optional<std::size_t> longer_dim(const Extents& found, const Extents& expec
 }
 
 }  // namespace
+
+std::optional<Extents> local_shape_of(const Placement& placement, ParameterId parameter) {
+  const Spread& spread = placement.spreads()[parameter];
+  if (spread.bucket || spread.flat || spread.boxes || placement.tensors()[parameter].verbatim) return std::nullopt;
+  const Extents stored =
+      placement.stored_shape(placement.array_of(parameter), placement.replica_bases(parameter).front());
+  Extents local(stored.size());
+  for (std::size_t i = 0; i < stored.size(); ++i) local[spread.permute[i]] = stored[i];
+  return local;
+}
 
 std::string explain_logical_shape(const Placement& placement, ParameterId parameter, const Extents& expected) {
   const auto local = local_shape_of(placement, parameter);

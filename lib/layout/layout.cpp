@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/shared_cards.hpp"
 
 namespace ckpt {
 
@@ -56,7 +57,7 @@ void check_at(const std::optional<At>& at, const At& at_last, const std::string&
     throw Error(
         Kind::layout, origin,
         {who + " of " + layout.origin + " lives at " + mesh.axes[axis] + "=" + format_list(coordinates),
-         "coordinates below " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
+         "expected coordinates below " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
          was_last ? "write " + last + " in its \"at\", which follows the mesh" : "give a layout for that mesh"});
   }
 }
@@ -71,13 +72,13 @@ void check_pieces(const Keys& keys, const std::string& who, const Layout& layout
       throw Error(Kind::layout, origin,
                   {who + " of " + layout.origin + " has " + std::to_string(sizes.size()) + " sizes for dimension " +
                        std::to_string(dim),
-                   std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
+                   "expected " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
                    "leave \"sizes\" out if \"uneven\" says how it is to be cut, or give a layout for that mesh"});
   }
   if (keys.boxes && keys.boxes->rbegin()->first >= mesh.size())
     throw Error(Kind::layout, origin,
                 {who + " of " + layout.origin + " has a box for card " + std::to_string(keys.boxes->rbegin()->first),
-                 "boxes for cards below " + std::to_string(mesh.size()),
+                 "expected boxes for cards below " + std::to_string(mesh.size()),
                  "boxes are for one mesh alone: give a layout for the other, or say \"split\" instead"});
 }
 
@@ -90,13 +91,42 @@ void check_index(const IndexRule& index, const Layout& layout, const Mesh& mesh,
   if (!index.counts.empty())
     throw Error(Kind::layout, origin,
                 {who + " has " + std::to_string(index.counts.size()) + " counts",
-                 std::to_string(ways) + " on a mesh of " + join(axes),
+                 "expected " + std::to_string(ways) + " on a mesh of " + join(axes),
                  "leave \"counts\" out if the blocks are to be equal, or give a layout for that mesh"});
   if (const std::uint64_t blocks = ways * index.virtual_chunks; index.total.value_or(0) % blocks != 0)
     throw Error(Kind::layout, origin,
                 {who + " counts " + std::to_string(*index.total),
-                 "a multiple of " + std::to_string(blocks) + " (axis × virtual) on a mesh of " + join(axes),
+                 "expected a multiple of " + std::to_string(blocks) + " (axis × virtual) on a mesh of " + join(axes),
                  "give a layout for that mesh, with \"counts\" for uneven blocks"});
+}
+
+/// Where a bucket lies on another mesh, its last coordinates following that.
+std::optional<At> moved(const Bucket& bucket, const Mesh& mesh) {
+  auto at = bucket.at;
+  for (const auto& [axis, beside] : bucket.at_last) {
+    auto& coordinates = (*at)[axis] = beside;
+    if (const std::uint64_t last = mesh.shape[axis] - 1; coordinates.empty() || coordinates.back() != last)
+      coordinates.push_back(last);
+  }
+  return at;
+}
+
+/// Buckets of one name that came to lie on one card: on fewer stages the framework would have filled one bucket.
+void check_apart(const Layout& layout, const Mesh& mesh, const std::string& origin) {
+  std::map<std::string, std::vector<const Bucket*>> by_name;
+  for (const Bucket& bucket : layout.buckets) {
+    auto& same = by_name[bucket.name];
+    for (const Bucket* other : same)
+      if (share_a_card(moved(*other, mesh), moved(bucket, mesh)))
+        throw Error(Kind::layout, origin,
+                    {"two buckets of " + layout.origin + " are called \"" + bucket.name + "\" (with the members \"" +
+                         other->members.front().name + "\" and \"" + bucket.members.front().name +
+                         "\") and would lie on one card",
+                     "expected one bucket of a name on each card",
+                     "give a layout for that mesh, in which one bucket has the members of both, in the framework's "
+                     "order"});
+    same.push_back(&bucket);
+  }
 }
 
 /// What names coordinates of the axes that change, or counts by them.
@@ -108,6 +138,7 @@ void check_coordinates(const Layout& layout, const Mesh& mesh, const std::string
   }
   for (const Bucket& bucket : layout.buckets)
     check_at(bucket.at, bucket.at_last, "bucket \"" + bucket.name + "\"", layout, mesh, origin);
+  check_apart(layout, mesh, origin);
   for (const IndexRule& index : layout.indices) check_index(index, layout, mesh, origin);
 }
 

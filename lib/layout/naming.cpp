@@ -190,7 +190,7 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
       if (layout_.otherwise == Default::replicate) break;
       if (borrowed.empty()) return std::nullopt;
       throw Error(Kind::layout, layout_.origin,
-                  {"\"" + logical + "\" is to be like \"" + name + "\", which no rule matches", "a rule for that name",
+                  {"\"" + logical + "\" is to be like \"" + name + "\", which no rule matches", "expected a rule for that name",
                    "add one, or \"default\": \"replicate\""});
     }
     const Rule& rule = layout_.parameters[rule_of_[*found]];

@@ -4,6 +4,7 @@
 #include "layout/parse_keys.hpp"
 #include "layout/parse_members.hpp"
 #include "layout/parse_sections.hpp"
+#include "layout/shared_cards.hpp"
 
 namespace ckpt::parsing {
 
@@ -55,6 +56,12 @@ std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t
     ParsedAt parsed = parse_at(*at, mesh);
     common.at = std::move(parsed.at);
     common.at_last = std::move(parsed.last);
+    if (const auto found = common.at->find(common.axis);
+        found != common.at->end() && found->second.size() != mesh.shape[common.axis])
+      at->fail(
+          "only " + format_list(found->second) + " of \"" + mesh.axes[common.axis] + "\", over which the bucket is cut",
+          "other axes, or all " + std::to_string(mesh.shape[common.axis]) + " coordinates",
+          "is \"axis\" of the bucket the one that its pieces lie along?");
   }
   const auto names = parse_bucket_names(node.member("name"));
   const auto members = node.member("members");
@@ -71,21 +78,6 @@ std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t
   return buckets;
 }
 
-bool share_one(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size(); a[i] < b[j] ? ++i : ++j)
-    if (a[i] == b[j]) return true;
-  return false;
-}
-
-/// Whether two buckets lie on some card both: they don't where on some axis they have no coordinate in common.
-bool share_a_card(const Bucket& a, const Bucket& b) {
-  if (!a.at || !b.at) return true;
-  return std::all_of(a.at->begin(), a.at->end(), [&](const auto& entry) {
-    const auto other = b.at->find(entry.first);
-    return other == b.at->end() || share_one(entry.second, other->second);
-  });
-}
-
 }  // namespace
 
 std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh) {
@@ -98,7 +90,7 @@ std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh) {
     for (Bucket& bucket : parse_bucket(items[i], mesh, members_left)) {
       auto& same = by_name[bucket.name];
       for (const auto other : same)
-        if (share_a_card(bucket, buckets[other]))
+        if (share_a_card(bucket.at, buckets[other].at))
           items[i].member("name").fail(
               "\"" + bucket.name + "\" again, on cards that have it from bucket " + std::to_string(item_of[other]),
               "another name, or an \"at\" that is disjoint from the other's");

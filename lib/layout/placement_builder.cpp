@@ -115,18 +115,7 @@ void PlacementBuilder::add(Tensor tensor, const Decision& decision, const CutPla
 void PlacementBuilder::add_member(Tensor tensor, Membership membership, const Keys& keys,
                                   const std::string& stored_name, const std::string& where) {
   const Bucket& description = layout().buckets[membership.bucket];
-  const std::string axis = "\"" + layout().mesh.axes[description.axis] + "\"";
   const CutPlan cut_plan = plan(keys, tensor.shape.size(), where);
-  for (const CutSpec& spec : cut_plan.dims)
-    if (std::count(spec.axes.begin(), spec.axes.end(), description.axis) != 0)
-      throw Error(Kind::layout, where, {"split uses the bucket's own axis " + axis, "another axis", ""});
-  if (keys.flat && keys.flat->axis != description.axis)
-    throw Error(
-        Kind::layout, where,
-        {"flat cuts over \"" + layout().mesh.axes[keys.flat->axis] + "\"", axis + ", as the bucket itself", ""});
-  if (keys.boxes)
-    throw Error(Kind::layout, where,
-                {"it is like a rule with \"boxes\"", "a bucket's members are cut by split, flat and their like", ""});
   const auto [known, is_new] =
       bucket_arrays_.try_emplace(membership.bucket, static_cast<ArrayId>(placement_.arrays_.size()));
   if (is_new)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "layout/against_files.hpp"
+#include "layout/bias_shapes.hpp"
 #include "layout/borrowing.hpp"
 #include "layout/diagnose.hpp"
 #include "layout/likeness.hpp"
@@ -57,7 +58,7 @@ class SourceResolver {
     check_cards(layout_, names_, resolved.placement);
     const auto is_like = [&](ParameterId parameter) { return likeness_.is_like(parameter); };
     for (const auto& more : {names_.warnings(), likeness_.check(resolved.placement, Kind::input),
-                             unlike_states(resolved.placement, is_like)})
+                             unlike_states(resolved.placement, is_like), unlike_biases(resolved.placement)})
       resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
     return resolved;
   }

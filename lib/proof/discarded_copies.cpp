@@ -34,10 +34,11 @@ struct Discarded {
 std::string describe(const Placement& placement, const Discarded& discarded, const std::string& elements) {
   const bool is_one = discarded.names.size() == 1;
   const std::string& name = discarded.names.front();
+  const auto groups = group_names(discarded.names);
   return placement.layout().origin + ": \"replicas\": \"first\" takes one copy of " +
          (is_one ? "parameter '" + name + "'"
                  : std::to_string(discarded.names.size()) + " parameters (" +
-                       join(describe_groups(group_names(discarded.names)), 8) + ")") +
+                       (groups.size() == 1 ? groups.front().pattern : join(describe_groups(groups), 8)) + ")") +
          ", whose copies differ" + discarded.why.over + (is_one ? ", in " : "; of '" + name + "' in ") + elements +
          ": " + discarded.why.remedy;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -71,9 +72,14 @@ std::string missing_split(const Placement& placement, ParameterId parameter, con
   const Spread& spread = placement.spreads()[parameter];
   const std::string names = join(names_of(placement.mesh(), axes, "\""));
   if (spread.boxes) return "are the boxes of these cards right (" + layout.origin + ")?";
-  if (spread.bucket)
-    return "is " + names + " missing in \"split\" of that member of bucket \"" + layout.buckets[*spread.bucket].name +
-           "\" (" + layout.origin + ")?";
+  if (spread.bucket) {
+    const Bucket& bucket = layout.buckets[*spread.bucket];
+    const std::string split = "is " + names + " missing in \"split\" of that member of bucket \"" + bucket.name +
+                              "\" (" + layout.origin + ")?";
+    if (bucket.members.size() == 1) return split;
+    return "do the members of bucket \"" + bucket.name + "\" stand in another order in the files (" + layout.origin +
+           ")? Else " + split;
+  }
   if (spread.rule)
     return "is " + names + " missing in \"split\" of rule \"" + layout.parameters[*spread.rule].names.front().text() +
            "\" (" + layout.origin + ")?";
@@ -99,6 +105,31 @@ ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& vers
   pattern.in_blocks = cards.size() > 1 && std::none_of(cards.begin(), cards.end(), differs);
   pattern.all_differ = cards.size() == versions.size() && pattern.axes.size() > 1;
   return pattern;
+}
+
+std::vector<std::vector<Axis>> fitting_orders(const Mesh& mesh, const std::vector<Axis>& shared_by,
+                                              const std::vector<CardVersion>& versions) {
+  std::vector<Axis> order(mesh.axes.size());
+  std::iota(order.begin(), order.end(), Axis{0});
+  std::vector<std::vector<Axis>> fitting;
+  while (std::next_permutation(order.begin(), order.end())) {
+    Mesh other;
+    std::vector<Axis> axes;  // those of `shared_by`, in the other mesh
+    for (Axis place = 0; place < order.size(); ++place) {
+      other.axes.push_back(mesh.axes[order[place]]);
+      other.shape.push_back(mesh.shape[order[place]]);
+      if (std::find(shared_by.begin(), shared_by.end(), order[place]) != shared_by.end()) axes.push_back(place);
+    }
+    std::map<std::uint64_t, std::uint64_t> version_at;
+    std::map<std::uint64_t, std::uint64_t> place_of;
+    const bool fits = std::all_of(versions.begin(), versions.end(), [&](const CardVersion& each) {
+      const std::uint64_t at = other.combination_at(axes, each.card);
+      return version_at.try_emplace(at, each.version).first->second == each.version &&
+             place_of.try_emplace(each.version, at).first->second == at;
+    });
+    if (fits) fitting.push_back(order);
+  }
+  return fitting;
 }
 
 ReplicaExplanation explain_replicas(const Placement& placement, ParameterId parameter,

@@ -24,7 +24,8 @@ TARGETS = {
     "gpipe": [("gpipe.to-2-stages", {"balance": (6, 4)})],
     "gshard-4x8": [("y=7", {"shape": (4, 7), "physical": None}), ("x=7,y=4", {"shape": (7, 4), "physical": None})],
     "megatron-gpt": [("megatron-gpt.to-pp2-tp4", {"pp": 2, "dp": 1, "tp": 4, "chunks": 1}),
-                     ("tp=1,dp=1", {"pp": 4, "dp": 1, "tp": 1, "chunks": 2})],
+                     ("tp=1,dp=1", {"pp": 4, "dp": 1, "tp": 1, "chunks": 2}),
+                     ("pp=1", {"pp": 1, "dp": 2, "tp": 2, "chunks": 2})],
     "megatron-distributed-optimizer": [
         ("dp=3", {"pp": 2, "dp": 3, "tp": 2}), ("dp=4,tp=1", {"pp": 2, "dp": 4, "tp": 1}),
         ("dp=1,tp=4", {"pp": 2, "dp": 1, "tp": 4}),
@@ -36,7 +37,7 @@ TARGETS = {
     "fsdp2": [("dp=3", {"dp": 3}), ("dp=11", {"dp": 11})],
     "fsdp2-tp": [("dp=3,tp=4", {"dp": 3, "tp": 4}), ("dp=5,tp=1", {"dp": 5, "tp": 1})],
     "moe": [("edp=2,ep=2,tp=1", {"pp": 2, "edp": 2, "ep": 2, "tp": 1}),
-            ("ep=8", {"pp": 2, "edp": 1, "ep": 8, "tp": 2})],
+            ("ep=8", {"pp": 2, "edp": 1, "ep": 8, "tp": 2}), ("pp=1", {"pp": 1, "edp": 1, "ep": 4, "tp": 2})],
     "hf-tp-plan": [("tp=2", {"tp": 2}), ("tp=8", {"tp": 8}), ("tp=1", {"tp": 1})],
 }
 

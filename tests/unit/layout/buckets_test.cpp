@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -134,6 +135,21 @@ TEST_CASE("a member that is like nothing known is refused") {
   CHECK_THROWS_WITH(resolve_source(circle, cards(2, same)), Contains(R"(its "like" leads back to "a")"));
 }
 
+TEST_CASE("what members borrow and their bucket's axis contradict one another: the layout is wrong by itself") {
+  const Holding same = card({array("m", {4}), array("w", {2, 4})});
+  const auto said = [&](const std::string& rule) {
+    const Layout of = layout(R"(["dp", "tp"])", "[2, 2]", R"("parameters": [{"name": "w", )" + rule + R"(}],
+        "buckets": [{"name": "m", "axis": "tp", "members": [{"name": "m.w", "like": "w"}]}])");
+    return refused([&] { resolve_source(of, cards(4, same)); }, Kind::layout);
+  };
+  CHECK_THAT(
+      said(R"("split": ["tp"])"),
+      Contains(
+          R"(bucket "m", member "m.w": the bucket is cut over "tp", over which 'w', which it is "like", is split)"));
+  CHECK_THAT(said(R"("shape": [4, 4], "flat": {"axis": "dp"})"), Contains(R"("flat" over "dp", from 'w')"));
+  CHECK_THAT(said(R"("boxes": {"0": [[0, 2], [0, 4]]})"), Contains(R"('w', which it is "like", has "boxes")"));
+}
+
 TEST_CASE("a written layout says the shapes that its members borrow") {
   const Layout of = with_buckets("2", R"({"name": "m", "axis": "dp", "members": [{"name": "m.w", "like": "w"}]})",
                                  R"({"name": "w"})");
@@ -158,7 +174,8 @@ TEST_CASE("a piece that is too long or short: the bucket's sums are told, and wh
       resolve_source(of(""), pieces("f", {4, 4, 4, 2})),
       Contains("cards that differ: 3") && Contains(R"(is the padding left out on the last card ("last": "short")?)"));
   CHECK_THROWS_WITH(resolve_source(of(""), pieces("f", {6, 6, 6, 6})),
-                    Contains("so are all cards of the axis; all 4 pieces hold 24, 10 more than the members"));
+                    Contains("so are all cards of the axis; all 4 pieces hold 24, 10 more than the members: \"align\": "
+                             "16 would fit; else is the padding another"));
   CHECK_THROWS_WITH(resolve_source(of(""), pieces("f", {2, 2, 2, 2})),
                     Contains("all 4 pieces hold 8, less than the members"));
   CHECK_THROWS_WITH(resolve_source(of(R"("last": "short", )"), pieces("f", {4, 4, 4, 1})),

@@ -40,7 +40,7 @@ const Words four_layers{"layers.0.w", "layers.1.w", "layers.2.w", "layers.3.w"};
 TEST_CASE("a total too large is refused with what is missing and what would fit") {
   CHECK(names_of(counting(R"(, "total": 4, "numbering": "local")"), cards(2, stage({0, 1}))) == four_layers);
   CHECK(refusal(counting(R"(, "total": 6, "numbering": "local")"), cards(2, stage({0, 1}))) ==
-        "a.json: /indices/0: \"layers.{i}.*\": no name has the index 2, 5, each from 0 to 5 in some name; "
+        "a.json: /indices/0: \"layers.{i}.*\": no name has the index 2, 5, expected each from 0 to 5 in some name; "
         "\"total\": 4 would fit");
   CHECK_THAT(refusal(counting(R"(, "total": 1000000000000, "numbering": "local")"), cards(2, stage({0}))),
              Contains("no name has the index 1, 2, 3, 4, 5, 6, 7, 8, … (999999999990 more)") &&
@@ -76,9 +76,9 @@ TEST_CASE("a total that is left out comes from the names") {
 
 TEST_CASE("a total that is left out and does not divide is refused") {
   CHECK_THROWS_WITH(resolve_source(counting(""), {stage({0, 1}), stage({2})}),
-                    Contains("the names count 3 indices, a multiple of 2") && Contains("\"counts\""));
+                    Contains("the names count 3 indices, expected a multiple of 2") && Contains("\"counts\""));
   CHECK_THROWS_WITH(resolve_source(counting(R"(, "numbering": "local", "first": 5)"), cards(2, stage({0}))),
-                    Contains("found no number above 0, stored local numbers begin with 5"));
+                    Contains("found no number above 0, expected local numbers from 5 on"));
 }
 
 TEST_CASE("chunks that restart are counted together") {

@@ -26,13 +26,14 @@ const Layout moments_of_their_own = rules(R"({"name": "m.{x}", "like": "{x}", "s
 TEST_CASE("a row-parallel weight whose rule cuts rows is found by its moment") {
   CHECK(
       refusal_of(moments_of_their_own, cards(4, card({array("w", {64, 16}), array("m.w", {64, 16})}))) ==
-      "parameter 'm.w' (a.json, rule \"m.{x}\"): its logical shape is [64, 64], [256, 16] as 'w' has, which it is to "
+      "parameter 'm.w' (a.json, rule \"m.{x}\"): its logical shape is [64, 64], expected [256, 16] as 'w' has, which "
+      "it is to "
       "be \"like\"; one of the two rules is wrong; a parameter that is to have another shape says \"shape\", or has a "
       "rule of its own");
   const Layout fits = rules(R"({"name": "m.{x}", "like": "{x}"}, {"name": "*", "split": ["tp"]})");
   CHECK(refusal_of(fits, cards(4, card({array("w", {64, 16}), array("m.w", {64, 16})}))) == "");
   CHECK_THAT(refusal_of(fits, cards(4, card({array("w", {64, 16}), array("m.w", {64, 1})}))),
-             Contains("its logical shape is [256, 1], [256, 16] as 'w' has"));
+             Contains("its logical shape is [256, 1], expected [256, 16] as 'w' has"));
 }
 
 TEST_CASE("the nearest name that exists is the one that counts") {
@@ -65,6 +66,6 @@ TEST_CASE("a flat moment's shape is there because its pieces do not tell it: ano
 TEST_CASE("a target's tensors are held against one another, too") {
   const Layout of = rules(R"({"name": "m.{x}", "like": "{x}"}, {"name": "*"})", "1");
   CHECK_THROWS_WITH(target(of, {tensor("w", {4}), tensor("m.w", {5})}),
-                    Contains("its logical shape is [5], [4] as 'w'"));
+                    Contains("its logical shape is [5], expected [4] as 'w'"));
   CHECK(target(of, {tensor("w", {4}), tensor("m.w", {4})}).tensors().size() == 2);
 }

@@ -218,7 +218,8 @@ TEST_CASE("a layout on another mesh") {
   CHECK(kind_of(layout, {{"dp", 1U << 20}}, "--to-mesh: /mesh/shape: found 8388608 cards") == Kind::layout);
   const auto sized = with(R"("parameters": [{"name": "w", "split": ["dp"], "sizes": {"0": [1, 2]}}])");
   CHECK(kind_of(sized, {{"dp", 3}},
-                "--to-mesh: rule \"w\" of a.json has 2 sizes for dimension 0, 3 on a mesh of dp=3") == Kind::layout);
+                "--to-mesh: rule \"w\" of a.json has 2 sizes for dimension 0, expected 3 on a mesh of dp=3") ==
+        Kind::layout);
 }
 
 TEST_CASE("\"last\" follows the mesh, and the numbers beside it stay") {
@@ -243,21 +244,23 @@ TEST_CASE("another mesh that the rules do not fit is refused in the words of the
     return std::string("no error");
   };
   CHECK(refusal(R"("parameters": [{"name": "w", "boxes": {"0": [[0, 3]], "7": [[3, 4]]}}])", {{"dp", 1}}) ==
-        "--to-mesh: rule \"w\" of a.json has a box for card 7, boxes for cards below 4; boxes are for one mesh alone: "
+        "--to-mesh: rule \"w\" of a.json has a box for card 7, expected boxes for cards below 4; boxes are for one "
+        "mesh alone: "
         "give "
         "a layout for the other, or say \"split\" instead");
   CHECK(refusal(R"("parameters": [{"name": "head", "at": {"tp": 3}}])", {{"tp", 2}}) ==
-        "--to-mesh: rule \"head\" of a.json lives at tp=[3], coordinates below 2 on a mesh of tp=2; write \"last\" in "
+        "--to-mesh: rule \"head\" of a.json lives at tp=[3], expected coordinates below 2 on a mesh of tp=2; write "
+        "\"last\" in "
         "its \"at\", which follows the mesh");
   CHECK_THAT(refusal(R"("parameters": [{"name": "emb", "at": {"tp": [0, 3]}}])", {{"tp", 1}}),
              Catch::Matchers::Contains("write \"last\" for 3 in its"));
   CHECK_THAT(refusal(R"("parameters": [{"name": "mid", "at": {"tp": [1, 2]}}])", {{"tp", 1}}),
              Catch::Matchers::Contains("tp=[1, 2]") && Catch::Matchers::Contains("give a layout for that mesh"));
   CHECK_THAT(refusal(R"("indices": [{"in": "l.{i}", "axis": "tp", "counts": [3, 1, 2, 2]}])", {{"tp", 1}}),
-             Catch::Matchers::Contains("indices \"l.{i}\" of a.json has 4 counts, 1 on a mesh of tp=1") &&
+             Catch::Matchers::Contains("indices \"l.{i}\" of a.json has 4 counts, expected 1 on a mesh of tp=1") &&
                  Catch::Matchers::Contains("leave \"counts\" out"));
   CHECK_THAT(refusal(R"("indices": [{"in": "l.{i}", "axis": "tp", "total": 8}])", {{"tp", 3}}),
-             Catch::Matchers::Contains("counts 8, a multiple of 3"));
+             Catch::Matchers::Contains("counts 8, expected a multiple of 3"));
   CHECK(refusal(R"("indices": [{"in": "l.{i}", "axis": "tp", "counts": [3, 1, 2, 2]}])", {{"dp", 1}}) == "no error");
   CHECK(refusal(R"("parameters": [{"name": "head", "at": {"tp": "last"}}])", {{"tp", 1}}) == "no error");
 }

@@ -163,10 +163,6 @@ TEST_CASE("buckets of one name on different stages") {
                                           {"name": "flat", "axis": "dp", "at": {"pp": 1}, "members": [{"name": "b", "shape": [6]}]}])");
   CHECK(shown(target(of, {tensor("a", {4}), tensor("b", {6})}), "flat") == Words{"0 1", "2 3", "0 1 2", "3 4 5"});
   // The files of a stage may look like those of another: what an array is depends on where it lies.
-  const Layout alike = layout(
-      R"(["pp"])", "[2]",
-      R"("buckets": [{"name": "flat", "axis": "pp", "at": {"pp": 0}, "members": [{"name": "a", "shape": [4]}]}])");
-  CHECK_THROWS_AS(target(alike, {tensor("a", {4})}), Error);  // the second half would lie nowhere
   const Holding same = card({array("flat", {2})});
   const Layout stages =
       layout(R"(["pp", "dp"])", "[2, 2]",

@@ -55,6 +55,18 @@ TEST_CASE("the axes of a difference are those whose coordinate makes one") {
   CHECK(random.all_differ);
 }
 
+TEST_CASE("an order of the axes fits when the cards that share a shard hold the same, and others something else") {
+  using Orders = std::vector<std::vector<Axis>>;
+  Mesh of;
+  of.axes = {"dp", "tp"};
+  of.shape = {2, 4};
+  // Saved as tp=4 by dp=2: two cards in a row share a shard of what tp splits.
+  CHECK(fitting_orders(of, {1}, held({0, 0, 1, 1, 2, 2, 3, 3})) == Orders{{1, 0}});
+  CHECK(fitting_orders(of, {1}, held({0, 1, 2, 3, 0, 1, 2, 3})).empty());
+  CHECK(fitting_orders(of, {1}, held({0, 0, 1, 1, 2, 2, 3, 4})).empty());
+  CHECK(fitting_orders(of, {1}, held({0, 0, 0, 0, 2, 2, 3, 3})).empty());
+}
+
 TEST_CASE("cards that differ in blocks lack a split, or a count where the name has a number") {
   const auto plain = explained("w", {0, 1, 0, 1, 0, 1, 0, 1});
   CHECK(plain.over == " over tp");
