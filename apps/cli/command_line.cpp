@@ -113,6 +113,8 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());  // the order that CLI11 takes them in
     app_->parse(reversed);
+  } catch (const CLI::ArgumentMismatch&) {
+    refuse_count(words);
   } catch (const CLI::ParseError& error) {
     throw Error(Kind::usage, "", {error.what(), "", see_help()});
   }
@@ -125,6 +127,28 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
     throw Error(Kind::usage, word, {"unknown option", "", guess(word, *app_) + see_help()});
   throw Error(Kind::usage, "'" + word + "'",
               {"one argument too many", "expected one " + join(positionals_), see_help()});
+}
+
+void CommandLine::refuse_count(const std::vector<std::string>& words) const {
+  const CLI::App& app = *app_;
+  for (const auto* option : app.get_options()) {
+    std::string names;
+    std::ptrdiff_t count = 0;
+    for (const auto& name : option->get_lnames()) {
+      const std::string word = "--" + name;
+      names += (names.empty() ? "" : ", ") + word;
+      count += std::count_if(words.begin(), words.end(),
+                             [&](const std::string& given) { return given == word || given.starts_with(word + "="); });
+    }
+    for (const auto& name : option->get_snames())
+      count += std::count_if(words.begin(), words.end(),
+                             [&](const std::string& given) { return given.starts_with("-" + name); });
+    const bool is_once =
+        option->get_expected_max() == 1 && option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+    if (count > 1 && is_once)
+      throw Error(Kind::usage, names, {"given " + std::to_string(count) + " times", "expected once", see_help()});
+  }
+  throw Error(Kind::usage, words.empty() ? "" : words.back(), {"no value", "expected one", see_help()});
 }
 
 std::string CommandLine::help() const {

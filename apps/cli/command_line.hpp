@@ -51,6 +51,9 @@ class CommandLine {
   std::string see_help() const { return "see " + manual_.name + " --help"; }
 
  private:
+  /// Of options that have no value, or more than one.
+  [[noreturn]] void refuse_count(const std::vector<std::string>& words) const;
+
   std::string help() const;
 
   const Manual& manual_;

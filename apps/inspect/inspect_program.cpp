@@ -133,7 +133,8 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   line.positional("PATH", options.path);
   line.group("What to show");
   line.value("--layout,--from", options.layout, "A.json",
-             "layout of PATH (-: standard input); may be left out where the checkpoint carries it");
+             "layout of PATH (-: standard input); may be left out where the checkpoint carries it; shapes stand before "
+             "the cards that hold them, \"0-31, 48\", \"1-19:2\" being every second from 1 to 19");
   line.repeated(
       "--param", options.parameters, "GLOB",
       "only the parameters whose names match, and with a layout the box that each card holds; may be repeated");

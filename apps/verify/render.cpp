@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -98,6 +99,13 @@ std::string outcome(const Deviations& deviations) {
          deviations.reference + " has " + (deviations.tensors == 1 ? "it" : "them");
 }
 
+/// Whether the same is said of both; a hint may follow in the first one's lines.
+bool deviate_alike(const Deviations& a, const Deviations& b) {
+  return !a.lines.empty() &&
+         std::equal(a.lines.begin(), a.lines.end(), b.lines.begin(), b.lines.end(),
+                    [](const auto& first, const auto& second) { return first.starts_with(second); });
+}
+
 const char* word(Damage::What what) {
   switch (what) {
     case Damage::What::missing:
@@ -145,11 +153,17 @@ Lines comparison_text(const ComparedPaths& paths, const CompareReport& compariso
       counted(comparison.parameters, "parameter") + " of " + format_bytes(comparison.bytes) + " compared";
   Lines lines;
   if (!comparison.differences.empty()) lines = table_of(comparison, width).add("");
+  if (comparison.differences.empty() && deviate_alike(comparison.a_deviations, comparison.b_deviations)) {
+    add_deviations("A and B", comparison.a_deviations, lines);
+    return lines.add(pair + " hold the same tensors, but " + outcome(comparison.a_deviations) + ": " + compared);
+  }
   add_deviations("A", comparison.a_deviations, lines);
   add_deviations("B", comparison.b_deviations, lines);
   if (!comparison.a_deviations.lines.empty()) lines.add("of " + paths.a + " (A) " + outcome(comparison.a_deviations));
   if (!comparison.b_deviations.lines.empty()) lines.add("of " + paths.b + " (B) " + outcome(comparison.b_deviations));
-  if (comparison.differences.empty()) return lines.add(pair + " hold the same tensors: " + compared);
+  if (comparison.differences.empty())
+    return lines.add(pair + " hold the same tensors" + (comparison.is_same() ? "" : ", but not as expected") + ": " +
+                     compared);
   return lines.add(pair + " differ in " + counted(comparison.differences.size(), "parameter") + "; " + compared);
 }
 
@@ -172,15 +186,16 @@ Lines integrity_text(const std::string& path, const Integrity& integrity, std::o
   const std::string held = counted(integrity.files, "file") + ", " + counted(integrity.parameters, "parameter");
   Lines deviating;
   add_deviations(path, integrity.deviations, deviating);
-  if (!integrity.deviations.lines.empty()) deviating.add("of " + path + " " + outcome(integrity.deviations));
+  const std::string but = integrity.deviations.lines.empty() ? "" : ", but " + outcome(integrity.deviations);
   if (integrity.damages.empty())
-    return deviating.add(path + " is as it was written: " + held + ", " + format_bytes(integrity.bytes) + " read");
+    return deviating.add(path + " is as it was written" + but + ": " + held + ", " + format_bytes(integrity.bytes) +
+                         " read");
   using Column = Table::Column;
   Table table(
       {{"file", Column::Kind::flexible}, {"is"}, {"parameters", Column::Kind::flexible}, {"", Column::Kind::flexible}});
   for (const Damage& damage : integrity.damages)
     table.add({damage.file.empty() ? "-" : damage.file, word(damage.what), join(damage.parameters), detail(damage)});
-  return table.lines(width).add("").add(deviating).add(path + " is not as it was written" +
+  return table.lines(width).add("").add(deviating).add(path + " is not as it was written" + but +
                                                        (integrity.files > 0 ? ": " + held : ""));
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <numeric>
+#include <set>
 #include <vector>
 
 namespace ckpt {
@@ -15,7 +17,9 @@ constexpr std::size_t most_axes = 12;  // their subsets are tried
 /// All ways of cutting some dimensions over disjoint sets of axes so that each has as many pieces as it needs.
 class Cuttings {
  public:
-  Cuttings(const Mesh& mesh, const Extents& local, const Extents& logical) : mesh_(mesh), used_(mesh.axes.size()) {
+  /// `order`: of the axes, those to be proposed first.
+  Cuttings(const Mesh& mesh, std::vector<Axis> order, const Extents& local, const Extents& logical)
+      : mesh_(mesh), order_(std::move(order)), used_(mesh.axes.size()) {
     for (std::size_t d = 0; d < local.size(); ++d) {
       if (local[d] == logical[d]) continue;
       if (local[d] == 0 || logical[d] % local[d] != 0) return;
@@ -50,24 +54,47 @@ class Cuttings {
   }
 
   /// Calls `go_on` for each set of axes that are free, from `from` on, whose sizes multiply to `pieces`.
-  void take(std::uint64_t pieces, Axis from, const std::string& axes,
+  void take(std::uint64_t pieces, std::size_t from, const std::set<Axis>& axes,
             const std::function<void(const std::string&)>& go_on) {
-    if (pieces == 1) return go_on(axes);
-    for (Axis axis = from; axis < mesh_.axes.size(); ++axis) {
+    if (pieces == 1) return go_on(described(axes));
+    for (std::size_t place = from; place < order_.size(); ++place) {
+      const Axis axis = order_[place];
       const std::uint64_t size = mesh_.shape[axis];
       if (used_[axis] || size == 1 || pieces % size != 0) continue;
       used_[axis] = true;
-      take(pieces / size, axis + 1,
-           axes + (axes.empty() ? "" : " and ") + mesh_.axes[axis] + "=" + std::to_string(size), go_on);
+      auto more = axes;
+      more.insert(axis);
+      take(pieces / size, place + 1, more, go_on);
       used_[axis] = false;
     }
   }
 
+  /// "dp=2 and tp=4".
+  std::string described(const std::set<Axis>& axes) const {
+    std::string text;
+    for (const Axis axis : axes)
+      text += (text.empty() ? "" : " and ") + mesh_.axes[axis] + "=" + std::to_string(mesh_.shape[axis]);
+    return text;
+  }
+
   const Mesh& mesh_;
+  std::vector<Axis> order_;
   std::vector<bool> used_;
   std::vector<Needed> needed_;
   std::vector<std::string> fits_;
 };
+
+/// The axes, those over which the layout splits some parameter first: along the others cards most likely hold copies.
+std::vector<Axis> likeliest_first(const Placement& placement) {
+  std::vector<bool> splits(placement.mesh().axes.size());
+  for (const Spread& spread : placement.spreads())
+    for (const auto& of_dim : spread.axes)
+      for (const Axis axis : of_dim) splits[axis] = true;
+  std::vector<Axis> order(splits.size());
+  std::iota(order.begin(), order.end(), Axis{0});
+  std::stable_partition(order.begin(), order.end(), [&](Axis axis) { return splits[axis]; });
+  return order;
+}
 
 std::string either(const std::vector<std::string>& words) {
   std::string text;
@@ -107,7 +134,7 @@ std::string explain_logical_shape(const Placement& placement, ParameterId parame
   const Extents& found = placement.tensors()[parameter].shape;
   if (!local || local->size() != expected.size() || placement.mesh().axes.size() > most_axes) return "";
   if (*local == expected) return "not split it would fit";
-  if (const Cuttings cuttings(placement.mesh(), *local, expected); !cuttings.fits().empty())
+  if (const Cuttings cuttings(placement.mesh(), likeliest_first(placement), *local, expected); !cuttings.fits().empty())
     return either(cuttings.fits()) + " would fit";
   if (is_reversed(found, expected)) return "with its dimensions in the other order (\"permute\") it would fit";
   if (const auto dim = longer_dim(found, expected); dim && !placement.spreads()[parameter].axes[*dim].empty())

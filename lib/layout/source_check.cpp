@@ -89,12 +89,14 @@ class CardCheck {
   }
 
   [[noreturn]] void refuse_missing(ParameterId parameter, Position position, const Extents& expected) const {
+    const auto rule = placement_.spreads()[parameter].rule;
     std::vector<Position> holders;
     for (Position p = 0; p < layout_.mesh.size(); ++p)
       if (names_.at(parameter, p) != nullptr) holders.push_back(p);
     throw Error(Kind::input, place(parameter, position),
                 {"parameter '" + placement_.tensors()[parameter].name + "' is missing",
-                 layout_.origin + " expects " + to_string(expected) + " of it on " + held_by(parameter),
+                 layout_.origin + " expects " + to_string(expected) + " of it on " + held_by(parameter) +
+                     (rule ? " (rule \"" + layout_.parameters[*rule].names.front().text() + "\")" : ""),
                  "cards that hold it: " + list_cards(layout_.mesh, holders)});
   }
 

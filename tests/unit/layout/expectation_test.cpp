@@ -80,6 +80,9 @@ TEST_CASE("a wrong logical shape: which dimension over which axes would fit") {
         "with its dimensions in the other order (\"permute\") it would fit");
   CHECK(hint(one_rule(R"(["a", "b"])", "[2, 2]", R"("split": ["a"])"), {4, 3}, {4, 6}) ==
         "dim 1 over a=2 or dim 1 over b=2 would fit");
+  // Along an axis that splits nothing, cards most likely hold copies.
+  CHECK(hint(one_rule(R"(["a", "b"])", "[2, 2]", R"("split": ["b"])"), {4, 3}, {4, 6}) ==
+        "dim 1 over b=2 or dim 1 over a=2 would fit");
   CHECK(hint(dp_tp(R"("split": ["tp"])"), {64, 16}, {64, 63}).empty());
   CHECK(hint(dp_tp(R"("split": ["tp"])"), {64, 16}, {64}).empty());
   CHECK(hint(dp_tp(R"("flat": {"axis": "dp"}, "shape": [8, 8])"), {32}, {8, 16}).empty());

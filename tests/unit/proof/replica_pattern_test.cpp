@@ -92,6 +92,15 @@ TEST_CASE("the pattern that would count reaches optimizer state, too, and is lef
              !Contains("indices"));
 }
 
+TEST_CASE("of a bucket's member that differs, the order of the members is asked for first") {
+  const Placement placement = target(layout(axes, shape, R"("buckets": [{"name": "f", "axis": "dp", "members": [
+                                                {"name": "v", "shape": [4, 4]}, {"name": "w", "shape": [4, 4]}]}])"),
+                                     {tensor("v", {4, 4}), tensor("w", {4, 4})});
+  CHECK(explain_replicas(placement, 1, held({0, 1, 0, 1, 0, 1, 0, 1}), true).remedy ==
+        "do the members of bucket \"f\" stand in another order in the files (a.json)? Else is \"tp\" missing in "
+        "\"split\" of that member of bucket \"f\" (a.json)?");
+}
+
 TEST_CASE("to take the first copy is offered last, and of a matrix only where every card holds something else") {
   const std::string first = "say \"replicas\": \"first\"";
   CHECK_THAT(explained("w", {0, 0, 0, 0, 1, 1, 1, 1}).remedy, !Contains(first));
