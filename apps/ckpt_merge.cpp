@@ -9,6 +9,8 @@ int main(int argc, char** argv) {
        "with one file for each card. Runs by itself or under mpirun or srun, with any number of processes.",
        {{"One file of what 64 cards saved, on all cores of this machine:",
          "ckpt-merge --layout train64.json step_1000 -o merged.h5"},
+        {"The same in bfloat16, but for the norms:",
+         "ckpt-merge --layout train64.json --cast bf16 --cast 'f32:*.norm.*' step_1000 -o merged.safetensors"},
         {"Only the weights, by 4 processes, as soon as the training job has set its done-file:",
          "mpirun -n 4 ckpt-merge --layout train64.json --drop 'moments.*' --wait-for step_1000/done step_1000 -o "
          "weights.h5"}},

@@ -23,7 +23,7 @@ std::optional<Expectation> parse_expectation(const ExpectOptions& options) {
     return std::nullopt;
   }
   return Expectation{options.reference,
-                     {parse_globs("--expect-missing", options.missing), parse_globs("--expect-extra", options.extra)}};
+                     {parse_globs("--expect-missing", options.missing), parse_globs("--expect-extra", options.extra), false}};
 }
 
 std::vector<Pattern> parse_globs(const std::string& option, const std::vector<std::string>& texts) {

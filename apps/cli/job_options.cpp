@@ -92,6 +92,17 @@ NameChoice names_from(const Options& options) {
   return names;
 }
 
+/// "bf16", "f32:*.norm.*".
+CastRule parse_cast(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string word = text.substr(0, colon);
+  const std::string names = colon == std::string::npos ? "*" : text.substr(colon + 1);
+  for (const char* dtype : {"f64", "f32", "f16", "bf16"})
+    if (word == dtype) return {number_type(dtype).value(), parse_globs("--cast", {names}).front()};
+  throw Error(Kind::usage, "--cast '" + text + "'",
+              {"'" + word + "'", "expected one of f64, f32, f16, bf16", "write for example bf16, or 'f32:*.norm.*'"});
+}
+
 ReplicaCheck replicas_from(const Options& options) {
   if (options.replicas.empty()) return ReplicaCheck::sample;
   return choose<ReplicaCheck>(
@@ -189,7 +200,9 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
   job.spared_files = files_read(options);
   job.names = names_from(options);
+  for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
   job.expectation = parse_expectation(options.expectation);
+  if (job.expectation) job.expectation->excuses.any_dtype = !job.casts.empty();
   job.replicas = replicas_from(options);
   if (!options.verify.empty())
     job.verify = choose<Verify>({options.verify, "--verify"},

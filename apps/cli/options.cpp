@@ -34,11 +34,17 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   }
 }
 
-void declare_parameters(CommandLine& line, Options& to) {
+void declare_parameters(CommandLine& line, Verb verb, Options& to) {
   line.group("Parameters (each option may be repeated)");
   line.repeated("--only", to.only, "GLOB", "keep the parameters whose names match");
   line.repeated("--drop", to.drop, "GLOB", "leave out the parameters whose names match");
   line.repeated("--rename", to.rename, "OLD=NEW", "give parameters other names, for example 'model.{x}={x}'");
+  if (verb != Verb::verify)
+    line.repeated(
+        "--cast", to.cast, "DTYPE[:GLOB]",
+        "write floating-point parameters, or those whose names match, as f64, f32, f16 or bf16: rounded to the "
+        "nearest, what is too large becomes infinite and is told of; of several that match the last decides, "
+        "for example --cast bf16 --cast 'f32:*.norm.*'");
 }
 
 void declare_comparison(CommandLine& line, Options& to) {
@@ -189,7 +195,7 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
   if (is_verify) line.positional("B", options.output);
   declare_layouts(line, program.verb, options);
   if (is_verify) declare_comparison(line, options);
-  declare_parameters(line, options);
+  declare_parameters(line, program.verb, options);
   declare_expectation(line, options.expectation,
                       is_verify ? "the parameters compared, of A and of B," : "what would be written");
   if (!is_verify) declare_output(line, program.verb, options);

@@ -29,6 +29,7 @@ struct Options {
   std::vector<std::string> only;
   std::vector<std::string> drop;
   std::vector<std::string> rename;
+  std::vector<std::string> cast;
   ExpectOptions expectation;
   std::string exchange;
   std::string memory;

@@ -38,12 +38,14 @@ std::string counted(std::uint64_t count, const std::string& noun) {
 }
 
 Lines dry_run_table(const Report& report) {
+  const std::string cast =
+      report.cast_parameters == 0 ? "" : ", " + with_commas(report.cast_parameters) + " of them cast";
   const std::vector<std::pair<std::string, std::string>> rows{
       {"source cards", with_commas(report.source_cards)},
       {"source files", with_commas(report.source_files)},
       {"target cards", with_commas(report.target_cards)},
       {"target files", with_commas(report.target_files)},
-      {"parameters", with_commas(report.parameters)},
+      {"parameters", with_commas(report.parameters) + cast},
       {"tensor bytes", exact_bytes(report.tensor_bytes)},
       {"bytes to read", exact_bytes(report.bytes_to_read)},
       {"bytes to write", exact_bytes(report.bytes_to_write)},

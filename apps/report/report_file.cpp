@@ -45,6 +45,13 @@ Json json_of(const ReportedJob& reported, const char* status) {
           {"warnings", reported.warnings}};
 }
 
+Json overflows_json(const std::vector<Overflow>& overflows) {
+  Json list = Json::array();
+  for (const Overflow& each : overflows)
+    list.push_back({{"parameter", each.parameter}, {"dtype", each.dtype}, {"elements", each.elements}});
+  return list;
+}
+
 const char* word(Kind kind) {
   switch (kind) {
     case Kind::usage:
@@ -94,6 +101,7 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
   json["source_files"] = report.source_files;
   json["target_files"] = report.target_files;
   json["parameters"] = report.parameters;
+  json["cast_parameters"] = report.cast_parameters;
   json["tensor_bytes"] = report.tensor_bytes;
   json["bytes_to_write"] = report.bytes_to_write;
   if (job.job.dry_run) {  // what only a summary of the whole plan tells
@@ -107,6 +115,7 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
   json["bytes_exchanged"] = report.bytes_exchanged;
   json["bytes_written"] = report.bytes_written;
   json["bytes_resumed"] = report.bytes_resumed;
+  json["overflows"] = overflows_json(report.overflows);
   json["peak_resident_bytes"] = peak_bytes;
   json["seconds"] = report.seconds;
   json["source_rules"] = rules_json(report.source_rules);

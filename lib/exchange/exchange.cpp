@@ -8,8 +8,7 @@ Stretch Workload::next_stretch(std::uint64_t /*bytes*/) {
   return {{*chunk}, {0}, chunk->bytes};
 }
 
-void Workload::write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
-                             std::span<const PartialSum> read) {
+void Workload::write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) {
   for (std::size_t i = 0; i < stretch.chunks.size(); ++i)
     write(stretch.chunks[i], bytes.subspan(stretch.offsets[i], stretch.chunks[i].bytes), read[i]);
 }

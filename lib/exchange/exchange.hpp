@@ -18,7 +18,7 @@ namespace ckpt {
 /// Chunks that lie close together, one after another, in one file.
 struct Stretch {
   std::vector<Chunk> chunks;
-  std::vector<std::uint64_t> offsets;  ///< of each chunk's bytes from the first one's
+  std::vector<std::uint64_t> offsets;  ///< in memory: of each chunk's bytes from the first one's
   std::uint64_t bytes = 0;             ///< from the first chunk's first byte to the last one's last
 };
 
@@ -41,11 +41,10 @@ class Workload {
   /// Performs a transfer from the file of a card that this process owns: its first element goes to `target`. `scratch`
   /// is room that the caller lends for the time of the call. Gives the sum of what was read, as it lay in the file.
   virtual PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) = 0;
-  /// `read`: the sums of all its transfers together.
-  virtual void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) = 0;
+  /// `read`: the sums of all its transfers together. What is in `bytes` then is lost.
+  virtual void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) = 0;
   /// The same for a stretch, whose gaps are zeros. `read`: of each chunk.
-  virtual void write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
-                             std::span<const PartialSum> read);
+  virtual void write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read);
   /// Counts bytes that this process has sent to another one.
   virtual void count_exchanged(std::uint64_t bytes) = 0;
 };

@@ -168,6 +168,7 @@ class Run {
     report_.source_files = checkpoint().files().size() - checkpoint().missing().size();
     report_.target_files = target().layout().files.count(target().mesh());
     report_.parameters = target().tensors().size();
+    report_.cast_parameters = count_cast(sides_->selection, source());
     for (const Tensor& tensor : target().tensors()) report_.tensor_bytes += tensor.bytes();
     report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
     report_.source_rules = rule_use(source());
@@ -219,6 +220,7 @@ class Run {
     });
     time("metadata");
     ChunkSequence chunks(target(), plan_->cards, exchange_->chunk_bytes(), shares_.order());
+    chunks.take_cells(plan_->casts.cells());
     if (is_resumed) chunks.skip(check_earlier());
     std::optional<Journal> journal;
     agree(processes_, [&] {
@@ -229,11 +231,12 @@ class Run {
     counters_.phase = Phase::move;
     const std::uint64_t total = bytes_to_write() - resumed_;
     counters_.bytes_total = total;
-    FileWorkload work({plan_->planner, plan_->readers, *reader_, *files_, process(), counters_,
+    FileWorkload work({plan_->planner, plan_->casts, plan_->readers, *reader_, *files_, process(), counters_,
                        is_verified() ? &*sums_ : nullptr, journal ? &*journal : nullptr},
                       std::move(chunks));
     output_->fill();
     exchange_->run(work);
+    report_.overflows = tell_overflows(work.overflows(), target(), report_.bytes_resumed != 0, processes_);
     report_.bytes_to_write = processes_.sum(total);
     const double moving = watch_.lap();
     report_.seconds["move"] = moving;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "jobs/casts.hpp"
 #include "jobs/expectation.hpp"
 #include "jobs/progress.hpp"
 #include "jobs/resources.hpp"
@@ -27,6 +28,7 @@ struct ReshardJob {
   std::string format;  ///< of the output's files; empty: as the ending of their names tells
   std::vector<std::filesystem::path> spared_files;  ///< that nothing may overwrite: those the layouts were read from
   NameChoice names;
+  std::vector<CastRule> casts;
   std::optional<Expectation> expectation;  ///< of what would be written
   ReplicaCheck replicas = ReplicaCheck::sample;
   Verify verify = Verify::written;
@@ -44,7 +46,8 @@ struct Report {
   std::uint64_t source_files = 0;
   std::uint64_t target_files = 0;
   std::uint64_t parameters = 0;
-  std::uint64_t tensor_bytes = 0;         ///< of the logical tensors, replicas counted once
+  std::uint64_t cast_parameters = 0;      ///< that get another dtype
+  std::uint64_t tensor_bytes = 0;         ///< of the logical tensors as they are written, replicas counted once
   std::uint64_t bytes_to_read = 0;        ///< planned, all processes
   std::uint64_t bytes_to_write = 0;       ///< data of all target files
   std::uint64_t bytes_changing_card = 0;  ///< written to another card id than the one they are read from
@@ -61,6 +64,7 @@ struct Report {
     std::string rule;                     ///< as written: "*.qkv.weight", or "(default)"
     std::vector<std::string> parameters;  ///< that it decided
   };
+  std::vector<Overflow> overflows;
   std::vector<RuleUse> source_rules;  ///< of a dry run
   std::vector<RuleUse> target_rules;
 };

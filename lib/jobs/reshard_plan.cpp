@@ -18,6 +18,8 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
         sides.checkpoint, [&](const std::string& name) { return wishes.is_kept(name); },
         [&](const std::string& name) { return expected.shape(wishes.new_name(name)); });
     sides.selection = select(job.names, sides.source.placement);
+    for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
+      sides.source.warnings.push_back(std::move(warning));
     refuse_deviations(expected.of(sides.selection, sides.source, job.names), sides.checkpoint.layout().origin);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,
                                            target_layout(job.target, sides.checkpoint.layout()));
@@ -52,6 +54,7 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, ReplicaCheck re
                                            : sides.checkpoint.owners(static_cast<std::uint32_t>(processes.size())),
               replicas == ReplicaCheck::full),
       planner(sides.source.placement, sides.target.placement, sides.selection.source_of, readers),
+      casts(planner),
       writers(assign_writers(sides.target.placement, static_cast<std::uint32_t>(processes.size()))) {
   for (Position card = 0; card < writers.size(); ++card)
     if (writers[card] == static_cast<std::uint32_t>(processes.rank())) cards.push_back(card);

@@ -4,6 +4,7 @@
 
 #include "jobs/reshard.hpp"
 #include "layout/resolve.hpp"
+#include "plan/chunk_casts.hpp"
 #include "plan/planner.hpp"
 #include "store/stores.hpp"
 
@@ -31,6 +32,7 @@ struct MovePlan {
 
   Readers readers;
   Planner planner;
+  ChunkCasts casts;
   std::vector<std::uint32_t> writers;  ///< of each target card's files
   std::vector<Position> cards;         ///< whose files are this process's
 };

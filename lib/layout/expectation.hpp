@@ -10,10 +10,12 @@
 
 namespace ckpt {
 
-/// What may differ from a reference: by the names of its tensors that may be missing, and of others that may be there.
+/// What may differ from a reference: the names of its tensors that may be missing, those of others that may be there, and
+/// whether dtypes may.
 struct Excuses {
   std::vector<Pattern> missing;
   std::vector<Pattern> extra;
+  bool any_dtype = false;
 };
 
 /// How tensors deviate from those that a reference expects.

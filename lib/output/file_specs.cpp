@@ -66,6 +66,9 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Extents& shape) const
     spec.global_shape = target.tensors()[place.members.front()].shape;
   }
   spec.attributes = array_sources_[array].attributes;
+  // What a dataset says of its dtype, as those that Keras has written do, is not true of another.
+  if (!(planner_.source().tensors()[planner_.source_of(place.members.front())].dtype == place.dtype))
+    std::erase_if(spec.attributes, [](const Attribute& attribute) { return attribute.name == "dtype"; });
   if (const Dataset* first = array_sources_[array].first) spec.verbatim = first->verbatim;
   return spec;
 }

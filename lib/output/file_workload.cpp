@@ -1,6 +1,8 @@
 #include "output/file_workload.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace ckpt {
@@ -32,43 +34,96 @@ std::optional<Chunk> FileWorkload::next() {
   return ahead_ ? std::exchange(ahead_, std::nullopt) : chunks_.next();
 }
 
+std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit) const {
+  if (!move_.casts.is_cast(chunk.array)) return move_.planner.for_each_transfer(chunk, move_.process, visit);
+  std::uint64_t filled = 0;
+  move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& planned) {
+    Transfer transfer = planned;
+    move_.casts.place(chunk, target_of_[transfer.parameter], transfer);
+    filled += volume(transfer.source.box.shape());
+    visit(transfer);
+  });
+  return filled * move_.casts.cells()[chunk.array];
+}
+
+Chunk FileWorkload::stored(const Chunk& chunk) const {
+  Chunk result = chunk;
+  result.bytes = chunk.elements.size() * move_.planner.target().arrays()[chunk.array].dtype.size;
+  return result;
+}
+
+/// Each chunk begins in memory no earlier than in the file, so that it can be cast and moved there in order.
 Stretch FileWorkload::next_stretch(std::uint64_t bytes) {
   const auto first = next();
   if (!first) return {};
   Stretch stretch{{*first}, {0}, first->bytes};
   const std::uint64_t start = move_.target.place_of(*first);
-  while ((ahead_ = chunks_.next()) && move_.target.are_neighbours(stretch.chunks.back(), *ahead_)) {
-    const std::uint64_t place = move_.target.place_of(*ahead_);
-    if (place + ahead_->bytes - start > bytes) break;
+  while ((ahead_ = chunks_.next()) && move_.target.are_neighbours(stored(stretch.chunks.back()), *ahead_)) {
+    const std::uint64_t offset = std::max(stretch.bytes, move_.target.place_of(*ahead_) - start);
+    if (offset + ahead_->bytes > bytes) break;
     stretch.chunks.push_back(*ahead_);
-    stretch.offsets.push_back(place - start);
-    stretch.bytes = place + ahead_->bytes - start;
+    stretch.offsets.push_back(offset);
+    stretch.bytes = offset + ahead_->bytes;
   }
   return stretch;
 }
 
-void FileWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) {
+void FileWorkload::write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) {
   write_stretch({{chunk}, {0}, chunk.bytes}, bytes, {&read, 1});
 }
 
-void FileWorkload::write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
-                                 std::span<const PartialSum> read) {
-  const std::uint64_t start = now_ns();
-  const auto of = [&](std::size_t i) { return bytes.subspan(stretch.offsets[i], stretch.chunks[i].bytes); };
-  if (move_.sums != nullptr)
-    for (std::size_t i = 0; i < stretch.chunks.size(); ++i) check(stretch.chunks[i], of(i), read[i]);
-  move_.target.write(stretch.chunks.front(), bytes);
+void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) {
+  const std::uint64_t begin = now_ns();
+  const std::uint64_t start = move_.target.place_of(stretch.chunks.front());
+  std::vector<JournalRecord> records;
+  std::uint64_t end = 0;
   for (std::size_t i = 0; i < stretch.chunks.size(); ++i) {
-    const Chunk& chunk = stretch.chunks[i];
-    if (move_.journal != nullptr) move_.journal->note({chunk.card, chunk.array, chunk.elements, read[i]}, chunk.bytes);
-    move_.traffic.bytes_written += chunk.bytes;
+    const Chunk chunk = stored(stretch.chunks[i]);
+    const std::byte* memory = bytes.data() + stretch.offsets[i];
+    const std::uint64_t place = move_.target.place_of(chunk) - start;
+    std::memset(bytes.data() + end, 0, place - end);
+    end = place + chunk.bytes;
+    PartialSum expected = read[i];
+    if (move_.casts.is_cast(chunk.array)) {
+      if (move_.sums != nullptr && !(sum_before_cast(chunk, memory) == expected)) refuse(chunk);
+      cast(chunk, memory, bytes.data() + place);
+    } else if (place != stretch.offsets[i]) {
+      std::memmove(bytes.data() + place, memory, chunk.bytes);
+    }
+    if (move_.sums == nullptr) continue;
+    const ChunkSums found = move_.sums->of(chunk, bytes.subspan(place, chunk.bytes));
+    if (move_.casts.is_cast(chunk.array)) expected = found.all;
+    if (!(found.all == expected) || !found.has_clean_padding) refuse(chunk);
+    move_.sums->add(found);
+    records.push_back({chunk.card, chunk.array, chunk.elements, expected});
   }
-  write_ns_ += now_ns() - start;
+  move_.target.write(stretch.chunks.front(), bytes.first(end));
+  for (const Chunk& chunk : stretch.chunks) move_.traffic.bytes_written += stored(chunk).bytes;
+  if (move_.journal != nullptr)
+    for (std::size_t i = 0; i < records.size(); ++i) move_.journal->note(records[i], stored(stretch.chunks[i]).bytes);
+  write_ns_ += now_ns() - begin;
 }
 
-void FileWorkload::check(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) const {
-  const ChunkSums found = move_.sums->of(chunk, bytes);
-  if (found.all == read && found.has_clean_padding) return move_.sums->add(found);
+PartialSum FileWorkload::sum_before_cast(const Chunk& chunk, const std::byte* memory) const {
+  const Placement& target = move_.planner.target();
+  PartialSum all;
+  target.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
+    const ChunkCasts::Part part = move_.casts.part_of(chunk, parameter);
+    const std::byte* first = memory + part.offset + (region.offset - part.elements.lo) * part.element;
+    all += move_.sums->key(parameter) *
+           sum_of(region, part.element, first, row_major_strides(target.tensors()[parameter].shape), KeySets::low);
+  });
+  return all;
+}
+
+void FileWorkload::cast(const Chunk& chunk, const std::byte* memory, std::byte* target) {
+  const ChunkCasts::Overflows overflows = move_.casts.run(chunk, memory, target);
+  if (overflows.empty()) return;
+  const std::lock_guard lock(counting_);
+  for (const auto& [parameter, count] : overflows) overflows_[parameter] += count;
+}
+
+void FileWorkload::refuse(const Chunk& chunk) const {
   const Placement& target = move_.planner.target();
   std::vector<std::string> parts;
   target.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "checkpoint/content_sums.hpp"
@@ -9,6 +11,7 @@
 #include "exchange/traffic.hpp"
 #include "output/journal.hpp"
 #include "output/target_files.hpp"
+#include "plan/chunk_casts.hpp"
 #include "plan/chunk_sequence.hpp"
 
 namespace ckpt {
@@ -16,6 +19,7 @@ namespace ckpt {
 /// What takes part when data goes from files to files.
 struct FileMove {
   const Planner& planner;
+  const ChunkCasts& casts;
   const Readers& readers;
   SourceReader& source;
   TargetFiles& target;
@@ -25,30 +29,35 @@ struct FileMove {
   Journal* journal = nullptr;   ///< what is done; absent: nothing is noted
 };
 
-/// A job's data, from files to files.
+/// A job's data, from files to files. What is cast is what was read: that is checked before; what is written is what
+/// was cast: that has the sums which are kept.
 class FileWorkload final : public Workload {
  public:
+  /// The chunks must be in the cells of `move.casts`.
   FileWorkload(const FileMove& move, ChunkSequence chunks);
 
   std::optional<Chunk> next() override;
   Stretch next_stretch(std::uint64_t bytes) override;
-  std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
-    return move_.planner.for_each_transfer(chunk, move_.process, visit);
-  }
-  bool has_padding(const Chunk& chunk) const override { return move_.planner.filled_bytes(chunk) < chunk.bytes; }
+  std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override;
+  bool has_padding(const Chunk& chunk) const override { return !move_.planner.fills(chunk); }
   std::uint32_t owner(Position card) const override { return move_.readers.owner(card); }
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
   /// Throws io when the bytes are not those that were read.
-  void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) override;
-  void write_stretch(const Stretch& stretch, std::span<const std::byte> bytes,
-                     std::span<const PartialSum> read) override;
+  void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override;
+  void write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) override;
   void count_exchanged(std::uint64_t bytes) override { move_.traffic.bytes_exchanged += bytes; }
 
   double read_seconds() const noexcept { return double(read_ns_.load()) * 1e-9; }
   double write_seconds() const noexcept { return double(write_ns_.load()) * 1e-9; }
+  /// How many finite elements of each parameter of the target have become infinite.
+  const std::map<ParameterId, std::uint64_t>& overflows() const noexcept { return overflows_; }
 
  private:
-  void check(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) const;
+  /// A chunk as it is stored.
+  Chunk stored(const Chunk& chunk) const;
+  PartialSum sum_before_cast(const Chunk& chunk, const std::byte* memory) const;
+  void cast(const Chunk& chunk, const std::byte* memory, std::byte* target);
+  [[noreturn]] void refuse(const Chunk& chunk) const;
 
   FileMove move_;
   ChunkSequence chunks_;
@@ -56,6 +65,8 @@ class FileWorkload final : public Workload {
   std::vector<ParameterId> target_of_;     // each source parameter: which target parameter's elements it has
   std::atomic<std::uint64_t> read_ns_{0};  // summed over threads
   std::atomic<std::uint64_t> write_ns_{0};
+  std::mutex counting_;
+  std::map<ParameterId, std::uint64_t> overflows_;
 };
 
 }  // namespace ckpt

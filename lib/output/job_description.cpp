@@ -21,6 +21,8 @@ std::string describe_job(const Checkpoint& source, const Planner& planner, bool 
   auto& parameters = description["parameters"] = Json::object();
   for (ParameterId p = 0; p < planner.target().tensors().size(); ++p)
     parameters[planner.target().tensors()[p].name] = planner.source().tensors()[planner.source_of(p)].name;
+  auto& dtypes = description["dtypes"] = Json::object();
+  for (const Tensor& tensor : planner.target().tensors()) dtypes[tensor.name] = tensor.dtype.name;
   auto& files = description["files"] = Json::object();
   for (FileNumber file = 0; file < source.files().size(); ++file)
     if (source.is_there(file)) files[source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
@@ -45,6 +47,7 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"to", "another target layout"},
                                           {"verify", "another way of verifying"},
                                           {"parameters", "other parameters"},
+                                          {"dtypes", "other dtypes"},
                                           {"files", "other source files"}})
       if (after.contains(key) && (!before.contains(key) || before[key] != after[key])) {
         what = std::string("a job with ") + difference;

@@ -10,8 +10,8 @@ namespace ckpt {
 struct Chunk {
   Position card = 0;
   ArrayId array = 0;
-  Interval elements;  ///< of the stored array
-  std::uint64_t bytes = 0;
+  Interval elements;        ///< of the stored array
+  std::uint64_t bytes = 0;  ///< of them, or of the memory in which they are cast
 };
 
 /// Cuts an array into chunks of at most about `chunk_bytes`: runs of whole slices of the outermost dimension whose

@@ -24,9 +24,8 @@ std::optional<Chunk> ChunkSequence::next() {
   while (rest_.empty()) {
     const auto chunk = next_of_all();
     if (!chunk) return std::nullopt;
-    const std::uint64_t element = target_.arrays()[chunk->array].dtype.size;
     for (const Interval& piece : finished_.rest(chunk->card, chunk->array, chunk->elements))
-      rest_.push_back({chunk->card, chunk->array, piece, piece.size() * element});
+      rest_.push_back({chunk->card, chunk->array, piece, piece.size() * cell(chunk->array)});
     std::reverse(rest_.begin(), rest_.end());
   }
   const Chunk chunk = rest_.back();
@@ -36,7 +35,10 @@ std::optional<Chunk> ChunkSequence::next() {
 
 std::optional<Chunk> ChunkSequence::next_of_all() {
   do {
-    if (const auto chunk = group_.size() > 1 ? next_of_group() : one_.next()) return chunk;
+    if (auto chunk = group_.size() > 1 ? next_of_group() : one_.next()) {
+      chunk->bytes = chunk->elements.size() * cell(chunk->array);
+      return chunk;
+    }
   } while (enter_group());
   return std::nullopt;
 }
@@ -44,7 +46,8 @@ std::optional<Chunk> ChunkSequence::next_of_all() {
 ChunkSequence::Array ChunkSequence::look_at(ArrayId array) const {
   Array found{array, std::vector<std::uint64_t>(cards_.size(), 0), 0};
   for (std::size_t i = 0; i < cards_.size(); ++i) {
-    found.bytes[i] = target_.stored_bytes(array, cards_[i]);
+    const std::uint64_t stored = target_.stored_bytes(array, cards_[i]);
+    if (stored != 0) found.bytes[i] = stored / target_.arrays()[array].dtype.size * cell(array);
     found.most = std::max(found.most, found.bytes[i]);
   }
   return found;
@@ -69,8 +72,7 @@ bool ChunkSequence::enter_group() {
     one_.start(array.id);
     for (std::size_t i = 0; i < cards_.size(); ++i)
       if (array.bytes[i] != 0)
-        one_.add(cards_[i], ChunkGrid(target_.stored_shape(array.id, cards_[i]), target_.arrays()[array.id].dtype.size,
-                                      chunk_bytes_));
+        one_.add(cards_[i], ChunkGrid(target_.stored_shape(array.id, cards_[i]), cell(array.id), chunk_bytes_));
   }
   return !group_.empty();
 }
@@ -80,7 +82,7 @@ std::optional<Chunk> ChunkSequence::next_of_group() {
     while (member_ < group_.size()) {
       const Array& array = group_[member_++];
       const std::uint64_t bytes = array.bytes[card_];
-      if (bytes != 0) return Chunk{cards_[card_], array.id, {0, bytes / target_.arrays()[array.id].dtype.size}, bytes};
+      if (bytes != 0) return Chunk{cards_[card_], array.id, {0, bytes / cell(array.id)}, bytes};
     }
   return std::nullopt;
 }

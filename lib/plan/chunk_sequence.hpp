@@ -18,6 +18,8 @@ class ChunkSequence {
                 ChunkOrder order = ChunkOrder::in_step)
       : target_(target), cards_(std::move(cards)), chunk_bytes_(chunk_bytes), one_(target, order) {}
 
+  /// What an element of each array takes in a chunk, where that is not what it is stored in.
+  void take_cells(std::vector<std::uint64_t> cells) { cells_ = std::move(cells); }
   /// Leaves out what is finished.
   void skip(Finished finished) { finished_ = std::move(finished); }
 
@@ -26,10 +28,13 @@ class ChunkSequence {
  private:
   struct Array {
     ArrayId id = 0;
-    std::vector<std::uint64_t> bytes;  // on each of the cards
+    std::vector<std::uint64_t> bytes;  // in chunks, on each of the cards
     std::uint64_t most = 0;            // on any of them
   };
   Array look_at(ArrayId array) const;
+  std::uint64_t cell(ArrayId array) const {
+    return cells_.empty() ? target_.arrays()[array].dtype.size : cells_[array];
+  }
   bool enter_group();
   std::optional<Chunk> next_of_all();
   std::optional<Chunk> next_of_group();
@@ -37,6 +42,7 @@ class ChunkSequence {
   const Placement& target_;
   std::vector<Position> cards_;
   std::uint64_t chunk_bytes_;
+  std::vector<std::uint64_t> cells_;
   ArrayId array_ = 0;           // the first that has not been looked at
   std::optional<Array> ahead_;  // has been, but did not fit into the group
   std::vector<Array> group_;    // one array of any size, or small ones

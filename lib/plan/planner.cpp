@@ -2,12 +2,11 @@
 
 namespace ckpt {
 
-std::uint64_t Planner::filled_bytes(const Chunk& chunk) const {
+bool Planner::fills(const Chunk& chunk) const {
   std::uint64_t filled = 0;
-  target_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& wanted) {
-    filled += volume(wanted.box.shape()) * source_.tensors()[source_of_[parameter]].dtype.size;
-  });
-  return filled;
+  target_.for_each_region(chunk.array, chunk.card, chunk.elements,
+                          [&](ParameterId, const Region& wanted) { filled += volume(wanted.box.shape()); });
+  return filled == chunk.elements.size();
 }
 
 std::uint64_t Planner::for_each_transfer(const Chunk& chunk, std::uint32_t writer, const Visit& visit) const {

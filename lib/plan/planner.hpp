@@ -37,8 +37,8 @@ class Planner {
   ParameterId source_of(ParameterId target_parameter) const noexcept { return source_of_[target_parameter]; }
 
   using Visit = std::function<void(const Transfer&)>;
-  /// The bytes of a chunk that its transfers fill.
-  std::uint64_t filled_bytes(const Chunk& chunk) const;
+  /// Whether the transfers of a chunk leave none of its elements out.
+  bool fills(const Chunk& chunk) const;
 
   /// Calls `visit` for each transfer of a chunk that process `writer` writes and gives the bytes that they fill, which
   /// is less than the chunk's where it has padding. Throws layout when an element has no source (never, after

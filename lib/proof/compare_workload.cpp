@@ -67,7 +67,7 @@ PartialSum CompareWorkload::read(const Transfer& transfer, std::byte* target, st
 }
 
 /// Padding is no part of a tensor: whoever saved it may have left anything there.
-void CompareWorkload::write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& /*read*/) {
+void CompareWorkload::write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& /*read*/) {
   const std::uint64_t b_bytes = chunk.elements.size() * b_.arrays()[chunk.array].dtype.size;
   thread_local Buffer buffer;
   if (buffer.size() < b_bytes) buffer = Buffer(b_bytes);

@@ -38,10 +38,10 @@ class CompareWorkload final : public Workload {
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
     return pair_.planner.for_each_transfer(chunk, process_, visit);
   }
-  bool has_padding(const Chunk& chunk) const override { return pair_.planner.filled_bytes(chunk) < chunk.bytes; }
+  bool has_padding(const Chunk& chunk) const override { return !pair_.planner.fills(chunk); }
   std::uint32_t owner(Position card) const override { return pair_.readers.owner(card); }
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
-  void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) override;
+  void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override;
   void count_exchanged(std::uint64_t bytes) override { traffic_.bytes_exchanged += bytes; }
 
   /// What has been found to differ, by B's parameter.

@@ -65,7 +65,7 @@ class EqualityWorkload final : public Workload {
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override {
     return compare_.read(transfer, target, scratch);
   }
-  void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) override {
+  void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override {
     compare_.write(chunk, bytes, read);
   }
   void count_exchanged(std::uint64_t bytes) override { compare_.count_exchanged(bytes); }

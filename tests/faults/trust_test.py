@@ -216,7 +216,12 @@ def main():
         cases["two ranks"] = goes_on(place.split(), "nothing", two, dice)
         cases["a source that has changed"] = refuses(place.merge(), touch_source, "before rank_1.h5 changed", dice)
         cases["other parameters"] = refuses(place.merge(), lambda job: ["--drop", "moments.*"], "other parameters", dice)
+        cases["other dtypes"] = refuses(place.merge(), lambda job: ["--cast", "bf16"], "other dtypes", dice)
+        for damage in DAMAGES:
+            cases[f"cast, {damage}"] = goes_on(place.reshard("--cast", "bf16", output="cast"), damage,
+                                               place.reshard("--cast", "bf16", output="cast"), dice)
         for job, number in ((place.merge("merged.h5", "--exchange", "mpi", ranks=2), 40),
+                            (place.merge("merged.h5", "--cast", "f64"), 40),  # that loses no bit
                             (place.reshard("--exchange", "mpi", ranks=2), 400)):
             cases[f"{job.name}, memory that lies"] = memory_lies(job, number)
         for number in (2, 3):

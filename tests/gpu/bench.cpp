@@ -137,7 +137,7 @@ class FileCopy final : public Workload {
     source_.read(transfer.source.offset, {target, static_cast<std::size_t>(transfer.bytes())});
     return {};
   }
-  void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum&) override {
+  void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum&) override {
     target_.write(chunk.elements.lo, bytes);
   }
   void count_exchanged(std::uint64_t) override {}

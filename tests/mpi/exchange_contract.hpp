@@ -150,7 +150,7 @@ class MemoryWorkload final : public Workload {
     ckpt::run(transfer.copy(), card.data() + transfer.source.offset * transfer.element, target);
     return sum_of_read(transfer, card);
   }
-  void write(const Chunk& chunk, std::span<const std::byte> bytes, const PartialSum& read) override {
+  void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override {
     maybe_fail("write");
     const std::lock_guard lock(mutex_);
     ++delivered_.at(chunk.card);

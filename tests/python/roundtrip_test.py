@@ -14,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
+    import group_cast
     import group_features
     import group_intact
     import group_jobs
@@ -26,7 +27,7 @@ from programs import Failure, Programs  # noqa: E402
 
 GROUPS = {
     "tutorial": group_jobs.tutorial, "sample": group_jobs.sample, "gpt": group_jobs.gpt, "carried": group_jobs.carried,
-    "node-local": group_jobs.node_local, "random": group_random.random_layouts, "sources": group_features.sources,
+    "node-local": group_jobs.node_local, "random": group_random.random_layouts, "cast": group_cast.casts, "sources": group_features.sources,
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact,

@@ -84,6 +84,7 @@ class Move {
         target_(resolve_target(to, source_.tensors()).placement),
         readers_(source_, {}),
         planner_(source_, target_, up_to<ParameterId>(source_.tensors().size()), readers_),
+        casts_(planner_),
         output_({directory_ / "out"}),
         cards_(up_to<Position>(target_.mesh().size())),
         reader_(checkpoint_, source_, memory.stores.reading(), 1 << 20, 8),
@@ -107,7 +108,7 @@ class Move {
   }
   void fill() {
     const auto exchange = direct_exchange(*memory_.alone, {1 << 16, 2, 0, {}});
-    FileWorkload work({planner_, readers_, reader_, files_, 0, traffic_, &sums_}, ChunkSequence(target_, cards_, 200));
+    FileWorkload work({planner_, casts_, readers_, reader_, files_, 0, traffic_, &sums_}, ChunkSequence(target_, cards_, 200));
     exchange->run(work);
   }
 
@@ -134,6 +135,7 @@ class Move {
   Placement target_;
   Readers readers_;
   Planner planner_;
+  ChunkCasts casts_;
   Output output_;
   std::vector<Position> cards_;
   SourceReader reader_;

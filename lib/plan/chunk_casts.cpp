@@ -1,0 +1,100 @@
+#include "plan/chunk_casts.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ckpt {
+
+namespace {
+
+bool is_same_number(const DType& a, const DType& b) {
+  return a.kind == b.kind && a.size == b.size && a.order == b.order;
+}
+
+}  // namespace
+
+ChunkCasts::ChunkCasts(const Planner& planner)
+    : planner_(planner), target_(planner.target()), casts_(target_.tensors().size()) {
+  for (const ArrayPlace& array : target_.arrays()) {
+    std::uint64_t cell = array.dtype.size;
+    bool is_cast = false;
+    bool is_mixed = false;
+    const DType& first = planner.source().tensors()[planner.source_of(array.members.front())].dtype;
+    for (const ParameterId parameter : array.members) {
+      const DType& read = planner.source().tensors()[planner.source_of(parameter)].dtype;
+      is_mixed = is_mixed || !is_same_number(read, first);
+      if (is_same_number(read, array.dtype)) continue;
+      casts_[parameter].emplace(number_format(read).value(), number_format(array.dtype).value());
+      is_cast = true;
+      cell = std::max(cell, read.size);
+    }
+    is_cast_.push_back(is_cast);
+    is_mixed_.push_back(is_mixed);
+    cells_.push_back(cell);
+  }
+}
+
+ChunkCasts::Part ChunkCasts::part_of(const Chunk& chunk, ParameterId parameter) const {
+  const std::uint64_t cell = cells_[chunk.array];
+  Part part{chunk.elements, planner_.source().tensors()[planner_.source_of(parameter)].dtype.size, 0, parameter};
+  if (is_mixed_[chunk.array]) part.elements = intersect(target_.run_of(parameter, chunk.card), chunk.elements);
+  part.offset = (part.elements.lo - chunk.elements.lo) * cell + part.elements.size() * (cell - part.element);
+  return part;
+}
+
+void ChunkCasts::place(const Chunk& chunk, ParameterId parameter, Transfer& transfer) const {
+  const Part part = part_of(chunk, parameter);
+  transfer.target_offset = transfer.target_offset - (part.elements.lo - chunk.elements.lo) * part.element + part.offset;
+}
+
+/// All of a chunk, in the order of its elements; what lies between them is padding.
+std::vector<ChunkCasts::Part> ChunkCasts::parts(const Chunk& chunk) const {
+  if (!is_mixed_[chunk.array]) return {part_of(chunk, target_.arrays()[chunk.array].members.front())};
+  std::vector<Part> found;
+  target_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region&) {
+    if (found.empty() || found.back().parameter != parameter) found.push_back(part_of(chunk, parameter));
+  });
+  std::sort(found.begin(), found.end(), [](const Part& a, const Part& b) { return a.elements.lo < b.elements.lo; });
+  return found;
+}
+
+ChunkCasts::Overflows ChunkCasts::run(const Chunk& chunk, const std::byte* memory, std::byte* target) const {
+  const std::uint64_t element = target_.arrays()[chunk.array].dtype.size;
+  std::vector<bool> is_infinite;
+  std::uint64_t end = 0;
+  for (const Part& part : parts(chunk)) {
+    const std::uint64_t first = part.elements.lo - chunk.elements.lo;
+    std::byte* const place = target + first * element;
+    std::memset(target + end, 0, first * element - end);
+    end = (first + part.elements.size()) * element;
+    if (!casts_[part.parameter]) {
+      std::memmove(place, memory + part.offset, part.elements.size() * element);
+      continue;
+    }
+    casts_[part.parameter]->run(memory + part.offset, place, part.elements.size(), [&](std::uint64_t i) {
+      is_infinite.resize(chunk.elements.size(), false);
+      is_infinite[first + i] = true;
+    });
+  }
+  std::memset(target + end, 0, chunk.elements.size() * element - end);
+  return is_infinite.empty() ? Overflows{} : count(chunk, is_infinite);
+}
+
+ChunkCasts::Overflows ChunkCasts::count(const Chunk& chunk, const std::vector<bool>& is_infinite) const {
+  Overflows overflows;
+  target_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
+    if (region.fill || !target_.is_of_first_copy(parameter, chunk.card)) return;
+    const Extents shape = region.box.shape();
+    const StridedCopy walk = strided_copy(shape, region.strides, row_major_strides(shape), 1);
+    std::uint64_t found = 0;
+    for_each_step({walk.loops.data(), walk.depth}, [&](const CopyStep& step) {
+      const auto run =
+          is_infinite.begin() + static_cast<std::ptrdiff_t>(region.offset - chunk.elements.lo + step.source);
+      found += static_cast<std::uint64_t>(std::count(run, run + static_cast<std::ptrdiff_t>(walk.run), true));
+    });
+    if (found != 0) overflows.emplace_back(parameter, found);
+  });
+  return overflows;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,268 @@
+#include "tensor/cast.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::uint64_t block_count = 1024;  // elements: a block in each of its forms stays in the first cache
+constexpr std::uint64_t largest_element = 8;
+
+constexpr std::uint32_t f32_sign = 0x80000000;
+constexpr std::uint32_t f32_infinity = 0x7f800000;
+
+/// All ones where a < b, else zero. Magnitudes are compared as signed numbers, which all sets of instructions have.
+constexpr std::uint32_t below(std::uint32_t a, std::uint32_t b) noexcept {
+  return 0U - static_cast<std::uint32_t>(static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b));
+}
+
+constexpr std::uint32_t select(std::uint32_t mask, std::uint32_t if_ones, std::uint32_t if_zero) noexcept {
+  return (if_ones & mask) | (if_zero & ~mask);
+}
+
+// --- one number: without branches, so that the compiler makes vectors of it
+// -------------------------------------------
+
+struct DoubleToSingle {
+  using From = double;
+  using To = float;
+  static To of(From value, std::uint32_t& overflows) {
+    const auto nearest = static_cast<float>(value);
+    overflows += static_cast<std::uint32_t>(std::abs(nearest) > std::numeric_limits<float>::max()) &
+                 static_cast<std::uint32_t>(std::abs(value) <= std::numeric_limits<double>::max());
+    return nearest;
+  }
+};
+
+struct DoubleToOddSingle {
+  using From = double;
+  using To = std::uint32_t;
+  static To of(From value, std::uint32_t& /*overflows*/) {
+    const auto nearest = static_cast<float>(value);
+    const double found = std::abs(static_cast<double>(nearest));
+    const double wanted = std::abs(value);
+    const auto bits = std::bit_cast<std::uint32_t>(nearest);
+    const auto below = std::uint64_t{0} - static_cast<std::uint64_t>(found < wanted);
+    const auto above = std::uint64_t{0} - static_cast<std::uint64_t>(found > wanted);
+    const std::uint32_t is_even = 0U - (~bits & 1U);
+    return bits + (is_even & static_cast<std::uint32_t>(above - below));
+  }
+};
+
+struct SingleToDouble {
+  using From = float;
+  using To = double;
+  static To of(From value, std::uint32_t& /*overflows*/) { return value; }
+};
+
+struct SingleToHalf {
+  using From = std::uint32_t;
+  using To = std::uint16_t;
+  static To of(From bits, std::uint32_t& overflows) {
+    constexpr std::uint32_t least_normal = 0x38800000;        // 2^-14
+    constexpr std::uint32_t rounds_to_infinity = 0x477ff000;  // halfway from the largest number to the next, 65520
+    constexpr std::uint32_t half = 0x3f000000;                // has the last bit of a subnormal as its own
+    const std::uint32_t magnitude = bits & ~f32_sign;
+    const std::uint32_t normal = (magnitude - (112U << 23) + 0xfff + (magnitude >> 13 & 1U)) >> 13;
+    const float shifted = std::bit_cast<float>(magnitude) + std::bit_cast<float>(half);
+    const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(shifted) - half;
+    const std::uint32_t not_a_number = 0x7e00U | (magnitude >> 13 & 0x3ffU);
+    const std::uint32_t small = below(magnitude, least_normal);
+    const std::uint32_t in_range = below(magnitude, rounds_to_infinity);
+    const std::uint32_t nan = below(f32_infinity, magnitude);
+    const std::uint32_t finite = select(small, subnormal, normal);
+    const std::uint32_t result = select(nan, not_a_number, select(in_range, finite, 0x7c00U));
+    overflows += ~in_range & below(magnitude, f32_infinity) & 1U;
+    return static_cast<To>(result | (bits >> 16 & 0x8000U));
+  }
+};
+
+struct SingleToBrain {
+  using From = std::uint32_t;
+  using To = std::uint16_t;
+  static To of(From bits, std::uint32_t& overflows) {
+    constexpr std::uint32_t rounds_to_infinity = 0x7f7f8000;
+    const std::uint32_t magnitude = bits & ~f32_sign;
+    const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
+    const std::uint32_t not_a_number = 0x7fc0U | (bits >> 16 & 0x8000U);
+    overflows += ~below(magnitude, rounds_to_infinity) & below(magnitude, f32_infinity) & 1U;
+    return static_cast<To>(select(below(f32_infinity, magnitude), not_a_number, rounded));
+  }
+};
+
+struct HalfToSingle {
+  using From = std::uint16_t;
+  using To = std::uint32_t;
+  static To of(From bits, std::uint32_t& /*overflows*/) {
+    constexpr std::uint32_t exponents = 0x7c00U << 13;
+    constexpr std::uint32_t rebias = 112U << 23;
+    constexpr std::uint32_t least_normal = 113U << 23;
+    const std::uint32_t shifted = (bits & 0x7fffU) << 13;
+    const std::uint32_t exponent = shifted & exponents;
+    const float subnormal = std::bit_cast<float>(shifted + least_normal) - std::bit_cast<float>(least_normal);
+    const std::uint32_t normal = shifted + rebias;
+    const std::uint32_t finite = select(below(0, exponent), normal, std::bit_cast<std::uint32_t>(subnormal));
+    return select(below(exponent, exponents), finite, normal + rebias) | (bits & 0x8000U) << 16;
+  }
+};
+
+struct BrainToSingle {
+  using From = std::uint16_t;
+  using To = std::uint32_t;
+  static To of(From bits, std::uint32_t& /*overflows*/) { return std::uint32_t{bits} << 16; }
+};
+
+template <ElementKind Kind>
+const std::array<float, 256>& values_of_bytes() {
+  static const std::array<float, 256> values = [] {
+    std::array<float, 256> found{};
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const auto byte = static_cast<std::byte>(i);
+      found[i] = static_cast<float>(float_value({Kind, 1, false, true}, &byte));
+    }
+    return found;
+  }();
+  return values;
+}
+
+// --- a block of them
+// --------------------------------------------------------------------------------------------------
+
+template <class Step>
+[[gnu::always_inline]] inline std::uint64_t take_step(const std::byte* __restrict from, std::byte* __restrict to,
+                                                      std::uint64_t count) {
+  std::uint32_t overflows = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    typename Step::From value;
+    std::memcpy(&value, from + i * sizeof value, sizeof value);
+    const typename Step::To result = Step::of(value, overflows);
+    std::memcpy(to + i * sizeof result, &result, sizeof result);
+  }
+  return overflows;
+}
+
+template <class Step>
+std::uint64_t step_plain(const std::byte* from, std::byte* to, std::uint64_t count) {
+  return take_step<Step>(from, to, count);
+}
+
+template <ElementKind Kind>
+std::uint64_t look_up(const std::byte* from, std::byte* to, std::uint64_t count) {
+  const std::array<float, 256>& values = values_of_bytes<Kind>();
+  for (std::uint64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * sizeof(float), &values[std::to_integer<std::size_t>(from[i])], sizeof(float));
+  return 0;
+}
+
+#if defined(__x86_64__)
+template <class Step>
+[[gnu::target("avx2")]] std::uint64_t step_avx2(const std::byte* from, std::byte* to, std::uint64_t count) {
+  return take_step<Step>(from, to, count);
+}
+
+constexpr CastSteps avx2_steps{step_avx2<DoubleToSingle>, step_avx2<DoubleToOddSingle>,  step_avx2<SingleToDouble>,
+                               step_avx2<SingleToHalf>,   step_avx2<SingleToBrain>,      step_avx2<HalfToSingle>,
+                               step_avx2<BrainToSingle>,  look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
+#endif
+
+constexpr CastSteps plain_steps{
+    step_plain<DoubleToSingle>, step_plain<DoubleToOddSingle>, step_plain<SingleToDouble>,
+    step_plain<SingleToHalf>,   step_plain<SingleToBrain>,     step_plain<HalfToSingle>,
+    step_plain<BrainToSingle>,  look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
+
+/// From a smaller type to f32; none for f32 itself.
+CastStep widening(const NumberFormat& from, const CastSteps& steps) {
+  switch (from.kind) {
+    case ElementKind::bfloat:
+      return steps.bf16_to_f32;
+    case ElementKind::f8_e4m3:
+      return steps.e4m3_to_f32;
+    case ElementKind::f8_e5m2:
+      return steps.e5m2_to_f32;
+    default:
+      return from.size == 2 ? steps.f16_to_f32 : nullptr;
+  }
+}
+
+template <class Word, auto Swap>
+void copy_swapped_words(const std::byte* from, std::byte* to, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, from + i * sizeof word, sizeof word);
+    word = Swap(word);
+    std::memcpy(to + i * sizeof word, &word, sizeof word);
+  }
+}
+
+/// Copies elements of 2, 4 or 8 bytes with their bytes the other way round.
+void copy_swapped(const std::byte* from, std::byte* to, std::uint64_t size, std::uint64_t count) {
+  if (size == 2)
+    return copy_swapped_words<std::uint16_t, [](std::uint16_t x) { return __builtin_bswap16(x); }>(from, to, count);
+  if (size == 4)
+    return copy_swapped_words<std::uint32_t, [](std::uint32_t x) { return __builtin_bswap32(x); }>(from, to, count);
+  return copy_swapped_words<std::uint64_t, [](std::uint64_t x) { return __builtin_bswap64(x); }>(from, to, count);
+}
+
+}  // namespace
+
+std::span<const CastSteps> cast_steps() {
+  static const std::vector<CastSteps> all = [] {
+    std::vector<CastSteps> found;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) found.push_back(avx2_steps);
+#endif
+    found.push_back(plain_steps);
+    return found;
+  }();
+  return all;
+}
+
+Cast::Cast(const NumberFormat& from, const NumberFormat& to, const CastSteps& steps) : from_(from), to_(to) {
+  const bool is_from_double = from.size == sizeof(double);
+  if (from.kind == to.kind && from.size == to.size) return;
+  if (!is_from_double)
+    if (const CastStep step = widening(from, steps); step != nullptr) steps_.push_back(step);
+  if (to.size == sizeof(double)) {
+    steps_.push_back(steps.f32_to_f64);
+  } else if (to.size == sizeof(float)) {
+    if (is_from_double) steps_.push_back(steps.f64_to_f32);
+  } else {
+    if (is_from_double) steps_.push_back(steps.f64_to_odd_f32);
+    steps_.push_back(to.kind == ElementKind::bfloat ? steps.f32_to_bf16 : steps.f32_to_f16);
+  }
+}
+
+void Cast::run(const std::byte* source, std::byte* target, std::uint64_t count, const Overflow& overflowed) const {
+  alignas(64) std::array<std::byte, block_count * largest_element> read;
+  alignas(64) std::array<std::byte, block_count * sizeof(float)> single;
+  NumberFormat read_format = from_;
+  read_format.is_swapped = false;
+  for (std::uint64_t first = 0; first < count; first += block_count) {
+    const std::uint64_t here = std::min(block_count, count - first);
+    const std::byte* from = source + first * from_.size;
+    std::byte* to = target + first * to_.size;
+    if (from_.is_swapped)
+      copy_swapped(from, read.data(), from_.size, here);
+    else
+      std::memcpy(read.data(), from, here * from_.size);
+    std::uint64_t overflows = 0;
+    if (steps_.empty()) std::memcpy(to, read.data(), here * from_.size);
+    if (steps_.size() == 1) overflows = steps_[0](read.data(), to, here);
+    if (steps_.size() == 2) {
+      overflows = steps_[0](read.data(), single.data(), here);
+      overflows += steps_[1](single.data(), to, here);
+    }
+    for (std::uint64_t i = 0; overflows != 0 && i < here; ++i)
+      if (std::isinf(float_value(to_, to + i * to_.size)) &&
+          std::isfinite(float_value(read_format, read.data() + i * from_.size)))
+        overflowed(first + i);
+  }
+}
+
+}  // namespace ckpt
