@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "draft/cut_candidates.hpp"
-#include "draft/rules.hpp"
 #include "layout/index_blocks.hpp"
+#include "layout/literal.hpp"
 
 namespace ckpt::drafting {
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "draft/search.hpp"
+#include "layout/literal.hpp"
 #include "layout/name_groups.hpp"
 #include "layout/naming.hpp"
 
@@ -205,12 +206,6 @@ class RuleWriter {
 };
 
 }  // namespace
-
-std::string literal(const std::string& name) {
-  std::string text;
-  for (const char c : name) text += is_special(c) ? std::string{'[', c, ']'} : std::string{c};
-  return text;
-}
 
 std::vector<Rule> write_rules(const std::vector<Decided>& decided, const std::vector<std::string>& open,
                               const Layout& layout) {
