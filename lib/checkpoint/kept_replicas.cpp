@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -14,11 +15,27 @@ namespace ckpt {
 
 namespace {
 
+bool says_one_replica(const Attribute& attribute) {
+  return attribute.name == "remove_redundancy" && text_in(attribute.value) == "True";
+}
+
 bool has_one_replica(const FileCatalog& file) {
   const auto& attributes = file.schema->attributes;
-  return std::any_of(attributes.begin(), attributes.end(), [](const Attribute& attribute) {
-    return attribute.name == "remove_redundancy" && text_in(attribute.value) == "True";
-  });
+  return std::any_of(attributes.begin(), attributes.end(), says_one_replica);
+}
+
+/// Files that share a schema go on sharing one.
+void take_word_away(std::vector<FileCatalog>& files) {
+  std::map<const Schema*, std::shared_ptr<const Schema>> changed;
+  for (FileCatalog& file : files) {
+    auto& known = changed[file.schema.get()];
+    if (!known) {
+      Schema schema = *file.schema;
+      std::erase_if(schema.attributes, says_one_replica);
+      known = std::make_shared<const Schema>(std::move(schema));
+    }
+    file.schema = known;
+  }
 }
 
 /// The positions that hold each name.
@@ -49,9 +66,10 @@ At at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders, co
 
 }  // namespace
 
-Layout with_kept_replicas(Layout layout, const std::vector<FileCatalog>& files, const std::vector<Holding>& holdings) {
+Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<Holding>& holdings) {
   if (files.empty() || !std::all_of(files.begin(), files.end(), has_one_replica)) return layout;
   const Naming naming(layout);
+  take_word_away(files);
   const auto holders = holders_of(holdings);
   std::vector<Rule> rules;
   std::set<std::size_t> replaced;  // rules, all of whose names have one of their own now

@@ -218,9 +218,13 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
   std::vector<FileEntry> entries = layout.files.entries();
   for (FileEntry& entry : entries) {
     std::string text = entry.path.text();
-    if (text.find('*') == std::string::npos) continue;
+    const std::size_t star = text.find('*');
+    if (star == std::string::npos) continue;
+    if (star != text.rfind('/') + 1 || text.find('*', star + 1) != std::string::npos)
+      throw Error(Kind::layout, layout.origin,
+                  {"the file name " + text, "expected * for a whole name, as in rank_{card}/*.ckpt", ""});
     check_others(layout, directory, processes);
-    const std::string ending = text.substr(text.rfind('*') + 1);
+    const std::string ending = text.substr(star + 1);
     Names names = names_of_cards(text, layout.mesh, directory, ending, processes);
     const bool has_none = std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); });
     if (has_none && ending == own_ending) names = names_of_cards(text, layout.mesh, directory, other_ending, processes);

@@ -16,12 +16,16 @@ using strategy::RawStrategy;
 constexpr char protobuf_key = '\x08';    // the first field of a strategy: current_stage
 constexpr char checkpoint_key = '\x0a';  // of a checkpoint, and of a file of groups
 
+constexpr std::size_t most_axes = 64;
+
 [[noreturn]] void refuse_strategy(const std::string& object, const std::string& found, const std::string& expected,
                                   const std::string& remedy = "is the file damaged?") {
   throw Error(Kind::layout, object, {found, "expected " + expected, remedy});
 }
 
 std::uint64_t devices_in(const RawLayout& raw) {
+  if (raw.devices.size() > most_axes)
+    refuse_strategy("dev_matrix", std::to_string(raw.devices.size()) + " axes", "at most " + std::to_string(most_axes));
   std::uint64_t count = 1;
   for (const std::uint64_t size : raw.devices) {
     if (size == 0) refuse_strategy("dev_matrix", format_list(raw.devices), "sizes above 0");
@@ -112,6 +116,7 @@ std::vector<StageStrategy> stages_of(const RawStrategy& raw, const std::string& 
   for (const auto& [full, layout] : raw.layouts) {
     const auto prefixed = has_prefixes ? stage_and_name(full) : std::nullopt;
     const std::uint64_t stage = prefixed ? prefixed->first : lone_stage;
+    if (stage >= max_cards) refuse_strategy("stage", std::to_string(stage), "one below " + std::to_string(max_cards));
     const std::string& name = prefixed ? prefixed->second : full;
     StageStrategy& found = stages[stage];
     found.stage = stage;

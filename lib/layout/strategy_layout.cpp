@@ -21,6 +21,9 @@ constexpr std::array states{"moments", "adam_m", "adam_v", "moment1", "moment2",
 /// By which template MindSpore saves: below rank_N whatever the job calls it.
 constexpr const char* files_of_ranks = "rank_{card}/*.ckpt";
 
+/// Told one by one, for what no mesh says.
+constexpr std::uint64_t most_boxes = 1U << 17;
+
 /// A parameter with the stages that it lives in.
 struct Placed {
   const ParameterStrategy* strategy = nullptr;
@@ -216,6 +219,11 @@ class StrategyLayout {
                        " is cut in a way that no mesh has in common with " + "the other parameters",
                    "expected its shape, to say what each card holds",
                    "the JSON form of the strategy has the shapes: save it under a name that ends in .json"});
+    if (boxed_.size() * devices_ > most_boxes)
+      throw Error(Kind::layout, object,
+                  {std::to_string(boxed_.size()) + " parameters on " + std::to_string(devices_) +
+                       " devices are cut in ways that no mesh has in common",
+                   "expected at most " + std::to_string(most_boxes) + " boxes", "write a layout for each dev_matrix"});
     auto boxes = std::make_shared<Boxes>();
     const auto of_stage = with_context(object, [&] { return strategy::boxes_of(parameter, *parameter.shape); });
     for (const std::uint64_t stage : placed.stages)
