@@ -1,13 +1,18 @@
 #include "cli/layout_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
+#include "layout/strategy.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt::cli {
 
@@ -44,13 +49,70 @@ std::string read_text(const std::string& file, const std::string& origin) {
   return text;
 }
 
+/// The strategies in a directory, in which each rank of a job may have written its own: those that differ.
+std::vector<StrategyText> read_strategies(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.is_regular_file()) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end(),
+            [](const auto& a, const auto& b) { return natural_less(a.native(), b.native()); });
+  std::vector<StrategyText> texts;
+  for (const auto& path : paths) {
+    StrategyText read{path.string(), read_text(path, path.string())};
+    const auto is_same = [&](const StrategyText& other) { return other.text == read.text; };
+    if (is_strategy(read.text) && std::none_of(texts.begin(), texts.end(), is_same)) texts.push_back(std::move(read));
+  }
+  if (texts.empty())
+    throw Error(Kind::layout, directory.string(),
+                {"a directory without strategy files", "expected a layout, or MindSpore's strategies",
+                 "were the arguments given in another order?"});
+  return texts;
+}
+
+/// A layout's text: a strategy becomes JSON as well.
+std::string layout_text(const std::string& file, const std::string& origin, const RankOf& rank_of) {
+  std::error_code none;
+  const bool is_directory = std::filesystem::is_directory(file, none);
+  const auto texts =
+      is_directory ? read_strategies(file) : std::vector<StrategyText>{{origin, read_text(file, origin)}};
+  const std::string& first = texts.front().text;
+  const bool is_checkpoint = first.starts_with('\n') && first.find('\0') != std::string::npos;  // not taken for JSON
+  if (!is_strategy(first) && !is_checkpoint) return first;
+  std::vector<StageStrategy> stages;
+  for (const StrategyText& each : texts)
+    for (StageStrategy& stage : parse_strategy(each, rank_of)) stages.push_back(std::move(stage));
+  return to_json(strategy_layout(stages, origin));
+}
+
+/// How many dimensions a parameter has in the first file of tensors below a path that has it.
+std::optional<std::size_t> stored_rank(const std::filesystem::path& path, const std::string& name, SourceStore& store) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path, error))
+      if (entry.is_regular_file(error)) files.push_back(entry.path());
+  if (files.empty()) files.push_back(path);
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    if (!std::filesystem::exists(file, error) || !store.recognises(file)) continue;
+    const auto schema = store.catalog(file).schema;
+    if (const std::size_t found = schema->find(name); found < schema->arrays->size())
+      return (*schema->arrays)[found].shape.size();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-Layout read_layout(const std::string& file, Communicator& processes) {
+Layout read_layout(const std::string& file, const std::filesystem::path& checkpoint, Communicator& processes) {
   const std::string origin = file == "-" ? "standard input" : file;
   std::string text;
   agree(processes, [&] {
-    if (processes.rank() == 0) text = read_text(file, origin);
+    if (processes.rank() != 0) return;
+    Stores stores;
+    text = layout_text(file, origin, [&](const std::string& name) -> std::optional<std::size_t> {
+      return checkpoint.empty() ? std::nullopt : stored_rank(checkpoint, name, stores.reading());
+    });
   });
   text = processes.broadcast(text, 0);
   Layout layout;

@@ -10,7 +10,7 @@ namespace ckpt::cli {
 namespace {
 
 void declare_layouts(CommandLine& line, Verb verb, Options& to) {
-  line.group("Layouts (a file, or - for standard input)");
+  line.group("Layouts (a file, MindSpore's strategy or a directory of them, or - for standard input)");
   const std::string carried = "; may be left out where the checkpoint carries it";
   if (verb == Verb::verify) {
     line.value("--from", to.source_layout, "A.json", "layout of A" + carried);
@@ -66,7 +66,7 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   for (const Format& format : formats())
     if (format.is_written()) names.append(names.empty() ? "" : "|").append(format.name);
   line.value("--format", to.format, names,
-             "the output's files; default: as the ending of their names tells (.safetensors), else HDF5");
+             "the output's files; default: as the ending of their names tells (.safetensors, .ckpt), else HDF5");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");

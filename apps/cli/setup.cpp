@@ -84,8 +84,9 @@ int run_words(const Program& program, const Options& options, const Body& body, 
   });
   try {
     const auto [source, target] = layouts_of(setup.job);
-    if (!options.source_layout.empty()) *source = read_layout(options.source_layout, processes);
-    if (!options.target_layout.empty() && target != nullptr) *target = read_layout(options.target_layout, processes);
+    if (!options.source_layout.empty()) *source = read_layout(options.source_layout, options.source, processes);
+    if (!options.target_layout.empty() && target != nullptr)
+      *target = read_layout(options.target_layout, options.source, processes);
     if (!options.wait_for.empty()) wait_for_file(options.wait_for, wait_timeout, processes);
     return body(options, setup, processes);
   } catch (const Error& error) {

@@ -107,7 +107,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
       patterns.push_back(with_context("--param '" + text + "'", [&] { return Pattern(text); }));
   });
   std::optional<Layout> layout;
-  if (!options.layout.empty()) layout = read_layout(options.layout, processes);
+  if (!options.layout.empty()) layout = read_layout(options.layout, options.path, processes);
   Stores stores;
   const ExpectedTensors expected(expectation, stores.reading(), processes);
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
@@ -148,6 +148,9 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
       "--mesh", options.mesh, "AXIS=N,...",
       "with --draft: the axes of the job that saved PATH, the one that numbers cards fastest last; without it as "
       "far as equal bytes tell");
+  line.value("--as-layout", options.as_layout, "STRATEGY",
+             "instead of tables, the layout that a strategy file of MindSpore is, or a directory with one for each "
+             "pipeline stage, as JSON; PATH may then be left out");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
@@ -155,7 +158,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
     options.asked_text = *text;
     return options;
   }
-  if (options.path.empty())
+  if (options.path.empty() && options.as_layout.empty())
     throw Error(Kind::usage, "PATH", {"missing", "expected a checkpoint's path", line.see_help()});
   if (options.json && options.picture == "-")
     throw Error(Kind::usage, "", {"--json and --picture -", "expected one of them at most on standard output", ""});
@@ -178,6 +181,13 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
     });
     if (!options.asked_text.empty()) return 0;
     agree(processes, [&] { start_messages(manual, options.messages, processes); });
+    if (!options.as_layout.empty()) {
+      const Layout layout = read_layout(options.as_layout, options.path, processes);
+      agree(processes, [&] {
+        if (processes.rank() == 0) print(Lines::as_they_are(to_json(layout)));
+      });
+      return 0;
+    }
     if (options.draft) return run_draft({options.path, options.mesh, options.expectation}, processes);
     run_inspection(options, processes);
     return 0;

@@ -8,7 +8,9 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
+#include "checkpoint/newest_files.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/read_manifest.hpp"
 
@@ -56,6 +58,9 @@ Checkpoint Checkpoint::open(const CheckpointPlace& place, SourceStore& store, Co
     checkpoint.layout_ =
         layout ? *layout
                : own_layout(path, one_text(texts, "the layout that " + path.string() + " carries"), is_single);
+  });
+  if (!is_single) checkpoint.layout_ = with_newest_files(std::move(checkpoint.layout_), path, processes);
+  agree(processes, [&] {
     checkpoint.table_ = FileTable(checkpoint.layout_);
     if (is_single && (checkpoint.layout_.mesh.size() != 1 || checkpoint.table_.count() != 1))
       throw Error(Kind::usage, path.string(),
@@ -147,7 +152,7 @@ void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
   owners_of_unshared_ = std::move(together.owners);
   for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
   agree(processes, [&] {
-    warn_of_others();
+    warn_of_others(store);
     check_missing(processes.size() == 1);
   });
 }
@@ -178,7 +183,7 @@ void Checkpoint::check_missing(bool is_alone) const {
 
 /// Files of the same kind that the layout does not name: its mesh may be too small, and yet fit the files that it
 /// names. A layout with `cards` means to take some only.
-void Checkpoint::warn_of_others() const {
+void Checkpoint::warn_of_others(SourceStore& store) const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
   std::set<std::filesystem::path> named;
   std::set<std::filesystem::path> kinds;
@@ -189,7 +194,8 @@ void Checkpoint::warn_of_others() const {
   std::vector<std::string> others;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(path_, error))
-    if (kinds.contains(entry.path().extension()) && !named.contains(entry.path()) && !entry.is_directory(error))
+    if (kinds.contains(entry.path().extension()) && !named.contains(entry.path()) && entry.is_regular_file(error) &&
+        store.recognises(entry.path()))
       others.push_back(entry.path().filename().string());
   std::sort(others.begin(), others.end(), natural_less);
   if (!others.empty())
@@ -210,6 +216,7 @@ void Checkpoint::read_metadata(SourceStore& store, Communicator& processes) {
   for (FileNumber file = 0; file < table_.count(); ++file)
     if (is_there(file)) catalogs[file] = std::move(read[next++]);
   keep(std::move(catalogs));
+  agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, holdings()); });
 }
 
 void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {

@@ -70,7 +70,7 @@ class Checkpoint {
   void find_files(SourceStore& store, Communicator& processes);
   void check_missing(bool is_alone) const;
   Holding holding_of(const std::vector<FileNumber>& files) const;
-  void warn_of_others() const;
+  void warn_of_others(SourceStore& store) const;
   void read_metadata(SourceStore& store, Communicator& processes);
   void keep(std::vector<std::optional<FileCatalog>> catalogs);
 

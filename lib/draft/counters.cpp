@@ -6,9 +6,13 @@
 #include <optional>
 
 #include "draft/cut_candidates.hpp"
+<<<<<<< HEAD
 #include "draft/rules.hpp"
 #include "layout/characters.hpp"
+=======
+>>>>>>> H5
 #include "layout/index_blocks.hpp"
+#include "layout/literal.hpp"
 
 namespace ckpt::drafting {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "draft/rules.hpp"
+#include "layout/literal.hpp"
 
 namespace ckpt::drafting {
 

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "layout/characters.hpp"
+#include "layout/literal.hpp"
 #include "layout/name_groups.hpp"
 #include "layout/naming.hpp"
 #include "layout/rule_json.hpp"
@@ -196,12 +197,6 @@ class RuleWriter {
 };
 
 }  // namespace
-
-std::string literal(const std::string& name) {
-  std::string text;
-  for (const char c : name) text += is_special(c) ? std::string{'[', c, ']'} : std::string{c};
-  return text;
-}
 
 std::vector<Rule> write_rules(const std::vector<Decided>& decided, const std::vector<std::string>& open,
                               const Layout& layout) {

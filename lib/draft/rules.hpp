@@ -20,7 +20,4 @@ struct Decided {
 std::vector<Rule> write_rules(const std::vector<Decided>& decided, const std::vector<std::string>& open,
                               const Layout& layout);
 
-/// A name as a pattern that matches it alone.
-std::string literal(const std::string& name);
-
 }  // namespace ckpt::drafting

@@ -21,6 +21,10 @@ Layout with_ending(Layout layout, const std::vector<Format>& formats, const Form
   std::vector<FileEntry> entries = layout.files.entries();
   for (FileEntry& entry : entries) {
     std::string text = entry.path.text();
+    if (const std::size_t any = text.find('*'); any != std::string::npos) {  // a name is to be found: this is one
+      text.replace(any, 1, "checkpoint_{card}");
+      entry.path = FileTemplate(text, layout.mesh);
+    }
     const Format* const other = format_by_ending(formats, text);
     if (other == nullptr || other == &format) continue;
     text.resize(text.rfind('.'));

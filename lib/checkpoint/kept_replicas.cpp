@@ -1,0 +1,96 @@
+#include "checkpoint/kept_replicas.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "layout/literal.hpp"
+#include "layout/naming.hpp"
+
+namespace ckpt {
+
+namespace {
+
+bool says_one_replica(const Attribute& attribute) {
+  return attribute.name == "remove_redundancy" && text_in(attribute.value) == "True";
+}
+
+bool has_one_replica(const FileCatalog& file) {
+  const auto& attributes = file.schema->attributes;
+  return std::any_of(attributes.begin(), attributes.end(), says_one_replica);
+}
+
+/// Files that share a schema go on sharing one.
+void take_word_away(std::vector<FileCatalog>& files) {
+  std::map<const Schema*, std::shared_ptr<const Schema>> changed;
+  for (FileCatalog& file : files) {
+    auto& known = changed[file.schema.get()];
+    if (!known) {
+      Schema schema = *file.schema;
+      std::erase_if(schema.attributes, says_one_replica);
+      known = std::make_shared<const Schema>(std::move(schema));
+    }
+    file.schema = known;
+  }
+}
+
+/// The positions that hold each name.
+std::map<std::string, std::vector<std::uint64_t>> holders_of(const std::vector<Holding>& holdings) {
+  std::map<std::string, std::vector<std::uint64_t>> holders;
+  for (std::uint64_t position = 0; position < holdings.size(); ++position)
+    for (const StoredArray& array : *holdings[position]) holders[array.name].push_back(position);
+  return holders;
+}
+
+/// The coordinates that just these positions have.
+At at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders, const std::string& name) {
+  std::vector<std::set<std::uint64_t>> found(mesh.axes.size());
+  for (const std::uint64_t position : holders)
+    for (std::size_t axis = 0; axis < found.size(); ++axis) found[axis].insert(mesh.coordinate(position, axis));
+  At at;
+  std::uint64_t positions = 1;
+  for (std::size_t axis = 0; axis < found.size(); ++axis) {
+    positions *= found[axis].size();
+    if (found[axis].size() < mesh.shape[axis]) at[axis] = {found[axis].begin(), found[axis].end()};
+  }
+  if (positions != holders.size())
+    throw Error(Kind::layout, "parameter '" + name + "'",
+                {"the cards that kept it are at positions " + format_list(holders),
+                 "expected those with some coordinates of the mesh", "is the layout's mesh the job's?"});
+  return at;
+}
+
+}  // namespace
+
+Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<Holding>& holdings) {
+  if (files.empty() || !std::all_of(files.begin(), files.end(), has_one_replica)) return layout;
+  const Naming naming(layout);
+  take_word_away(files);
+  const auto holders = holders_of(holdings);
+  std::vector<Rule> rules;
+  std::set<std::size_t> replaced;  // rules, all of whose names have one of their own now
+  std::set<std::size_t> in_use;
+  for (const auto& [name, positions] : holders) {
+    const std::string logical = naming.renamed(name);
+    const auto decision = naming.decide(logical);
+    if (!decision) continue;
+    const bool is_kept_once = positions.size() < holdings.size() && !decision->keys.boxes;
+    (is_kept_once ? replaced : in_use).insert(decision->rules.begin(), decision->rules.end());
+    if (!is_kept_once) continue;
+    Rule rule;
+    rule.names.emplace_back(literal(logical));
+    rule.keys = decision->keys;
+    rule.keys.at = at_of_holders(layout.mesh, positions, name);
+    rules.push_back(std::move(rule));
+  }
+  for (std::size_t i = 0; i < layout.parameters.size(); ++i)
+    if (!replaced.contains(i) || in_use.contains(i)) rules.push_back(std::move(layout.parameters[i]));
+  layout.parameters = std::move(rules);
+  return layout;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,242 @@
+#include "checkpoint/newest_files.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "processes/gather_all.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view card_word = "{card}";
+constexpr std::string_view rank_folder = "rank_";
+constexpr std::string_view own_ending = ".ckpt";
+constexpr std::string_view other_ending = ".safetensors";
+
+using Names = std::vector<std::vector<std::string>>;
+
+bool is_decimal_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// A name with some of the numbers in it that are the card's replaced by {card}: every way to do so, the one with none
+/// first.
+std::vector<std::string> templates_of(const std::string& name, std::uint64_t card) {
+  constexpr std::size_t most_ways = 64;
+  std::vector<std::string> ways{""};
+  for (std::size_t at = 0; at < name.size();) {
+    std::size_t end = at + 1;
+    if (is_decimal_digit(name[at])) end = std::min(name.find_first_not_of("0123456789", at), name.size());
+    const std::string piece = name.substr(at, end - at);
+    const std::size_t count = ways.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (piece == std::to_string(card) && ways.size() < most_ways) ways.push_back(ways[i] + std::string(card_word));
+      ways[i] += piece;
+    }
+    at = end;
+  }
+  return ways;
+}
+
+std::string name_on(std::string text, std::uint64_t card) {
+  for (std::size_t at = text.find(card_word); at != std::string::npos; at = text.find(card_word, at))
+    text.replace(at, card_word.size(), std::to_string(card));
+  return text;
+}
+
+/// "net-1_10.ckpt": epoch and step, and the name without them.
+struct Age {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::string others;
+  auto when() const { return std::tie(epoch, step); }
+};
+
+std::optional<Age> age_of(const std::string& name) {
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string::npos) return std::nullopt;
+  Age age;
+  const char* const end = name.data() + name.size();
+  const auto epoch = std::from_chars(name.data() + dash + 1, end, age.epoch);
+  if (epoch.ec != std::errc() || epoch.ptr == end || *epoch.ptr != '_') return std::nullopt;
+  const auto step = std::from_chars(epoch.ptr + 1, end, age.step);
+  if (step.ec != std::errc()) return std::nullopt;
+  age.others = name.substr(0, dash) + std::string(step.ptr, end);
+  return age;
+}
+
+std::string some_names(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : join(names, 4);
+}
+
+/// Names, with {card} in the place of the card's number, that every card has.
+std::vector<std::string> common_names(const Mesh& mesh, const Names& names) {
+  std::vector<std::set<std::string>> sets;
+  for (const auto& each : names) sets.emplace_back(each.begin(), each.end());
+  // The largest number is the least likely to stand in a name for something else.
+  const std::uint64_t last = mesh.by_card().back();
+  std::vector<std::string> common;
+  for (const std::string& name : names[last])
+    for (const std::string& text : templates_of(name, mesh.card(last))) {
+      const auto has = [&](std::uint64_t position) {
+        return sets[position].contains(name_on(text, mesh.card(position)));
+      };
+      bool have_all = true;
+      for (std::uint64_t position = 0; have_all && position < names.size(); ++position) have_all = has(position);
+      if (!have_all) continue;
+      common.push_back(text);
+      break;
+    }
+  return common;
+}
+
+[[noreturn]] void refuse_names(const std::string& text, const Mesh& mesh, const Names& names) {
+  for (std::uint64_t position = 0; position < names.size(); ++position)
+    if (names[position].empty())
+      throw Error(Kind::input, name_on(text, mesh.card(position)),
+                  {"no such file", "expected one for each of " + std::to_string(names.size()) + " cards",
+                   "is the checkpoint complete, and the layout's mesh the one that it was saved with?"});
+  throw Error(
+      Kind::input, text,
+      {"no name that all cards have: card " + std::to_string(mesh.card(0)) + " has " + some_names(names.front()) +
+           ", card " + std::to_string(mesh.card(names.size() - 1)) + " has " + some_names(names.back()),
+       "expected names that differ in the card's number alone", "is the checkpoint complete?"});
+}
+
+/// The newest of several names that all cards have.
+std::string newest_of(const std::vector<std::string>& common, const std::string& text) {
+  std::optional<Age> newest;
+  std::string chosen;
+  for (const std::string& name : common) {
+    const auto age = age_of(name);
+    if (!age || (newest && newest->others != age->others))
+      throw Error(Kind::input, text,
+                  {"several checkpoints: " + join(common), "expected one, or names that end in epoch and step (-1_10)",
+                   "say which in a layout: \"files\" of what ckpt-inspect --as-layout prints"});
+    if (newest && age->when() < newest->when()) continue;
+    newest = age;
+    chosen = name;
+  }
+  return chosen;
+}
+
+/// Names of files below the directory of the template, of one ending.
+std::vector<std::string> names_in(const fs::path& directory, std::string_view ending) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    std::string name = entry.path().filename().string();
+    const bool is_plain = name.find_first_of("{}*") == std::string::npos;
+    if (name.ends_with(ending) && is_plain && entry.is_regular_file(error)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end(), natural_less);
+  return names;
+}
+
+/// For each position the names that any process sees in the template's place.
+Names names_of_cards(const std::string& text, const Mesh& mesh, const fs::path& directory, std::string_view ending,
+                     Communicator& processes) {
+  const FileTemplate pattern(text, mesh);
+  Names mine(mesh.size());
+  agree(processes, [&] {
+    for (std::uint64_t position = 0; position < mesh.size(); ++position)
+      mine[position] = names_in((directory / pattern.path(mesh, position)).parent_path(), ending);
+  });
+  std::vector<std::set<std::string>> all(mesh.size());
+  for (const Names& each : gather_all(mine, processes))
+    for (std::uint64_t position = 0; position < mesh.size(); ++position)
+      all[position].insert(each[position].begin(), each[position].end());
+  Names names;
+  for (const auto& of_card : all) names.emplace_back(of_card.begin(), of_card.end());
+  return names;
+}
+
+/// The numbers of rank_N in a directory that are no card's, as any process sees them.
+std::set<std::uint64_t> other_ranks(const Mesh& mesh, const fs::path& directory, Communicator& processes) {
+  std::set<std::uint64_t> cards;
+  for (std::uint64_t position = 0; position < mesh.size(); ++position) cards.insert(mesh.card(position));
+  std::vector<std::uint64_t> mine;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    std::uint64_t rank = 0;
+    if (!name.starts_with(rank_folder)) continue;
+    const char* const end = name.data() + name.size();
+    const auto read = std::from_chars(name.data() + rank_folder.size(), end, rank);
+    if (read.ec == std::errc() && read.ptr == end && !cards.contains(rank)) mine.push_back(rank);
+  }
+  return of_all(mine, processes);
+}
+
+/// Cards that the layout does not know of: it may be of one stage of a pipeline only.
+void check_others(const Layout& layout, const fs::path& directory, Communicator& processes) {
+  const auto others = other_ranks(layout.mesh, directory, processes);
+  if (others.empty()) return;
+  const std::string found = std::string(rank_folder) + std::to_string(*others.begin()) +
+                            (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "");
+  if (!layout.mesh.cards.empty()) {
+    spdlog::warn("{} does not name {} in {}, which are left out", layout.origin, found, directory.string());
+    return;
+  }
+  agree(processes, [&] {
+    throw Error(Kind::input, directory.string(),
+                {found + " of cards that " + layout.origin + " has not",
+                 "expected " + std::to_string(layout.mesh.size()) + " cards",
+                 "is it the strategy of one pipeline stage? Give the directory with the strategies of all stages"});
+  });
+}
+
+}  // namespace
+
+NewestName newest_name(const std::string& text, const Mesh& mesh, const Names& names) {
+  const std::vector<std::string> common = common_names(mesh, names);
+  if (common.empty()) refuse_names(text, mesh, names);
+  const std::string name = common.size() == 1 ? common.front() : newest_of(common, text);
+  NewestName newest;
+  newest.path = text.substr(0, text.rfind('/') + 1) + name;
+  if (common.size() > 1)
+    newest.said = "of " + std::to_string(common.size()) + " checkpoints the newest is read: " + newest.path;
+  const auto chosen = age_of(name);
+  for (std::uint64_t position = 0; chosen && position < names.size(); ++position)
+    for (const std::string& other : names[position])
+      if (const auto age = age_of(other); age && age->when() > chosen->when())
+        newest.warning = newest.path + " is read, the newest that all cards have; card " +
+                         std::to_string(mesh.card(position)) + " has " + other + ", too";
+  return newest;
+}
+
+Layout with_newest_files(Layout layout, const fs::path& directory, Communicator& processes) {
+  std::vector<FileEntry> entries = layout.files.entries();
+  for (FileEntry& entry : entries) {
+    std::string text = entry.path.text();
+    const std::size_t star = text.find('*');
+    if (star == std::string::npos) continue;
+    if (star != text.rfind('/') + 1 || text.find('*', star + 1) != std::string::npos)
+      throw Error(Kind::layout, layout.origin,
+                  {"the file name " + text, "expected * for a whole name, as in rank_{card}/*.ckpt", ""});
+    check_others(layout, directory, processes);
+    const std::string ending = text.substr(star + 1);
+    Names names = names_of_cards(text, layout.mesh, directory, ending, processes);
+    const bool has_none = std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); });
+    if (has_none && ending == own_ending) names = names_of_cards(text, layout.mesh, directory, other_ending, processes);
+    agree(processes, [&] {
+      const NewestName newest = newest_name(text, layout.mesh, names);
+      if (processes.rank() == 0 && !newest.said.empty()) spdlog::info(newest.said);
+      if (processes.rank() == 0 && !newest.warning.empty()) spdlog::warn(newest.warning);
+      entry.path = FileTemplate(newest.path, layout.mesh);
+    });
+  }
+  layout.files = CardFiles(std::move(entries));
+  return layout;
+}
+
+}  // namespace ckpt

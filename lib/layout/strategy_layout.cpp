@@ -1,0 +1,316 @@
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "layout/literal.hpp"
+#include "layout/strategy.hpp"
+
+namespace ckpt {
+
+namespace {
+
+using strategy::Span;
+using strategy::Spans;
+
+/// What MindSpore's optimizers keep for each parameter, and the gradients that a pipeline accumulates.
+constexpr std::array states{"moments", "adam_m", "adam_v", "moment1", "moment2", "accu_grads"};
+
+/// By which template MindSpore saves: below rank_N whatever the job calls it.
+constexpr const char* files_of_ranks = "rank_{card}/*.ckpt";
+
+/// Told one by one, for what no mesh says.
+constexpr std::uint64_t most_boxes = 1U << 17;
+
+/// A parameter with the stages that it lives in.
+struct Placed {
+  const ParameterStrategy* strategy = nullptr;
+  std::vector<std::uint64_t> stages;
+};
+
+std::uint64_t devices_of(const ParameterStrategy& parameter) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t size : parameter.devices) count *= size;
+  return count;
+}
+
+/// The different stages, ascending. Each rank writes its own file, so that one may come many times.
+std::map<std::uint64_t, const StageStrategy*> different_stages(const std::vector<StageStrategy>& stages) {
+  std::map<std::uint64_t, const StageStrategy*> different;
+  for (const StageStrategy& stage : stages) {
+    const auto [known, is_new] = different.emplace(stage.stage, &stage);
+    if (is_new || known->second->parameters == stage.parameters) continue;
+    throw Error(Kind::layout, stage.origin,
+                {"stage " + std::to_string(stage.stage) + " is cut otherwise than in " + known->second->origin,
+                 "expected strategies of one job", "remove what an earlier job left"});
+  }
+  std::uint64_t next = 0;
+  for (const auto& [number, stage] : different)
+    if (different.size() > 1 && number != next++)
+      throw Error(
+          Kind::layout, stage->origin,
+          {"it is of stage " + std::to_string(number) + ", and stage " + std::to_string(next - 1) + " is missing",
+           "expected a file of each stage", "give the directory that holds them all"});
+  return different;
+}
+
+/// The inner axes of a mesh that serve all spans that fit: boundaries that divide one another.
+class Refinement {
+ public:
+  explicit Refinement(std::uint64_t devices) : bounds_{1, devices} {}
+
+  /// Whether spans are, or now become, runs of axes.
+  bool take(const Spans& spans) {
+    std::set<std::uint64_t> bounds = bounds_;
+    for (const auto& of_dim : spans)
+      for (const Span& span : of_dim) bounds.insert({span.lo, span.hi});
+    for (auto it = bounds.begin(); std::next(it) != bounds.end(); ++it)
+      if (*std::next(it) % *it != 0) return false;
+    bounds_ = std::move(bounds);
+    return true;
+  }
+
+  /// Sizes, major first, and the stride of each.
+  std::vector<Span> axes() const {
+    std::vector<Span> axes;
+    for (auto it = bounds_.begin(); std::next(it) != bounds_.end(); ++it)
+      axes.insert(axes.begin(), {*it, *std::next(it)});
+    return axes;
+  }
+
+ private:
+  std::set<std::uint64_t> bounds_;
+};
+
+class StrategyLayout {
+ public:
+  StrategyLayout(const std::vector<StageStrategy>& stages, const std::string& origin)
+      : stages_(different_stages(stages)), origin_(origin) {
+    layout_.origin = origin;
+    layout_.otherwise = Default::replicate;
+  }
+
+  Layout make() {
+    collect();
+    find_devices();
+    make_mesh();
+    add_unlike_states();
+    add_state_rule();
+    add_rules();
+    layout_.files = CardFiles({FileEntry{FileTemplate(files_of_ranks, layout_.mesh), ""}});
+    return parse_layout(to_json(layout_), origin_);  // with all that is checked there
+  }
+
+ private:
+  void collect() {
+    for (const auto& [number, stage] : stages_)
+      for (const auto& [name, parameter] : stage->parameters) {
+        Placed& placed = parameters_[name];
+        if (placed.strategy != nullptr && !(*placed.strategy == parameter))
+          throw Error(
+              Kind::layout, stage->origin,
+              {"parameter '" + name + "' is cut otherwise than in stage " + std::to_string(placed.stages.front()),
+               "expected one layout in all stages that share it",
+               "leave it out of one stage's strategy: MindSpore since 2.0 saves it in one"});
+        placed.strategy = &parameter;
+        placed.stages.push_back(number);
+      }
+  }
+
+  /// A stage's devices are the product of any parameter's.
+  void find_devices() {
+    std::string first;
+    for (const auto& [name, placed] : parameters_) {
+      const std::uint64_t devices = devices_of(*placed.strategy);
+      if (first.empty()) devices_ = devices;
+      if (devices != devices_)
+        throw Error(Kind::layout, origin_,
+                    {"dev_matrix of '" + name + "' has " + std::to_string(devices) + " devices, that of '" + first +
+                         "' " + std::to_string(devices_),
+                     "expected as many for all parameters", "are the files of one job?"});
+      if (first.empty()) first = name;
+    }
+  }
+
+  /// The commonest ways to cut come first: what does not fit them is told by boxes.
+  void make_mesh() {
+    std::map<Spans, std::vector<std::string>> ways;
+    for (const auto& [name, placed] : parameters_)
+      if (auto spans = strategy::spans_of(*placed.strategy))
+        ways[*spans].push_back(name);
+      else
+        boxed_.insert(name);
+    std::vector<const std::pair<const Spans, std::vector<std::string>>*> by_count;
+    for (const auto& way : ways) by_count.push_back(&way);
+    std::stable_sort(by_count.begin(), by_count.end(),
+                     [](const auto* a, const auto* b) { return a->second.size() > b->second.size(); });
+    Refinement refinement(devices_);
+    for (const auto* way : by_count)
+      if (!refinement.take(way->first)) boxed_.insert(way->second.begin(), way->second.end());
+    Mesh& mesh = layout_.mesh;
+    if (stages_.size() > 1) {
+      mesh.axes.emplace_back("pp");
+      mesh.shape.push_back(stages_.size());
+    }
+    inner_ = mesh.axes.size();
+    if (devices_ > 1) axes_ = refinement.axes();
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      mesh.axes.push_back(i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i));
+      mesh.shape.push_back(axes_[i].hi / axes_[i].lo);
+    }
+    if (mesh.axes.empty()) mesh = {{"card"}, {1}, {}};
+    const std::uint64_t first_card = stages_.size() == 1 ? stages_.begin()->first * devices_ : 0;
+    for (std::uint64_t i = 0; first_card > 0 && i < devices_; ++i) mesh.cards.push_back(first_card + i);
+  }
+
+  std::vector<Axis> axes_within(const Span& span) const {
+    std::vector<Axis> axes;
+    for (std::size_t i = 0; i < axes_.size(); ++i)
+      if (axes_[i].lo >= span.lo && axes_[i].lo < span.hi) axes.push_back(inner_ + i);
+    return axes;
+  }
+
+  std::optional<At> at_of(const Placed& placed) const {
+    if (placed.stages.size() == stages_.size()) return std::nullopt;
+    return At{{0, placed.stages}};
+  }
+
+  Keys keys_of(const std::string& name, const Placed& placed) const {
+    const ParameterStrategy& parameter = *placed.strategy;
+    Keys keys;
+    if (boxed_.contains(name)) {
+      keys.boxes = boxes_of(name, placed);
+      keys.shape = shape_of(parameter);
+      return keys;
+    }
+    keys.shape = shape_of(parameter);
+    keys.at = at_of(placed);
+    if (parameter.fields > 0) {
+      keys.split = {axes_within({1, devices_})};
+      keys.parts = Parts{0, {}, parameter.fields};
+      return keys;
+    }
+    const Spans spans = strategy::spans_of(parameter).value_or(Spans{});
+    std::vector<std::vector<Axis>> split;
+    for (const auto& of_dim : spans) {
+      auto& axes = split.emplace_back();
+      for (const Span& span : of_dim)
+        for (const Axis axis : axes_within(span)) axes.push_back(axis);
+    }
+    while (!split.empty() && split.back().empty()) split.pop_back();
+    if (!split.empty()) keys.split = split;
+    if (!parameter.sizes.empty()) keys.sizes = {{0, parameter.sizes}};
+    return keys;
+  }
+
+  static std::optional<std::vector<std::uint64_t>> shape_of(const ParameterStrategy& parameter) {
+    if (!parameter.shape) return std::nullopt;
+    return std::vector<std::uint64_t>(parameter.shape->begin(), parameter.shape->end());
+  }
+
+  std::shared_ptr<const Boxes> boxes_of(const std::string& name, const Placed& placed) const {
+    const ParameterStrategy& parameter = *placed.strategy;
+    const std::string object = origin_ + ": parameter '" + name + "'";
+    if (!parameter.shape)
+      throw Error(Kind::layout, object,
+                  {"dev_matrix " + format_list(parameter.devices) +
+                       " is cut in a way that no mesh has in common with " + "the other parameters",
+                   "expected its shape, to say what each card holds",
+                   "the JSON form of the strategy has the shapes: save it under a name that ends in .json"});
+    if (boxed_.size() * devices_ > most_boxes)
+      throw Error(Kind::layout, object,
+                  {std::to_string(boxed_.size()) + " parameters on " + std::to_string(devices_) +
+                       " devices are cut in ways that no mesh has in common",
+                   "expected at most " + std::to_string(most_boxes) + " boxes", "write a layout for each dev_matrix"});
+    auto boxes = std::make_shared<Boxes>();
+    const auto of_stage = with_context(object, [&] { return strategy::boxes_of(parameter, *parameter.shape); });
+    for (const std::uint64_t stage : placed.stages)
+      for (std::uint64_t device = 0; device < devices_; ++device)
+        boxes->emplace(stage * devices_ + device, of_stage[device]);
+    return boxes;
+  }
+
+  /// The parameter that optimizer state is of, where the strategy has both.
+  const std::string* weight_of(const std::string& name) const {
+    for (const std::string state : states) {
+      if (!name.starts_with(state + ".")) continue;
+      const auto found = parameters_.find(name.substr(state.size() + 1));
+      if (found != parameters_.end()) return &found->first;
+    }
+    return nullptr;
+  }
+
+  bool is_like_weight(const std::string& name, const Placed& placed) const {
+    const std::string* const weight = weight_of(name);
+    if (weight == nullptr) return false;
+    const Placed& other = parameters_.at(*weight);
+    return other.stages == placed.stages && *other.strategy == *placed.strategy;
+  }
+
+  /// State that is cut otherwise than its parameter has a rule of its own, before the one for all state.
+  void add_unlike_states() {
+    for (const auto& [name, placed] : parameters_)
+      if (weight_of(name) != nullptr && !is_like_weight(name, placed)) add_rule({name}, keys_of(name, placed));
+  }
+
+  /// A job that trained has all its optimizer's state in its strategy, and one that did not has none.
+  void add_state_rule() {
+    const bool has_state = std::any_of(parameters_.begin(), parameters_.end(),
+                                       [&](const auto& entry) { return is_like_weight(entry.first, entry.second); });
+    if (!has_state) return;
+    Rule rule;
+    for (const char* const state : states) rule.names.emplace_back(std::string(state) + ".{param}");
+    rule.like = Pattern("{param}");
+    layout_.parameters.push_back(std::move(rule));
+  }
+
+  /// What is cut alike is one rule.
+  void add_rules() {
+    std::map<std::string, std::size_t> known;  // by the keys' text
+    std::vector<std::pair<std::vector<std::string>, Keys>> rules;
+    for (const auto& [name, placed] : parameters_) {
+      if (weight_of(name) != nullptr) continue;
+      Keys keys = keys_of(name, placed);
+      const auto [found, is_new] = known.emplace(text_of(keys), rules.size());
+      if (is_new) rules.emplace_back(std::vector<std::string>{}, std::move(keys));
+      rules[found->second].first.push_back(name);
+    }
+    for (auto& [names, keys] : rules) add_rule(names, std::move(keys));
+  }
+
+  void add_rule(const std::vector<std::string>& names, Keys keys) {
+    Rule rule;
+    for (const std::string& name : names) rule.names.emplace_back(literal(name));
+    rule.keys = std::move(keys);
+    layout_.parameters.push_back(std::move(rule));
+  }
+
+  std::string text_of(const Keys& keys) const {
+    Layout alone;
+    alone.mesh = layout_.mesh;
+    Rule rule;
+    rule.names.emplace_back("x");
+    rule.keys = keys;
+    alone.parameters = {rule};
+    return to_json(alone);
+  }
+
+  std::map<std::uint64_t, const StageStrategy*> stages_;
+  const std::string& origin_;
+  std::map<std::string, Placed> parameters_;
+  std::uint64_t devices_ = 1;  // of a stage
+  std::set<std::string> boxed_;
+  std::vector<Span> axes_;  // of a stage, major first
+  std::size_t inner_ = 0;   // the mesh's axis that the first of them is
+  Layout layout_;
+};
+
+}  // namespace
+
+Layout strategy_layout(const std::vector<StageStrategy>& stages, const std::string& origin) {
+  return StrategyLayout(stages, origin).make();
+}
+
+}  // namespace ckpt
