@@ -6,11 +6,7 @@
 #include <optional>
 
 #include "draft/cut_candidates.hpp"
-<<<<<<< HEAD
-#include "draft/rules.hpp"
 #include "layout/characters.hpp"
-=======
->>>>>>> H5
 #include "layout/index_blocks.hpp"
 #include "layout/literal.hpp"
 

@@ -15,14 +15,10 @@ namespace ckpt::drafting {
 
 namespace {
 
-bool is_special(char c) {
-  return c == '*' || c == '?' || c == '[' || c == '{';
-}
-
 /// Names that are written out, whatever is in them.
 bool has_special(const std::string& name) {
   return std::any_of(name.begin(), name.end(),
-                     [](char c) { return is_special(c) || static_cast<unsigned char>(c) < ' '; });
+                     [](char c) { return begins_pattern(c) || static_cast<unsigned char>(c) < ' '; });
 }
 
 constexpr char shield = 1;  // what stands for the digit 0 of a word; has_special knows them all

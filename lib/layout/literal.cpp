@@ -4,10 +4,7 @@ namespace ckpt {
 
 std::string literal(const std::string& name) {
   std::string text;
-  for (const char c : name) {
-    const bool is_special = c == '*' || c == '?' || c == '[' || c == '{';
-    text += is_special ? std::string{'[', c, ']'} : std::string{c};
-  }
+  for (const char c : name) text += begins_pattern(c) ? std::string{'[', c, ']'} : std::string{c};
   return text;
 }
 
