@@ -73,9 +73,10 @@ class Regrouping {
       refuse_json("tensor_map", format_list(flat_),
                   "one of " + std::to_string(rank) + " dimensions, as the tensor is stored");
     if (wanted > 0 && wanted < joints.size())
-      throw Error(Kind::layout, "tensor_map",
-                  {format_list(flat_) + " can be read as several splits of " + std::to_string(rank) + " dimensions",
-                   "one that is clear", "JSON does not say which: give the strategy in MindSpore's protobuf form"});
+      throw Error(
+          Kind::layout, "tensor_map",
+          {format_list(flat_) + " can be read as several splits of " + std::to_string(rank) + " dimensions",
+           "expected one that is clear", "JSON does not say which: give the strategy in MindSpore's protobuf form"});
     return joined(wanted > 0 ? joints : std::vector<std::size_t>{});
   }
 
@@ -121,7 +122,7 @@ RawLayout json_layout(const std::string& name, const json& item, const RankOf& r
     throw Error(
         Kind::layout, "tensor_map",
         {format_list(flat) + " of " + format_list(shape) + " may be so many dimensions, or fewer cut over several axes",
-         "one that is clear", "JSON does not say which: give the strategy in MindSpore's protobuf form"});
+         "expected one that is clear", "JSON does not say which: give the strategy in MindSpore's protobuf form"});
   return regrouping.regrouped(*rank);
 }
 

@@ -30,7 +30,7 @@ std::uint64_t bytes_of_slices(const Parameter& parameter) {
 }
 
 Array text_array(const PosixFile& file, const Parameter& parameter) {
-  if (parameter.slices.size() > 1) throw Error(Kind::input, "", {"a text in several records", "one", ""});
+  if (parameter.slices.size() > 1) throw Error(Kind::input, "", {"a text in several records", "expected one", ""});
   Array array;
   array.stored = {parameter.tag, text_type(), {}, std::nullopt, true};
   array.dataset.storage = Storage::verbatim;
@@ -50,15 +50,15 @@ Array tensor_array(const Parameter& parameter) {
   const auto dtype = parameter.is_table ? opaque_type(hash_table) : element_type(parameter.type);
   if (!dtype)
     throw Error(Kind::input, "",
-                {"elements of type '" + parameter.type + "'", "a type of MindSpore, such as Float32 or BFloat16",
-                 "is it from a newer version?"});
+                {"elements of type '" + parameter.type + "'",
+                 "expected a type of MindSpore, such as Float32 or BFloat16", "is it from a newer version?"});
   const std::uint64_t bytes = bytes_of_slices(parameter);
   const Extents shape = shape_of(parameter, *dtype, bytes);
   if (const std::uint64_t expected = checked_mul(volume(shape), dtype->size, "its number of bytes"); bytes != expected)
     throw Error(Kind::input, "",
                 {std::to_string(bytes) + " bytes in " + std::to_string(parameter.slices.size()) +
                      (parameter.slices.size() == 1 ? " record" : " records"),
-                 std::to_string(expected) + " for " + to_string(shape) + " of " + parameter.type,
+                 "expected " + std::to_string(expected) + " for " + to_string(shape) + " of " + parameter.type,
                  "is the file cut off where a record ends?"});
   Array array;
   array.stored = {parameter.tag, *dtype, shape, std::nullopt, false};
@@ -127,9 +127,10 @@ void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& sc
     sum = crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size());
   }
   if (sum != expected)
-    throw Error(Kind::input, file.path(),
-                {"its bytes have the CRC " + std::to_string(sum),
-                 std::to_string(expected) + ", which stands at its end", "it is damaged: copy or save it again"})
+    throw Error(
+        Kind::input, file.path(),
+        {"its bytes have the CRC " + std::to_string(sum),
+         "expected " + std::to_string(expected) + ", which stands at its end", "it is damaged: copy or save it again"})
         .in_file(file.path());
 }
 
