@@ -3,7 +3,7 @@
 int main(int argc, char** argv) {
   const ckpt::cli::Manual manual{
       "ckpt-inspect",
-      "[--layout A.json | --draft] PATH [options]",
+      "[--layout A.json | --draft | --as-layout STRATEGY] PATH [options]",
       "Shows what a checkpoint holds: its parameters, their dtypes, the shapes that the cards store, attributes and "
       "bytes; with a layout also the logical shapes, the rules that decide them, and which card holds which box. PATH "
       "is a directory with one file for each card, or a single file. Reads metadata only, but for --draft. Tables fit "
@@ -14,6 +14,8 @@ int main(int argc, char** argv) {
         "ckpt-inspect --layout train64.json --param '*.attn.*' step_1000"},
        {"A layout to begin with, from the job's mesh and what the framework exported whole:",
         "ckpt-inspect --draft --mesh dp=2,tp=4 --expect model.safetensors step_1000 > mine.json"},
+       {"What a strategy file of MindSpore says, as a layout:",
+        "ckpt-inspect --as-layout src_strategy.ckpt > mine.json"},
        {"Which card holds what, as a picture for a browser:",
         "ckpt-inspect --layout train64.json --picture train64.svg step_1000"}},
       "0 done, 1 the checkpoint cannot be read or is not what the layout says, or a draft leaves something open, 2 the "

@@ -5,6 +5,7 @@ other strategies, and each trap that users fall into is right, or an error that 
   mindspore_test.py --bin FOLDER_OF_THE_PROGRAMS"""
 import argparse
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -205,6 +206,44 @@ def check_traps(place):
     place.merge(os.path.join(GOLDEN, "mesh2x4/strategy.ckpt"), strategy, fails="strategy")
 
 
+def layout_of(place, mesh, rule):
+    """A layout for a job that cut its parameters by hand: no strategy describes those."""
+    axes, shape = zip(*mesh)
+    path = place.path(".json")
+    rules = [{"name": "moments.{param}", "like": "{param}"}, {"name": "model_parallel_weight", **rule}]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"ckpt_layout": 1, "mesh": {"axes": axes, "shape": shape}, "files": "rank_{card}/*.ckpt",
+                   "parameters": rules, "default": "replicate"}, file)
+    return path
+
+
+def check_tutorial(place):
+    """MindSpore's tutorials on hybrid parallel jobs: four cards to one file, that to two and to three, and 64 cards to 56."""
+    wholes = {"model_parallel_weight": np.float32([[1, 2, 3, 4], [5, 6, 7, 8]]), "learning_rate": np.float32([0.01]),
+              "moments.model_parallel_weight": np.float32([[8, 7, 6, 5], [4, 3, 2, 1]]), "momentum": np.float32([0.9])}
+    cut = Cut([2, 2], [[1], [0]])
+    four = job(place, wholes, {name: cut for name in wholes if name.endswith("weight")}, 4, "CKP_1-4_32.ckpt")
+    merged = place.path(".ckpt")
+    place.run("ckpt-merge", "--layout", layout_of(place, [("x", 2), ("y", 2)], {"split": ["x", "y"]}), four, "-o", merged)
+    check_equal("the tutorial's four cards", read_checkpoint(merged), wholes)
+    for cards, rule, sizes in ((2, {"split": ["x"]}, [1, 1]), (3, {"split": [None, "x"], "uneven": "balanced"}, [2, 1, 1])):
+        output = place.path()
+        place.run("ckpt-split", "--layout", layout_of(place, [("x", cards)], rule), merged, "-o", output)
+        dim = rule["split"].index("x")
+        for rank in range(cards):
+            expected = {name: np.split(whole, np.cumsum(sizes)[:-1], dim)[rank] if name.endswith("weight") else whole
+                        for name, whole in wholes.items()}
+            check_equal(f"card {rank} of {cards}", read_checkpoint(f"{output}/rank_{rank}/checkpoint_{rank}.ckpt"), expected)
+    wholes = {"w": numbered(112, 16), "moments.w": numbered(112, 16) + 1, "b": numbered(56), "lr": np.float32([0.1])}
+    before = {name: Cut([8, 8], [[1], [0]]) for name in ("w", "moments.w")}
+    after = {name: Cut([7, 8], [[1], [0]]) for name in ("w", "moments.w")}
+    before["b"], after["b"] = Cut([8, 8], [[0]]), Cut([7, 8], [[1]], shards=-1)
+    output = place.path()
+    place.run("ckpt-reshard", "--from", write_strategy(place.path(".ckpt"), before), "--to",
+              write_strategy(place.path(".ckpt"), after), job(place, wholes, before, 64), "-o", output)
+    check_cards("64 to 56", output, 56, after, wholes)
+
+
 def check_formats(place):
     formats = os.path.join(GOLDEN, "formats")
     for name in ("dtypes.ckpt", "write_only.ckpt", "sliced.ckpt", "sliced_async.ckpt", "crc.ckpt"):
@@ -223,7 +262,7 @@ def main():
     parser.add_argument("--bin", required=True)
     programs = os.path.abspath(parser.parse_args().bin)
     failed = 0
-    for check in (check_golden, check_golden_targets, check_cuts, check_names, check_traps, check_formats):
+    for check in (check_golden, check_golden_targets, check_cuts, check_names, check_traps, check_tutorial, check_formats):
         with Place(programs) as place:
             try:
                 check(place)

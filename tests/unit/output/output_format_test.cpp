@@ -22,5 +22,16 @@ TEST_CASE("The ending of a format that is only read is no output's") {
       Contains("rank_{card}.pt") && Contains("torch files, which are only read") && Contains("hdf5, safetensors"));
 }
 
+TEST_CASE("Files whose names a layout leaves open get one, with the format's ending") {
+  Layout layout = single_card();
+  layout.files = CardFiles({FileEntry{FileTemplate("rank_{card}/*.ckpt", layout.mesh), ""}});
+  const auto path = [&](const char* format) {
+    const Format& wanted = output_format(formats(), format, layout.files.entries().front().path.text());
+    return with_ending(layout, formats(), wanted).files.path(layout.mesh, 0);
+  };
+  CHECK(path("") == "rank_0/checkpoint_0.ckpt");
+  CHECK(path("hdf5") == "rank_0/checkpoint_0.h5");
+}
+
 }  // namespace
 }  // namespace ckpt
