@@ -216,7 +216,7 @@ class StrategyLayout {
     if (!parameter.shape)
       throw Error(Kind::layout, object,
                   {"dev_matrix " + format_list(parameter.devices) +
-                       " is cut in a way that no mesh has in common with " + "the other parameters",
+                       " is cut in a way that no mesh has in common with the other parameters",
                    "expected its shape, to say what each card holds",
                    "the JSON form of the strategy has the shapes: save it under a name that ends in .json"});
     if (boxed_.size() * devices_ > most_boxes)
