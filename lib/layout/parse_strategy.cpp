@@ -16,7 +16,7 @@ using strategy::RawStrategy;
 constexpr char protobuf_key = '\x08';    // the first field of a strategy: current_stage
 constexpr char checkpoint_key = '\x0a';  // of a checkpoint, and of a file of groups
 
-constexpr std::size_t most_axes = 64;
+constexpr std::size_t most_device_axes = 64;
 
 [[noreturn]] void refuse_strategy(const std::string& object, const std::string& found, const std::string& expected,
                                   const std::string& remedy = "is the file damaged?") {
@@ -24,8 +24,8 @@ constexpr std::size_t most_axes = 64;
 }
 
 std::uint64_t devices_in(const RawLayout& raw) {
-  if (raw.devices.size() > most_axes)
-    refuse_strategy("dev_matrix", std::to_string(raw.devices.size()) + " axes", "at most " + std::to_string(most_axes));
+  if (raw.devices.size() > most_device_axes)
+    refuse_strategy("dev_matrix", std::to_string(raw.devices.size()) + " axes", "at most " + std::to_string(most_device_axes));
   std::uint64_t count = 1;
   for (const std::uint64_t size : raw.devices) {
     if (size == 0) refuse_strategy("dev_matrix", format_list(raw.devices), "sizes above 0");
