@@ -17,7 +17,9 @@ int main(int argc, char** argv) {
        {"What a strategy file of MindSpore says, as a layout:",
         "ckpt-inspect --as-layout src_strategy.ckpt > mine.json"},
        {"Which card holds what, as a picture for a browser:",
-        "ckpt-inspect --layout train64.json --picture train64.svg step_1000"}},
+        "ckpt-inspect --layout train64.json --picture train64.svg step_1000"},
+       {"What a directory of torch.distributed.checkpoint says of itself, as a layout to change:",
+        "ckpt-inspect --as-layout step-1000 > mine.json"}},
       "0 done, 1 the checkpoint cannot be read or is not what the layout says, or a draft leaves something open, 2 the "
       "command line or the layout is wrong."};
   return ckpt::cli::run_inspect_program(manual, argc, argv);

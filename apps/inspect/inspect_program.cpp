@@ -75,6 +75,13 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
   return *whole;
 }
 
+/// The layout of a strategy, or of a checkpoint that says it.
+Layout layout_of(const InspectOptions& options, Communicator& processes) {
+  Stores stores;
+  if (auto own = layout_of_itself(options.as_layout, stores.reading(), processes)) return std::move(*own);
+  return read_layout(options.as_layout, options.path, processes);
+}
+
 std::string picture_of(const Inspection& inspection) {
   if (!inspection.placement)
     throw Error(
@@ -148,9 +155,10 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
       "--mesh", options.mesh, "AXIS=N,...",
       "with --draft: the axes of the job that saved PATH, the one that numbers cards fastest last; without it as "
       "far as equal bytes tell");
-  line.value("--as-layout", options.as_layout, "STRATEGY",
-             "instead of tables, the layout that a strategy file of MindSpore is, or a directory with one for each "
-             "pipeline stage, as JSON; PATH may then be left out");
+  line.value(
+      "--as-layout", options.as_layout, "WHAT",
+      "instead of tables, a layout as JSON: that of a strategy file of MindSpore, or of a directory with one for "
+      "each pipeline stage; or the one that a checkpoint carries, or says of itself. PATH may then be left out");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
@@ -182,7 +190,7 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
     if (!options.asked_text.empty()) return 0;
     agree(processes, [&] { start_messages(manual, options.messages, processes); });
     if (!options.as_layout.empty()) {
-      const Layout layout = read_layout(options.as_layout, options.path, processes);
+      const Layout layout = layout_of(options, processes);
       agree(processes, [&] {
         if (processes.rank() == 0) print(Lines::as_they_are(to_json(layout)));
       });

@@ -13,7 +13,7 @@ namespace ckpt::cli {
 struct InspectOptions {
   std::string path;
   std::string layout;
-  std::string as_layout;  ///< a strategy to be shown as a layout
+  std::string as_layout;  ///< a strategy, or a checkpoint that says its layout
   std::vector<std::string> parameters;
   bool json = false;
   bool draft = false;

@@ -8,71 +8,42 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/found_files.hpp"
 #include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
 #include "checkpoint/newest_files.hpp"
 #include "checkpoint/read_catalogs.hpp"
-#include "checkpoint/read_manifest.hpp"
 
 namespace ckpt {
 
-namespace {
-
-/// The layout text that a checkpoint carries, or nothing.
-std::optional<std::string> layout_of(const std::filesystem::path& path, bool is_file, SourceStore& store) {
-  if (!is_file) return carried_layout(path);
-  const std::string text = store.catalog(path).schema->layout;
-  return text.empty() ? std::nullopt : std::optional(text);
-}
-
-Layout own_layout(const std::filesystem::path& path, const std::string& carried, bool is_single_file) {
-  if (!carried.empty()) return parse_layout(carried, "the layout that " + path.string() + " carries");
-  if (is_single_file) return single_card();
+void check_single_file(const std::filesystem::path& path, const Layout& layout) {
+  const std::uint64_t files = layout.files.count(layout.mesh);
+  if (layout.mesh.size() == 1 && files == 1) return;
   throw Error(Kind::usage, path.string(),
-              {std::string("it carries no layout of its own (no ") + manifest_name + ")",
-               "",
-               "",
-               {Advice::What::give_layout, ""}});
+              {"it is a single file",
+               layout.origin + " has " +
+                   (layout.mesh.size() != 1 ? std::to_string(layout.mesh.size()) + " cards"
+                                            : std::to_string(files) + " files for its card"),
+               "give the directory that holds their files"});
 }
-
-}  // namespace
 
 Checkpoint Checkpoint::open(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {
-  const auto& [path, layout] = place;
+  return opened(find_checkpoint(place, store, processes), store, processes);
+}
+
+Checkpoint Checkpoint::open_as(const std::filesystem::path& path, bool is_single_file, Layout layout, KnownFiles known,
+                               SourceStore& store, Communicator& processes) {
   Checkpoint checkpoint;
   checkpoint.path_ = path;
-  std::optional<std::string> carried;
-  bool is_there = false;
+  checkpoint.is_single_file_ = is_single_file;
+  checkpoint.layout_ = is_single_file ? std::move(layout) : with_newest_files(std::move(layout), path, processes);
+  checkpoint.table_ = FileTable(checkpoint.layout_);
   agree(processes, [&] {
-    const auto found = store.look_at(path);
-    is_there = found.has_value();
-    checkpoint.is_single_file_ = found && !found->is_directory;
-    if (!layout && found) carried = layout_of(path, checkpoint.is_single_file_, store);
+    if (is_single_file) check_single_file(path, checkpoint.layout_);
   });
-  const bool is_anywhere = processes.maximum(is_there ? 1 : 0) != 0;
-  const bool is_single = processes.maximum(checkpoint.is_single_file_ ? 1 : 0) != 0;
-  const auto texts = processes.all_gather(carried.value_or(""));
-  agree(processes, [&] {
-    if (!is_anywhere)
-      throw Error(Kind::input, path.string(), {"no such file or directory", "expected a checkpoint", "check the path"});
-    checkpoint.layout_ =
-        layout ? *layout
-               : own_layout(path, one_text(texts, "the layout that " + path.string() + " carries"), is_single);
-  });
-  if (!is_single) checkpoint.layout_ = with_newest_files(std::move(checkpoint.layout_), path, processes);
-  agree(processes, [&] {
-    checkpoint.table_ = FileTable(checkpoint.layout_);
-    if (is_single && (checkpoint.layout_.mesh.size() != 1 || checkpoint.table_.count() != 1))
-      throw Error(Kind::usage, path.string(),
-                  {"it is a single file",
-                   checkpoint.layout_.origin + " has " +
-                       (checkpoint.layout_.mesh.size() != 1
-                            ? std::to_string(checkpoint.layout_.mesh.size()) + " cards"
-                            : std::to_string(checkpoint.table_.count()) + " files for its card"),
-                   "give the directory that holds their files"});
-  });
+  checkpoint.find_paths(known);
   checkpoint.find_files(store, processes);
-  checkpoint.read_metadata(store, processes);
+  checkpoint.read_metadata(std::move(known), store, processes);
   return checkpoint;
 }
 
@@ -115,7 +86,9 @@ std::vector<FileNumber> Checkpoint::missing() const {
 }
 
 std::filesystem::path Checkpoint::file_path(FileNumber file) const {
-  return is_single_file_ ? path_ : path_ / layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
+  if (is_single_file_) return path_;
+  if (!paths_.empty()) return path_ / paths_[file];
+  return path_ / layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
 }
 
 std::string Checkpoint::file_name(FileNumber file) const {
@@ -135,6 +108,17 @@ const Dataset* Checkpoint::find(Position card, const std::string& stored) const 
 
 std::string Checkpoint::place(Position card, const std::string& stored) const {
   return file_name(file_of(card, stored)) + ": /" + layout_.files.name_within(stored);
+}
+
+void Checkpoint::find_paths(const KnownFiles& known) {
+  std::vector<std::string> paths;
+  bool are_names = true;
+  for (FileNumber file = 0; file < table_.count(); ++file) {
+    const auto found = known.find(file_name(file));
+    paths.push_back(found == known.end() ? file_name(file) : found->second.path);
+    are_names = are_names && paths.back() == file_name(file);
+  }
+  if (!are_names) paths_ = std::move(paths);
 }
 
 void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
@@ -202,19 +186,25 @@ void Checkpoint::warn_of_others(SourceStore& store) const {
     spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }
 
-void Checkpoint::read_metadata(SourceStore& store, Communicator& processes) {
+void Checkpoint::read_metadata(KnownFiles known, SourceStore& store, Communicator& processes) {
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto reader_of = [&](FileNumber file) {
     return owners_of_unshared_.empty() ? file % size : owners_of_unshared_[table_.owner(file)];
   };
-  std::vector<FileToRead> there;
-  for (FileNumber file = 0; file < table_.count(); ++file)
-    if (is_there(file)) there.push_back({file_path(file), reader_of(file)});
-  auto read = read_catalogs(there, store, processes);
   std::vector<std::optional<FileCatalog>> catalogs(table_.count());
-  std::size_t next = 0;
-  for (FileNumber file = 0; file < table_.count(); ++file)
-    if (is_there(file)) catalogs[file] = std::move(read[next++]);
+  std::vector<FileToRead> to_read;
+  std::vector<FileNumber> numbers;
+  for (FileNumber file = 0; file < table_.count(); ++file) {
+    if (!is_there(file)) continue;
+    if (const auto found = known.find(file_name(file)); found != known.end()) {
+      catalogs[file] = std::move(found->second.catalog);
+    } else {
+      to_read.push_back({file_path(file), reader_of(file)});
+      numbers.push_back(file);
+    }
+  }
+  auto read = read_catalogs(to_read, store, processes);
+  for (std::size_t i = 0; i < numbers.size(); ++i) catalogs[numbers[i]] = std::move(read[i]);
   keep(std::move(catalogs));
   agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, holdings()); });
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,14 +21,29 @@ struct CheckpointPlace {
   std::optional<Layout> layout;  ///< absent: the one that the checkpoint carries
 };
 
+/// A file whose metadata is known before it is looked for.
+struct KnownFile {
+  std::string path;  ///< relative to the checkpoint's directory
+  FileCatalog catalog;
+};
+/// By the names that the checkpoint's layout gives them.
+using KnownFiles = std::map<std::string, KnownFile>;
+
 /// A checkpoint's files as all processes together see them: paths, metadata, and who can read which.
 class Checkpoint {
  public:
-  /// Finds the files that the layout names (a single file without a layout holds everything whole), and reads their
-  /// metadata, shared out over the processes. Collective; the path may differ between processes (node-local disks).
+  /// Finds the files that the layout names, and reads their metadata, shared out over the processes. Without one the
+  /// layout is that of the manifest, the one that all files carry, or what the directory says of itself; a single file
+  /// that carries none holds everything whole. Collective; the path may differ between processes (node-local disks).
   /// Throws input, naming the file, for what is damaged, or missing where it is a card's only one or none of its entry
-  /// of `files` is there: a file whose card holds nothing need not be (`resolve` judges that).
+  /// of `files` is there: a file whose card holds nothing need not be (`resolve` judges that). Throws usage where
+  /// nothing says how the files are cut.
   static Checkpoint open(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
+
+  /// The same by this layout. The metadata of known files is not read again. Collective, the arguments the same on
+  /// every process but for the path.
+  static Checkpoint open_as(const std::filesystem::path& path, bool is_single_file, Layout layout, KnownFiles known,
+                            SourceStore& store, Communicator& processes);
 
   /// Of metadata that has been read already, by the files' numbers; nothing where a file is not there. `path` is a
   /// directory, or with `is_single_file` the file.
@@ -36,6 +52,9 @@ class Checkpoint {
 
   const std::filesystem::path& path() const noexcept { return path_; }
   const Layout& layout() const noexcept { return layout_; }
+  /// The rules for other cards: the layout, unless the directory's own metadata says more than its framework means.
+  const Layout& layout_elsewhere() const noexcept { return elsewhere_ ? *elsewhere_ : layout_; }
+  void set_layout_elsewhere(Layout layout) { elsewhere_ = std::move(layout); }
 
   /// The files that the layout names, and which of them are there: the others are as if empty.
   const FileTable& table() const noexcept { return table_; }
@@ -67,21 +86,27 @@ class Checkpoint {
 
  private:
   FileNumber file_of(Position card, const std::string& stored) const;
+  void find_paths(const KnownFiles& known);
   void find_files(SourceStore& store, Communicator& processes);
   void check_missing(bool is_alone) const;
   Holding holding_of(const std::vector<FileNumber>& files) const;
   void warn_of_others(SourceStore& store) const;
-  void read_metadata(SourceStore& store, Communicator& processes);
+  void read_metadata(KnownFiles known, SourceStore& store, Communicator& processes);
   void keep(std::vector<std::optional<FileCatalog>> catalogs);
 
   std::filesystem::path path_;
   bool is_single_file_ = false;
   Layout layout_;
+  std::optional<Layout> elsewhere_;
   FileTable table_;
+  std::vector<std::string> paths_;  // by number, where they are not the names; else empty
   std::vector<bool> is_there_;      // by number, as the following
   std::vector<FileCatalog> files_;  // of nothing where there is no file
   Owners owners_of_unshared_;
 };
+
+/// Throws usage where a layout does not speak of one card with one file.
+void check_single_file(const std::filesystem::path& path, const Layout& layout);
 
 /// What its layout makes of a checkpoint. Throws as resolve_source does, and names the files that are missing; where
 /// what is there leaves nothing for them, that is a warning.

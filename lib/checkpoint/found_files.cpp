@@ -7,8 +7,10 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/indexed_files.hpp"
+#include "checkpoint/look.hpp"
 #include "checkpoint/read_catalogs.hpp"
-#include "checkpoint/read_manifest.hpp"
+#include "frameworks/rank_files.hpp"
 #include "processes/gather_all.hpp"
 #include "store/stores.hpp"
 
@@ -51,38 +53,6 @@ std::vector<std::string> list_files(const fs::path& directory, SourceStore& stor
   return {names.begin(), names.end()};
 }
 
-/// For each file the process that reads it: the processes that see it take turns. Process 0 takes what none sees, to
-/// say so.
-std::vector<FileToRead> with_readers(const std::vector<fs::path>& files, Communicator& processes) {
-  std::vector<bool> mine;
-  std::error_code ignored;
-  for (const auto& file : files) mine.push_back(fs::exists(file, ignored));
-  const auto seen = gather_all(mine, processes);
-  std::vector<FileToRead> with_readers;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    with_readers.push_back({files[i], 0});
-    for (std::size_t turn = 0; turn < seen.size(); ++turn) {
-      const std::size_t process = (i + turn) % seen.size();
-      if (!seen[process][i]) continue;
-      with_readers.back().reader = process;
-      break;
-    }
-  }
-  return with_readers;
-}
-
-/// Whether a path is a single file; else it is a directory. Throws input where no process sees either.
-bool is_single_file(const fs::path& path, Communicator& processes) {
-  std::error_code error;
-  bool is_there = false;
-  agree(processes, [&] { is_there = fs::exists(path, error); });
-  const bool is_anywhere = processes.maximum(is_there ? 1 : 0) != 0;
-  agree(processes, [&] {
-    if (!is_anywhere) throw Error(Kind::input, path.string(), {"no such file or directory", "", ""});
-  });
-  return processes.maximum(is_there && !fs::is_directory(path, error) ? 1 : 0) != 0;
-}
-
 std::string format_names() {
   std::vector<std::string> names;
   for (const Format& format : formats()) names.emplace_back(format.name);
@@ -101,19 +71,6 @@ FoundFiles all_files(const fs::path& path, bool is_single, SourceStore& store, C
   for (const std::string& name : found.names) paths.push_back(is_single ? path : path / name);
   found.catalogs = read_catalogs(with_readers(paths, processes), store, processes);
   return found;
-}
-
-/// Whether a directory's manifest has a layout. A damaged one is noted, and does not count.
-bool has_manifest(const fs::path& directory, std::optional<Error>& damaged, Communicator& processes) {
-  bool is_there = false;
-  agree(processes, [&] {
-    try {
-      is_there = carried_layout(directory).has_value();
-    } catch (const Error& error) {
-      damaged = error;
-    }
-  });
-  return processes.maximum(is_there ? 1 : 0) != 0;
 }
 
 FoundFiles files_of(const Checkpoint& checkpoint, bool is_single_file) {
@@ -139,8 +96,8 @@ std::string layout_in(const FoundFiles& found) {
   return text;
 }
 
-/// The checkpoint by the layout that the files carry, where they are the whole of what it names.
-std::optional<Checkpoint> by_carried_layout(const FoundFiles& found) {
+/// The layout that the files carry, where they are the whole of what it names.
+std::optional<Layout> carried_by_all(const FoundFiles& found) {
   const std::string text = layout_in(found);
   if (text.empty()) return std::nullopt;
   Layout layout = parse_layout(text, "the layout that " + found.path.string() + " carries");
@@ -150,13 +107,33 @@ std::optional<Checkpoint> by_carried_layout(const FoundFiles& found) {
                  names.size());
     return std::nullopt;
   }
-  return arranged(found, std::move(layout), {"missing", "the checkpoint's own layout expects it", "restore the file"});
+  for (const std::string& name : names)
+    if (!found.is_single_file && std::find(found.names.begin(), found.names.end(), name) == found.names.end())
+      throw Error(Kind::input, name, {"missing", "the checkpoint's own layout expects it", "restore the file"});
+  return layout;
+}
+
+/// The layout that follows from what each rank's file says of its pieces, if any does.
+void read_as_ranks(const FoundFiles& found, Look& seen) {
+  auto described = describe_rank_files(found.names, found.catalogs, "what " + found.path.string() + " says of itself");
+  if (!described) return;
+  seen.layout = std::move(described->layout);
+  seen.elsewhere = std::move(described->elsewhere);
+  for (DescribedFile& file : described->files)
+    seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
+}
+
+KnownFiles known_files(const FoundFiles& found) {
+  KnownFiles known;
+  for (std::size_t i = 0; i < found.names.size(); ++i)
+    known.emplace(found.names[i], KnownFile{found.names[i], found.catalogs[i]});
+  return known;
 }
 
 }  // namespace
 
 FoundFiles find_files(const fs::path& path, SourceStore& store, Communicator& processes) {
-  return all_files(path, is_single_file(path, processes), store, processes);
+  return all_files(path, is_single_file(path, store, processes), store, processes);
 }
 
 Checkpoint arranged(const FoundFiles& found, Layout layout, const Error::Text& missing) {
@@ -176,16 +153,58 @@ Checkpoint arranged(const FoundFiles& found, Layout layout, const Error::Text& m
 }
 
 FoundCheckpoint find_checkpoint(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {
+  return find_as_seen(look(place, store, processes), store, processes);
+}
+
+FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& processes) {
   FoundCheckpoint found;
-  const bool is_single = is_single_file(place.path, processes);
-  if (place.layout || (!is_single && has_manifest(place.path, found.damaged_manifest, processes))) {
-    found.checkpoint = Checkpoint::open(place, store, processes);
-  } else {
-    found.files = all_files(place.path, is_single, store, processes);
-    agree(processes, [&] { found.checkpoint = by_carried_layout(found.files); });
+  found.damaged_manifest = std::move(seen.damaged_manifest);
+  if (!seen.layout) {
+    found.files = all_files(seen.path, seen.is_single_file, store, processes);
+    agree(processes, [&] {
+      seen.layout = carried_by_all(found.files);
+      if (!seen.layout && !seen.is_single_file) read_as_ranks(found.files, seen);
+    });
+    KnownFiles read = known_files(found.files);
+    seen.known.merge(read);  // where more is known than was read, that stays
   }
-  if (found.checkpoint) found.files = files_of(*found.checkpoint, is_single);
+  if (!seen.layout) return found;
+  found.checkpoint = Checkpoint::open_as(seen.path, seen.is_single_file, std::move(*seen.layout), std::move(seen.known),
+                                         store, processes);
+  if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere));
+  found.files = files_of(*found.checkpoint, seen.is_single_file);
   return found;
+}
+
+std::optional<Layout> layout_of_itself(const fs::path& path, SourceStore& store, Communicator& processes) {
+  bool is_readable = false;
+  agree(processes, [&] {
+    const auto status = store.look_at(path);
+    is_readable = status && (status->is_directory || is_index(path) || store.recognises(path));
+  });
+  if (processes.maximum(is_readable ? 1 : 0) == 0) return std::nullopt;
+  Look seen = look({path, {}}, store, processes);
+  if (!seen.layout && !seen.is_single_file && list_files(path, store, processes).empty()) return std::nullopt;
+  const FoundCheckpoint found = find_as_seen(std::move(seen), store, processes);
+  return found.checkpoint ? std::optional(found.checkpoint->layout()) : std::nullopt;
+}
+
+Checkpoint opened(FoundCheckpoint found, SourceStore& store, Communicator& processes) {
+  const FoundFiles& files = found.files;
+  agree(processes, [&] {
+    if (found.damaged_manifest) throw *found.damaged_manifest;
+    if (found.checkpoint) return;
+    if (!files.is_single_file)
+      throw Error(Kind::usage, files.path.string(),
+                  {std::string("it carries no layout of its own (no ") + manifest_name + ")",
+                   "",
+                   "",
+                   {Advice::What::give_layout, ""}});
+    if (const std::string& text = files.catalogs.front().schema->layout; !text.empty())
+      check_single_file(files.path, parse_layout(text, "the layout that " + files.path.string() + " carries"));
+  });
+  if (found.checkpoint) return std::move(*found.checkpoint);
+  return Checkpoint::open_as(files.path, true, single_card(), known_files(files), store, processes);
 }
 
 }  // namespace ckpt

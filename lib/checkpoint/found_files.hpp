@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint/checkpoint.hpp"
+#include "checkpoint/look.hpp"
 
 namespace ckpt {
 
@@ -33,9 +34,20 @@ struct FoundCheckpoint {
   std::optional<Error> damaged_manifest;  ///< why this process's does not count
 };
 
-/// A checkpoint by the layout that is given, else the one in its manifest, else the one that all its files carry, where
-/// they are the whole of what that names; else its files alone. Collective; throws input and layout, the same on every
-/// process.
+/// A checkpoint by the layout that is given, else the one in its manifest, else what the directory says of itself (its
+/// framework's metadata, an index), else the one that all its files carry, where they are the whole of what that names,
+/// or that follows from what each rank's file says of its pieces; else its files alone. Collective; throws input and
+/// layout, the same on every process.
 FoundCheckpoint find_checkpoint(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
+/// The same where it has been looked at already.
+FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& processes);
+
+/// The layout that a path carries or says of itself; nothing where it has none, or is no checkpoint. Collective; throws
+/// as find_checkpoint.
+std::optional<Layout> layout_of_itself(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
+
+/// The checkpoint that was found; a single file that carries no layout holds everything whole. Collective; throws as
+/// Checkpoint::open.
+Checkpoint opened(FoundCheckpoint found, SourceStore& store, Communicator& processes);
 
 }  // namespace ckpt

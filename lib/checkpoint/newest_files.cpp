@@ -217,6 +217,7 @@ NewestName newest_name(const std::string& text, const Mesh& mesh, const Names& n
 Layout with_newest_files(Layout layout, const fs::path& directory, Communicator& processes) {
   std::vector<FileEntry> entries = layout.files.entries();
   for (FileEntry& entry : entries) {
+    if (entry.path.by_card() != nullptr) continue;
     std::string text = entry.path.text();
     const std::size_t star = text.find('*');
     if (star == std::string::npos) continue;

@@ -1,10 +1,30 @@
 #include "checkpoint/read_catalogs.hpp"
 
 #include <numeric>
+#include <system_error>
 
 #include "base/interrupt.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
+
+std::vector<FileToRead> with_readers(const std::vector<std::filesystem::path>& files, Communicator& processes) {
+  std::vector<bool> mine;
+  std::error_code ignored;
+  for (const auto& file : files) mine.push_back(std::filesystem::exists(file, ignored));
+  const auto seen = gather_all(mine, processes);
+  std::vector<FileToRead> with_readers;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    with_readers.push_back({files[i], 0});
+    for (std::size_t turn = 0; turn < seen.size(); ++turn) {
+      const std::size_t process = (i + turn) % seen.size();
+      if (!seen[process][i]) continue;
+      with_readers.back().reader = process;
+      break;
+    }
+  }
+  return with_readers;
+}
 
 std::vector<FileCatalog> read_catalogs(const std::vector<FileToRead>& files, SourceStore& store,
                                        Communicator& processes) {

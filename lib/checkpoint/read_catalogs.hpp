@@ -15,6 +15,10 @@ struct FileToRead {
   std::uint64_t reader = 0;
 };
 
+/// For each file the process that reads it: the processes that see it take turns. Process 0 takes what none sees, to
+/// say so. Collective.
+std::vector<FileToRead> with_readers(const std::vector<std::filesystem::path>& files, Communicator& processes);
+
 /// The metadata of files, in their order, the same on every process. Collective, called with the same readers
 /// everywhere; throws input for what cannot be read.
 std::vector<FileCatalog> read_catalogs(const std::vector<FileToRead>& files, SourceStore& store,

@@ -22,7 +22,7 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
       sides.source.warnings.push_back(std::move(warning));
     refuse_deviations(expected.of(sides.selection, sides.source, job.names), sides.checkpoint.layout().origin);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,
-                                           target_layout(job.target, sides.checkpoint.layout()));
+                                           target_layout(job.target, sides.checkpoint.layout_elsewhere()));
     if (!job.target.layout)
       for (std::string& warning : padding_warnings(sides.checkpoint.layout(), layout))
         sides.source.warnings.push_back(std::move(warning));

@@ -42,10 +42,32 @@ void append_number(std::string& text, std::uint64_t number, std::size_t width) {
   text += digits;
 }
 
+/// A placeholder becomes digits, one at least, so that the text's own components show whether a path could leave the
+/// directory.
+void check_path(const std::string& text) {
+  if (text.empty()) fail("an empty file name", "a name such as rank_{card}.h5");
+  if (text.find('\0') != std::string::npos) fail("a NUL character in a file name", "a name such as rank_{card}.h5");
+  if (text.front() == '/') fail("the absolute path \"" + text + "\"", "one relative to the checkpoint's directory");
+  std::string_view rest = text;
+  for (bool is_first = true; is_first || !rest.empty(); is_first = false) {
+    const std::size_t slash = rest.find('/');
+    const auto component = rest.substr(0, slash);
+    const bool ends_in_slash = slash != std::string_view::npos && slash + 1 == rest.size();
+    if (component.empty() || component == "." || component == ".." || ends_in_slash)
+      fail("\"" + text + "\"", R"(a path within the checkpoint's directory, without ".", ".." and empty components)");
+    if (is_first && component == manifest_name)
+      fail("the file name \"" + text + "\"",
+           std::string("another one: ") + manifest_name + " is the checkpoint's own manifest");
+    if (is_first && component == journal)
+      fail("the path \"" + text + "\"", "another one: .journal is where an unfinished output keeps account of itself");
+    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+  }
+}
+
 }  // namespace
 
 FileTemplate::FileTemplate(std::string text, const Mesh& mesh) : text_(std::move(text)) {
-  check_path();
+  check_path(text_);
   Piece piece;
   std::size_t at = 0;
   while (at < text_.size()) {
@@ -58,6 +80,17 @@ FileTemplate::FileTemplate(std::string text, const Mesh& mesh) : text_(std::move
     }
   }
   if (!piece.literal.empty()) pieces_.push_back(std::move(piece));
+}
+
+FileTemplate::FileTemplate(ByCard paths, const Mesh& mesh) {
+  for (const auto& [card, path] : paths) check_path(path);
+  for (std::uint64_t position = 0; position < mesh.size(); ++position)
+    if (!paths.contains(mesh.card(position)))
+      fail("no path for card " + std::to_string(mesh.card(position)), "one for each card of the mesh");
+  if (paths.size() != mesh.size())
+    fail(std::to_string(paths.size()) + " paths", std::to_string(mesh.size()) + ", one for each card of the mesh");
+  text_ = paths.begin()->second;
+  by_card_ = std::make_shared<const ByCard>(std::move(paths));
 }
 
 /// Reads the placeholder whose { stands at `open`; gives the place after its }.
@@ -79,29 +112,8 @@ std::size_t FileTemplate::parse_placeholder(std::size_t open, const Mesh& mesh, 
   return close + 1;
 }
 
-/// A placeholder becomes digits, one at least, so that the text's own components show whether a path could leave the
-/// directory.
-void FileTemplate::check_path() const {
-  if (text_.empty()) fail("an empty file name", "a name such as rank_{card}.h5");
-  if (text_.find('\0') != std::string::npos) fail("a NUL character in a file name", "a name such as rank_{card}.h5");
-  if (text_.front() == '/') fail("the absolute path \"" + text_ + "\"", "one relative to the checkpoint's directory");
-  std::string_view rest = text_;
-  for (bool is_first = true; is_first || !rest.empty(); is_first = false) {
-    const std::size_t slash = rest.find('/');
-    const auto component = rest.substr(0, slash);
-    const bool ends_in_slash = slash != std::string_view::npos && slash + 1 == rest.size();
-    if (component.empty() || component == "." || component == ".." || ends_in_slash)
-      fail("\"" + text_ + "\"", R"(a path within the checkpoint's directory, without ".", ".." and empty components)");
-    if (is_first && component == manifest_name)
-      fail("the file name \"" + text_ + "\"",
-           std::string("another one: ") + manifest_name + " is the checkpoint's own manifest");
-    if (is_first && component == journal)
-      fail("the path \"" + text_ + "\"", "another one: .journal is where an unfinished output keeps account of itself");
-    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
-  }
-}
-
 std::string FileTemplate::path(const Mesh& mesh, std::uint64_t position) const {
+  if (by_card_) return by_card_->at(mesh.card(position));
   std::string result;
   result.reserve(text_.size() + 16);
   for (const auto& piece : pieces_) {
@@ -113,6 +125,7 @@ std::string FileTemplate::path(const Mesh& mesh, std::uint64_t position) const {
 }
 
 bool FileTemplate::is_decodable() const noexcept {
+  if (by_card_) return false;
   for (std::size_t i = 0; i + 1 < pieces_.size(); ++i) {
     const auto& after = pieces_[i + 1].literal;
     if (after.empty() || is_digit(after.front())) return false;
@@ -123,7 +136,7 @@ bool FileTemplate::is_decodable() const noexcept {
 std::vector<std::size_t> FileTemplate::axes(const Mesh& mesh) const {
   std::vector<std::size_t> named;
   for (std::size_t axis = 0; axis < mesh.axes.size(); ++axis)
-    if (std::any_of(pieces_.begin(), pieces_.end(), [axis](const Piece& piece) {
+    if (by_card_ || std::any_of(pieces_.begin(), pieces_.end(), [axis](const Piece& piece) {
           return piece.what == Piece::What::card || (piece.what == Piece::What::axis && piece.axis == axis);
         }))
       named.push_back(axis);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,8 @@ namespace ckpt {
 /// A checkpoint's manifest, beside its files.
 inline constexpr const char* manifest_name = "checkpoint.json";
 
-/// `files` of a layout: literal text with `{card}`, `{card:05}` or `{axis}`, `{axis:02}`.
+/// `files` of a layout: literal text with `{card}`, `{card:05}` or `{axis}`, `{axis:02}`; or each card's path, where no
+/// text gives them all.
 class FileTemplate {
  public:
   FileTemplate() : FileTemplate("rank_{card}.h5", Mesh{}) {}
@@ -20,7 +23,14 @@ class FileTemplate {
   /// the manifest's place. `{card}` is the card's id even where an axis has that name.
   FileTemplate(std::string text, const Mesh& mesh);
 
+  using ByCard = std::map<std::uint64_t, std::string>;
+  /// The paths of all cards, by their ids. Throws layout for paths as above, for a card without one, and for others.
+  FileTemplate(ByCard paths, const Mesh& mesh);
+
+  /// Of paths by card: the first one.
   const std::string& text() const noexcept { return text_; }
+  /// Null where the text gives the paths.
+  const ByCard* by_card() const noexcept { return by_card_.get(); }
 
   /// The path, relative to the checkpoint's directory, of the card at a position.
   std::string path(const Mesh& mesh, std::uint64_t position) const;
@@ -40,10 +50,10 @@ class FileTemplate {
   };
 
   std::size_t parse_placeholder(std::size_t open, const Mesh& mesh, Piece& piece) const;
-  void check_path() const;
 
   std::string text_;
   std::vector<Piece> pieces_;
+  std::shared_ptr<const ByCard> by_card_;
 };
 
 }  // namespace ckpt

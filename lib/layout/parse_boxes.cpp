@@ -1,19 +1,9 @@
-#include <charconv>
-
 #include "layout/box_cover.hpp"
 #include "layout/parse_keys.hpp"
 
 namespace ckpt::parsing {
 
 namespace {
-
-std::uint64_t parse_card_id(const Node& boxes, const std::string& key) {
-  std::uint64_t card = 0;
-  const auto [end, status] = std::from_chars(key.data(), key.data() + key.size(), card);
-  if (status != std::errc{} || end != key.data() + key.size() || std::to_string(card) != key)
-    boxes.member(key).fail("the key \"" + key + "\"", "a card's id");
-  return card;
-}
 
 Box parse_box(const Node& node) {
   const auto items = node.items();
@@ -33,7 +23,7 @@ Boxes parse_boxes(const Node& node) {
   Boxes boxes;
   for (const auto& key : node.keys()) {
     const Node entry = node.member(key);
-    const std::uint64_t card = parse_card_id(node, key);
+    const std::uint64_t card = node.card_id(key);
     const Box& box = boxes[card] = parse_box(entry);
     if (const std::size_t rank = boxes.begin()->second.rank(); box.rank() != rank)
       entry.fail("a box of " + std::to_string(box.rank()) + " dimensions",

@@ -143,8 +143,24 @@ Pattern Node::pattern(const std::set<std::string>& numeric) const {
   return with_context(*origin_ + ": " + pointer_, [&, words = text()] { return Pattern(words, numeric); });
 }
 
+std::uint64_t Node::card_id(const std::string& key) const {
+  std::uint64_t card = 0;
+  const auto [end, status] = std::from_chars(key.data(), key.data() + key.size(), card);
+  if (status != std::errc{} || end != key.data() + key.size() || std::to_string(card) != key)
+    member(key).fail("the key \"" + key + "\"", "a card's id");
+  return card;
+}
+
 FileTemplate Node::file_template(const Mesh& mesh) const {
-  if (!is_string()) fail("a string");
+  if (is_object()) {
+    FileTemplate::ByCard paths;
+    for (const std::string& key : keys()) {
+      const Node path = member(key);
+      paths.emplace(card_id(key), path.text());
+    }
+    return with_context(*origin_ + ": " + pointer_, [&] { return FileTemplate(std::move(paths), mesh); });
+  }
+  if (!is_string()) fail("a string, or an object of the cards' paths");
   return with_context(*origin_ + ": " + pointer_,
                       [&] { return FileTemplate(value_->get_ref<const std::string&>(), mesh); });
 }

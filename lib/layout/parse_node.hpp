@@ -57,6 +57,7 @@ class Node {
 
   /// The string as a pattern, a template or an axis of the mesh; what their own check says comes with the place.
   Pattern pattern(const std::set<std::string>& numeric = {}) const;
+  std::uint64_t card_id(const std::string& key) const;  ///< that a key of it is; throws where it is none
   FileTemplate file_template(const Mesh& mesh) const;
   Axis axis(const Mesh& mesh) const;
   Axis axis_key(const std::string& key, const Mesh& mesh) const;

@@ -213,17 +213,24 @@ std::string bucket_of(const Bucket& bucket, const Mesh& mesh) {
   return object.text();
 }
 
+std::string path_of(const FileTemplate& path) {
+  if (path.by_card() == nullptr) return json_string(path.text());
+  Object object;
+  for (const auto& [card, name] : *path.by_card()) object.add(number(card), json_string(name));
+  return object.text();
+}
+
 void add_files(Document& document, const CardFiles& files) {
   const auto& entries = files.entries();
   const bool is_alone = entries.size() == 1 && entries.front().prefix.empty();
   if (!is_alone)
     return document.add_list("files", entries, [](const FileEntry& entry) {
       Object object;
-      object.add("path", json_string(entry.path.text()));
+      object.add("path", path_of(entry.path));
       return object.add_if(!entry.prefix.empty(), "prefix", json_string(entry.prefix)).text();
     });
-  if (entries.front().path.text() != FileTemplate().text())
-    document.add("files", json_string(entries.front().path.text()));
+  if (entries.front().path.by_card() != nullptr || entries.front().path.text() != FileTemplate().text())
+    document.add("files", path_of(entries.front().path));
 }
 
 std::string mesh_of(const Mesh& mesh) {

@@ -20,6 +20,7 @@ const Format& output_format(const std::vector<Format>& formats, const std::strin
 Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format) {
   std::vector<FileEntry> entries = layout.files.entries();
   for (FileEntry& entry : entries) {
+    if (entry.path.by_card() != nullptr) continue;
     std::string text = entry.path.text();
     if (const std::size_t any = text.find('*'); any != std::string::npos) {  // a name is to be found: this is one
       text.replace(any, 1, "checkpoint_{card}");

@@ -101,6 +101,40 @@ StoredArray take_array(ByteReader& in) {
   return array;
 }
 
+void put(ByteWriter& out, const Piece& piece) {
+  put(out, piece.corner);
+  out.number(piece.mesh.size());
+  for (const MeshAxis& axis : piece.mesh) {
+    out.text(axis.name);
+    out.number(axis.size);
+    out.number(axis.coordinate);
+    out.number(axis.split_factor);
+  }
+  out.number(piece.split.size());
+  for (const auto& axes : piece.split) {
+    out.number(axes.size());
+    for (const std::uint64_t axis : axes) out.number(axis);
+  }
+}
+
+Piece take_piece(ByteReader& in) {
+  Piece piece;
+  piece.corner = take_extents(in);
+  piece.mesh.resize(in.count(4 * sizeof(std::uint64_t)));
+  for (MeshAxis& axis : piece.mesh) {
+    axis.name = in.text();
+    axis.size = in.number();
+    axis.coordinate = in.number();
+    axis.split_factor = in.number();
+  }
+  piece.split.resize(in.count(sizeof(std::uint64_t)));
+  for (auto& axes : piece.split) {
+    axes.resize(in.count(sizeof(std::uint64_t)));
+    for (std::uint64_t& axis : axes) axis = in.number();
+  }
+  return piece;
+}
+
 void put(ByteWriter& out, const Dataset& dataset) {
   out.number(static_cast<std::uint64_t>(dataset.storage));
   std::vector<Interval> extents;
@@ -116,6 +150,8 @@ void put(ByteWriter& out, const Dataset& dataset) {
   put(out, dataset.attributes);
   out.flag(dataset.verbatim.has_value());
   if (dataset.verbatim) put(out, *dataset.verbatim);
+  out.flag(dataset.piece.has_value());
+  if (dataset.piece) put(out, *dataset.piece);
 }
 
 Dataset take_dataset(ByteReader& in) {
@@ -132,6 +168,7 @@ Dataset take_dataset(ByteReader& in) {
   dataset.decoding_bytes = in.number();
   dataset.attributes = take_attributes(in);
   if (in.flag()) dataset.verbatim = take_value(in);
+  if (in.flag()) dataset.piece = take_piece(in);
   return dataset;
 }
 

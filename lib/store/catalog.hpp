@@ -21,6 +21,26 @@ enum class Storage : std::uint8_t {
   verbatim,  ///< StoredArray::verbatim: the value is in the catalog
 };
 
+/// An axis of the mesh of cards that a distributed tensor is spread over, as a file of one of them says it.
+struct MeshAxis {
+  std::string name;  ///< may be empty
+  std::uint64_t size = 0;
+  std::uint64_t coordinate = 0;    ///< of the card whose file it is
+  std::uint64_t split_factor = 0;  ///< not 0: it cuts each of so many equal chunks of the dimension by itself
+
+  friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
+};
+
+/// Which piece of a tensor of StoredArray::global_shape a dataset is, where its file says so.
+struct Piece {
+  Extents corner;                                 ///< where in the tensor it begins
+  std::vector<MeshAxis> mesh;                     ///< empty: the file does not say how the pieces came about
+  std::vector<std::vector<std::uint64_t>> split;  ///< for each dimension the axes that cut it, evenly by `ceil`, major
+                                                  ///< first; others replicate
+
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+
 /// What a dataset has besides its StoredArray.
 struct Dataset {
   Storage storage = Storage::empty;
@@ -31,6 +51,7 @@ struct Dataset {
   std::uint64_t chunk_bytes = 0;      ///< of what is decoded as a whole, for filtered; 0: any part may be read alone
   std::uint64_t decoding_bytes = 0;   ///< the memory that decoding a chunk takes, itself included
   Extents strides;                    ///< for strided: elements from one index of each dimension to the next
+  std::optional<Piece> piece;         ///< of a tensor, as far as the file says
 };
 
 /// A group below the root that carries attributes.

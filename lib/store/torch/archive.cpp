@@ -46,8 +46,14 @@ std::string root_of(const std::vector<ZipEntry>& entries) {
   throw Error(Kind::input, "", {"is a zip archive without data.pkl", "one that torch.save wrote", ""});
 }
 
-Archive read_zip(const PosixFile& file, std::uint64_t file_bytes) {
-  const std::vector<ZipEntry> entries = zip_directory(file, {0, file_bytes});
+}  // namespace
+
+bool is_torch_file(const PosixFile& file, std::uint64_t file_bytes) {
+  return is_zip(file, file_bytes) || is_legacy_file(file, file_bytes);
+}
+
+Archive read_zip_archive(const PosixFile& file, Interval whole) {
+  const std::vector<ZipEntry> entries = zip_directory(file, whole);
   const std::string root = root_of(entries);
   if (find(entries, root + "constants.pkl") != nullptr)
     throw Error(Kind::input, "",
@@ -68,14 +74,8 @@ Archive read_zip(const PosixFile& file, std::uint64_t file_bytes) {
   return archive;
 }
 
-}  // namespace
-
-bool is_torch_file(const PosixFile& file, std::uint64_t file_bytes) {
-  return is_zip(file, file_bytes) || is_legacy_file(file, file_bytes);
-}
-
 Archive read_archive(const PosixFile& file, std::uint64_t file_bytes) {
-  return is_zip(file, file_bytes) ? read_zip(file, file_bytes) : read_legacy_file(file, file_bytes);
+  return is_zip(file, file_bytes) ? read_zip_archive(file, {0, file_bytes}) : read_legacy_file(file, file_bytes);
 }
 
 }  // namespace ckpt::torch

@@ -19,6 +19,9 @@ struct Archive {
 /// Whether a file may be one, by its first bytes: a zip archive, or the form before torch 1.6.
 bool is_torch_file(const PosixFile& file, std::uint64_t file_bytes);
 
+/// Reads all of a zip archive of torch.save, a part of the file, but its tensors. Throws input for what is none.
+Archive read_zip_archive(const PosixFile& file, Interval archive);
+
 /// Reads all of a file but its tensors. Throws input for what is none, or is cut off; errors name the object, not the
 /// file.
 Archive read_archive(const PosixFile& file, std::uint64_t file_bytes);

@@ -6,6 +6,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "store/torch/distributed.hpp"
 #include "store/torch/element_types.hpp"
 
 namespace ckpt::torch {
@@ -187,19 +188,33 @@ TensorView make_view(const Pickle& pickle, const std::vector<PickleId>& argument
   return view;
 }
 
-/// The shard of a distributed tensor that is stored here.
-std::optional<TensorView> shard_in(const Pickle& pickle, const Made& made, const Storages& storages) {
-  if (!made.type.ends_with(".DTensor") || made.state == no_node) refuse_function(made);
-  PickleId state = made.state;
-  if (const PickleNode& both = pickle[state]; both.kind == PickleKind::tuple && both.items.size() == 2)
-    state = both.items[1];  // of a class with slots
-  const PickleId local = pickle.value_of(state, "_local_tensor");
-  if (local == no_node || pickle[local].kind != PickleKind::call || made_by(pickle, local).function == wrapper_subclass)
-    refuse_tensor("a distributed tensor without a local one", "one that torch has saved");
-  auto view = tensor_in(pickle, local, storages);
+/// The piece of a distributed tensor that is stored here.
+std::optional<TensorView> piece_in(const Pickle& pickle, const LocalTensor& local, const Storages& storages) {
+  const bool is_tensor = local.tensor != no_node && pickle[local.tensor].kind == PickleKind::call &&
+                         made_by(pickle, local.tensor).function != wrapper_subclass;
+  auto view = is_tensor ? tensor_in(pickle, local.tensor, storages) : std::nullopt;
   if (!view) refuse_tensor("a distributed tensor without a local one", "one that torch has saved");
-  view->global_shape = extents_at(pickle, items_of(pickle, made, 3)[2], "a global shape");
+  view->global_shape = local.global_shape;
+  view->piece = local.piece;
   return view;
+}
+
+/// A piece without elements, behind the last ones.
+TensorView nothing_of(const LocalTensor& local) {
+  TensorView view;
+  view.dtype = *local.dtype;
+  view.shape = local.global_shape;
+  if (!view.shape.empty()) view.shape[0] = 0;
+  view.strides = row_major_strides(view.shape);
+  view.global_shape = local.global_shape;
+  view.piece = local.piece;
+  return view;
+}
+
+std::optional<TensorView> dtensor_in(const Pickle& pickle, const Made& made, const Storages& storages) {
+  if (!made.type.ends_with(".DTensor") || made.state == no_node) refuse_function(made);
+  const Extents shape = extents_at(pickle, items_of(pickle, made, 3)[2], "a global shape");
+  return piece_in(pickle, local_of_dtensor(pickle, made.state, shape), storages);
 }
 
 }  // namespace
@@ -233,7 +248,11 @@ std::optional<TensorView> tensor_in(const Pickle& pickle, PickleId id, const Sto
     if (pickle[id].kind != PickleKind::call) return std::nullopt;
     Made made = made_by(pickle, id);
     if (made.function.empty()) return std::nullopt;
-    if (made.function == wrapper_subclass) return shard_in(pickle, made, storages);
+    if (made.type.ends_with(".ShardedTensor") && made.state != no_node) {
+      const LocalTensor local = local_of_sharded_tensor(pickle, made.state);
+      return local.tensor == no_node ? nothing_of(local) : piece_in(pickle, local, storages);
+    }
+    if (made.function == wrapper_subclass) return dtensor_in(pickle, made, storages);
     if (made.state != no_node) state = made.state;
     const auto form = form_of(made.function);
     if (!form) refuse_function(made);

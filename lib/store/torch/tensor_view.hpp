@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "store/catalog.hpp"
 #include "store/torch/pickle.hpp"
 #include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
@@ -31,7 +32,8 @@ struct TensorView {
   Extents strides;                      ///< elements
   Interval place;                       ///< in the file, from its first element to the end of its last
   PickleId state = no_node;             ///< the attributes that it has besides
-  std::optional<Extents> global_shape;  ///< of what this is a shard of, where it says so
+  std::optional<Extents> global_shape;  ///< of what this is a piece of, where it says so,
+  std::optional<Piece> piece;           ///< and which
 };
 
 /// The storage that a persistent node names. Throws input for types that have no elements of their own (quantised).

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "store/torch/leaf.hpp"
+#include "store/torch/view_dataset.hpp"
 
 namespace ckpt::torch {
 
@@ -95,13 +96,6 @@ std::vector<Child> children_of(const Pickle& pickle, PickleId id) {
   return children;
 }
 
-bool is_row_major(const TensorView& view) {
-  const Extents strides = row_major_strides(view.shape);
-  for (std::size_t d = 0; d < view.shape.size(); ++d)
-    if (view.shape[d] > 1 && view.strides[d] != strides[d]) return false;
-  return true;
-}
-
 class TreeReader {
  public:
   TreeReader(const Pickle& pickle, const Storages& storages) : pickle_(pickle), storages_(storages) {}
@@ -156,13 +150,8 @@ class TreeReader {
   void add_array(const std::string& name, TensorView view) {
     Array array;
     array.stored = {name, std::move(view.dtype), view.shape, std::move(view.global_shape), false};
-    Dataset& dataset = array.dataset;
-    if (!view.place.empty()) {
-      dataset.storage = is_row_major(view) ? Storage::raw : Storage::strided;
-      dataset.extents = FileExtents(view.place.lo, view.place.size());
-      if (dataset.storage == Storage::strided) dataset.strides = view.strides;
-    }
-    if (view.state != no_node) dataset.attributes = attributes_of(name, view.state);
+    array.dataset = dataset_of(view);
+    if (view.state != no_node) array.dataset.attributes = attributes_of(name, view.state);
     arrays_.push_back(std::move(array));
   }
 

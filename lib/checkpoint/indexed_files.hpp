@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "checkpoint/found_files.hpp"
+#include "checkpoint/look.hpp"
+#include "checkpoint/reference_json.hpp"
+
+namespace ckpt {
+
+/// An index of files of tensors (`model.safetensors.index.json`), as it was found.
+struct IndexText {
+  std::filesystem::path path;
+  std::string text;
+};
+
+/// Whether a path has the name of an index.
+bool is_index(const std::filesystem::path& path);
+
+/// The index that a path is, or the only one in a directory; nothing where there is none. Collective, called with the
+/// same `is_single_file` everywhere; throws input for two in one directory.
+std::optional<IndexText> find_index(const std::filesystem::path& path, bool is_single_file, Communicator& processes);
+
+/// What an index says: each file beside it is a card that holds its tensors whole. Their metadata is read, shared out
+/// over the processes. Collective; throws input where a tensor is in the index and not in its file, or the other way.
+Look look_at_indexed(const std::filesystem::path& index, const WeightMap& map, SourceStore& store,
+                     Communicator& processes);
+
+}  // namespace ckpt

@@ -1,0 +1,149 @@
+#include "checkpoint/look.hpp"
+
+#include <tuple>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "checkpoint/file_views.hpp"
+#include "checkpoint/indexed_files.hpp"
+#include "checkpoint/read_manifest.hpp"
+#include "frameworks/describe.hpp"
+#include "processes/wire.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// Described, as one process says it to the others.
+struct DescribedMessage {
+  std::string layout;
+  std::string elsewhere;
+  std::string origin;
+  std::vector<std::string> names;
+  std::vector<std::string> paths;
+  std::string catalogs;
+  std::vector<std::string> left_out;
+
+  static auto fields(auto& self) {
+    return std::tie(self.layout, self.elsewhere, self.origin, self.names, self.paths, self.catalogs, self.left_out);
+  }
+};
+
+std::string message_of(const Described& described) {
+  DescribedMessage message{to_json(described.layout), to_json(described.elsewhere), described.layout.origin, {}, {}, {},
+                           described.left_out};
+  std::vector<FileCatalog> catalogs;
+  for (const DescribedFile& file : described.files) {
+    message.names.push_back(file.name);
+    message.paths.push_back(file.path);
+    catalogs.push_back(file.catalog);
+  }
+  message.catalogs = encode(catalogs);
+  return wire::packed(message);
+}
+
+Described described_in(const std::string& bytes) {
+  auto message = wire::unpacked<DescribedMessage>(bytes);
+  Described described{parse_layout(message.layout, message.origin),
+                      parse_layout(message.elsewhere, message.origin),
+                      {},
+                      std::move(message.left_out)};
+  std::vector<FileCatalog> catalogs = decode_catalogs({message.catalogs});
+  for (std::size_t i = 0; i < catalogs.size(); ++i)
+    described.files.push_back({message.names.at(i), message.paths.at(i), std::move(catalogs[i])});
+  return described;
+}
+
+/// What the directory's own metadata says, read by the first process that sees it.
+std::optional<Described> describe_together(const std::filesystem::path& directory, SourceStore& store,
+                                           Communicator& processes) {
+  bool is_seen = false;
+  agree(processes, [&] { is_seen = is_described(directory); });
+  const auto size = static_cast<std::uint64_t>(processes.size());
+  const auto rank = static_cast<std::uint64_t>(processes.rank());
+  const std::uint64_t before_end = processes.maximum(is_seen ? size - rank : 0);
+  if (before_end == 0) return std::nullopt;
+  const std::uint64_t reader = size - before_end;
+  std::optional<Described> described;
+  std::string message;
+  agree(processes, [&] {
+    if (rank != reader) return;
+    described = describe(directory, store);
+    if (size > 1) message = message_of(*described);
+  });
+  if (size > 1) message = processes.broadcast(message, static_cast<int>(reader));
+  agree(processes, [&] {
+    if (rank != reader) described = described_in(message);
+  });
+  if (!described->left_out.empty())
+    spdlog::warn("{}: left out, as they are neither tensors nor numbers nor texts: {}", directory.string(),
+                 join(described->left_out));
+  return described;
+}
+
+/// The layout of a directory's manifest, as any process sees it.
+std::optional<Layout> manifest_layout(const std::filesystem::path& directory, std::optional<Error>& damaged,
+                                      Communicator& processes) {
+  std::string text;
+  agree(processes, [&] {
+    try {
+      text = carried_layout(directory).value_or("");
+    } catch (const Error& error) {
+      damaged = error;
+    }
+  });
+  const auto texts = processes.all_gather(text);
+  std::optional<Layout> layout;
+  agree(processes, [&] {
+    const std::string what = "the layout that " + directory.string() + " carries";
+    if (const std::string carried = one_text(texts, what); !carried.empty()) layout = parse_layout(carried, what);
+  });
+  return layout;
+}
+
+}  // namespace
+
+bool is_single_file(const std::filesystem::path& path, SourceStore& store, Communicator& processes) {
+  std::optional<FileStatus> status;
+  agree(processes, [&] { status = store.look_at(path); });
+  const bool is_anywhere = processes.maximum(status ? 1 : 0) != 0;
+  agree(processes, [&] {
+    if (!is_anywhere)
+      throw Error(Kind::input, path.string(), {"no such file or directory", "expected a checkpoint", "check the path"});
+  });
+  return processes.maximum(status && !status->is_directory ? 1 : 0) != 0;
+}
+
+Look look(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {
+  Look seen;
+  seen.path = place.path;
+  seen.is_single_file = is_single_file(place.path, store, processes);
+  seen.layout = place.layout;
+  if (!seen.is_single_file) {
+    if (!seen.layout) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);
+    auto described = describe_together(place.path, store, processes);
+    if (described) {
+      for (DescribedFile& file : described->files)
+        seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
+      if (!seen.layout) {
+        seen.layout = std::move(described->layout);
+        seen.elsewhere = std::move(described->elsewhere);
+      }
+    }
+  }
+  if (seen.layout) return seen;
+  const auto index = find_index(place.path, seen.is_single_file, processes);
+  if (!index) return seen;
+  WeightMap map;
+  agree(processes, [&] {
+    auto said = parse_reference(index->text, index->path.string());
+    if (auto* const found = std::get_if<WeightMap>(&said)) map = std::move(*found);
+  });
+  if (map.file_of.empty()) return seen;
+  Look indexed = look_at_indexed(index->path, map, store, processes);
+  indexed.damaged_manifest = std::move(seen.damaged_manifest);
+  return indexed;
+}
+
+}  // namespace ckpt

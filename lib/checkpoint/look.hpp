@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "checkpoint/checkpoint.hpp"
+
+namespace ckpt {
+
+/// What a path is, and how it is cut, as far as that can be told without its files' metadata.
+struct Look {
+  std::filesystem::path path;  ///< a directory, or with `is_single_file` the file; of an index, its directory
+  bool is_single_file = false;
+  std::optional<Layout> layout;           ///< the given one, the manifest's, or what the directory says of itself
+  std::optional<Layout> elsewhere;        ///< with the last: Checkpoint::layout_elsewhere
+  KnownFiles known;                       ///< what a directory's own metadata tells of its files
+  std::optional<Error> damaged_manifest;  ///< why this process's does not count
+};
+
+/// Whether a path is a single file; else it is a directory. Collective; throws input where no process sees either.
+bool is_single_file(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
+
+/// Collective; throws input, the same on every process, where no process sees anything there, and for a directory whose
+/// own metadata contradicts itself.
+Look look(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
+
+}  // namespace ckpt

@@ -1,0 +1,207 @@
+#include "frameworks/cut_rules.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "layout/box_cover.hpp"
+#include "layout/literal.hpp"
+#include "layout/name_groups.hpp"
+#include "layout/pattern_index.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr Axis file_axis = 0;
+constexpr Axis slot_axis = 1;
+
+bool is_first_slot(const Mesh& mesh, Position card) {
+  return mesh.axes.size() < 2 || mesh.coordinate(card, slot_axis) == 0;
+}
+
+/// Held whole by each card that holds it.
+std::optional<Keys> whole_keys(const CutTensor& tensor, const Mesh& mesh) {
+  const Box all = whole(tensor.shape);
+  std::set<std::uint64_t> files;
+  for (const CutTensor::Held& held : tensor.held) {
+    if (!(held.box == all) || !is_first_slot(mesh, held.card)) return std::nullopt;
+    files.insert(mesh.coordinate(held.card, file_axis));
+  }
+  Keys keys;
+  At at;
+  if (files.size() < mesh.shape[file_axis]) at[file_axis] = {files.begin(), files.end()};
+  if (mesh.axes.size() > 1) at[slot_axis] = {0};
+  if (!at.empty()) keys.at = std::move(at);
+  return keys;
+}
+
+/// The dimension along which alone a tensor is cut, by every file's card in its order.
+std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
+  const std::uint64_t cards = mesh.shape[file_axis];
+  std::optional<std::size_t> cut;
+  for (std::size_t d = 0; d < tensor.shape.size() && !cut; ++d)
+    if (std::any_of(tensor.held.begin(), tensor.held.end(),
+                    [&](const auto& held) { return held.box[d].size() < tensor.shape[d]; }))
+      cut = d;
+  if (!cut) return std::nullopt;
+  const std::uint64_t size = tensor.shape[*cut];
+  const std::uint64_t each = ceil_div(size, cards);
+  std::uint64_t found = 0;
+  for (const CutTensor::Held& held : tensor.held) {
+    const std::uint64_t card = mesh.coordinate(held.card, file_axis);
+    Box expected = whole(tensor.shape);
+    expected.set(*cut, {std::min(size, card * each), std::min(size, (card + 1) * each)});
+    if (!(held.box == expected) || !is_first_slot(mesh, held.card)) return std::nullopt;
+    if (!held.box.empty()) ++found;
+  }
+  if (found != ceil_div(size, each)) return std::nullopt;
+  Keys keys;
+  keys.split.emplace(*cut + 1);
+  keys.split->back() = {file_axis};
+  keys.uneven = Uneven::ceil;
+  if (mesh.axes.size() > 1) keys.at = At{{slot_axis, {0}}};
+  return keys;
+}
+
+/// A pattern of some names that are cut alike.
+struct Group {
+  std::size_t kind = 0;  ///< of the keys
+  std::vector<Pattern> patterns;
+  std::vector<std::string> names;
+  bool is_short = false;  ///< one pattern for several names
+};
+
+void write_out(Group& group) {
+  group.patterns.clear();
+  for (const std::string& name : group.names) group.patterns.emplace_back(literal(name));
+  group.is_short = false;
+}
+
+std::vector<Group> groups_of(const std::vector<std::vector<std::string>>& names_of_kind) {
+  std::vector<Group> groups;
+  for (std::size_t kind = 0; kind < names_of_kind.size(); ++kind)
+    for (NameGroup& found : group_names(names_of_kind[kind])) {
+      Group group{kind, {}, std::move(found.names), true};
+      const bool is_plain = std::none_of(group.names.front().begin(), group.names.front().end(), begins_pattern);
+      if (group.names.size() > 1 && is_plain)
+        group.patterns.emplace_back(found.pattern);
+      else
+        write_out(group);
+      groups.push_back(std::move(group));
+    }
+  return groups;
+}
+
+/// Writes out the groups whose patterns match names of other kinds, until none does.
+void part(std::vector<Group>& groups, const std::unordered_map<std::string, std::size_t>& kind_of) {
+  for (bool is_parted = false; !is_parted;) {
+    is_parted = true;
+    std::vector<const Pattern*> patterns;
+    std::vector<std::size_t> group_of;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      for (const Pattern& pattern : groups[g].patterns) {
+        patterns.push_back(&pattern);
+        group_of.push_back(g);
+      }
+    const PatternIndex index(std::move(patterns));
+    std::set<std::size_t> wrong;
+    for (const auto& [name, kind] : kind_of)
+      if (const std::size_t g = group_of[*index.first(name)]; groups[g].kind != kind) wrong.insert(g);
+    for (const std::size_t g : wrong) {
+      write_out(groups[g]);
+      is_parted = false;
+    }
+  }
+}
+
+Layout with_rules(std::vector<NamedKeys> names, const Mesh& mesh, const std::string& origin) {
+  Layout layout;
+  layout.origin = origin;
+  layout.mesh = mesh;
+  layout.parameters = rules_of(names, mesh);
+  return layout;
+}
+
+}  // namespace
+
+std::string text_of(const Keys& keys, const Mesh& mesh) {
+  Layout layout;
+  layout.mesh = mesh;
+  layout.parameters.push_back({{Pattern("*")}, keys, {}, {}});
+  return to_json(layout);
+}
+
+Keys keys_of(const CutTensor& tensor, const Mesh& mesh) {
+  if (auto keys = whole_keys(tensor, mesh)) return *keys;
+  if (auto keys = split_keys(tensor, mesh)) return *keys;
+  auto boxes = std::make_shared<Boxes>();
+  for (const CutTensor::Held& held : tensor.held) boxes->emplace(mesh.card(held.card), held.box);
+  try {
+    const BoxCover cover(*boxes, tensor.shape, mesh);
+  } catch (const Error& error) {
+    throw Error(Kind::input, "/" + tensor.name,
+                {error.what(), "pieces that make up " + to_string(tensor.shape),
+                 "are all of the checkpoint's files there, and of one save?"})
+        .of_parameter(tensor.name);
+  }
+  Keys keys;
+  keys.boxes = std::move(boxes);
+  return keys;
+}
+
+Keys keys_elsewhere(const CutTensor& tensor) {
+  Keys keys;
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d)
+    for (const CutTensor::Held& held : tensor.held)
+      if (held.box[d].size() < tensor.shape[d]) {
+        keys.split.emplace(d + 1);
+        keys.split->back() = {file_axis};
+        keys.uneven = Uneven::ceil;
+        return keys;
+      }
+  return keys;
+}
+
+std::vector<Rule> rules_of(const std::vector<NamedKeys>& names, const Mesh& mesh) {
+  std::unordered_map<std::string, std::size_t> kinds;  // by the keys' text
+  std::vector<Keys> keys;
+  std::vector<std::vector<std::string>> names_of_kind;
+  std::unordered_map<std::string, std::size_t> kind_of;
+  for (const NamedKeys& each : names) {
+    const auto [known, is_new] = kinds.try_emplace(text_of(each.keys, mesh), keys.size());
+    if (is_new) {
+      keys.push_back(each.keys);
+      names_of_kind.emplace_back();
+    }
+    names_of_kind[known->second].push_back(each.name);
+    kind_of.emplace(each.name, known->second);
+  }
+  std::vector<Group> groups = groups_of(names_of_kind);
+  part(groups, kind_of);
+  std::vector<Rule> rules(keys.size());
+  for (std::size_t kind = 0; kind < keys.size(); ++kind) rules[kind].keys = std::move(keys[kind]);
+  for (Group& group : groups)
+    for (Pattern& pattern : group.patterns) rules[group.kind].names.push_back(std::move(pattern));
+  return rules;
+}
+
+Layout layout_of(const std::vector<CutTensor>& tensors, const Mesh& mesh, const std::string& origin) {
+  std::vector<NamedKeys> names;
+  names.reserve(tensors.size());
+  for (const CutTensor& tensor : tensors) names.push_back({tensor.name, keys_of(tensor, mesh)});
+  return with_rules(std::move(names), mesh, origin);
+}
+
+Layout layout_elsewhere(const std::vector<CutTensor>& tensors, std::uint64_t cards, const std::string& origin) {
+  std::vector<NamedKeys> names;
+  names.reserve(tensors.size());
+  for (const CutTensor& tensor : tensors) names.push_back({tensor.name, keys_elsewhere(tensor)});
+  return with_rules(std::move(names), Mesh{{"card"}, {cards}, {}}, origin);
+}
+
+}  // namespace ckpt

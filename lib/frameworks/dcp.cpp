@@ -1,0 +1,213 @@
+#include "frameworks/dcp.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "frameworks/cut_rules.hpp"
+#include "frameworks/schemas.hpp"
+#include "store/posix_file.hpp"
+#include "store/torch/dcp_directory.hpp"
+#include "store/torch/zip_directory.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* metadata_file = ".metadata";
+constexpr std::string_view data_ending = ".distcp";
+/// Of Megatron's torch_dist: what is not sharded, and what is written last.
+constexpr const char* common_file = "common.pt";
+constexpr const char* finished_file = "metadata.json";
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool has_data_file(const fs::path& directory) {
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == data_ending) return true;
+  return false;
+}
+
+void check_finished(const fs::path& directory) {
+  const auto refuse = [&](const std::string& found, const std::string& expected) {
+    throw Error(Kind::input, directory.string(),
+                {found, expected, "was the save interrupted? Take the checkpoint before it"});
+  };
+  if (!is_there(directory / metadata_file))
+    refuse("an unfinished checkpoint: .distcp files without .metadata, which is written last", "a finished one");
+  if (is_there(directory / common_file) && !is_there(directory / finished_file))
+    refuse(std::string("an unfinished checkpoint: ") + common_file + " without " + finished_file +
+               ", which is written last",
+           "a finished one");
+}
+
+class DcpDescription {
+ public:
+  DcpDescription(const fs::path& directory, SourceStore& store)
+      : directory_(directory),
+        store_(store),
+        metadata_(torch::read_dcp_metadata(directory / metadata_file)),
+        slots_(torch::dcp_slots(metadata_)),
+        most_slots_(slots_.empty() ? 1 : *std::max_element(slots_.begin(), slots_.end())) {}
+
+  Described describe() {
+    if (metadata_.files.empty())
+      throw Error(Kind::input, (directory_ / metadata_file).string(), {"names no file", "files with data", ""});
+    check_cards();
+    read_files();
+    add_common();
+    const std::string origin = "what " + directory_.string() + " says of itself";
+    const std::vector<CutTensor> tensors = cut_tensors();
+    described_.layout =
+        with_file((directory_ / metadata_file).string(), [&] { return layout_of(tensors, mesh(), origin); });
+    described_.layout.files = files();
+    described_.elsewhere = layout_elsewhere(tensors, metadata_.files.size(), origin);
+    return std::move(described_);
+  }
+
+ private:
+  void check_cards() const {
+    if (metadata_.files.size() <= max_cards / most_slots_) return;
+    throw Error(Kind::input, (directory_ / metadata_file).string(),
+                {std::to_string(metadata_.files.size()) + " files with up to " + std::to_string(most_slots_) +
+                     " pieces of one tensor each",
+                 "at most " + std::to_string(max_cards) + " of these together", ""});
+  }
+
+  Mesh mesh() const {
+    if (most_slots_ == 1) return {{"card"}, {metadata_.files.size()}, {}};
+    return {{"card", "chunk"}, {metadata_.files.size(), most_slots_}, {}};
+  }
+
+  std::string slot_name(std::uint32_t file, std::uint32_t slot) const {
+    return metadata_.files[file] + (slot == 0 ? "" : "#" + std::to_string(slot));
+  }
+
+  /// "__{card}_0.distcp", where that says all; else each path.
+  CardFiles files() const {
+    const Mesh cards = mesh();
+    bool is_plain = most_slots_ == 1;
+    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
+      is_plain = is_plain && metadata_.files[file] == "__" + std::to_string(file) + "_0" + std::string(data_ending);
+    if (is_plain) return CardFiles({{FileTemplate("__{card}_0" + std::string(data_ending), cards), ""}});
+    FileTemplate::ByCard paths;
+    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
+      for (std::uint32_t slot = 0; slot < most_slots_; ++slot)
+        paths.emplace(file * most_slots_ + slot, slot_name(file, slot));
+    return CardFiles({{FileTemplate(std::move(paths), cards), ""}});
+  }
+
+  std::vector<CutTensor> cut_tensors() const {
+    std::vector<CutTensor> tensors;
+    tensors.reserve(metadata_.tensors.size());
+    for (const torch::DcpTensor& tensor : metadata_.tensors) {
+      CutTensor cut{tensor.name, tensor.shape, {}};
+      for (const torch::DcpChunk& chunk : tensor.chunks)
+        cut.held.push_back({std::uint64_t{chunk.file} * most_slots_ + chunk.slot, chunk.box});
+      tensors.push_back(std::move(cut));
+    }
+    return tensors;
+  }
+
+  /// A file is a heap of archives, or as a whole one of safetensors.
+  void read_files() {
+    std::vector<std::uint32_t> of_archives;
+    std::vector<std::vector<FileCatalog>> catalogs(metadata_.files.size());
+    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
+      if (auto whole = safetensors_catalog(file))
+        catalogs[file].push_back(std::move(*whole));
+      else
+        of_archives.push_back(file);
+    torch::DcpCatalogs read = torch::read_dcp_catalogs(directory_, metadata_, of_archives);
+    auto next = read.catalogs.begin();
+    for (const std::uint32_t file : of_archives)
+      for (std::uint32_t slot = 0; slot < slots_[file]; ++slot) catalogs[file].push_back(std::move(*next++));
+    described_.left_out = std::move(read.left_out);
+    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
+      for (std::uint32_t slot = 0; slot < most_slots_; ++slot) {
+        const FileCatalog& first = catalogs[file].front();
+        FileCatalog catalog = slot < catalogs[file].size()
+                                  ? catalogs[file][slot]
+                                  : FileCatalog{empty_schema(first.schema->format), first.bytes, first.modified_ns};
+        described_.files.push_back({slot_name(file, slot), metadata_.files[file], std::move(catalog)});
+      }
+  }
+
+  std::optional<FileCatalog> safetensors_catalog(std::uint32_t file) {
+    const fs::path path = directory_ / metadata_.files[file];
+    if (!is_there(path))
+      throw Error(Kind::input, path.string(),
+                  {"no such file", std::string(metadata_file) + " expects it", "restore it"});
+    const PosixFile first = PosixFile::open_for_reading(path);
+    if (torch::is_zip(first, first.status().bytes) || !store_.recognises(path)) return std::nullopt;
+    FileCatalog catalog = store_.catalog(path);
+    catalog.schema = with_file(path.string(), [&] { return chunks_in(*catalog.schema, file); });
+    return catalog;
+  }
+
+  /// What a file's own header says, as pieces of the tensors.
+  std::shared_ptr<const Schema> chunks_in(const Schema& own, std::uint32_t file) const {
+    std::vector<StoredArray> arrays;
+    Schema schema;
+    schema.format = own.format;
+    for (const torch::DcpTensor& tensor : metadata_.tensors)
+      for (const torch::DcpChunk& chunk : tensor.chunks) {
+        if (chunk.file != file) continue;
+        const std::size_t at = own.find(tensor.name);
+        if (at == own.arrays->size() || !((*own.arrays)[at].shape == chunk.box.shape()) ||
+            (*own.arrays)[at].dtype.name != tensor.dtype.name)
+          throw Error(
+              Kind::input, "/" + tensor.name,
+              {at == own.arrays->size()
+                   ? "is not in it"
+                   : "is " + (*own.arrays)[at].dtype.name + " " + to_string((*own.arrays)[at].shape),
+               std::string(metadata_file) + " expects " + tensor.dtype.name + " " + to_string(chunk.box.shape()),
+               "are the files those of one save?"});
+        arrays.push_back((*own.arrays)[at]);
+        arrays.back().global_shape = tensor.shape;
+        schema.datasets.push_back(own.datasets[at]);
+      }
+    schema.arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
+    return std::make_shared<const Schema>(std::move(schema));
+  }
+
+  /// What Megatron keeps beside the data: to the attributes of the first file.
+  void add_common() {
+    if (!is_there(directory_ / common_file)) return;
+    const FileCatalog common = store_.catalog(directory_ / common_file);
+    for (const StoredArray& array : *common.schema->arrays)
+      described_.left_out.push_back(array.name + " (a tensor of " + common_file + ")");
+    FileCatalog& first = described_.files.front().catalog;
+    first.schema = with_attributes_of(*first.schema, *common.schema);
+  }
+
+  fs::path directory_;
+  SourceStore& store_;
+  torch::DcpMetadata metadata_;
+  std::vector<std::uint32_t> slots_;
+  std::uint32_t most_slots_;
+  Described described_;
+};
+
+}  // namespace
+
+bool is_dcp(const fs::path& directory) {
+  return has_data_file(directory);
+}
+
+Described describe_dcp(const fs::path& directory, SourceStore& store) {
+  check_finished(directory);
+  return DcpDescription(directory, store).describe();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+
+#include "frameworks/described.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// Whether a directory is one of torch.distributed.checkpoint (FSDP2, torchtitan, Megatron's torch_dist), finished or
+/// not.
+bool is_dcp(const std::filesystem::path& directory);
+
+/// What its `.metadata` says: each file is a card, or several where it holds several chunks of one tensor. Objects that
+/// are numbers or texts, and those of Megatron's common.pt, become attributes. Throws input for a directory that is
+/// unfinished or contradicts itself.
+Described describe_dcp(const std::filesystem::path& directory, SourceStore& store);
+
+}  // namespace ckpt

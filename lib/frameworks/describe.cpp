@@ -1,0 +1,39 @@
+#include "frameworks/describe.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "frameworks/dcp.hpp"
+#include "frameworks/megatron.hpp"
+
+namespace ckpt {
+
+namespace {
+
+struct Framework {
+  bool (*is_meant)(const std::filesystem::path& directory);
+  Described (*describe)(const std::filesystem::path& directory, SourceStore& store);
+};
+
+/// The first that knows a directory describes it.
+constexpr std::array frameworks{Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run}};
+
+const Framework* framework_of(const std::filesystem::path& directory) {
+  const auto* const found = std::find_if(frameworks.begin(), frameworks.end(),
+                                         [&](const Framework& each) { return each.is_meant(directory); });
+  return found == frameworks.end() ? nullptr : found;
+}
+
+}  // namespace
+
+bool is_described(const std::filesystem::path& directory) {
+  return framework_of(directory) != nullptr;
+}
+
+std::optional<Described> describe(const std::filesystem::path& directory, SourceStore& store) {
+  const Framework* const framework = framework_of(directory);
+  if (framework == nullptr) return std::nullopt;
+  return framework->describe(directory, store);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "store/catalog.hpp"
+
+namespace ckpt {
+
+/// A file of a checkpoint, as the directory's own metadata tells what is in it.
+struct DescribedFile {
+  std::string name;  ///< as the layout has it
+  std::string path;  ///< relative to the directory; several may share it
+  FileCatalog catalog;
+};
+
+/// What a framework's directory says of itself.
+struct Described {
+  Layout layout;
+  /// The rules for other cards: `layout` without what follows from where the framework happened to put things.
+  Layout elsewhere;
+  std::vector<DescribedFile> files;   ///< by the numbers that `layout` gives them
+  std::vector<std::string> left_out;  ///< what no catalog can hold: "rng (numpy.ndarray)"
+};
+
+}  // namespace ckpt

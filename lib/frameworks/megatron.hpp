@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+
+#include "frameworks/described.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// Whether a directory holds a Megatron job's checkpoints and its latest_checkpointed_iteration.txt names one in the
+/// form torch_dist.
+bool is_megatron_run(const std::filesystem::path& directory);
+
+/// The checkpoint that it names, as describe_dcp. Throws input.
+Described describe_megatron_run(const std::filesystem::path& directory, SourceStore& store);
+
+}  // namespace ckpt

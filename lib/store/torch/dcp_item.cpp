@@ -1,0 +1,136 @@
+#include "store/torch/dcp_item.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "base/checked.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+/// Headers, pickle and small entries of a tensor's item are 700 bytes or so.
+constexpr std::uint64_t head_bytes = 4096;
+
+// An entry's header and the record behind its bytes, as of zip_directory.cpp.
+constexpr std::string_view entry_mark = "PK\3\4";
+constexpr std::string_view behind_mark = "PK\7\10";
+constexpr std::size_t entry_bytes = 30;
+constexpr std::size_t behind_bytes = 16;
+constexpr std::uint64_t sizes_follow = 8;  // a flag
+
+std::uint64_t little_at(std::string_view bytes, std::size_t at, std::size_t count) {
+  std::uint64_t value = 0;
+  for (std::size_t i = count; i-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+/// Walks over the entries in an item's first bytes.
+class Head {
+ public:
+  explicit Head(std::string_view bytes) : bytes_(bytes) {}
+
+  /// Goes to the next entry; false where its header is none, or not all in the head.
+  bool next() {
+    const std::string_view rest = bytes_.substr(at_);
+    if (rest.size() < entry_bytes || !rest.starts_with(entry_mark)) return false;
+    flags_ = little_at(rest, 6, 2);
+    const std::uint64_t method = little_at(rest, 8, 2);
+    size_ = little_at(rest, 22, 4);
+    const std::uint64_t name = little_at(rest, 26, 2);
+    const std::uint64_t whole = entry_bytes + name + little_at(rest, 28, 2);
+    if (method != 0 || whole > rest.size()) return false;
+    name_ = rest.substr(entry_bytes, name);
+    at_ += whole;
+    return true;
+  }
+
+  bool is_named(std::string_view name) const {
+    const std::size_t slash = name_.find('/');
+    return slash != std::string_view::npos && name_.substr(slash + 1) == name;
+  }
+  std::size_t at() const noexcept { return at_; }
+
+  /// Goes behind the entry's `size` bytes, which its header or the record behind it must confirm.
+  bool skip(std::uint64_t size) {
+    if (size > bytes_.size() - at_) return false;
+    at_ += size;
+    if ((flags_ & sizes_follow) == 0) return size == size_;
+    const std::string_view rest = bytes_.substr(at_);
+    if (rest.size() < behind_bytes || !rest.starts_with(behind_mark) || little_at(rest, 8, 4) != size) return false;
+    at_ += behind_bytes;
+    return true;
+  }
+
+  /// The bytes of a small entry, which ends where the record behind it says so.
+  std::optional<std::string_view> small() {
+    if ((flags_ & sizes_follow) == 0) {
+      const std::size_t begin = at_;
+      return skip(size_) ? std::optional(bytes_.substr(begin, size_)) : std::nullopt;
+    }
+    const std::size_t end = bytes_.find(behind_mark, at_);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view found = bytes_.substr(at_, end - at_);
+    return skip(found.size()) ? std::optional(found) : std::nullopt;
+  }
+
+ private:
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+  std::uint64_t flags_ = 0;
+  std::uint64_t size_ = 0;
+  std::string_view name_;
+};
+
+/// The one storage that a tree speaks of; nothing where there are others beside it. `count` becomes the number of them.
+std::optional<StorageClaim> one_storage(const Pickle& tree, std::size_t& count) {
+  std::optional<StorageClaim> one;
+  count = 0;
+  for (PickleId id = 0; id < tree.nodes().size(); ++id) {
+    if (tree[id].kind != PickleKind::persistent) continue;
+    const StorageClaim claim = storage_claim(tree, id);
+    if (one && one->key == claim.key) continue;
+    ++count;
+    one = claim;
+  }
+  return one;
+}
+
+/// Nothing where the head does not tell all.
+std::optional<Archive> from_head(const PosixFile& file, Interval item) {
+  auto bytes = std::make_unique<std::string>(std::min(item.size(), head_bytes), '\0');
+  file.read(item.lo, std::as_writable_bytes(std::span(*bytes)));
+  Head head(*bytes);
+  if (!head.next() || !head.is_named("data.pkl")) return std::nullopt;
+  std::size_t end = head.at();
+  auto tree = Pickle::read(*bytes, end);
+  if (!tree || !head.skip(end - head.at())) return std::nullopt;
+  Archive archive{std::move(bytes), std::move(*tree), {}};
+  std::size_t count = 0;
+  const auto claim = one_storage(archive.tree, count);
+  if (count == 0) return archive;
+  if (count > 1) return std::nullopt;
+  while (head.next()) {
+    if (head.is_named("data/" + std::string(claim->key))) {
+      const std::uint64_t size = checked_mul(claim->elements, claim->dtype.size, "a storage's number of bytes");
+      const std::uint64_t begin = item.lo + head.at();
+      if (size > item.hi - begin) return std::nullopt;
+      archive.storages.emplace(claim->key, Interval{begin, begin + size});
+      return archive;
+    }
+    const bool is_order = head.is_named("byteorder");
+    const auto found = head.small();
+    if (!found || (is_order && *found != "little")) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Archive read_dcp_item(const PosixFile& file, Interval item) {
+  if (auto archive = from_head(file, item)) return std::move(*archive);
+  return read_zip_archive(file, item);
+}
+
+}  // namespace ckpt::torch

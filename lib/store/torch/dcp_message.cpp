@@ -1,0 +1,99 @@
+#include "base/byte_stream.hpp"
+#include "base/checked.hpp"
+#include "store/torch/dcp_metadata.hpp"
+
+// A DCP directory's metadata as a message between processes.
+namespace ckpt::torch {
+
+namespace {
+
+void put_numbers(ByteWriter& out, const Extents& numbers) {
+  out.number(numbers.size());
+  for (const std::uint64_t number : numbers) out.number(number);
+}
+
+Extents take_numbers(ByteReader& in) {
+  Extents numbers(in.count(sizeof(std::uint64_t)));
+  for (std::uint64_t& number : numbers) number = in.number();
+  return numbers;
+}
+
+void put_item(ByteWriter& out, std::uint32_t file, Interval item) {
+  out.number(file);
+  out.number(item.lo);
+  out.number(item.hi);
+}
+
+Interval take_item(ByteReader& in, std::uint32_t& file) {
+  file = checked_narrow<std::uint32_t>(in.number());
+  const std::uint64_t lo = in.number();
+  return {lo, in.number()};
+}
+
+void put_tensor(ByteWriter& out, const DcpTensor& tensor) {
+  out.text(tensor.name);
+  out.number(static_cast<std::uint64_t>(tensor.dtype.kind));
+  out.number(static_cast<std::uint64_t>(tensor.dtype.order));
+  out.number(tensor.dtype.size);
+  out.text(tensor.dtype.name);
+  put_numbers(out, tensor.shape);
+  out.number(tensor.chunks.size());
+  for (const DcpChunk& chunk : tensor.chunks) {
+    put_numbers(out, chunk.box.lo);
+    put_numbers(out, chunk.box.hi);
+    put_item(out, chunk.file, chunk.item);
+    out.number(chunk.slot);
+  }
+}
+
+DcpTensor take_tensor(ByteReader& in) {
+  DcpTensor tensor;
+  tensor.name = in.text();
+  tensor.dtype.kind = in.choice(ElementKind::space_padded_text);
+  tensor.dtype.order = in.choice(ByteOrder::big);
+  tensor.dtype.size = in.number();
+  tensor.dtype.name = in.text();
+  tensor.shape = take_numbers(in);
+  tensor.chunks.resize(in.count(6 * sizeof(std::uint64_t)));
+  for (DcpChunk& chunk : tensor.chunks) {
+    chunk.box.lo = take_numbers(in);
+    chunk.box.hi = take_numbers(in);
+    chunk.item = take_item(in, chunk.file);
+    chunk.slot = checked_narrow<std::uint32_t>(in.number());
+  }
+  return tensor;
+}
+
+}  // namespace
+
+std::string encode(const DcpMetadata& metadata) {
+  ByteWriter out;
+  out.number(metadata.files.size());
+  for (const std::string& file : metadata.files) out.text(file);
+  out.number(metadata.tensors.size());
+  for (const DcpTensor& tensor : metadata.tensors) put_tensor(out, tensor);
+  out.number(metadata.objects.size());
+  for (const DcpObject& object : metadata.objects) {
+    for (const std::string& text : {object.name, object.group, object.key}) out.text(text);
+    put_item(out, object.file, object.item);
+  }
+  return out.take();
+}
+
+DcpMetadata decode_dcp_metadata(std::string_view bytes) {
+  ByteReader in(bytes, "metadata from a child process");
+  DcpMetadata metadata;
+  metadata.files.resize(in.count(sizeof(std::uint64_t)));
+  for (std::string& file : metadata.files) file = in.text();
+  metadata.tensors.resize(in.count(7 * sizeof(std::uint64_t)));
+  for (DcpTensor& tensor : metadata.tensors) tensor = take_tensor(in);
+  metadata.objects.resize(in.count(6 * sizeof(std::uint64_t)));
+  for (DcpObject& object : metadata.objects) {
+    for (std::string* text : {&object.name, &object.group, &object.key}) *text = in.text();
+    object.item = take_item(in, object.file);
+  }
+  in.finish();
+  return metadata;
+}
+
+}  // namespace ckpt::torch

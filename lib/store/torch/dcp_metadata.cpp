@@ -1,0 +1,248 @@
+#include "store/torch/dcp_metadata.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "base/text.hpp"
+#include "store/torch/distributed.hpp"
+#include "store/torch/pickle_fields.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+[[noreturn]] void refuse_dcp(std::string_view object, const std::string& found, const std::string& expected,
+                             const std::string& remedy = "is the file damaged?") {
+  throw Error(Kind::input, object, {found, expected, remedy});
+}
+
+bool is_before(const Extents& a, const Extents& b) {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+}
+
+constexpr std::uint32_t in_no_file = ~std::uint32_t{0};  // what is stored in no file
+
+class DcpReader {
+ public:
+  explicit DcpReader(const Pickle& pickle) : pickle_(pickle) {}
+
+  DcpMetadata read() {
+    const PickleId root = pickle_.root();
+    if (class_of(pickle_, root) != "Metadata")
+      refuse_dcp("", "holds no Metadata", "what torch.distributed.checkpoint writes",
+                 "is it another program's .metadata?");
+    add_contents(need_field(pickle_, root, "state_dict_metadata"));
+    add_places(need_field(pickle_, root, "storage_data"));
+    if (const PickleId paths = field_of(pickle_, root, "planner_data"); paths != no_node) add_paths(paths);
+    finish();
+    return std::move(metadata_);
+  }
+
+ private:
+  struct Known {
+    bool is_tensor = false;
+    std::size_t number = 0;
+  };
+
+  template <class Visit>
+  void for_each_pair(PickleId dict, const char* what, const Visit& visit) const {
+    const PickleNode& node = pickle_[dict];
+    if (node.kind != PickleKind::dict) refuse_dcp(what, "is no dict", "a dict");
+    for (std::size_t i = 0; i + 1 < node.items.size(); i += 2) visit(node.items[i], node.items[i + 1]);
+  }
+
+  void add_contents(PickleId contents) {
+    for_each_pair(contents, "state_dict_metadata", [&](PickleId key, PickleId value) {
+      const std::string name(text_of(pickle_, key, "a name in state_dict_metadata"));
+      with_context("/" + name, [&] { add_content(name, value); });
+    });
+  }
+
+  void add_content(const std::string& name, PickleId value) {
+    const std::string_view kind = class_of(pickle_, value);
+    const bool is_tensor = kind == "TensorStorageMetadata";
+    if (!is_tensor && kind != "BytesStorageMetadata")
+      refuse_dcp("", "is a " + std::string(kind), "a tensor or an object's bytes",
+                 "is it of a newer version of torch?");
+    const std::size_t number = is_tensor ? metadata_.tensors.size() : metadata_.objects.size();
+    if (!known_.emplace(name, Known{is_tensor, number}).second) refuse_dcp("", "stands there twice", "once");
+    if (is_tensor)
+      metadata_.tensors.push_back(tensor_at(name, value));
+    else
+      metadata_.objects.push_back({name, "", name, in_no_file, {}});
+  }
+
+  DcpTensor tensor_at(const std::string& name, PickleId value) const {
+    DcpTensor tensor{name,
+                     dtype_in(pickle_, need_field(pickle_, value, "properties")),
+                     whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"),
+                     {}};
+    checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
+    for (const PickleId id : items_in(pickle_, need_field(pickle_, value, "chunks"), "its chunks")) {
+      const Extents lo = whole_numbers(pickle_, need_field(pickle_, id, "offsets"), "a chunk's offsets");
+      const Extents sizes = whole_numbers(pickle_, need_field(pickle_, id, "sizes"), "a chunk's sizes");
+      if (lo.size() != tensor.shape.size() || sizes.size() != tensor.shape.size())
+        refuse_dcp("", "has a chunk of " + std::to_string(lo.size()) + " dimensions",
+                   std::to_string(tensor.shape.size()) + ", as the tensor has");
+      Box box{lo, Extents(lo.size())};
+      for (std::size_t d = 0; d < lo.size(); ++d) box.hi[d] = checked_add(lo[d], sizes[d], "a chunk's end");
+      if (!contains(whole(tensor.shape), box))
+        refuse_dcp("", "has the chunk " + to_string(box), "within its shape " + to_string(tensor.shape));
+      tensor.chunks.push_back({box, in_no_file, 0, {}});
+    }
+    sort_chunks(tensor);
+    return tensor;
+  }
+
+  /// In the order of their boxes. Those that hold nothing are left out, of which torch stores the last one only, but
+  /// for one of a tensor that holds nothing.
+  static void sort_chunks(DcpTensor& tensor) {
+    auto& chunks = tensor.chunks;
+    const bool is_empty = whole(tensor.shape).empty();
+    if (is_empty && !chunks.empty()) chunks.resize(1);
+    if (!is_empty) std::erase_if(chunks, [](const DcpChunk& chunk) { return chunk.box.empty(); });
+    std::sort(chunks.begin(), chunks.end(),
+              [](const DcpChunk& a, const DcpChunk& b) { return is_before(a.box.lo, b.box.lo); });
+    const auto same = std::adjacent_find(chunks.begin(), chunks.end(),
+                                         [](const auto& a, const auto& b) { return a.box.lo == b.box.lo; });
+    if (same != chunks.end())
+      refuse_dcp("", "has two chunks that begin at " + to_string(same->box.lo), "chunks that do not overlap");
+    if (chunks.empty()) refuse_dcp("", "has no chunk", "chunks that cover " + to_string(tensor.shape));
+  }
+
+  void add_places(PickleId places) {
+    for_each_pair(places, "storage_data", [&](PickleId index, PickleId info) {
+      const std::string name(text_of(pickle_, need_field(pickle_, index, "fqn"), "a name in storage_data"));
+      with_context("/" + name, [&] { add_place(name, index, info); });
+    });
+  }
+
+  void add_place(const std::string& name, PickleId index, PickleId info) {
+    const auto known = known_.find(name);
+    if (known == known_.end()) refuse_dcp("", "is stored", "also in state_dict_metadata, which has no such name");
+    const PickleId transforms = field_of(pickle_, info, "transform_descriptors");
+    if (transforms != no_node && !is_none(pickle_, transforms))
+      refuse_dcp("", "is stored transformed (transform_descriptors)", "data as it is",
+                 "save it without extensions such as compression");
+    const std::uint32_t file = file_number(need_field(pickle_, info, "relative_path"));
+    const std::uint64_t offset = whole_number(pickle_, need_field(pickle_, info, "offset"), "its offset");
+    const std::uint64_t length = whole_number(pickle_, need_field(pickle_, info, "length"), "its length");
+    const Interval item{offset, checked_add(offset, length, "its end")};
+    if (!known->second.is_tensor) {
+      DcpObject& object = metadata_.objects[known->second.number];
+      if (object.file != in_no_file) refuse_dcp("", "is stored twice", "once");
+      object.file = file;
+      object.item = item;
+      return;
+    }
+    DcpTensor& tensor = metadata_.tensors[known->second.number];
+    const PickleId lo = field_of(pickle_, index, "offset");
+    const Extents begin = lo == no_node || is_none(pickle_, lo) ? Extents(tensor.shape.size())
+                                                                : whole_numbers(pickle_, lo, "a chunk's offset");
+    const auto found =
+        std::lower_bound(tensor.chunks.begin(), tensor.chunks.end(), begin,
+                         [](const DcpChunk& chunk, const Extents& at) { return is_before(chunk.box.lo, at); });
+    if (found == tensor.chunks.end() || !(found->box.lo == begin)) return;  // an empty one
+    if (found->file != in_no_file) refuse_dcp("", "is stored twice at " + to_string(begin), "once");
+    found->file = file;
+    found->item = item;
+  }
+
+  std::uint32_t file_number(PickleId path) {
+    const std::string name(text_of(pickle_, path, "relative_path"));
+    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+        name.find('\0') != std::string::npos)
+      refuse_dcp("", "is stored in \"" + name + "\"", "the name of a file of the directory");
+    const auto [known, is_new] = files_.emplace(name, static_cast<std::uint32_t>(metadata_.files.size()));
+    if (is_new) metadata_.files.push_back(name);
+    return known->second;
+  }
+
+  /// The keys of an object: texts, and the numbers of list items.
+  void add_paths(PickleId paths) {
+    if (pickle_[paths].kind != PickleKind::dict) return;
+    for_each_pair(paths, "planner_data", [&](PickleId key, PickleId value) {
+      const PickleNode& name = pickle_[key];
+      const PickleNode& keys = pickle_[value];
+      const auto known = name.kind == PickleKind::text ? known_.find(std::string(name.text)) : known_.end();
+      if (known == known_.end() || known->second.is_tensor || keys.kind != PickleKind::tuple || keys.items.empty())
+        return;
+      DcpObject& object = metadata_.objects[known->second.number];
+      for (std::size_t i = 0; i < keys.items.size(); ++i) {
+        const PickleNode& item = pickle_[keys.items[i]];
+        const std::string text = item.kind == PickleKind::text ? std::string(item.text) : std::to_string(item.number);
+        if (i + 1 == keys.items.size())
+          object.key = text;
+        else
+          object.group += (object.group.empty() ? "" : "/") + text;
+      }
+    });
+  }
+
+  void finish() {
+    for (DcpTensor& tensor : metadata_.tensors) {
+      std::unordered_map<std::uint32_t, std::uint32_t> chunks_in;
+      for (DcpChunk& chunk : tensor.chunks) {
+        if (chunk.file == in_no_file)
+          refuse_dcp("/" + tensor.name, "its chunk " + to_string(chunk.box) + " is stored nowhere",
+                     "in one of the files", "was the save interrupted?");
+        chunk.slot = chunks_in[chunk.file]++;
+      }
+    }
+    for (const DcpObject& object : metadata_.objects)
+      if (object.file == in_no_file)
+        refuse_dcp("/" + object.name, "is stored nowhere", "in one of the files", "was the save interrupted?");
+    std::sort(metadata_.tensors.begin(), metadata_.tensors.end(),
+              [](const DcpTensor& a, const DcpTensor& b) { return a.name < b.name; });
+    sort_files();
+  }
+
+  void sort_files() {
+    std::vector<std::uint32_t> order(metadata_.files.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return natural_less(metadata_.files[a], metadata_.files[b]); });
+    std::vector<std::uint32_t> number_of(order.size());
+    std::vector<std::string> names;
+    for (std::uint32_t number = 0; number < order.size(); ++number) {
+      number_of[order[number]] = number;
+      names.push_back(std::move(metadata_.files[order[number]]));
+    }
+    metadata_.files = std::move(names);
+    for (DcpTensor& tensor : metadata_.tensors)
+      for (DcpChunk& chunk : tensor.chunks) chunk.file = number_of[chunk.file];
+    for (DcpObject& object : metadata_.objects) object.file = number_of[object.file];
+  }
+
+  const Pickle& pickle_;
+  DcpMetadata metadata_;
+  std::unordered_map<std::string, Known> known_;
+  std::unordered_map<std::string, std::uint32_t> files_;
+};
+
+}  // namespace
+
+DcpMetadata parse_dcp_metadata(std::string_view bytes) {
+  std::size_t at = 0;
+  const auto pickle = Pickle::read(bytes, at);
+  if (!pickle) refuse_dcp("", "ends before its object does", "", "is the file truncated?");
+  return DcpReader(*pickle).read();
+}
+
+DcpMetadata within_files(const DcpMetadata& metadata, const std::vector<bool>& files) {
+  DcpMetadata part{metadata.files, {}, {}};
+  for (const DcpTensor& tensor : metadata.tensors) {
+    DcpTensor some{tensor.name, tensor.dtype, tensor.shape, {}};
+    for (const DcpChunk& chunk : tensor.chunks)
+      if (files[chunk.file]) some.chunks.push_back(chunk);
+    if (!some.chunks.empty()) part.tensors.push_back(std::move(some));
+  }
+  for (const DcpObject& object : metadata.objects)
+    if (files[object.file]) part.objects.push_back(object);
+  return part;
+}
+
+}  // namespace ckpt::torch

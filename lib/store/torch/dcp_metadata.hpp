@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/box.hpp"
+#include "tensor/dtype.hpp"
+
+namespace ckpt::torch {
+
+/// A piece of a tensor, as a distributed checkpoint (DCP) stores it: as an item of a file.
+struct DcpChunk {
+  Box box;                 ///< of the tensor
+  std::uint32_t file = 0;  ///< its number in DcpMetadata
+  std::uint32_t slot = 0;  ///< how many chunks of the same tensor come before it in that file
+  Interval item;           ///< of the file's bytes; says nothing where the file is one of safetensors
+};
+
+struct DcpTensor {
+  std::string name;
+  DType dtype;
+  Extents shape;
+  std::vector<DcpChunk> chunks;  ///< none of them empty, unless the tensor is
+};
+
+/// A Python object that is an item by itself.
+struct DcpObject {
+  std::string name;
+  std::string group;  ///< the keys of the dicts that it was in, joined with '/'
+  std::string key;    ///< its own
+  std::uint32_t file = 0;
+  Interval item;
+};
+
+/// What the `.metadata` of a DCP directory says.
+struct DcpMetadata {
+  std::vector<std::string> files;  ///< in natural order; bare names
+  std::vector<DcpTensor> tensors;  ///< sorted by name
+  std::vector<DcpObject> objects;
+};
+
+/// Reads the pickle of a `.metadata`; nothing in it is run. Throws input, naming the tensor, for what contradicts
+/// itself: chunks outside their tensor, stored nowhere or twice, files elsewhere, transformed data.
+/// https://github.com/pytorch/pytorch, torch/distributed/checkpoint/metadata.py and filesystem.py
+DcpMetadata parse_dcp_metadata(std::string_view pickle);
+
+/// As bytes, for another process. `decode_dcp_metadata` throws input on damage.
+std::string encode(const DcpMetadata& metadata);
+DcpMetadata decode_dcp_metadata(std::string_view bytes);
+
+/// What lies in some of the files only; each keeps its number.
+DcpMetadata within_files(const DcpMetadata& metadata, const std::vector<bool>& files);
+
+}  // namespace ckpt::torch

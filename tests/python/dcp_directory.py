@@ -1,0 +1,88 @@
+"""Writes directories as torch.distributed.checkpoint does, without torch: a `.metadata` pickled by Python with stand-ins for torch's
+classes, and items end to end in `.distcp` files."""
+import os
+import pickle
+
+import numpy as np
+
+import torch_file
+
+METADATA = "torch.distributed.checkpoint.metadata"
+DTYPES = {"<f8": "float64", "<f4": "float32", "<f2": "float16", "<i8": "int64", "<i4": "int32", "|u1": "uint8"}
+
+
+class Size(tuple):
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+torch_file.stand_in("torch", "Size", lambda: Size)
+
+
+def of_class(name, module=METADATA):
+    return torch_file.of_class(module, name)
+
+
+METADATA_CLASS, TENSOR, BYTES = of_class("Metadata"), of_class("TensorStorageMetadata"), of_class("BytesStorageMetadata")
+CHUNK, PROPERTIES, INDEX = of_class("ChunkStorageMetadata"), of_class("TensorProperties"), of_class("MetadataIndex")
+INFO = of_class("_StorageInfo", "torch.distributed.checkpoint.filesystem")
+PROPERTIES.__getstate__ = lambda self: self.state
+PROPERTIES.__setstate__ = lambda self, state: None
+TYPES = {name: torch_file.function("torch", name) for name in DTYPES.values()}
+
+
+def made(kind, **attributes):
+    thing = kind()
+    thing.__dict__.update(attributes)
+    return thing
+
+
+def item_of(value):
+    tree, storages = torch_file.pickled(value, 2)
+    return torch_file.zipped([("data.pkl", tree), (".format_version", b"1"), (".storage_alignment", b"64"), ("byteorder", b"little"),
+                              *((f"data/{key}", storage.base.tobytes()) for key, storage in storages.items()), ("version", b"3\n")])
+
+
+class Directory:
+    """One that is being written: `tensor` and `object` add items, `finish` writes `.metadata`."""
+
+    def __init__(self, path):
+        self.path, self.contents, self.places, self.paths, self.ends = path, {}, {}, {}, {}
+        os.makedirs(path)
+
+    def put(self, file, value):
+        with open(os.path.join(self.path, file), "ab") as out:
+            begin = out.tell()
+            out.write(item_of(value))
+            return made(INFO, relative_path=file, offset=begin, length=out.tell() - begin)
+
+    def tensor(self, name, whole, chunks):
+        """`chunks`: [(file, begin, end)], the corners of the pieces; file None: said, but stored nowhere."""
+        said = []
+        for file, begin, end in chunks:
+            said.append(made(CHUNK, offsets=Size(begin), sizes=Size(e - b for b, e in zip(begin, end))))
+            if file is not None:
+                piece = np.array(whole[tuple(slice(b, e) for b, e in zip(begin, end))])  # a storage of its own, in the same order of dimensions
+                self.places[made(INDEX, fqn=name, offset=Size(begin), index=len(said) - 1)] = self.put(file, piece)
+        properties = PROPERTIES()
+        properties.state = (TYPES[DTYPES[whole.dtype.str]], None, False, None, False)
+        self.contents[name] = made(TENSOR, properties=properties, size=Size(whole.shape), chunks=said)
+        self.paths[name] = tuple(name.split("."))
+
+    def rows(self, name, whole, files):
+        """Cut along the first dimension as torch.chunk does, a file each."""
+        each = -(-len(whole) // len(files))
+        ends = [(min(i * each, len(whole)), min((i + 1) * each, len(whole))) for i in range(len(files))]
+        rest = ((0,) * (whole.ndim - 1), whole.shape[1:])
+        self.tensor(name, whole, [(file, (b, *rest[0]), (e, *rest[1])) for file, (b, e) in zip(files, ends) if b < e])
+
+    def object(self, name, value, file):
+        self.places[made(INDEX, fqn=name, offset=None, index=None)] = self.put(file, value)
+        self.contents[name] = BYTES()
+        self.paths[name] = tuple(name.split("."))
+
+    def finish(self, **more):
+        metadata = made(METADATA_CLASS, state_dict_metadata=self.contents, planner_data=self.paths, storage_data=self.places,
+                        storage_meta=None, version="1.0.0", **more)
+        with open(os.path.join(self.path, ".metadata"), "wb") as file:
+            pickle.dump(metadata, file, 4)
