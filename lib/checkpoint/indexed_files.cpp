@@ -25,7 +25,7 @@ std::string text_in_file(const fs::path& path) {
   const std::uint64_t bytes = file.status().bytes;
   if (bytes > most_index_bytes)
     throw Error(Kind::input, path.string(),
-                {"has " + format_bytes(bytes), "an index of at most " + format_bytes(most_index_bytes), ""});
+                {"has " + format_bytes(bytes), "expected an index of at most " + format_bytes(most_index_bytes), ""});
   std::string text(bytes, '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
@@ -90,9 +90,9 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
     const std::vector<std::string> names = indexes_in(path);
     if (names.empty()) return;
     if (names.size() > 1)
-      throw Error(
-          Kind::input, path.string(),
-          {"it holds the indexes " + join(names), "one", "give the one that is meant instead of its directory"});
+      throw Error(Kind::input, path.string(),
+                  {"it holds the indexes " + join(names), "expected one",
+                   "give the one that is meant instead of its directory"});
     name = names.front();
     text = text_in_file(path / name);
   });

@@ -41,7 +41,7 @@ bool has_data_file(const fs::path& directory) {
 void check_finished(const fs::path& directory) {
   const auto refuse = [&](const std::string& found, const std::string& expected) {
     throw Error(Kind::input, directory.string(),
-                {found, expected, "was the save interrupted? Take the checkpoint before it"});
+                {found, "expected " + expected, "was the save interrupted? Take the checkpoint before it"});
   };
   if (!is_there(directory / metadata_file))
     refuse("an unfinished checkpoint: .distcp files without .metadata, which is written last", "a finished one");
@@ -62,16 +62,17 @@ class DcpDescription {
 
   Described describe() {
     if (metadata_.files.empty())
-      throw Error(Kind::input, (directory_ / metadata_file).string(), {"names no file", "files with data", ""});
+      throw Error(Kind::input, (directory_ / metadata_file).string(),
+                  {"names no file", "expected files with data", ""});
     check_cards();
-    read_files();
-    add_common();
     const std::string origin = "what " + directory_.string() + " says of itself";
     const std::vector<CutTensor> tensors = cut_tensors();
     described_.layout =
         with_file((directory_ / metadata_file).string(), [&] { return layout_of(tensors, mesh(), origin); });
     described_.layout.files = files();
     described_.elsewhere = layout_elsewhere(tensors, metadata_.files.size(), origin);
+    read_files();
+    add_common();
     return std::move(described_);
   }
 
@@ -81,7 +82,7 @@ class DcpDescription {
     throw Error(Kind::input, (directory_ / metadata_file).string(),
                 {std::to_string(metadata_.files.size()) + " files with up to " + std::to_string(most_slots_) +
                      " pieces of one tensor each",
-                 "at most " + std::to_string(max_cards) + " of these together", ""});
+                 "expected at most " + std::to_string(max_cards) + " of these together", ""});
   }
 
   Mesh mesh() const {

@@ -43,11 +43,12 @@ Corners corners_in(const Schema& schema) {
     if (attribute.name != sharding_attribute) continue;
     const auto json =
         parse_json(text_in(attribute.value).value_or(""), sharding_attribute, {Kind::input, "offsets", ""});
-    if (!json.is_object()) throw Error(Kind::input, sharding_attribute, {"is no JSON object", "one of names", ""});
+    if (!json.is_object())
+      throw Error(Kind::input, sharding_attribute, {"is no JSON object", "expected one of names", ""});
     for (const auto& [name, said] : json.items()) {
       const auto offsets = said.is_object() ? said.find("saved_offsets") : said.end();
       if (!said.is_object() || offsets == said.end() || !offsets->is_array())
-        throw Error(Kind::input, sharding_attribute, {"has no saved_offsets of '" + name + "'", "a list", ""});
+        throw Error(Kind::input, sharding_attribute, {"has no saved_offsets of '" + name + "'", "expected a list", ""});
       Extents& corner = corners[name];
       for (const auto& offset : *offsets) {
         if (!offset.is_number_unsigned())
@@ -121,14 +122,16 @@ class RankFiles {
         families_.push_back(std::move(family));
       else if (says_pieces(family))
         throw Error(Kind::input, family.before + "*" + family.behind,
-                    {std::to_string(family.files.size()) + " files", std::to_string(ranks.size()) + " as of the others",
+                    {std::to_string(family.files.size()) + " files",
+                     "expected " + std::to_string(ranks.size()) + ", as of the others",
                      "are all of the checkpoint's files there?"});
     }
     std::set<std::string> labels;
     for (const RankFamily& family : families_)
       if (!labels.insert(family.label).second)
-        throw Error(Kind::input, family.before + "*" + family.behind,
-                    {"two kinds of files are called \"" + family.label + "\"", "one of them", "give a layout"});
+        throw Error(
+            Kind::input, family.before + "*" + family.behind,
+            {"two kinds of files are called \"" + family.label + "\"", "expected one of them", "give a layout"});
     if (families_.size() > 1)
       spdlog::info("{} holds files of several kinds, whose names begin with {}", origin_,
                    join({labels.begin(), labels.end()}));
@@ -169,7 +172,8 @@ class RankFiles {
     } else if (dataset.piece && !dataset.piece->mesh.empty()) {
       Keys keys = keys_of_piece(*dataset.piece, mesh);
       if (tensor.keys && text_of(*tensor.keys, mesh_) != text_of(keys, mesh_))
-        throw Error(Kind::input, "", {"is cut otherwise than on other ranks", "the same placements on all", ""});
+        throw Error(Kind::input, "",
+                    {"is cut otherwise than on other ranks", "expected the same placements on all", ""});
       tensor.keys = std::move(keys);
     } else if (dataset.piece) {
       part.corner = dataset.piece->corner;
@@ -181,7 +185,7 @@ class RankFiles {
         throw Error(Kind::input, "",
                     {"has " + std::to_string(array.shape.size()) + " dimensions and offsets for " +
                          std::to_string(part.corner.size()),
-                     "one for each", "is the file damaged?"});
+                     "expected one for each", "is the file damaged?"});
       tensor.has_corner = true;
     }
     if (array.global_shape) tensor.global_shape = array.global_shape;
@@ -202,7 +206,7 @@ class RankFiles {
       for (StoredArray& array : arrays)
         if (const auto shape = shapes.find(array.name); shape != shapes.end()) array.global_shape = shape->second;
       Schema schema = *catalog.schema;
-      std::erase_if(schema.attributes, [](const Attribute& each) { return each.name == sharding_attribute; });
+      std::erase_if(schema.attributes, [](const Attribute& attribute) { return attribute.name == sharding_attribute; });
       schema.arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
       catalog.schema = std::make_shared<const Schema>(std::move(schema));
       files.push_back({names_[each.file], names_[each.file], std::move(catalog)});
@@ -238,7 +242,7 @@ class RankFiles {
       if (piece.split[dim].size() > 1 || keys.parts)
         throw Error(Kind::input, "",
                     {"is cut in strides of " + std::to_string(factor) + " chunks",
-                     std::to_string(chunks) + ", as the mesh's other axes make",
+                     "expected " + std::to_string(chunks) + ", as the mesh's other axes make",
                      "give a layout that says how (ckpt-inspect --as-layout begins one)"});
       keys.parts = Parts{dim, {}, factor};
     }

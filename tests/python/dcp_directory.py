@@ -62,7 +62,8 @@ class Directory:
         for file, begin, end in chunks:
             said.append(made(CHUNK, offsets=Size(begin), sizes=Size(e - b for b, e in zip(begin, end))))
             if file is not None:
-                piece = np.array(whole[tuple(slice(b, e) for b, e in zip(begin, end))])  # a storage of its own, in the same order of dimensions
+                piece = np.asarray(whole[tuple(slice(b, e) for b, e in zip(begin, end))])
+                piece = piece.copy() if whole.flags.c_contiguous else piece.T.copy().T  # a storage of its own, the dimensions in their order
                 self.places[made(INDEX, fqn=name, offset=Size(begin), index=len(said) - 1)] = self.put(file, piece)
         properties = PROPERTIES()
         properties.state = (TYPES[DTYPES[whole.dtype.str]], None, False, None, False)

@@ -52,7 +52,8 @@ class FileReader {
       const Archive archive = read(chunk.item);
       const auto view = tensor_in(archive.tree, archive.tree.root(), archive.storages);
       if (!view)
-        throw Error(Kind::input, "", {"its item holds " + describe(archive.tree, archive.tree.root()), "a tensor", ""});
+        throw Error(Kind::input, "",
+                    {"its item holds " + describe(archive.tree, archive.tree.root()), "expected a tensor", ""});
       check(tensor, chunk, *view);
       Slot& slot = slots_[chunk.slot];
       slot.arrays.push_back({tensor.name, tensor.dtype, view->shape, tensor.shape, false});
@@ -89,9 +90,10 @@ class FileReader {
 
   Archive read(Interval item) const {
     if (item.hi > status_.bytes)
-      throw Error(Kind::input, "",
-                  {"its item ends at byte " + std::to_string(item.hi),
-                   "within the file's " + std::to_string(status_.bytes) + " bytes", "is the file truncated?"});
+      throw Error(
+          Kind::input, "",
+          {"its item ends at byte " + std::to_string(item.hi),
+           "expected it within the file's " + std::to_string(status_.bytes) + " bytes", "is the file truncated?"});
     return read_dcp_item(file_, item);
   }
 
@@ -152,7 +154,7 @@ void check_items_apart(std::vector<Interval> items) {
   for (std::size_t i = 1; i < items.size(); ++i)
     if (items[i].lo < items[i - 1].hi)
       throw Error(Kind::input, "",
-                  {"two items that share byte " + std::to_string(items[i].lo), "each in a place of its own",
+                  {"two items that share byte " + std::to_string(items[i].lo), "expected each in a place of its own",
                    "is .metadata that of these files?"});
 }
 
@@ -232,7 +234,8 @@ DcpMetadata read_dcp_metadata(const std::filesystem::path& path) {
   const std::uint64_t bytes = file.status().bytes;
   return with_file(path.string(), [&] {
     if (bytes > most_metadata_bytes)
-      throw Error(Kind::input, "", {"has " + format_bytes(bytes), "at most " + format_bytes(most_metadata_bytes), ""});
+      throw Error(Kind::input, "",
+                  {"has " + format_bytes(bytes), "expected at most " + format_bytes(most_metadata_bytes), ""});
     IsolationLimits limits;
     limits.memory_bytes += checked_mul(bytes, memory_per_metadata_byte);
     limits.processor_s += bytes / metadata_bytes_per_second;

@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void refuse_dcp(std::string_view object, const std::string& found, const std::string& expected,
                              const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::input, object, {found, expected, remedy});
+  throw Error(Kind::input, object, {found, expected.empty() ? "" : "expected " + expected, remedy});
 }
 
 bool is_before(const Extents& a, const Extents& b) {
