@@ -25,7 +25,8 @@ constexpr std::size_t most_device_axes = 64;
 
 std::uint64_t devices_in(const RawLayout& raw) {
   if (raw.devices.size() > most_device_axes)
-    refuse_strategy("dev_matrix", std::to_string(raw.devices.size()) + " axes", "at most " + std::to_string(most_device_axes));
+    refuse_strategy("dev_matrix", std::to_string(raw.devices.size()) + " axes",
+                    "at most " + std::to_string(most_device_axes));
   std::uint64_t count = 1;
   for (const std::uint64_t size : raw.devices) {
     if (size == 0) refuse_strategy("dev_matrix", format_list(raw.devices), "sizes above 0");

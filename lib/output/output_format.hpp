@@ -12,8 +12,8 @@ namespace ckpt {
 const Format& output_format(const std::vector<Format>& formats, const std::string& wanted,
                             const std::string& file_name);
 
-/// The layout with the format's ending on its files, where they have that of another of `formats`, and with a name of its
-/// own where a template leaves the name open (`*`).
+/// The layout with the format's ending on its files, where they have that of another of `formats`, and with a name of
+/// its own where a template leaves the name open (`*`).
 Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format);
 
 }  // namespace ckpt
