@@ -28,6 +28,8 @@ struct FileSpec {
     std::vector<Attribute> attributes;
     std::optional<Extents> global_shape;  ///< written as `ckpt_global_shape`
     std::optional<Value> verbatim;        ///< its whole value, where its elements have no fixed size
+    /// An array before it (an index) whose bytes its own are in the source, too: a format may store them once.
+    std::optional<std::size_t> same_as;
 
     friend bool operator==(const Array&, const Array&) = default;
   };
@@ -36,6 +38,9 @@ struct FileSpec {
   std::vector<Group> groups;          ///< attributes of groups below it; made where no array needs them, too
   std::string layout;                 ///< `ckpt_layout`; empty: none
   std::string manifest;               ///< `ckpt_manifest`; empty: none
+  /// Of a file of the same format (SourceStore::tree): it is written again with these arrays, attributes and groups.
+  /// Null: none.
+  std::shared_ptr<const std::string> tree;
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
@@ -132,6 +137,10 @@ class SourceStore {
   virtual FileCatalog catalog(const std::filesystem::path& file) = 0;
 
   virtual std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) = 0;
+
+  /// What a file's format says besides the elements of tensors, values that no attribute can hold too, in a form of
+  /// that format's own; empty where a schema holds everything. Throws as `catalog`.
+  virtual std::string tree(const std::filesystem::path& /*file*/) { return {}; }
 
   /// The memory in which all open files' chunks are decoded and kept (Dataset::decoding_bytes is the least that any
   /// use of a dataset takes), and what has been decoded in it.

@@ -16,7 +16,7 @@ const std::vector<Format>& formats() {
   static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
                                        {"safetensors", ".safetensors", {}, safetensors_store},
                                        {"mindspore", ".ckpt", {}, mindspore_store},
-                                       {"torch", ".pt", {".pth", ".bin"}, {}, nullptr, torch_store}};
+                                       {"torch", ".pt", {".pth", ".bin"}, torch_store}};
   return all;
 }
 
@@ -54,6 +54,11 @@ class Stores::ByContent final : public SourceStore {
   FileCatalog catalog(const std::filesystem::path& file) override {
     SourceStore* const store = find(file);
     return (store != nullptr ? *store : likeliest(file)).catalog(file);
+  }
+
+  std::string tree(const std::filesystem::path& file) override {
+    SourceStore* const store = find(file);
+    return store != nullptr ? store->tree(file) : std::string();
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
