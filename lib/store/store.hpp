@@ -158,6 +158,9 @@ class Store : public SourceStore {
   /// that `catalog` would not read back, and for a dataset in the place of such a group.
   virtual void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const = 0;
 
+  /// Whether a file holds FileSpec::tree.
+  virtual bool keeps_trees() const noexcept { return false; }
+
   /// What of a specification such a file would not hold, in words for the user. Throws input for elements that it has
   /// no type for.
   virtual std::vector<std::string> losses(const FileSpec& spec) const = 0;

@@ -1,11 +1,8 @@
 #include "store/torch/torch_store.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <deque>
 #include <mutex>
-#include <set>
 
 #include "base/byte_stream.hpp"
 #include "base/checked.hpp"
@@ -30,20 +27,14 @@ constexpr std::uint64_t most_memory = std::uint64_t{48} << 30U;
 constexpr std::uint64_t file_bytes_per_second = 1U << 20;
 constexpr std::uint64_t most_seconds = 600;
 
-/// What a file says, as one process says it to another: its schema, and what is left out of it.
 std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
   const torch::Archive archive = torch::read_archive(file, file_bytes);
-  torch::TreeReading reading =
-      torch::read_tree(archive.tree, archive.storages,
-                       parse_global_shapes(archive.global_shapes, torch::global_shapes_entry));
-  reading.schema.format = format_name;
-  reading.schema.layout = archive.layout;
-  reading.schema.manifest = archive.manifest;
-  ByteWriter out;
-  out.text(encode(FileCatalog{std::make_shared<const Schema>(std::move(reading.schema)), 0, 0}));
-  out.number(reading.left_out.size());
-  for (const std::string& what : reading.left_out) out.text(what);
-  return out.take();
+  Schema schema = torch::read_tree(archive.tree, archive.storages,
+                                   parse_global_shapes(archive.global_shapes, torch::global_shapes_entry));
+  schema.format = format_name;
+  schema.layout = archive.layout;
+  schema.manifest = archive.manifest;
+  return encode(FileCatalog{std::make_shared<const Schema>(std::move(schema)), 0, 0});
 }
 
 std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
@@ -75,19 +66,11 @@ std::string read_guarded(const PosixFile& file, std::uint64_t file_bytes) {
 /// Schemas read recently, by what a child said of them: files of different cards mostly say the same.
 class RecentSchemas {
  public:
-  /// Warns of what is left out, once for all files that leave out the same.
-  std::shared_ptr<const Schema> shared(const std::string& path, std::string said) {
+  std::shared_ptr<const Schema> shared(std::string said) {
     const std::lock_guard lock(mutex_);
     for (const Recent& each : recent_)
       if (each.said == said) return each.schema;
-    ByteReader in(said, "a catalog from a child process");
-    auto schema = decode_catalog(in.text()).schema;
-    std::vector<std::string> left_out(in.count(sizeof(std::uint64_t)));
-    for (std::string& what : left_out) what = in.text();
-    in.finish();
-    const std::string list = join(left_out);
-    if (!list.empty() && told_.insert(list).second)
-      spdlog::warn("{}: left out, as they are neither tensors nor numbers nor texts: {}", path, list);
+    auto schema = decode_catalog(said).schema;
     recent_.push_front({std::move(said), schema});
     if (recent_.size() > most) recent_.pop_back();
     return schema;
@@ -103,12 +86,13 @@ class RecentSchemas {
 
   std::mutex mutex_;
   std::deque<Recent> recent_;
-  std::set<std::string> told_;
 };
 
 class TorchStore final : public Store {
  public:
   std::string_view name() const noexcept override { return format_name; }
+
+  bool keeps_trees() const noexcept override { return true; }
 
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
@@ -122,7 +106,7 @@ class TorchStore final : public Store {
       throw Error(Kind::input, path.string(),
                   {"is no file of torch.save", "", "check the path and the layout's `files`"});
     auto said = with_file(path.string(), [&] { return read_guarded<read_metadata>(file, status.bytes); });
-    return {schemas_.shared(path.string(), std::move(said)), status.bytes, status.modified_ns};
+    return {schemas_.shared(std::move(said)), status.bytes, status.modified_ns};
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {

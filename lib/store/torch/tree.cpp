@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "store/torch/branches.hpp"
 #include "store/torch/leaf.hpp"
+#include "store/torch/opaque.hpp"
 
 namespace ckpt::torch {
 
@@ -25,9 +27,9 @@ bool is_row_major(const TensorView& view) {
 class TreeReader {
  public:
   TreeReader(const Pickle& pickle, const Storages& storages, GlobalShapes shapes)
-      : pickle_(pickle), storages_(storages), shapes_(std::move(shapes)) {}
+      : pickle_(pickle), storages_(storages), shapes_(std::move(shapes)), survey_(pickle, storages) {}
 
-  TreeReading read() {
+  Schema read() {
     const PickleId root = pickle_.root();
     if (auto view = tensor_in(pickle_, root, storages_))
       add_array(lone_tensor, std::move(*view));
@@ -37,7 +39,7 @@ class TreeReader {
       throw Error(Kind::input, "",
                   {"holds no dict but " + describe(pickle_, root), "a dict of tensors",
                    "load it with torch, and save its state_dict()"});
-    return {schema(), std::move(left_out_)};
+    return schema();
   }
 
  private:
@@ -49,7 +51,7 @@ class TreeReader {
   void with_children(const std::string& path, PickleId id, int level) {
     bounds_.check_level(level);
     const auto branches = branches_of(pickle_, id);
-    if (branches.empty() && !path.empty()) left_out_.push_back(path + " (an empty dict)");
+    if (branches.empty() && !path.empty()) add_leaf(path, id);
     for (const Branch& child : branches) visit(path, child, level);
   }
 
@@ -58,10 +60,17 @@ class TreeReader {
     bounds_.visit(pickle_[child.value], name);
     auto view = with_context("/" + name, [&] { return view_of(child.value); });
     if (view) return add_array(name, std::move(*view));
-    if (auto value = leaf_value(pickle_, child.value)) return add_attribute(path, child.key, std::move(*value));
+    if (auto value = leaf_value(pickle_, child.value)) return add_attribute(path, child.key, child.value, std::move(*value));
     if (is_container(pickle_, child.value) && !is_long_list(pickle_, child.value))
       return with_children(name, child.value, level + 1);
-    left_out_.push_back(name + " (" + describe(pickle_, child.value) + ")");
+    add_leaf(name, child.value);
+  }
+
+  void add_leaf(const std::string& name, PickleId id) {
+    const Opaque found = survey_.of(id);
+    std::string what = describe(pickle_, id);
+    if (!found.is_carried()) what += " with tensors of " + format_bytes(found.storage_bytes);
+    schema_.leaves.push_back({name, std::move(what), leaf_json(pickle_, id), found.digest, found.is_carried()});
   }
 
   /// A storage by itself is a tensor of one dimension.
@@ -94,14 +103,14 @@ class TreeReader {
         if (auto value = leaf_value(pickle_, child.value))
           values.insert_or_assign(child.key, std::move(*value));
         else
-          left_out_.push_back(name + "." + child.key + " (" + describe(pickle_, child.value) + ")");
+          add_leaf(name + "." + child.key, child.value);
       }
     return listed(std::move(values));
   }
 
-  void add_attribute(const std::string& path, const std::string& key, Value value) {
+  void add_attribute(const std::string& path, const std::string& key, PickleId id, Value value) {
     if (path.empty() && key.starts_with(own_attributes)) {
-      left_out_.push_back(key + " (a name that these programs use themselves)");
+      add_leaf(key, id);
     } else if (!attributes_[path].emplace(key, std::move(value)).second) {
       throw Error(Kind::input, "/" + path, {"two values of the name " + key, "one", ""});
     }
@@ -137,8 +146,8 @@ class TreeReader {
   const Pickle& pickle_;
   const Storages& storages_;
   GlobalShapes shapes_;
+  OpaqueSurvey survey_;
   Schema schema_;
-  std::vector<std::string> left_out_;
   std::vector<Array> arrays_;
   std::map<std::string, std::map<std::string, Value>> attributes_;  // by group
   TreeBounds bounds_;
@@ -146,7 +155,7 @@ class TreeReader {
 
 }  // namespace
 
-TreeReading read_tree(const Pickle& pickle, const Storages& storages, GlobalShapes shapes) {
+Schema read_tree(const Pickle& pickle, const Storages& storages, GlobalShapes shapes) {
   return TreeReader(pickle, storages, std::move(shapes)).read();
 }
 
