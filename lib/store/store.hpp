@@ -29,7 +29,7 @@ struct FileSpec {
     std::optional<Extents> global_shape;  ///< written as `ckpt_global_shape`
     std::optional<Value> verbatim;        ///< its whole value, where its elements have no fixed size
     /// An array before it (an index) whose bytes its own are in the source, too: a format may store them once.
-    std::optional<std::size_t> same_as;
+    std::optional<std::size_t> same_as = {};
 
     friend bool operator==(const Array&, const Array&) = default;
   };
@@ -40,7 +40,7 @@ struct FileSpec {
   std::string manifest;               ///< `ckpt_manifest`; empty: none
   /// Of a file of the same format (SourceStore::tree): it is written again with these arrays, attributes and groups.
   /// Null: none.
-  std::shared_ptr<const std::string> tree;
+  std::shared_ptr<const std::string> tree = {};
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
