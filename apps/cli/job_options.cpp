@@ -209,12 +209,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
                                 {{"none", Verify::none}, {"written", Verify::written}, {"reread", Verify::reread}});
   if (!options.format.empty()) {
     std::vector<std::pair<std::string, std::string>> names;
-    for (const Format& format : formats()) {
-      if (format.is_written()) names.emplace_back(format.name, format.name);
-      if (!format.is_written() && format.name == options.format)
-        throw Error(Kind::usage, "--format",
-                    {options.format + " files are only read", "expected one of " + written_formats(formats()), ""});
-    }
+    for (const Format& format : formats()) names.emplace_back(format.name, format.name);
     job.format = choose<std::string>({options.format, "--format"}, names);
   }
   job.dry_run = options.dry_run;

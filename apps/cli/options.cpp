@@ -63,10 +63,9 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
              std::string("the ") + (verb == Verb::merge ? "file" : "directory") +
                  " to write; refused if it exists, unless --force");
   std::string names;
-  for (const Format& format : formats())
-    if (format.is_written()) names.append(names.empty() ? "" : "|").append(format.name);
+  for (const Format& format : formats()) names.append(names.empty() ? "" : "|").append(format.name);
   line.value("--format", to.format, names,
-             "the output's files; default: as the ending of their names tells (.safetensors, .ckpt), else HDF5");
+             "the output's files; default: as the ending of their names tells (.safetensors, .pt, .ckpt), else HDF5");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");

@@ -118,7 +118,8 @@ class Run {
   void look_ahead() {
     agree(processes_, [&] {
       const ArrayFiles where(target());
-      warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, ""), *sides_->store);
+      const SourceTrees trees(checkpoint(), target().layout(), *sides_->store);
+      warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, "", trees), *sides_->store);
       summarise(plan_->planner, plan_->readers, plan_->writers, process_count(), report_);
     });
     time("plan");
@@ -214,8 +215,9 @@ class Run {
   void write() {
     counters_.phase = Phase::metadata;
     const bool is_resumed = begin();
+    files_->fetch_trees(stores_.reading(), processes_);
     agree(processes_, [&] {
-      files_->create(is_resumed, threads());
+      files_->create(is_resumed, threads(), stores_.reading());
       if (is_verified()) files_->add_the_rest(*sums_);
     });
     time("metadata");

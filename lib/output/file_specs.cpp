@@ -4,23 +4,51 @@
 #include <set>
 
 #include "base/log.hpp"
+#include "base/text.hpp"
+#include "output/leaves.hpp"
 #include "output/sayings.hpp"
+#include "output/tied_arrays.hpp"
 
 namespace ckpt {
 
-FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest)
+namespace {
+
+void add_group(const Group& group, std::vector<Group>& groups) {
+  const auto at = std::lower_bound(groups.begin(), groups.end(), group,
+                                   [](const Group& a, const Group& b) { return a.path < b.path; });
+  if (at == groups.end() || at->path != group.path)
+    groups.insert(at, group);
+  else
+    at->attributes.insert(at->attributes.end(), group.attributes.begin(), group.attributes.end());
+}
+
+}  // namespace
+
+FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
+                     const SourceTrees& trees)
     : source_(source),
       planner_(planner),
       where_(where),
+      tied_(tied_arrays(source, planner)),
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(std::move(manifest)) {
   const auto all = sayings(source_);
+  std::vector<std::string> differing;
+  LeafChoice leaves = choose_leaves(all, source_.layout().files, trees.used(), differing);
+  lost_leaves_ = std::move(leaves.lost);
   std::vector<const std::vector<Attribute>*> of_root;
-  of_root.reserve(all.size());
   for (const Saying& saying : all) of_root.push_back(&saying.schema->attributes);
-  root_attributes_ = merged(of_root, "root group", warnings_);
-  groups_ =
-      shared_out(merged_groups(all, source_.layout().files, warnings_), planner_.target().layout().files, warnings_);
+  auto groups = merged_groups(all, source_.layout().files, differing);
+  for (const Group& group : leaves.as_json) {
+    if (group.path.empty())
+      of_root.push_back(&group.attributes);
+    else
+      add_group(group, groups);
+  }
+  root_attributes_ = merged(of_root, "root group", differing);
+  // Where each file's tree is taken by one of the output's, nothing is lost that differs.
+  if (!trees.are_all_used(all)) warnings_ = std::move(differing);
+  groups_ = shared_out(std::move(groups), planner_.target().layout().files, warnings_);
   const auto by_card = planner_.source().mesh().by_card();
   const ArrayFiles from_files(planner_.source());
   for (const ArrayPlace& place : planner_.target().arrays())
@@ -75,8 +103,14 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Extents& shape) const
 
 FileSpec FileSpecs::spec(std::size_t entry, const Shapes& shapes) const {
   FileSpec spec;
-  for (ArrayId array = 0; array < shapes.size(); ++array)
-    if (shapes[array]) spec.arrays.push_back(array_spec(array, *shapes[array]));
+  std::vector<std::size_t> places(shapes.size());  // in the specification
+  for (ArrayId array = 0; array < shapes.size(); ++array) {
+    if (!shapes[array]) continue;
+    places[array] = spec.arrays.size();
+    spec.arrays.push_back(array_spec(array, *shapes[array]));
+    if (const auto other = tied_[array]; other && shapes[*other] == shapes[array])
+      spec.arrays.back().same_as = places[*other];
+  }
   spec.attributes = root_attributes_;
   spec.groups = groups_[entry];
   spec.layout = layout_text_;
@@ -84,7 +118,7 @@ FileSpec FileSpecs::spec(std::size_t entry, const Shapes& shapes) const {
   return spec;
 }
 
-std::shared_ptr<const FileSpec> FileSpecs::of(FileNumber file) {
+std::shared_ptr<const FileSpec> FileSpecs::of(FileNumber file, SourceTrees::Tree tree) {
   const Placement& target = planner_.target();
   const Position card = where_.table().owner(file);
   const std::size_t entry = where_.table().entry(file);
@@ -92,8 +126,10 @@ std::shared_ptr<const FileSpec> FileSpecs::of(FileNumber file) {
   for (ArrayId array = 0; array < shapes.size(); ++array)
     if (where_.entry(array) == entry && target.holds(card, array)) shapes[array] = target.stored_shape(array, card);
   const std::lock_guard lock(mutex_);
-  if (!spec_ || entry != entry_ || shapes != shapes_) {
-    spec_ = std::make_shared<const FileSpec>(spec(entry, shapes));
+  if (!spec_ || entry != entry_ || shapes != shapes_ || tree != spec_->tree) {
+    FileSpec made = spec(entry, shapes);
+    made.tree = std::move(tree);
+    spec_ = std::make_shared<const FileSpec>(std::move(made));
     entry_ = entry;
     shapes_ = std::move(shapes);
   }
@@ -102,10 +138,11 @@ std::shared_ptr<const FileSpec> FileSpecs::of(FileNumber file) {
 
 std::vector<std::string> FileSpecs::losses(Store& store) const {
   const auto all = sayings(source_);
-  if (std::all_of(all.begin(), all.end(), [&](const Saying& each) { return each.schema->format == store.name(); }))
-    return {};
-  const Placement& target = planner_.target();
   std::vector<std::string> losses;
+  if (!lost_leaves_.empty()) losses.push_back(join(lost_leaves_));
+  if (std::all_of(all.begin(), all.end(), [&](const Saying& each) { return each.schema->format == store.name(); }))
+    return losses;
+  const Placement& target = planner_.target();
   std::set<std::string> told;
   for (std::size_t entry = 0; entry < groups_.size(); ++entry) {
     Shapes shapes(target.arrays().size());

@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "layout/file_table.hpp"
+#include "output/source_trees.hpp"
 #include "plan/planner.hpp"
 #include "store/store.hpp"
 
@@ -17,13 +18,14 @@ namespace ckpt {
 /// alone. Both must outlive it.
 class FileSpecs {
  public:
-  /// `manifest`: that of a single file, as long as it will be; else empty. Attributes are those of the lowest card that
-  /// has them.
-  FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest);
+  /// `manifest`: that of a single file, as long as it will be; else empty. `trees`: those that the files take.
+  /// Attributes are those of the lowest card that has them.
+  FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
+            const SourceTrees& trees);
 
-  /// The specification of a file. Files of one entry of `files` that hold the same shapes, as neighbours mostly do,
-  /// share it. Threads may call it together.
-  std::shared_ptr<const FileSpec> of(FileNumber file);
+  /// The specification of a file with this tree. Files of one entry of `files` that hold the same shapes, as neighbours
+  /// mostly do, share it where they share a tree. Threads may call it together.
+  std::shared_ptr<const FileSpec> of(FileNumber file, SourceTrees::Tree tree);
 
   /// What is to be told of before anything is written: attributes that differ, or that no file has room for.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
@@ -51,9 +53,11 @@ class FileSpecs {
   const Planner& planner_;
   const ArrayFiles& where_;
   std::vector<std::string> warnings_;
+  std::vector<std::string> lost_leaves_;  // that no tree carries, in words
   std::vector<Attribute> root_attributes_;
   std::vector<std::vector<Group>> groups_;  // for the files of each entry
   std::vector<ArraySource> array_sources_;  // by target array
+  std::vector<std::optional<ArrayId>> tied_;  // likewise
   std::string layout_text_;
   std::string manifest_text_;
 

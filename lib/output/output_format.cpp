@@ -9,12 +9,7 @@ const Format& output_format(const std::vector<Format>& formats, const std::strin
   for (const Format& format : formats)
     if (format.name == wanted) return format;
   const Format* const by_ending = format_by_ending(formats, file_name);
-  if (by_ending == nullptr) return formats.front();
-  if (!by_ending->is_written())
-    throw Error(Kind::usage, file_name,
-                {"its ending is that of " + std::string(by_ending->name) + " files, which are only read",
-                 "expected one of " + written_formats(formats), "give another ending, or say the format"});
-  return *by_ending;
+  return by_ending != nullptr ? *by_ending : formats.front();
 }
 
 Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format) {

@@ -8,7 +8,7 @@
 namespace ckpt {
 
 /// The one of `formats` that an output has: the one asked for, else (empty) the one that the ending of its files' names
-/// tells, else the first. Throws usage where that one is only read.
+/// tells, else the first.
 const Format& output_format(const std::vector<Format>& formats, const std::string& wanted,
                             const std::string& file_name);
 

@@ -28,6 +28,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       cards_(std::move(cards)),
       where_(planner.target()),
       is_single_file_(is_single_file),
+      trees_(source, planner.target().layout(), store),
       manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
       files_(most_open, [this](FileNumber number) {
         std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));
@@ -39,11 +40,11 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
 }
 
 void TargetFiles::check_format() {
-  specs_.emplace(source_, planner_, where_, manifest_text_);
+  specs_.emplace(source_, planner_, where_, manifest_text_, trees_);
   warn_of_losses(*specs_, store_);
 }
 
-void TargetFiles::create(bool is_resumed, unsigned threads) {
+void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading) {
   std::atomic<std::size_t> next{0};
   Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, numbers_.size())));
   TaskGroup tasks(workers);
@@ -51,7 +52,7 @@ void TargetFiles::create(bool is_resumed, unsigned threads) {
     tasks.run([&] {
       try {
         for (std::size_t at = next++; at < numbers_.size(); at = next++)
-          create_file(numbers_[at], *specs_->of(numbers_[at]), is_resumed);
+          create_file(numbers_[at], *specs_->of(numbers_[at], trees_.of(numbers_[at], reading)), is_resumed);
       } catch (...) {
         next = numbers_.size();  // the others end, too
         throw;

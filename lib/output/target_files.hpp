@@ -33,11 +33,13 @@ class TargetFiles {
   TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
               std::vector<Position> cards, bool is_single_file, bool with_fingerprints, std::size_t most_open);
 
+  /// Has what is not seen everywhere sent to the processes that write it. Collective; before `create`.
+  void fetch_trees(SourceStore& reading, Communicator& processes) { trees_.fetch(numbers_, reading, processes); }
   /// Says what the output's format cannot hold; throws input for tensors that it cannot. Before all that follows.
   void check_format();
   /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
-  /// there may be kept.
-  void create(bool is_resumed, unsigned threads);
+  /// there may be kept. `reading`: of the source's files, which may be taken as they are but for their data.
+  void create(bool is_resumed, unsigned threads, SourceStore& reading);
   /// Whether this process's file that holds an array of a card had data that was kept.
   bool is_kept(Position card, ArrayId array) const { return kept_.contains(where_.file(card, array)); }
   /// Writes `bytes` from where the chunk begins; they may go on behind it.
@@ -81,6 +83,7 @@ class TargetFiles {
   ArrayFiles where_;
   std::vector<FileNumber> numbers_;  // of the files, card by card
   bool is_single_file_;
+  SourceTrees trees_;
   std::optional<FileSpecs> specs_;  // from check_format on
   std::string manifest_text_;
   std::mutex making_;  // for rooms_ and kept_, while files are made

@@ -83,6 +83,24 @@ std::vector<Attribute> take_attributes(ByteReader& in) {
   return attributes;
 }
 
+void put(ByteWriter& out, const Leaf& leaf) {
+  out.text(leaf.name);
+  out.text(leaf.what);
+  out.text(leaf.json);
+  out.number(leaf.digest);
+  out.flag(leaf.is_carried);
+}
+
+Leaf take_leaf(ByteReader& in) {
+  Leaf leaf;
+  leaf.name = in.text();
+  leaf.what = in.text();
+  leaf.json = in.text();
+  leaf.digest = in.number();
+  leaf.is_carried = in.flag();
+  return leaf;
+}
+
 void put(ByteWriter& out, const StoredArray& array) {
   out.text(array.name);
   put(out, array.dtype);
@@ -184,6 +202,8 @@ std::string encode(const Schema& schema) {
     out.text(group.path);
     put(out, group.attributes);
   }
+  out.number(schema.leaves.size());
+  for (const Leaf& leaf : schema.leaves) put(out, leaf);
   out.text(schema.layout);
   out.text(schema.manifest);
   return out.take();
@@ -204,6 +224,8 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
     group.path = in.text();
     group.attributes = take_attributes(in);
   }
+  schema->leaves.resize(in.count(4 * sizeof(std::uint64_t)));
+  for (Leaf& leaf : schema->leaves) leaf = take_leaf(in);
   schema->layout = in.text();
   schema->manifest = in.text();
   in.finish();

@@ -62,6 +62,18 @@ struct Group {
   friend bool operator==(const Group&, const Group&) = default;
 };
 
+/// A value of a file that no attribute can hold: it is known, and written again where the format has trees
+/// (SourceStore::tree).
+struct Leaf {
+  std::string name;          ///< as a dataset's
+  std::string what;          ///< in words: "argparse.Namespace"
+  std::string json;          ///< it as JSON; empty where it is none
+  std::uint64_t digest = 0;  ///< equal for equal values
+  bool is_carried = true;    ///< it is not too large for a tree
+
+  friend bool operator==(const Leaf&, const Leaf&) = default;
+};
+
 /// What the metadata of one file says, for any number of files that say the same.
 struct Schema {
   std::string format;                 ///< the Store's name
@@ -69,6 +81,7 @@ struct Schema {
   std::vector<Dataset> datasets;      ///< parallel to *arrays
   std::vector<Attribute> attributes;  ///< of the root group, sorted by name, without the project's own
   std::vector<Group> groups;          ///< those with attributes, sorted by path
+  std::vector<Leaf> leaves;           ///< in the file's order
   std::string layout;                 ///< root attribute `ckpt_layout`, or empty
   std::string manifest;               ///< root attribute `ckpt_manifest`, or empty
 

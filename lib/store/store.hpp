@@ -28,6 +28,8 @@ struct FileSpec {
     std::vector<Attribute> attributes;
     std::optional<Extents> global_shape;  ///< written as `ckpt_global_shape`
     std::optional<Value> verbatim;        ///< its whole value, where its elements have no fixed size
+    /// An array before it (an index) whose bytes its own are in the source, too: a format may store them once.
+    std::optional<std::size_t> same_as = {};
 
     friend bool operator==(const Array&, const Array&) = default;
   };
@@ -36,6 +38,9 @@ struct FileSpec {
   std::vector<Group> groups;          ///< attributes of groups below it; made where no array needs them, too
   std::string layout;                 ///< `ckpt_layout`; empty: none
   std::string manifest;               ///< `ckpt_manifest`; empty: none
+  /// Of a file of the same format (SourceStore::tree): it is written again with these arrays, attributes and groups.
+  /// Null: none.
+  std::shared_ptr<const std::string> tree = {};
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
@@ -133,6 +138,10 @@ class SourceStore {
 
   virtual std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) = 0;
 
+  /// What a file's format says besides the elements of tensors, values that no attribute can hold too, in a form of
+  /// that format's own; empty where a schema holds everything. Throws as `catalog`.
+  virtual std::string tree(const std::filesystem::path& /*file*/) { return {}; }
+
   /// The memory in which all open files' chunks are decoded and kept (Dataset::decoding_bytes is the least that any
   /// use of a dataset takes), and what has been decoded in it.
   virtual void set_decoding_memory(std::uint64_t /*bytes*/) {}
@@ -148,6 +157,9 @@ class Store : public SourceStore {
   /// Throws input, naming the first, for names of datasets, and of groups with attributes, that a file cannot hold, or
   /// that `catalog` would not read back, and for a dataset in the place of such a group.
   virtual void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const = 0;
+
+  /// Whether a file holds FileSpec::tree.
+  virtual bool keeps_trees() const noexcept { return false; }
 
   /// What of a specification such a file would not hold, in words for the user. Throws input for elements that it has
   /// no type for.

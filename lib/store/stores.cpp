@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/mindspore/mindspore_store.hpp"
@@ -16,15 +15,8 @@ const std::vector<Format>& formats() {
   static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
                                        {"safetensors", ".safetensors", {}, safetensors_store},
                                        {"mindspore", ".ckpt", {}, mindspore_store},
-                                       {"torch", ".pt", {".pth", ".bin"}, {}, nullptr, torch_store}};
+                                       {"torch", ".pt", {".pth", ".bin"}, torch_store}};
   return all;
-}
-
-std::string written_formats(const std::vector<Format>& formats) {
-  std::vector<std::string> names;
-  for (const Format& format : formats)
-    if (format.is_written()) names.emplace_back(format.name);
-  return join(names);
 }
 
 void leave_libraries_at_exit() {
@@ -56,8 +48,13 @@ class Stores::ByContent final : public SourceStore {
     return (store != nullptr ? *store : likeliest(file)).catalog(file);
   }
 
+  std::string tree(const std::filesystem::path& file) override {
+    SourceStore* const store = find(file);
+    return store != nullptr ? store->tree(file) : std::string();
+  }
+
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    return stores_.source(catalog.schema->format).open(file, catalog);
+    return stores_.named(catalog.schema->format).open(file, catalog);
   }
 
   void set_decoding_memory(std::uint64_t bytes) override {
@@ -84,7 +81,7 @@ class Stores::ByContent final : public SourceStore {
 
   SourceStore& likeliest(const std::filesystem::path& file) {
     const Format* const format = format_by_ending(stores_.formats_, file.native());
-    return format != nullptr ? stores_.source(format->name) : *stores_.stores_.front();
+    return format != nullptr ? stores_.named(format->name) : *stores_.stores_.front();
   }
 
   Stores& stores_;
@@ -92,31 +89,15 @@ class Stores::ByContent final : public SourceStore {
 
 Stores::Stores(std::vector<Format> formats)
     : formats_(std::move(formats)), reading_(std::make_unique<ByContent>(*this)) {
-  for (const Format& format : formats_) {
-    auto written = format.is_written() ? format.make() : nullptr;
-    written_.push_back(written.get());
-    stores_.push_back(written ? std::move(written) : format.make_source());
-  }
+  for (const Format& format : formats_) stores_.push_back(format.make());
 }
 
 Stores::~Stores() = default;
 
-std::size_t Stores::find(std::string_view name) const {
-  for (std::size_t i = 0; i < formats_.size(); ++i)
-    if (formats_[i].name == name) return i;
-  throw Error(Kind::usage, std::string(name), {"no file format", "", ""});
-}
-
-SourceStore& Stores::source(std::string_view name) {
-  return *stores_[find(name)];
-}
-
 Store& Stores::named(std::string_view name) {
-  Store* const store = written_[find(name)];
-  if (store == nullptr)
-    throw Error(Kind::usage, std::string(name),
-                {"files of this format are only read", "expected one of " + written_formats(formats_), ""});
-  return *store;
+  for (std::size_t i = 0; i < formats_.size(); ++i)
+    if (formats_[i].name == name) return *stores_[i];
+  throw Error(Kind::usage, std::string(name), {"no file format", "", ""});
 }
 
 }  // namespace ckpt

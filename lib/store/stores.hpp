@@ -15,20 +15,14 @@ struct Format {
   std::string_view name;    ///< "hdf5"
   std::string_view ending;  ///< of its files' names, as they are written: ".h5"
   std::vector<std::string_view> other_endings;
-  std::function<std::unique_ptr<Store>()> make;  ///< empty: files of this format are only read
+  std::function<std::unique_ptr<Store>()> make;
   std::string (*library_version)() = nullptr;    ///< of the library that it is read and written with, if there is one
-  std::function<std::unique_ptr<SourceStore>()> make_source = {};  ///< where they are only read
-
-  bool is_written() const noexcept { return static_cast<bool>(make); }
 };
 
 /// The file formats there are. A new one is a folder beside this file, and a line in stores.cpp. The first one is
 /// written where nothing tells. What is wrong with a file of none of them is said by the one that its ending tells,
 /// else by the first.
 const std::vector<Format>& formats();
-
-/// The names of those of `formats` that are written: "hdf5, safetensors".
-std::string written_formats(const std::vector<Format>& formats);
 
 /// Has the formats' libraries do nothing at the program's exit. For `main`, before their first use.
 void leave_libraries_at_exit();
@@ -49,18 +43,14 @@ class Stores {
   const std::vector<Format>& formats() const noexcept { return formats_; }
   /// Reads each file by the format that its content tells.
   SourceStore& reading() noexcept { return *reading_; }
-  /// Throws usage for an unknown name, and for a format that is only read.
+  /// Throws usage for an unknown name.
   Store& named(std::string_view format);
 
  private:
   class ByContent;
 
-  std::size_t find(std::string_view name) const;
-  SourceStore& source(std::string_view name);
-
   std::vector<Format> formats_;
-  std::vector<std::unique_ptr<SourceStore>> stores_;  // parallel to formats_
-  std::vector<Store*> written_;                       // the same; null where files are only read
+  std::vector<std::unique_ptr<Store>> stores_;  // parallel to formats_
   std::unique_ptr<SourceStore> reading_;
 };
 

@@ -68,9 +68,11 @@ const Format& fuzzed_format() {
   std::abort();
 }
 
-void make_again(Store& store, const Schema& schema) {
+/// With the source's own tree, where its format has one.
+void make_again(Store& store, const Schema& schema, std::string tree) {
   if (data_bytes(schema) > max_made_bytes) return;
-  const FileSpec spec = spec_of(schema);
+  FileSpec spec = spec_of(schema);
+  if (!tree.empty()) spec.tree = std::make_shared<const std::string>(std::move(tree));
   const TemporaryFile made;
   store.losses(spec);
   store.create(made.path(), spec);
@@ -83,19 +85,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   spdlog::set_level(spdlog::level::off);
   const TemporaryFile file({reinterpret_cast<const std::byte*>(data), size});
   const Format& format = fuzzed_format();
-  const auto written = format.is_written() ? format.make() : nullptr;
-  const auto only_read = format.is_written() ? nullptr : format.make_source();
-  SourceStore& store = written ? *written : *only_read;
+  const auto store = format.make();
   try {
-    const FileCatalog catalog = decode_catalog(encode(store.catalog(file.path())));
-    const auto source = store.open(file.path(), catalog);
+    const FileCatalog catalog = decode_catalog(encode(store->catalog(file.path())));
+    const auto source = store->open(file.path(), catalog);
     for (std::size_t i = 0; i < catalog.schema->datasets.size(); ++i) {
       try {
         read_some(*source, catalog, i);
       } catch (const Error&) {
       }
     }
-    if (written) make_again(*written, *catalog.schema);
+    make_again(*store, *catalog.schema, store->tree(file.path()));
   } catch (const Error&) {
   }
   if (has_finding_in_child()) std::abort();

@@ -103,9 +103,10 @@ class Move {
     return *this;
   }
   void create(bool is_resumed) {
-    files_.create(is_resumed, 2);
+    make_files(is_resumed);
     files_.add_the_rest(sums_);
   }
+  void make_files(bool is_resumed) { files_.create(is_resumed, 2, memory_.stores.reading()); }
   void fill() {
     const auto exchange = direct_exchange(*memory_.alone, {1 << 16, 2, 0, {}});
     FileWorkload work({planner_, casts_, readers_, reader_, files_, 0, traffic_, &sums_}, ChunkSequence(target_, cards_, 200));

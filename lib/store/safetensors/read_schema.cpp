@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/json.hpp"
+#include "store/global_shapes.hpp"
 #include "store/safetensors/header.hpp"
 
 namespace ckpt::safetensors {
@@ -15,26 +15,6 @@ namespace {
 std::string take(std::map<std::string, std::string>& metadata, const char* key) {
   const auto found = metadata.extract(key);
   return found ? std::move(found.mapped()) : "";
-}
-
-/// The logical shapes that the file carries, by tensor.
-std::map<std::string, Extents> global_shapes(const std::string& text) {
-  std::map<std::string, Extents> shapes;
-  if (text.empty()) return shapes;
-  const auto declared = parse_json(text, global_shapes_key, {Kind::input, "shapes of tensors", "", 2, text.size()});
-  const auto refuse = [] {
-    throw Error(Kind::input, global_shapes_key, {"no shapes of tensors", "expected what these programs wrote", ""});
-  };
-  if (!declared.is_object()) refuse();
-  for (const auto& [name, list] : declared.items()) {
-    if (!list.is_array()) refuse();
-    Extents& shape = shapes[name];
-    for (const auto& extent : list) {
-      if (!extent.is_number_unsigned()) refuse();
-      shape.push_back(extent.get<std::uint64_t>());
-    }
-  }
-  return shapes;
 }
 
 }  // namespace
@@ -67,7 +47,7 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
   schema->format = "safetensors";
   schema->layout = take(header.metadata, layout_key);
   schema->manifest = take(header.metadata, manifest_key);
-  auto shapes = global_shapes(take(header.metadata, global_shapes_key));
+  auto shapes = parse_global_shapes(take(header.metadata, global_shapes_key), global_shapes_key);
   for (const auto& [key, value] : header.metadata) schema->attributes.push_back({key, text_value(value)});
   std::vector<StoredArray> arrays;
   for (Tensor& tensor : header.tensors) {

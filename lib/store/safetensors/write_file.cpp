@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
+#include "store/global_shapes.hpp"
 #include "store/safetensors/header.hpp"
 #include "store/safetensors/read_schema.hpp"
 
@@ -26,11 +27,7 @@ std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
   std::map<std::string, std::string> metadata;
   for (const Attribute& attribute : spec.attributes)
     if (auto text = held_text(attribute)) metadata[attribute.name] = std::move(*text);
-  nlohmann::json shapes = nlohmann::json::object();
-  for (const FileSpec::Array& array : spec.arrays)
-    if (array.global_shape)
-      shapes[array.name] = std::vector<std::uint64_t>(array.global_shape->begin(), array.global_shape->end());
-  if (!shapes.empty()) metadata[global_shapes_key] = shapes.dump();
+  if (std::string shapes = global_shapes_text(spec); !shapes.empty()) metadata[global_shapes_key] = std::move(shapes);
   if (!spec.layout.empty()) metadata[layout_key] = spec.layout;
   if (!spec.manifest.empty()) metadata[manifest_key] = spec.manifest;
   return metadata;

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "store/torch/legacy_file.hpp"
+#include "store/torch/write_file.hpp"
 #include "store/torch/zip_directory.hpp"
 
 namespace ckpt::torch {
@@ -15,6 +16,9 @@ constexpr std::string_view storages_folder = "data/";
 
 /// Nodes take some 64 bytes for each of a pickle.
 constexpr std::uint64_t most_pickle_bytes = 512U << 20;
+
+/// As large a manifest as there may be.
+constexpr std::uint64_t most_own_bytes = 2ULL << 30;
 
 /// An entry's bytes, which are few.
 std::string read_entry(const PosixFile& file, const ZipEntry& entry, std::uint64_t most) {
@@ -67,7 +71,12 @@ Archive read_zip_archive(const PosixFile& file, Interval whole) {
   auto tree = Pickle::read(*bytes, at);
   if (!tree) throw Error(Kind::input, pickle.name, {"ends before its object does", "", "is the file damaged?"});
 
-  Archive archive{std::move(bytes), std::move(*tree), {}};
+  const auto own = [&](const char* name) {
+    const ZipEntry* const entry = find(entries, root + name);
+    return entry == nullptr ? std::string() : read_entry(file, *entry, most_own_bytes);
+  };
+  Archive archive{std::move(bytes),   std::move(*tree),    {}, own(layout_entry), own(manifest_entry),
+                  own(global_shapes_entry)};
   const std::string folder = root + std::string(storages_folder);
   for (const ZipEntry& entry : entries)
     if (entry.name.starts_with(folder)) archive.storages.emplace(entry.name.substr(folder.size()), entry.place);

@@ -14,6 +14,9 @@ struct Archive {
   std::unique_ptr<const std::string> bytes;  ///< that the pickles point into
   Pickle tree;
   Storages storages;
+  std::string layout = {};  ///< what these programs have put beside it; empty: nothing
+  std::string manifest = {};
+  std::string global_shapes = {};
 };
 
 /// Whether a file may be one, by its first bytes: a zip archive, or the form before torch 1.6.

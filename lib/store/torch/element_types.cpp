@@ -48,6 +48,13 @@ std::string_view known(const std::array<Name, N>& names, std::string_view name) 
   return {};
 }
 
+template <std::size_t N>
+std::string_view name_in_torch(const std::array<Name, N>& names, std::string_view type) {
+  for (const Name& each : names)
+    if (each.type == type) return each.of_torch;
+  return {};
+}
+
 /// Without the module, which has moved from version to version.
 std::string_view within_torch(std::string_view name) {
   constexpr std::string_view module = "torch.";
@@ -65,6 +72,18 @@ std::optional<DType> element_type(std::string_view name) {
   if (const auto opaque = known(opaque_type_names, word); !opaque.empty())
     return DType{ElementKind::other, ByteOrder::little, 1, std::string(opaque), ""};
   return number_type(known(type_names, word));
+}
+
+std::optional<TorchType> torch_type(const DType& dtype) {
+  DType plain = dtype;
+  plain.native.clear();  // whatever form another format gave it: the bytes are the same
+  if (plain == number_type(plain.name)) {
+    const std::string_view name = name_in_torch(type_names, plain.name);
+    if (!name.empty()) return TorchType{name, name_in_torch(storage_names, plain.name)};
+  }
+  const std::string_view opaque = name_in_torch(opaque_type_names, plain.name);
+  if (opaque.empty() || plain.kind != ElementKind::other || plain.size != 1) return std::nullopt;
+  return TorchType{opaque, {}};
 }
 
 }  // namespace ckpt::torch

@@ -13,4 +13,13 @@ std::optional<DType> storage_type(std::string_view name);
 /// "torch.float8_e4m3fn" → f8_e4m3. Nothing for what is no type of whole bytes.
 std::optional<DType> element_type(std::string_view name);
 
+/// A type as torch names it.
+struct TorchType {
+  std::string_view name;     ///< "bfloat16"
+  std::string_view storage;  ///< "BFloat16Storage"; empty: of no type of its own
+};
+
+/// Nothing for elements that torch has not.
+std::optional<TorchType> torch_type(const DType& dtype);
+
 }  // namespace ckpt::torch

@@ -1,8 +1,12 @@
 #include "store/torch/leaf.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
 
 #include "base/byte_stream.hpp"
+#include "base/utf8.hpp"
 
 namespace ckpt::torch {
 
@@ -33,6 +37,23 @@ void put(ByteWriter& out, const PickleNode& node) {
     out.flag(node.number != 0);
   else
     out.number(static_cast<std::uint64_t>(node.number));
+}
+
+std::optional<nlohmann::json> json_of(const PickleNode& node) {
+  switch (node.kind) {
+    case PickleKind::none:
+      return nlohmann::json();
+    case PickleKind::boolean:
+      return nlohmann::json(node.number != 0);
+    case PickleKind::integer:
+      return nlohmann::json(node.number);
+    case PickleKind::real:
+      return std::isfinite(node.real()) ? std::optional(nlohmann::json(node.real())) : std::nullopt;
+    case PickleKind::text:
+      return is_utf8(node.text) ? std::optional(nlohmann::json(node.text)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
 }
 
 /// A size is a tuple in a call.
@@ -75,6 +96,21 @@ std::optional<Value> leaf_value(const Pickle& pickle, PickleId id) {
     put(bytes, each);
   }
   return Value{std::move(*type), Extents{node.items.size()}, bytes.take()};
+}
+
+std::string leaf_json(const Pickle& pickle, PickleId id) {
+  const PickleNode& node = pickle[id];
+  if (node.kind == PickleKind::dict && node.items.empty()) return "{}";
+  if (node.kind != PickleKind::list && node.kind != PickleKind::tuple) return "";
+  nlohmann::json list = nlohmann::json::array();
+  std::size_t size = 0;
+  for (const PickleId item : node.items) {
+    auto value = json_of(pickle[item]);
+    size += sizeof(std::uint64_t) + pickle[item].text.size();
+    if (!value || size > most_value_bytes) return "";
+    list.push_back(std::move(*value));
+  }
+  return list.dump();
 }
 
 std::string describe(const Pickle& pickle, PickleId id) {

@@ -12,6 +12,9 @@ namespace ckpt::torch {
 /// for what is something else, or too large for an attribute.
 std::optional<Value> leaf_value(const Pickle& pickle, PickleId id);
 
+/// A list of numbers and texts, or an empty dict, as JSON; empty for what is something else, or too large.
+std::string leaf_json(const Pickle& pickle, PickleId id);
+
 /// What a node is, in words: "argparse.Namespace", "12 bytes".
 std::string describe(const Pickle& pickle, PickleId id);
 

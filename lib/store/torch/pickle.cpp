@@ -12,6 +12,13 @@ std::optional<Pickle> Pickle::read(std::string_view bytes, std::size_t& at) {
   return machine.take();
 }
 
+PickleId Pickle::add(PickleNode node) {
+  const auto id = static_cast<PickleId>(nodes_.size());
+  if (id == no_node) refuse_pickle("2^32 values", "fewer");
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
 std::string_view Pickle::name_of(PickleId id) const {
   const PickleNode& node = nodes_[id];
   if (node.kind == PickleKind::global) return node.text;

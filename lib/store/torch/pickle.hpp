@@ -36,10 +36,11 @@ enum class PickleKind : std::uint8_t {
 struct PickleNode {
   PickleKind kind = PickleKind::none;
   bool has_pairs = false;            ///< of a dict or call: its items are key, value, key, value
+  std::uint8_t opcode = 0;           ///< of a text, bytes, set or call: the one that made it, where there are several
   PickleId function = no_node;       ///< of a call
   PickleId arguments = no_node;      ///< of a call, and what a persistent one is known by
   PickleId state = no_node;          ///< of a call
-  std::int64_t number = 0;           ///< of a boolean, an integer, the bits of a real
+  std::int64_t number = 0;           ///< of a boolean, an integer, the bits of a real; of a global: its module's length
   std::string_view text = {};        ///< of a text, bytes; of a global: "torch._utils._rebuild_tensor_v2"
   std::vector<PickleId> items = {};  ///< of a container or call
 
@@ -56,9 +57,19 @@ class Pickle {
   /// https://github.com/python/cpython, Lib/pickletools.py
   static std::optional<Pickle> read(std::string_view bytes, std::size_t& at);
 
+  /// With nothing in it, to be filled.
+  explicit Pickle(unsigned protocol = 2) : protocol_(protocol) {}
+
   const PickleNode& operator[](PickleId id) const { return nodes_[id]; }
   PickleId root() const noexcept { return root_; }
+  unsigned protocol() const noexcept { return protocol_; }
   const std::vector<PickleNode>& nodes() const noexcept { return nodes_; }
+
+  /// To change what it says. What is added takes a text's bytes from `keep`, which lie as long as the result does.
+  PickleNode& change(PickleId id) { return nodes_[id]; }
+  PickleId add(PickleNode node);
+  std::string_view keep(std::string text) { return names_.emplace_back(std::move(text)); }
+  void set_root(PickleId id) noexcept { root_ = id; }
 
   /// The name that a global is, or that the function of a call is; empty for anything else.
   std::string_view name_of(PickleId id) const;
@@ -72,8 +83,9 @@ class Pickle {
   friend class PickleMachine;
 
   std::vector<PickleNode> nodes_;
-  std::deque<std::string> names_;  // that globals point into
+  std::deque<std::string> names_;  // that globals, and what was added, point into
   PickleId root_ = no_node;
+  unsigned protocol_ = 2;
 };
 
 }  // namespace ckpt::torch

@@ -33,9 +33,7 @@ std::uint64_t PickleMachine::little(std::size_t count) {
 }
 
 PickleId PickleMachine::push(PickleNode node) {
-  const auto id = static_cast<PickleId>(pickle_.nodes_.size());
-  if (id == no_node) refuse_pickle("2^32 values", "fewer");
-  pickle_.nodes_.push_back(std::move(node));
+  const PickleId id = pickle_.add(std::move(node));
   stack_.push_back(id);
   return id;
 }
@@ -82,8 +80,8 @@ void PickleMachine::push_long(std::uint64_t count) {
   push_integer(static_cast<std::int64_t>(number));
 }
 
-void PickleMachine::push_bytes(PickleKind kind, std::uint64_t count) {
-  PickleNode node = node_of(kind);
+void PickleMachine::push_bytes(PickleKind kind, unsigned opcode, std::uint64_t count) {
+  PickleNode node = node_of(kind, opcode);
   node.text = bytes(count);
   push(std::move(node));
 }
@@ -97,7 +95,8 @@ void PickleMachine::push_tuple(std::size_t count) {
 
 void PickleMachine::push_global(std::string_view module, std::string_view name) {
   PickleNode node = node_of(PickleKind::global);
-  node.text = pickle_.names_.emplace_back(std::string(module) + "." + std::string(name));
+  node.text = pickle_.keep(std::string(module) + "." + std::string(name));
+  node.number = static_cast<std::int64_t>(module.size());
   push(std::move(node));
 }
 
@@ -133,9 +132,9 @@ void PickleMachine::recall(std::uint64_t index) {
 }
 
 /// Of keyword arguments, nothing that torch saves has any that matter: they become the last argument.
-void PickleMachine::call(bool has_keywords) {
-  PickleNode node = node_of(PickleKind::call);
-  if (has_keywords) push_tuple(2);
+void PickleMachine::call(unsigned opcode) {
+  PickleNode node = node_of(PickleKind::call, opcode);
+  if (opcode == newobj_ex) push_tuple(2);
   node.arguments = pop();
   node.function = pop();
   push(std::move(node));

@@ -35,8 +35,9 @@ bool PickleMachine::step() {
     case '.':
       return false;
     case 0x80:  // PROTO
-      if (const auto protocol = little(1); protocol > newest_protocol)
-        refuse_pickle("protocol " + std::to_string(protocol), "at most " + std::to_string(newest_protocol));
+      pickle_.protocol_ = static_cast<unsigned>(little(1));
+      if (pickle_.protocol_ > newest_protocol)
+        refuse_pickle("protocol " + std::to_string(pickle_.protocol_), "at most " + std::to_string(newest_protocol));
       return true;
     case 0x95:  // FRAME: how much could be read ahead
       little(8);
@@ -102,24 +103,24 @@ bool PickleMachine::step_text(unsigned opcode) {
   switch (opcode) {
     case 'X':
     case 'T':  // of Python 2, whose texts were bytes
-      push_bytes(PickleKind::text, little(4));
+      push_bytes(PickleKind::text, opcode, little(4));
       return true;
     case 0x8c:
     case 'U':
-      push_bytes(PickleKind::text, little(1));
+      push_bytes(PickleKind::text, opcode, little(1));
       return true;
     case 0x8d:
-      push_bytes(PickleKind::text, little(8));
+      push_bytes(PickleKind::text, opcode, little(8));
       return true;
     case 'C':
-      push_bytes(PickleKind::bytes, little(1));
+      push_bytes(PickleKind::bytes, opcode, little(1));
       return true;
     case 'B':
-      push_bytes(PickleKind::bytes, little(4));
+      push_bytes(PickleKind::bytes, opcode, little(4));
       return true;
     case 0x8e:
     case 0x96:  // BINBYTES8, BYTEARRAY8
-      push_bytes(PickleKind::bytes, little(8));
+      push_bytes(PickleKind::bytes, opcode, little(8));
       return true;
     default:
       return false;
@@ -128,7 +129,7 @@ bool PickleMachine::step_text(unsigned opcode) {
 
 bool PickleMachine::step_container(unsigned opcode) {
   const auto with = [&](PickleKind kind, std::vector<PickleId> items) {
-    PickleNode node = node_of(kind);
+    PickleNode node = node_of(kind, opcode);
     node.items = std::move(items);
     push(std::move(node));
     return true;
@@ -210,10 +211,8 @@ bool PickleMachine::step_object(unsigned opcode) {
     }
     case 'R':
     case 0x81:  // REDUCE, NEWOBJ
-      call(false);
-      return true;
-    case 0x92:  // NEWOBJ_EX
-      call(true);
+    case newobj_ex:
+      call(opcode);
       return true;
     case 'b':
       build();

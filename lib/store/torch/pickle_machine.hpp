@@ -12,9 +12,12 @@ namespace ckpt::torch {
 /// Throws input.
 [[noreturn]] void refuse_pickle(const std::string& found, const std::string& expected);
 
-inline PickleNode node_of(PickleKind kind) {
+inline constexpr unsigned newobj_ex = 0x92;
+
+inline PickleNode node_of(PickleKind kind, unsigned opcode = 0) {
   PickleNode node;
   node.kind = kind;
+  node.opcode = static_cast<std::uint8_t>(opcode);
   return node;
 }
 
@@ -51,14 +54,14 @@ class PickleMachine {
 
   void push_integer(std::int64_t number);
   void push_long(std::uint64_t count);
-  void push_bytes(PickleKind kind, std::uint64_t count);
+  void push_bytes(PickleKind kind, unsigned opcode, std::uint64_t count);
   void push_tuple(std::size_t count);
   void push_global(std::string_view module, std::string_view name);
   void append(const std::vector<PickleId>& items);
   void insert(const std::vector<PickleId>& items);
   void remember(std::uint64_t index);
   void recall(std::uint64_t index);
-  void call(bool has_keywords);
+  void call(unsigned opcode);
   void build();
 
   Pickle pickle_;

@@ -24,7 +24,6 @@ constexpr std::uint64_t most_expanded_bytes = 1U << 30;
 }
 
 constexpr std::string_view tensor_functions = "torch._utils._rebuild_";
-constexpr std::string_view typed_function = "torch._tensor._rebuild_from_type_v2";
 constexpr std::string_view wrapper_subclass = "torch._utils._rebuild_wrapper_subclass";
 constexpr std::size_t parameter_state = 3;  // of _rebuild_parameter_with_state
 
@@ -109,7 +108,7 @@ const std::vector<PickleId>& items_of(const Pickle& pickle, const Made& made, st
 
 Made made_by(const Pickle& pickle, PickleId call) {
   const std::string_view function = pickle.name_of(call);
-  if (function == typed_function) {
+  if (function == typed_tensor_function) {
     const auto& outer = items_of(pickle, pickle[call].arguments, 4, function);
     return {pickle.name_of(outer[0]), pickle.name_of(outer[1]), outer[2], outer[3]};
   }

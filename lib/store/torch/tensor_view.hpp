@@ -18,6 +18,9 @@ namespace ckpt::torch {
 /// Where each storage's bytes lie in the file, by its key.
 using Storages = std::map<std::string, Interval, std::less<>>;
 
+/// What makes a tensor of a class of its own, and with attributes, of (function, class, its arguments, attributes).
+inline constexpr std::string_view typed_tensor_function = "torch._tensor._rebuild_from_type_v2";
+
 /// What a pickle says of a storage: so many elements of a type.
 struct StorageClaim {
   std::string_view key;

@@ -1,11 +1,8 @@
 #include "store/torch/torch_store.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <deque>
 #include <mutex>
-#include <set>
 
 #include "base/byte_stream.hpp"
 #include "base/checked.hpp"
@@ -13,7 +10,9 @@
 #include "store/isolated.hpp"
 #include "store/offset_file.hpp"
 #include "store/torch/archive.hpp"
+#include "store/torch/carried_tree.hpp"
 #include "store/torch/tree.hpp"
+#include "store/torch/write_file.hpp"
 
 namespace ckpt {
 
@@ -28,27 +27,31 @@ constexpr std::uint64_t most_memory = std::uint64_t{48} << 30U;
 constexpr std::uint64_t file_bytes_per_second = 1U << 20;
 constexpr std::uint64_t most_seconds = 600;
 
-/// What a file says, as one process says it to another: its schema, and what is left out of it.
 std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
   const torch::Archive archive = torch::read_archive(file, file_bytes);
-  torch::TreeReading reading = torch::read_tree(archive.tree, archive.storages);
-  reading.schema.format = format_name;
-  ByteWriter out;
-  out.text(encode(FileCatalog{std::make_shared<const Schema>(std::move(reading.schema)), 0, 0}));
-  out.number(reading.left_out.size());
-  for (const std::string& what : reading.left_out) out.text(what);
-  return out.take();
+  Schema schema = torch::read_tree(archive.tree, archive.storages,
+                                   parse_global_shapes(archive.global_shapes, torch::global_shapes_entry));
+  schema.format = format_name;
+  schema.layout = archive.layout;
+  schema.manifest = archive.manifest;
+  return encode(FileCatalog{std::make_shared<const Schema>(std::move(schema)), 0, 0});
+}
+
+std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
+  return torch::carried_tree(torch::read_archive(file, file_bytes), file);
 }
 
 /// What the child does.
-std::string read_torch_file(std::string_view argument, int fd) {
+template <std::string (*Read)(const PosixFile&, std::uint64_t)>
+std::string read_in_child(std::string_view argument, int fd) {
   ByteReader in(argument, "a request for metadata");
   const std::uint64_t bytes = in.number();
   const PosixFile file = PosixFile::adopt(in.text(), Fd(fd));
-  return read_metadata(file, bytes);
+  return Read(file, bytes);
 }
 
-std::string read_torch_file_guarded(const PosixFile& file, std::uint64_t file_bytes) {
+template <std::string (*Read)(const PosixFile&, std::uint64_t)>
+std::string read_guarded(const PosixFile& file, std::uint64_t file_bytes) {
   IsolationLimits limits;
   limits.memory_bytes += std::min(most_memory, checked_mul(file_bytes, memory_per_file_byte));
   limits.processor_s += std::min(most_seconds, file_bytes / file_bytes_per_second);
@@ -56,26 +59,18 @@ std::string read_torch_file_guarded(const PosixFile& file, std::uint64_t file_by
   ByteWriter request;
   request.number(file_bytes);
   request.text(file.path());
-  auto said = isolated({read_torch_file, request.take(), file.fd(), format_name, limits});
-  return said ? std::move(*said) : read_metadata(file, file_bytes);
+  auto said = isolated({read_in_child<Read>, request.take(), file.fd(), format_name, limits});
+  return said ? std::move(*said) : Read(file, file_bytes);
 }
 
 /// Schemas read recently, by what a child said of them: files of different cards mostly say the same.
 class RecentSchemas {
  public:
-  /// Warns of what is left out, once for all files that leave out the same.
-  std::shared_ptr<const Schema> shared(const std::string& path, std::string said) {
+  std::shared_ptr<const Schema> shared(std::string said) {
     const std::lock_guard lock(mutex_);
     for (const Recent& each : recent_)
       if (each.said == said) return each.schema;
-    ByteReader in(said, "a catalog from a child process");
-    auto schema = decode_catalog(in.text()).schema;
-    std::vector<std::string> left_out(in.count(sizeof(std::uint64_t)));
-    for (std::string& what : left_out) what = in.text();
-    in.finish();
-    const std::string list = join(left_out);
-    if (!list.empty() && told_.insert(list).second)
-      spdlog::warn("{}: left out, as they are neither tensors nor numbers nor texts: {}", path, list);
+    auto schema = decode_catalog(said).schema;
     recent_.push_front({std::move(said), schema});
     if (recent_.size() > most) recent_.pop_back();
     return schema;
@@ -91,11 +86,14 @@ class RecentSchemas {
 
   std::mutex mutex_;
   std::deque<Recent> recent_;
-  std::set<std::string> told_;
 };
 
-class TorchStore final : public SourceStore {
+class TorchStore final : public Store {
  public:
+  std::string_view name() const noexcept override { return format_name; }
+
+  bool keeps_trees() const noexcept override { return true; }
+
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     return torch::is_torch_file(file, file.status().bytes);
@@ -107,21 +105,59 @@ class TorchStore final : public SourceStore {
     if (!torch::is_torch_file(file, status.bytes))
       throw Error(Kind::input, path.string(),
                   {"is no file of torch.save", "", "check the path and the layout's `files`"});
-    auto said = with_file(path.string(), [&] { return read_torch_file_guarded(file, status.bytes); });
-    return {schemas_.shared(path.string(), std::move(said)), status.bytes, status.modified_ns};
+    auto said = with_file(path.string(), [&] { return read_guarded<read_metadata>(file, status.bytes); });
+    return {schemas_.shared(std::move(said)), status.bytes, status.modified_ns};
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
     return std::make_unique<OffsetFile>(file, catalog);
   }
 
+  std::string tree(const std::filesystem::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return with_file(path.string(), [&] { return read_guarded<read_carried_tree>(file, file.status().bytes); });
+  }
+
+  void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
+    torch::check_names(datasets, groups);
+  }
+
+  std::vector<std::string> losses(const FileSpec& spec) const override { return torch::losses(spec); }
+
+  FileRoom create(const std::filesystem::path& path, const FileSpec& spec) override {
+    torch::Form form = torch::form_of(spec);
+    write_form(PosixFile::create(path), form);
+    return std::move(form.room);
+  }
+
+  FileRoom create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) override {
+    is_kept = false;
+    if (!std::filesystem::exists(path)) return create(path, spec);
+    torch::Form form = torch::form_of(spec);
+    const PosixFile file = PosixFile::open_for_writing(path);
+    is_kept = file.status().bytes == form.room.bytes;
+    if (!is_kept) file.resize(0);
+    write_form(file, form);
+    return std::move(form.room);
+  }
+
+  std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override {
+    return std::make_unique<OffsetTarget>(file, room);
+  }
+
  private:
+  static void write_form(const PosixFile& file, const torch::Form& form) {
+    file.resize(form.room.bytes);
+    for (const Passage& passage : form.zip.passages)
+      file.write(passage.offset, std::as_bytes(std::span(passage.bytes)));
+  }
+
   RecentSchemas schemas_;
 };
 
 }  // namespace
 
-std::unique_ptr<SourceStore> torch_store() {
+std::unique_ptr<Store> torch_store() {
   return std::make_unique<TorchStore>();
 }
 

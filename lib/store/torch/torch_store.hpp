@@ -4,8 +4,8 @@
 
 namespace ckpt {
 
-/// Reads what torch.save writes (.pt, .pth, .bin): nothing that such a file says is run. Tensors are reached where they
-/// lie. Not written.
-std::unique_ptr<SourceStore> torch_store();
+/// Reads and writes what torch.save writes (.pt, .pth, .bin): nothing that such a file says is run. Tensors are reached
+/// where they lie. New files have the zip form, protocol 2 of pickle (or the source's), and no checksums of tensors.
+std::unique_ptr<Store> torch_store();
 
 }  // namespace ckpt

@@ -6,27 +6,13 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "store/torch/zip_records.hpp"
 
 namespace ckpt::torch {
 
 namespace {
 
-// Records and their sizes; numbers are little-endian.
-constexpr std::string_view local_mark = "PK\3\4";
-constexpr std::string_view central_mark = "PK\1\2";
-constexpr std::string_view end_mark = "PK\5\6";
-constexpr std::string_view wide_end_mark = "PK\6\6";
-constexpr std::string_view locator_mark = "PK\6\7";
-constexpr std::uint64_t local_bytes = 30;
-constexpr std::uint64_t central_bytes = 46;
-constexpr std::uint64_t end_bytes = 22;
-constexpr std::uint64_t wide_end_bytes = 56;
-constexpr std::uint64_t locator_bytes = 20;
 constexpr std::uint64_t most_comment_bytes = 65535;
-
-constexpr std::uint64_t in_wide_field = 0xffffffff;
-constexpr std::uint64_t wide_field_id = 1;
-constexpr std::uint64_t encrypted_flag = 1;
 
 /// A directory beyond this is no torch file's: a name for each of 10^7 storages.
 constexpr std::uint64_t most_directory_bytes = 1U << 30;

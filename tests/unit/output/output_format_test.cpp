@@ -1,12 +1,9 @@
 #include "output/output_format.hpp"
 
 #include "catch.hpp"
-#include "refused.hpp"
 
 namespace ckpt {
 namespace {
-
-using Catch::Matchers::Contains;
 
 TEST_CASE("An output has the format asked for, that of its ending, or the first") {
   CHECK(output_format(formats(), "", "a.safetensors").name == "safetensors");
@@ -14,12 +11,6 @@ TEST_CASE("An output has the format asked for, that of its ending, or the first"
   CHECK(output_format(formats(), "", "a").name == formats().front().name);
   CHECK(output_format(formats(), "safetensors", "a.h5").name == "safetensors");
   CHECK(output_format(formats(), "safetensors", "rank_{card}.pt").name == "safetensors");
-}
-
-TEST_CASE("The ending of a format that is only read is no output's") {
-  CHECK_THAT(
-      fixture::refused([] { output_format(formats(), "", "dst/rank_{card}.pt"); }, Kind::usage),
-      Contains("rank_{card}.pt") && Contains("torch files, which are only read") && Contains("hdf5, safetensors"));
 }
 
 TEST_CASE("Files whose names a layout leaves open get one, with the format's ending") {

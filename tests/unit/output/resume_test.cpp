@@ -26,7 +26,7 @@ struct Interrupted {
       chunks.push_back(*chunk);
       records.push_back({chunk->card, chunk->array, chunk->elements, cut->sums().of(*chunk, bytes).all});
     }
-    cut->files().create(true, 2);  // as the run that goes on finds them
+    cut->make_files(true);  // as the run that goes on finds them
   }
 
   struct Found {

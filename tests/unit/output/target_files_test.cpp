@@ -83,7 +83,7 @@ TEST_CASE("files of an interrupted run are kept with their data, unless they are
   cut.whole();
   const std::string first = memory.files->find(cut.file(0))->bytes();
   memory.files->put(cut.file(1), "something else");
-  cut.files().create(true, 2);
+  cut.make_files(true);
   CHECK(cut.files().is_kept(0, 0));
   CHECK_FALSE(cut.files().is_kept(1, 0));
   CHECK((memory.files->find(cut.file(0))->bytes() == first));
@@ -157,7 +157,7 @@ TEST_CASE("a resumed job keeps what its journal tells of each of a card's files"
     all += chunk->bytes;
   }
   const auto kept = [&] {
-    cut.files().create(true, 2);
+    cut.make_files(true);
     ContentSums sums(cut.target());
     std::uint64_t bytes = 0;
     check_finished(records, cut.target(), cut.files(), 2, sums, bytes);

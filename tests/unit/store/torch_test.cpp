@@ -160,7 +160,7 @@ TEST_CASE("A torch file's names are paths, and its other values attributes") {
   CHECK(groups[1].path == "optimizer/state/0");
 }
 
-TEST_CASE("Lists are one attribute, one for each item, or left out, by what they hold and how long they are") {
+TEST_CASE("Lists are one attribute, one for each item, or leaves, by what they hold and how long they are") {
   std::string state;
   std::string mixed;
   for (int i = 0; i < 10'000; ++i) {
@@ -182,6 +182,29 @@ TEST_CASE("Lists are one attribute, one for each item, or left out, by what they
   REQUIRE(file.schema().groups.size() == 1);
   CHECK(file.schema().groups[0].path == "short");
   CHECK(file.schema().groups[0].attributes.size() == 2);
+  const std::vector<Leaf>& leaves = file.schema().leaves;
+  REQUIRE(leaves.size() == 4);
+  CHECK(leaves[0].what == "a list of 10000");
+  CHECK(leaves[0].json.empty());  // too long for an attribute
+  CHECK_THAT(leaves[1].json, Catch::Matchers::StartsWith("[0,\"x\",1,\"x\""));
+  CHECK(leaves[2].name == "class");
+  CHECK(leaves[3].what == "copyreg._reconstructor");
+}
+
+TEST_CASE("Leaves have one digest where they say the same, wherever their tensors lie and on which device") {
+  const auto digest = [](const std::string& key, const std::string& device, std::int64_t number) {
+    const std::string place =
+        tuple({text("storage"), global("torch", "FloatStorage"), text(key), text(device), integer(4)}) + "Q";
+    const Read file(torch_file(dict({{"w", tensor(storage("0", 4), 0, {4}, {1})},
+                                     {"args", call(global("argparse", "Namespace"), {}) + "}(" + text("t") +
+                                                  tensor(place, 0, {4}, {1}) + text("n") + integer(number) + "ub"}}),
+                               {{"0", abcd}, {"1", abcd}}));
+    REQUIRE(file.schema().leaves.size() == 1);
+    CHECK(file.schema().leaves[0].is_carried);
+    return file.schema().leaves[0].digest;
+  };
+  CHECK(digest("0", "cuda:0", 1) == digest("1", "cpu", 1));
+  CHECK(digest("0", "cpu", 1) != digest("0", "cpu", 2));
 }
 
 TEST_CASE("A torch file may be one tensor") {
@@ -282,7 +305,6 @@ TEST_CASE("Torch files are told by their content, and are not written") {
   const FileCatalog catalog = stores.reading().catalog(folder / "a.odd");
   CHECK(catalog.schema->format == "torch");
   CHECK(fixture::data_of(*stores.reading().open(folder / "a.odd", catalog), catalog, "w") == abcd);
-  CHECK_THAT(error_of([&] { stores.named("torch"); }), Contains("only read") && Contains("hdf5, safetensors"));
   fixture::put_bytes(folder / "text.bin", "no checkpoint");
   CHECK_THAT(error_of([&] { stores.reading().catalog(folder / "text.bin"); }), Contains("no file of torch.save"));
 }

@@ -1,0 +1,65 @@
+#include "output/leaves.hpp"
+
+#include <map>
+
+#include "base/text.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// One leaf in all files that have it.
+struct LeafOfAll {
+  const Leaf* first = nullptr;
+  bool differs = false;
+  bool is_carried = false;
+};
+
+/// "rng_state/0/np_rng_state": each card has drawn its own.
+bool is_random_state(const std::string& name) {
+  return name.find("rng") != std::string::npos || name.find("random") != std::string::npos;
+}
+
+std::map<std::string, LeafOfAll> of_all_files(const std::vector<Saying>& sayings, const CardFiles& files,
+                                              const std::set<const Schema*>& trees) {
+  std::map<std::string, LeafOfAll> leaves;
+  for (const Saying& saying : sayings)
+    for (const Leaf& leaf : saying.schema->leaves) {
+      LeafOfAll& all = leaves[files.entries()[saying.entry].prefix + leaf.name];
+      if (all.first == nullptr) all.first = &leaf;
+      all.differs = all.differs || leaf.digest != all.first->digest;
+      all.is_carried = all.is_carried || (leaf.is_carried && trees.contains(saying.schema));
+    }
+  return leaves;
+}
+
+void add_as_json(const std::string& name, const Leaf& leaf, std::map<std::string, Group>& groups) {
+  const std::size_t slash = name.rfind('/');
+  const std::string path = slash == std::string::npos ? "" : name.substr(0, slash);
+  Group& group = groups.try_emplace(path, Group{path, {}}).first->second;
+  group.attributes.push_back({slash == std::string::npos ? name : name.substr(slash + 1), text_value(leaf.json)});
+}
+
+}  // namespace
+
+LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files,
+                         const std::set<const Schema*>& trees, std::vector<std::string>& warnings) {
+  LeafChoice choice;
+  std::map<std::string, Group> groups;
+  std::vector<std::string> differing;
+  for (const auto& [name, leaf] : of_all_files(sayings, files, trees)) {
+    const std::string in_words = name + " (" + leaf.first->what + ")";
+    if (leaf.is_carried && leaf.differs && !is_random_state(name)) differing.push_back(in_words);
+    if (leaf.is_carried) continue;
+    if (trees.empty() && !leaf.first->json.empty())
+      add_as_json(name, *leaf.first, groups);
+    else
+      choice.lost.push_back(in_words);
+  }
+  if (!differing.empty())
+    warnings.push_back("values that differ between cards; the lowest card's are kept: " + join(differing));
+  for (auto& [path, group] : groups) choice.as_json.push_back(std::move(group));
+  return choice;
+}
+
+}  // namespace ckpt

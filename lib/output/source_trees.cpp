@@ -1,0 +1,97 @@
+#include "output/source_trees.hpp"
+
+#include <algorithm>
+
+#include "processes/gather_all.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// The source's card with the coordinates of a target's, on the axes that both have; nothing where it has none of these.
+std::optional<Position> card_at(const Mesh& source, const Mesh& target, Position card) {
+  Position position = 0;
+  for (std::size_t axis = 0; axis < source.axes.size(); ++axis) {
+    const auto in_target = target.axis(source.axes[axis]);
+    if (!in_target) continue;
+    const std::uint64_t coordinate = target.coordinate(card, *in_target);
+    if (coordinate >= source.shape[axis]) return std::nullopt;
+    position += coordinate * source.stride(axis);
+  }
+  return position;
+}
+
+std::optional<std::size_t> entry_of_prefix(const CardFiles& files, const std::string& prefix) {
+  for (std::size_t entry = 0; entry < files.entries().size(); ++entry)
+    if (files.entries()[entry].prefix == prefix) return entry;
+  return std::nullopt;
+}
+
+}  // namespace
+
+SourceTrees::SourceTrees(const Checkpoint& source, const Layout& target, const Store& format)
+    : source_(source), format_(format.name()) {
+  const FileTable targets(target);
+  for (FileNumber file = 0; file < targets.count(); ++file) {
+    origins_.push_back(format.keeps_trees() ? find_origin(file, targets, target) : std::nullopt);
+    if (origins_.back()) used_.insert(source.file(*origins_.back()).schema.get());
+  }
+}
+
+bool SourceTrees::are_all_used(const std::vector<Saying>& sayings) const {
+  return std::all_of(sayings.begin(), sayings.end(), [&](const Saying& each) { return used_.contains(each.schema); });
+}
+
+std::optional<FileNumber> SourceTrees::find_origin(FileNumber target, const FileTable& targets,
+                                                   const Layout& layout) const {
+  const auto entry = entry_of_prefix(source_.layout().files, layout.files.entries()[targets.entry(target)].prefix);
+  if (!entry) return std::nullopt;
+  const Mesh& mesh = source_.layout().mesh;
+  if (const auto card = card_at(mesh, layout.mesh, targets.owner(target)))
+    if (const auto file = file_of(*card, *entry)) return file;
+  for (const Position card : mesh.by_card())
+    if (const auto file = file_of(card, *entry)) return file;
+  return std::nullopt;
+}
+
+std::optional<FileNumber> SourceTrees::file_of(Position card, std::size_t entry) const {
+  const FileNumber file = source_.table().of(card, entry);
+  if (!source_.is_there(file) || source_.file(file).schema->format != format_) return std::nullopt;
+  return file;
+}
+
+void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& store, Communicator& processes) {
+  if (source_.is_shared()) return;
+  std::vector<FileNumber> wanted;
+  for (const FileNumber target : targets)
+    if (origins_[target]) wanted.push_back(*origins_[target]);
+  const auto all = gather_all(wanted, processes);
+  const Owners owners = source_.owners(static_cast<std::uint32_t>(processes.size()));
+  std::vector<std::map<FileNumber, std::string>> to_peer(all.size());
+  agree(processes, [&] {
+    for (std::size_t peer = 0; peer < all.size(); ++peer)
+      for (const FileNumber file : all[peer])
+        if (owners[source_.table().owner(file)] == static_cast<std::uint32_t>(processes.rank()) &&
+            !to_peer[peer].contains(file))
+          to_peer[peer].emplace(file, store.tree(source_.file_path(file)));
+  });
+  for (auto& trees : give_each(std::move(to_peer), processes))
+    for (auto& [file, tree] : trees) sent_.emplace(file, std::make_shared<const std::string>(std::move(tree)));
+}
+
+SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
+  const auto file = origins_[target];
+  if (!file) return nullptr;
+  if (const auto sent = sent_.find(*file); sent != sent_.end()) return sent->second;
+  {
+    const std::lock_guard lock(mutex_);
+    if (last_ == file) return last_tree_;
+  }
+  auto tree = std::make_shared<const std::string>(store.tree(source_.file_path(*file)));
+  const std::lock_guard lock(mutex_);
+  last_ = file;
+  last_tree_ = tree;
+  return tree;
+}
+
+}  // namespace ckpt

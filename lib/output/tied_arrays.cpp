@@ -1,0 +1,95 @@
+#include "output/tied_arrays.hpp"
+
+#include <map>
+
+#include "base/byte_stream.hpp"
+#include "layout/file_table.hpp"
+#include "output/sayings.hpp"
+
+namespace ckpt {
+
+namespace {
+
+void put_extents(ByteWriter& out, const Extents& extents) {
+  out.number(extents.size());
+  for (const std::uint64_t each : extents) out.number(each);
+}
+
+void put_pointer(ByteWriter& out, const void* pointer) {
+  out.number(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+/// How a parameter is spread, by what equal ones share; nothing where it lies among others or in pieces.
+bool put_spread(ByteWriter& out, const Placement& placement, ParameterId parameter) {
+  const Spread& spread = placement.spreads()[parameter];
+  if (spread.bucket || spread.flat || spread.boxes) return false;
+  for (const auto& cut : spread.cuts) put_pointer(out, cut.get());
+  for (const auto& axes : spread.axes) {
+    out.number(axes.size());
+    for (const Axis axis : axes) out.number(axis);
+  }
+  for (const std::size_t dimension : spread.permute) out.number(dimension);
+  return true;
+}
+
+/// Where each file that has it has stored it; false where one has not stored it as it is.
+bool put_places(ByteWriter& out, const std::vector<Saying>& sayings, std::size_t entry, const std::string& name) {
+  bool is_anywhere = false;
+  for (std::size_t i = 0; i < sayings.size(); ++i) {
+    if (sayings[i].entry != entry) continue;
+    const std::size_t found = sayings[i].schema->find(name);
+    if (found >= sayings[i].schema->datasets.size()) continue;
+    const Dataset& dataset = sayings[i].schema->datasets[found];
+    if (dataset.storage != Storage::raw && dataset.storage != Storage::strided) return false;
+    is_anywhere = true;
+    out.number(i);
+    std::vector<Interval> extents;
+    dataset.extents.append_to(extents);
+    out.number(extents.size());
+    for (const Interval extent : extents) {
+      out.number(extent.lo);
+      out.number(extent.hi);
+    }
+    put_extents(out, dataset.strides);
+    put_extents(out, (*sayings[i].schema->arrays)[found].shape);
+  }
+  return is_anywhere;
+}
+
+/// The same for arrays that are tied; nothing for those that cannot be.
+std::optional<std::string> key_of(const ArrayPlace& array, const Planner& planner, const ArrayFiles& from_files,
+                                  const std::vector<Saying>& sayings) {
+  if (array.members.size() != 1) return std::nullopt;
+  const ParameterId parameter = array.members.front();
+  const ParameterId from = planner.source_of(parameter);
+  ByteWriter key;
+  key.text(array.dtype.name);
+  for (const auto& [axis, coordinates] : array.at) {
+    key.number(axis);
+    key.number(coordinates.size());
+    for (const auto coordinate : coordinates) key.number(coordinate);
+  }
+  if (!put_spread(key, planner.target(), parameter) || !put_spread(key, planner.source(), from)) return std::nullopt;
+  const ArrayId from_array = planner.source().array_of(from);
+  if (!put_places(key, sayings, from_files.entry(from_array), from_files.name(from_array))) return std::nullopt;
+  return key.take();
+}
+
+}  // namespace
+
+std::vector<std::optional<ArrayId>> tied_arrays(const Checkpoint& source, const Planner& planner) {
+  const auto all = sayings(source);
+  const ArrayFiles from_files(planner.source());
+  std::map<std::string, ArrayId> known;
+  std::vector<std::optional<ArrayId>> tied;
+  for (const ArrayPlace& array : planner.target().arrays()) {
+    tied.emplace_back();
+    const auto key = key_of(array, planner, from_files, all);
+    if (!key) continue;
+    const auto [first, is_new] = known.emplace(*key, static_cast<ArrayId>(tied.size() - 1));
+    if (!is_new) tied.back() = first->second;
+  }
+  return tied;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,174 @@
+#include "store/torch/carried_tree.hpp"
+
+#include <set>
+
+#include "store/torch/branches.hpp"
+#include "store/torch/leaf.hpp"
+#include "store/torch/opaque.hpp"
+#include "store/torch/pickle_writer.hpp"
+#include "store/torch/tensor_view.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+constexpr unsigned char mark = '(';
+constexpr std::size_t requires_grad_argument = 4;
+
+class TreeCarrier {
+ public:
+  TreeCarrier(const Archive& archive, const PosixFile& file)
+      : tree_(archive.tree),
+        storages_(archive.storages),
+        file_(file),
+        survey_(archive.tree, archive.storages),
+        out_(archive.tree.protocol()),
+        copy_(archive.tree, out_, [this](PickleId id) { return write_storage(id); }) {}
+
+  std::string write() {
+    value(tree_.root(), is_tensor(tree_.root()) ? lone_tensor : "", 0);
+    return out_.take();
+  }
+
+ private:
+  bool is_tensor(PickleId id) const {
+    return tree_[id].kind == PickleKind::persistent || tensor_in(tree_, id, storages_).has_value();
+  }
+
+  /// In the order in which TreeReader asks, so that a name is the same tensor's.
+  void value(PickleId id, const std::string& name, int level) {
+    bounds_.check_level(level);
+    bounds_.visit(tree_[id], name);
+    if (is_tensor(id)) return tensor(id, name);
+    const bool is_leaf = !is_container(tree_, id) || is_long_list(tree_, id) || leaf_value(tree_, id);
+    if (!is_leaf) return container(id, name, level);
+    if (survey_.of(id).is_carried())
+      copy_.node(id);
+    else
+      out_.opcode('N');
+  }
+
+  void container(PickleId id, const std::string& name, int level) {
+    const PickleNode& node = tree_[id];
+    const auto branches = branches_of(tree_, id);
+    const bool has_keys = !branches.empty() && branches.front().key_node != no_node;
+    begin(node, has_keys && node.items.empty());
+    if (!branches.empty() || node.kind == PickleKind::tuple) {
+      out_.opcode(mark);
+      for (const Branch& branch : branches) {
+        if (branch.key_node != no_node) copy_.node(branch.key_node);
+        value(branch.value, name_below(name, branch.key), level + 1);
+      }
+      out_.opcode(node.kind == PickleKind::tuple ? 't' : has_keys ? 'u' : 'e');
+    }
+    if (node.state == no_node) return;
+    copy_.node(node.state);
+    out_.opcode('b');
+  }
+
+  /// The container, empty. `is_of_pairs`: what it holds are arguments of its class.
+  void begin(const PickleNode& node, bool is_of_pairs) {
+    if (node.kind == PickleKind::tuple) return;
+    if (node.kind != PickleKind::call) return out_.opcode(node.kind == PickleKind::list ? ']' : '}');
+    copy_.node(node.function);
+    if (is_of_pairs)
+      out_.opcode(')');
+    else
+      copy_.node(node.arguments);
+    out_.opcode(node.opcode);
+  }
+
+  /// What is around a tensor stays around it; but not that it was on a device, or distributed.
+  void tensor(PickleId id, const std::string& name) {
+    if (tree_[id].kind == PickleKind::persistent) return reference({carried_storage, name}, std::nullopt);
+    const std::string_view function = tree_.name_of(id);
+    const auto& arguments = tree_[tree_[id].arguments].items;
+    if (function == "torch._utils._rebuild_device_tensor_from_cpu_tensor") return tensor(arguments[0], name);
+    if (function == typed_tensor_function) return typed(arguments, name);
+    if (!function.starts_with("torch._utils._rebuild_parameter"))
+      return reference({carried_tensor, name}, requires_grad(arguments));
+    copy_.node(tree_[id].function);
+    out_.opcode(mark);
+    tensor(arguments[0], name);
+    for (std::size_t i = 1; i < arguments.size(); ++i) copy_.node(arguments[i]);
+    out_.opcode('t');
+    out_.opcode('R');
+  }
+
+  void typed(const std::vector<PickleId>& arguments, const std::string& name) {
+    const std::string_view function = tree_.name_of(arguments[0]);
+    if (!function.starts_with("torch._utils._rebuild_tensor")) return reference({carried_tensor, name}, false);
+    out_.global("torch._tensor", "_rebuild_from_type_v2");
+    out_.opcode(mark);
+    out_.opcode('N');
+    copy_.node(arguments[1]);
+    reference({carried_tensor, name}, requires_grad(tree_[arguments[2]].items));
+    copy_.node(arguments[3]);
+    out_.opcode('t');
+    out_.opcode('R');
+  }
+
+  bool requires_grad(const std::vector<PickleId>& arguments) const {
+    return arguments.size() > requires_grad_argument && tree_[arguments[requires_grad_argument]].number != 0;
+  }
+
+  void reference(std::pair<const char*, const std::string&> what, std::optional<bool> flag) {
+    out_.word(what.first);
+    out_.text(what.second);
+    if (flag) out_.boolean(*flag);
+    out_.opcode(flag ? 0x87 : 0x86);
+    out_.opcode('Q');
+  }
+
+  /// A storage in an object that is copied. False for all else.
+  bool write_storage(PickleId id) {
+    if (tree_[id].kind != PickleKind::persistent) return false;
+    const PickleNode& key = tree_[tree_[id].arguments];
+    const auto place = survey_.storage(id);
+    if (!place) return false;
+    out_.opcode(mark);
+    out_.word(carried_bytes);
+    copy_.node(key.items[1]);
+    out_.text(tree_[key.items[2]].text);
+    out_.integer(tree_[key.items[4]].number);
+    std::string bytes(given_.insert(place->lo).second ? place->size() : 0, '\0');
+    file_.read(place->lo, std::as_writable_bytes(std::span(bytes)));
+    out_.sized('B', bytes);
+    out_.opcode('t');
+    out_.opcode('Q');
+    return true;
+  }
+
+  const Pickle& tree_;
+  const Storages& storages_;
+  const PosixFile& file_;
+  OpaqueSurvey survey_;
+  PickleWriter out_;
+  PickleCopy copy_;
+  TreeBounds bounds_;
+  std::set<std::uint64_t> given_;  // where the storages begin whose bytes were written
+};
+
+}  // namespace
+
+std::string carried_tree(const Archive& archive, const PosixFile& file) {
+  return TreeCarrier(archive, file).write();
+}
+
+std::optional<std::string_view> carried_name(const Pickle& tree, PickleId id) {
+  while (tree[id].kind == PickleKind::call) {
+    const auto& arguments = tree[tree[id].arguments].items;
+    const bool is_typed = tree.name_of(id) == typed_tensor_function;
+    if (!is_typed && !tree.name_of(id).starts_with("torch._utils._rebuild_parameter")) return std::nullopt;
+    if (arguments.size() < 3) return std::nullopt;
+    id = arguments[is_typed ? 2 : 0];
+  }
+  if (tree[id].kind != PickleKind::persistent) return std::nullopt;
+  const auto& items = tree[tree[id].arguments].items;
+  if (items.size() < 2 || tree[items[1]].kind != PickleKind::text) return std::nullopt;
+  const std::string_view what = tree[items[0]].text;
+  if (what != carried_tensor && what != carried_storage) return std::nullopt;
+  return tree[items[1]].text;
+}
+
+}  // namespace ckpt::torch

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "store/torch/archive.hpp"
+
+/// How a tree travels from the file that it was read from to one that is written: as a pickle in which each tensor is
+/// no more than its name. Persistent ids, all tuples:
+///   ("tensor", name, requires_grad)            a tensor
+///   ("storage", name)                          a storage by itself
+///   ("bytes", type, key, elements, its bytes)  a storage in an object that nobody understands; its bytes come once
+/// A tensor of a class of its own is _rebuild_from_type_v2(None, class, tensor, attributes).
+namespace ckpt::torch {
+
+inline constexpr const char* carried_tensor = "tensor";
+inline constexpr const char* carried_storage = "storage";
+inline constexpr const char* carried_bytes = "bytes";
+inline constexpr std::size_t carried_bytes_items = 5;
+
+/// The tree of a file. Throws input, as reading the file does.
+std::string carried_tree(const Archive& archive, const PosixFile& file);
+
+/// The name of the tensor or storage that a node of such a tree is; nothing for others.
+std::optional<std::string_view> carried_name(const Pickle& tree, PickleId id);
+
+}  // namespace ckpt::torch
