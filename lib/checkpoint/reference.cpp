@@ -37,9 +37,7 @@ std::string json_in(const std::filesystem::path& path) {
     throw Error(Kind::input, path.string(),
                 {"no checkpoint that can be read, and larger than " + format_bytes(most_json_bytes),
                  "expected a checkpoint, a safetensors index or JSON", ""});
-  std::string text(bytes, '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return text;
+  return file.text(0, bytes);
 }
 
 /// The layout that the files of a directory carry, as text: that of the first one in the order of their names.
