@@ -52,7 +52,7 @@ std::string key_text(const Pickle& pickle, PickleId id, int level) {
       break;
   }
   throw Error(Kind::input, "",
-              {"a dict whose keys are neither texts nor whole numbers", "names for what it holds", ""});
+              {"found a dict whose keys are neither texts nor whole numbers", "expected names for what it holds", ""});
 }
 
 /// The pairs of a dict as protocol 1 and Python 2 wrote them: OrderedDict([[key, value], ...]).
@@ -114,7 +114,7 @@ class TreeReader {
       with_children("", root, 0);
     else
       throw Error(Kind::input, "",
-                  {"holds no dict but " + describe(pickle_, root), "a dict of tensors",
+                  {"found no dict but " + describe(pickle_, root), "expected a dict of tensors",
                    "load it with torch, and save its state_dict()"});
     return {schema(), std::move(left_out_)};
   }
@@ -127,7 +127,8 @@ class TreeReader {
 
   void with_children(const std::string& path, PickleId id, int level) {
     if (level > most_levels)
-      throw Error(Kind::input, "", {"more than 100 dicts in one another", "fewer", "does one hold itself?"});
+      throw Error(Kind::input, "",
+                  {"found more than 100 dicts in one another", "expected fewer", "does one hold itself?"});
     const auto children = children_of(pickle_, id);
     if (children.empty() && !path.empty()) left_out_.push_back(path + " (an empty dict)");
     for (const Child& child : children) visit(path, child, level);
@@ -137,7 +138,7 @@ class TreeReader {
     const PickleNode& node = pickle_[child.value];
     visits_ += 1 + node.items.size() + (node.text.size() + path.size()) / text_bytes_of_visit;
     if (visits_ > most_visits)
-      throw Error(Kind::input, "", {"more than 10,000,000 values", "fewer", "does a list hold itself?"});
+      throw Error(Kind::input, "", {"found more than 10,000,000 values", "expected fewer", "does a list hold itself?"});
     const std::string name = path.empty() ? child.key : path + "/" + child.key;
     auto view = with_context("/" + name, [&] { return view_of(child.value); });
     if (view) return add_array(name, std::move(*view));
@@ -185,7 +186,7 @@ class TreeReader {
     if (path.empty() && key.starts_with(own_attributes)) {
       left_out_.push_back(key + " (a name that these programs use themselves)");
     } else if (!attributes_[path].emplace(key, std::move(value)).second) {
-      throw Error(Kind::input, "/" + path, {"two values of the name " + key, "one", ""});
+      throw Error(Kind::input, "/" + path, {"found two values of the name " + key, "expected one", ""});
     }
   }
 
@@ -202,7 +203,7 @@ class TreeReader {
     for (Array& array : arrays_) {
       if (!stored.empty() && stored.back().name == array.stored.name)
         throw Error(Kind::input, "/" + array.stored.name,
-                    {"two tensors of this name", "one", "are there keys like 1 and \"1\" in one dict?"});
+                    {"found two tensors of this name", "expected one", "are there keys like 1 and \"1\" in one dict?"});
       stored.push_back(std::move(array.stored));
       schema_.datasets.push_back(std::move(array.dataset));
     }
