@@ -81,9 +81,7 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
                  "expected a manifest that these programs wrote",
                  "",
                  {Advice::What::give_layout, ""}});
-  std::string text(bytes, '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return text;
+  return file.text(0, bytes);
 }
 
 std::optional<std::string> carried_layout(const std::filesystem::path& directory) {

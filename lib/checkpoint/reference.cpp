@@ -36,9 +36,7 @@ std::string json_in(const std::filesystem::path& path) {
     throw Error(Kind::input, path.string(),
                 {"no checkpoint that can be read, and larger than " + format_bytes(most_json_bytes),
                  "expected a checkpoint, a safetensors index or JSON", ""});
-  std::string text(bytes, '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return text;
+  return file.text(0, bytes);
 }
 
 Found found_at(const std::filesystem::path& path, SourceStore& store) {

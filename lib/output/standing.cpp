@@ -100,9 +100,7 @@ std::string read_small(const fs::path& path, std::uint64_t most_bytes) {
   const std::uint64_t bytes = file.status().bytes;
   if (bytes > most_bytes)
     throw Error(Kind::input, path.string(), {"larger than " + format_bytes(most_bytes), "expected a small text", ""});
-  std::string text(bytes, '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return text;
+  return file.text(0, bytes);
 }
 
 void Standing::check_own(const fs::path& place, const std::string& remedy) const {

@@ -29,8 +29,7 @@ std::shared_ptr<const Schema> KnownSchemas::find(const PosixFile& file, std::uin
   for (const auto& reference : candidates) {
     if (reference->largest != looked_at) {  // for most of them it is the same
       looked_at = reference->largest;
-      found.resize(looked_at.size());
-      file.read(looked_at.lo, std::as_writable_bytes(std::span(found)));
+      found = file.text(looked_at.lo, looked_at.size());
     }
     if (!std::string_view(reference->bytes).substr(reference->largest_at).starts_with(found) || !fits(*reference, file))
       continue;

@@ -121,6 +121,12 @@ void PosixFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   }
 }
 
+std::string PosixFile::text(std::uint64_t offset, std::uint64_t bytes) const {
+  std::string all(bytes, '\0');
+  read(offset, std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
 void PosixFile::write(std::uint64_t offset, std::span<const std::byte> data) const {
   file_offset(checked_add(offset, data.size(), "a file offset"));
   while (!data.empty()) {

@@ -60,6 +60,8 @@ class PosixFile {
 
   /// Fills `out` from `offset` on. Throws input when the file ends before that.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// So many bytes from `offset` on. Throws input when the file ends before that.
+  std::string text(std::uint64_t offset, std::uint64_t bytes) const;
   void write(std::uint64_t offset, std::span<const std::byte> data) const;
   void resize(std::uint64_t bytes) const;
   /// Waits until data and size are on the disk.

@@ -21,9 +21,7 @@ constexpr std::string_view signature = "\211HDF\r\n\032\n";
 /// The signature stands at the start, or after a user block of 512, 1024, … bytes.
 bool has_signature(const PosixFile& file, std::uint64_t bytes) {
   for (std::uint64_t at = 0; at + signature.size() <= bytes; at = at == 0 ? 512 : at * 2) {
-    std::string found(signature.size(), '\0');
-    file.read(at, std::as_writable_bytes(std::span(found)));
-    if (found == signature) return true;
+    if (file.text(at, signature.size()) == signature) return true;
   }
   return false;
 }

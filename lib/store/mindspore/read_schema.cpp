@@ -114,8 +114,7 @@ void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& sc
   const bool has_table = std::any_of(schema.arrays->begin(), schema.arrays->end(),
                                      [](const StoredArray& array) { return array.dtype == opaque_type(hash_table); });
   if (end == file_bytes || has_table) return;
-  std::string digits(crc_bytes - crc_mark.size(), '\0');
-  file.read(end + crc_mark.size(), std::as_writable_bytes(std::span(digits)));
+  const std::string digits = file.text(end + crc_mark.size(), crc_bytes - crc_mark.size());
   std::uint64_t expected = 0;
   for (const char digit : digits) expected = expected << 8 | static_cast<std::uint8_t>(digit);
   std::vector<std::byte> piece(std::min(end, crc_piece_bytes));

@@ -170,8 +170,7 @@ Beginning beginning_of(const PosixFile& file, std::uint64_t file_bytes) {
 }
 
 std::string cipher_of(const PosixFile& file, std::uint64_t file_bytes) {
-  std::string magic(std::min<std::uint64_t>(file_bytes, ciphers.front().magic.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(magic)));
+  const std::string magic = file.text(0, std::min<std::uint64_t>(file_bytes, ciphers.front().magic.size()));
   for (const Cipher& cipher : ciphers)
     if (magic == cipher.magic) return std::string(cipher.name);
   return "";
@@ -179,9 +178,7 @@ std::string cipher_of(const PosixFile& file, std::uint64_t file_bytes) {
 
 std::uint64_t end_of_records(const PosixFile& file, std::uint64_t file_bytes) {
   if (file_bytes < crc_bytes) return file_bytes;
-  std::string mark(crc_mark.size(), '\0');
-  file.read(file_bytes - crc_bytes, std::as_writable_bytes(std::span(mark)));
-  return mark == crc_mark ? file_bytes - crc_bytes : file_bytes;
+  return file.text(file_bytes - crc_bytes, crc_mark.size()) == crc_mark ? file_bytes - crc_bytes : file_bytes;
 }
 
 Records read_records(const PosixFile& file, std::uint64_t file_bytes) {

@@ -28,9 +28,7 @@ std::uint64_t header_bytes(const PosixFile& file) {
 
 bool is_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
   if (file_bytes < length_bytes + 2) return false;
-  char first = '\0';
-  file.read(length_bytes, std::as_writable_bytes(std::span(&first, 1)));
-  return first == '{' && header_bytes(file) <= max_header_bytes;
+  return file.text(length_bytes, 1) == "{" && header_bytes(file) <= max_header_bytes;
 }
 
 std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t file_bytes) {
@@ -38,8 +36,7 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
   if (length > file_bytes - length_bytes)
     throw Error(Kind::input, "its header",
                 {std::to_string(length) + " bytes", "the file has " + std::to_string(file_bytes), "is it truncated?"});
-  std::string text(length, '\0');
-  file.read(length_bytes, std::as_writable_bytes(std::span(text)));
+  const std::string text = file.text(length_bytes, length);
   const std::uint64_t data = length_bytes + length;
   Header header = parse_header(text, file_bytes - data);
 
