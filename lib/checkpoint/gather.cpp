@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "store/strided_data.hpp"
+#include "tensor/restrided.hpp"
+
 namespace ckpt {
 
 namespace {
-
-/// A read costs about as much as moving this many bytes (1 µs at 8 GB/s).
-constexpr std::uint64_t read_cost_bytes = 8192;
 
 /// Less than this is not worth a mapping that may not be there yet.
 constexpr std::uint64_t small_copy = 65536;
@@ -19,16 +19,17 @@ class Gatherer {
  public:
   Gatherer(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
            std::span<std::byte> scratch, MappedWindows& windows)
-      : file_(file),
-        dataset_(dataset),
-        transfer_(transfer),
-        summing_(summing),
-        scratch_(scratch),
-        windows_(windows),
-        mappable_(file.mappable(dataset, transfer.source.offset * transfer.element)) {}
+      : file_(file), dataset_(dataset), transfer_(transfer), summing_(summing), scratch_(scratch), windows_(windows) {}
 
   Gathered gather(std::byte* target) {
-    take(transfer_.source, target);
+    std::optional<Region> as_stored;
+    if (const auto form = file_.strided(dataset_)) {
+      as_stored = restrided(transfer_.source, form->shape, form->strides);
+      is_as_stored_ = as_stored.has_value();
+    }
+    const Region& region = as_stored ? *as_stored : transfer_.source;
+    if (is_as_stored_) mappable_ = file_.mappable(dataset_, region.offset * transfer_.element);
+    take(region, target);
     return gathered_;
   }
 
@@ -39,7 +40,7 @@ class Gatherer {
     if (copy.run == 0) return;
     const std::uint64_t span = copy.source_span();
     const bool is_small =
-        copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(copy)));
+        copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(region)));
     const std::uint64_t offset = region.offset * transfer_.element;
     const bool is_mapped = copy.run < long_run && !is_small && !is_dense(copy) && is_in_one_extent(offset, span);
     if (is_mapped && span <= windows_.reach()) {
@@ -55,7 +56,7 @@ class Gatherer {
       // One run on both sides: it lies in the target as it does in the source.
       if (summing_ != nullptr)
         gathered_.sum += sum_of(region, transfer_.element, target, summing_->tensor_strides, summing_->sets);
-    } else if (!is_mapped && span <= scratch_.size() && !is_sparse(copy)) {
+    } else if (!is_mapped && span <= scratch_.size() && !is_sparse(region)) {
       const auto window = scratch_.first(static_cast<std::size_t>(span));
       read(offset, window);
       move(region, copy, window.data(), target);
@@ -67,10 +68,7 @@ class Gatherer {
   /// Along the dimension that strides furthest through the source: as many indices at a time as lie within `reach`, or
   /// one.
   void divide(const Region& region, std::byte* target, std::uint64_t reach) {
-    const Extents shape = region.box.shape();
-    std::size_t widest = 0;
-    for (std::size_t d = 1; d < shape.size(); ++d)
-      if (shape[d] > 1 && (shape[widest] == 1 || region.strides[d] > region.strides[widest])) widest = d;
+    const std::size_t widest = furthest_dimension(region.box.shape(), region.strides);
     const std::uint64_t lo = region.box.lo[widest];
     const std::uint64_t hi = region.box.hi[widest];
     const auto part = [&](std::uint64_t first, std::uint64_t count) {
@@ -82,14 +80,14 @@ class Gatherer {
     const std::uint64_t stride = region.strides[widest] * transfer_.element;
     std::uint64_t steps = 1;
     if (one.source_span() <= reach) steps = std::min(hi - lo, (reach - one.source_span()) / stride + 1);
-    if (steps == hi - lo || (reach == scratch_.size() && is_sparse(copy_of(part(lo, steps))))) steps = 1;
+    if (steps == hi - lo || (reach == scratch_.size() && is_sparse(part(lo, steps)))) steps = 1;
     for (std::uint64_t i = lo; i < hi; i += steps)
       take(part(i, std::min(steps, hi - i)), target + (i - lo) * transfer_.target_strides[widest] * transfer_.element);
   }
 
   /// Whether these bytes of the dataset can be mapped as one piece. What lies across the border of two extents cannot.
   bool is_in_one_extent(std::uint64_t offset, std::uint64_t bytes) {
-    if (!mappable_) return false;
+    if (!mappable_) return false;  // also where strides are not those of the file
     const auto holds = [&](std::uint64_t byte) {
       return byte >= mappable_->extent.start && byte - mappable_->extent.start < mappable_->extent.bytes;
     };
@@ -101,8 +99,9 @@ class Gatherer {
     return strided_copy(region.box.shape(), region.strides, transfer_.target_strides, transfer_.element);
   }
 
-  static bool is_sparse(const StridedCopy& copy) {
-    return copy.source_span() >= copy.bytes() + copy.bytes() / copy.run * read_cost_bytes;
+  /// By the file's runs, which the target may hold in another order.
+  bool is_sparse(const Region& region) const {
+    return ckpt::is_sparse(region.box.shape(), region.strides, transfer_.element);
   }
 
   /// Whether nearly all bytes between the first and the last are wanted: then a read into the cache is cheaper than
@@ -110,7 +109,10 @@ class Gatherer {
   static bool is_dense(const StridedCopy& copy) { return copy.source_span() <= copy.bytes() + copy.bytes() / 8; }
 
   void read(std::uint64_t offset, std::span<std::byte> out) {
-    file_.read(dataset_, offset, out);
+    if (is_as_stored_)
+      file_.read_as_stored(dataset_, offset, out);
+    else
+      file_.read(dataset_, offset, out);
     gathered_.bytes_read += out.size();
   }
 
@@ -127,6 +129,7 @@ class Gatherer {
   const Summing* summing_;
   std::span<std::byte> scratch_;
   MappedWindows& windows_;
+  bool is_as_stored_ = true;                // offsets and strides are those of the file
   std::optional<MappableExtent> mappable_;  // the extent asked about last
   Gathered gathered_;
 };

@@ -18,21 +18,35 @@ OffsetFile::OffsetFile(const std::filesystem::path& path, const FileCatalog& cat
          "is the checkpoint still being written?"});
 }
 
+std::string OffsetFile::name_of(std::size_t index) const {
+  return file_.path() + ": /" + schema_->arrays->at(index).name;
+}
+
+void OffsetFile::check_range(std::size_t index, std::uint64_t bytes, std::uint64_t offset, std::uint64_t count) const {
+  if (offset > bytes || count > bytes - offset)
+    throw Error(Kind::input, name_of(index),
+                {"has " + std::to_string(bytes) + " bytes",
+                 "asked for " + std::to_string(count) + " from byte " + std::to_string(offset) + " on", ""});
+}
+
 void OffsetFile::read(std::size_t index, std::uint64_t offset, std::span<std::byte> out) {
   const StoredArray& array = schema_->arrays->at(index);
   const Dataset& dataset = schema_->datasets.at(index);
   if (out.empty()) return;
-  const bool is_raw = dataset.storage != Storage::filtered && dataset.storage != Storage::strided;
-  const std::uint64_t bytes = is_raw ? dataset.extents.bytes() : bytes_of(array);
-  if (offset > bytes || out.size() > bytes - offset)
-    throw Error(Kind::input, file_.path() + ": /" + array.name,
-                {"has " + std::to_string(bytes) + " bytes",
-                 "asked for " + std::to_string(out.size()) + " from byte " + std::to_string(offset) + " on", ""});
-  with_context(file_.path() + ": /" + array.name, [&] {
+  if (dataset.storage != Storage::filtered && dataset.storage != Storage::strided)
+    return read_as_stored(index, offset, out);
+  check_range(index, bytes_of(array), offset, out.size());
+  with_context(name_of(index), [&] {
     if (dataset.storage == Storage::filtered) return read_filtered(index, offset, out);
-    if (dataset.storage == Storage::strided)
-      return read_strided(file_, {dataset.extents.offset(), array.dtype.size, array.shape, dataset.strides}, offset,
-                          out);
+    read_strided(file_, {dataset.extents.offset(), array.dtype.size, array.shape, dataset.strides}, offset, out);
+  });
+}
+
+void OffsetFile::read_as_stored(std::size_t index, std::uint64_t offset, std::span<std::byte> out) {
+  const Dataset& dataset = schema_->datasets.at(index);
+  if (dataset.storage == Storage::filtered) return read(index, offset, out);
+  check_range(index, dataset.extents.bytes(), offset, out.size());
+  with_context(name_of(index), [&] {
     dataset.extents.for_each_part({offset, offset + out.size()}, [&](std::uint64_t place, Interval part) {
       file_.read(place, out.subspan(part.lo - offset, part.size()));
     });
@@ -43,17 +57,23 @@ void OffsetFile::read_filtered(std::size_t /*dataset*/, std::uint64_t /*offset*/
   throw Error(Kind::input, "", {"is stored through filters", "which this format has not", "this is a defect"});
 }
 
+std::optional<StridedForm> OffsetFile::strided(std::size_t index) const {
+  const Dataset& dataset = schema_->datasets.at(index);
+  if (dataset.storage != Storage::strided) return std::nullopt;
+  return StridedForm{schema_->arrays->at(index).shape, dataset.strides};
+}
+
 std::optional<MappableExtent> OffsetFile::mappable(std::size_t index, std::uint64_t offset) const {
   const Dataset& dataset = schema_->datasets.at(index);
-  if (dataset.storage != Storage::raw || offset >= dataset.extents.bytes() || !is_local_) return std::nullopt;
+  const bool is_as_it_is = dataset.storage == Storage::raw || dataset.storage == Storage::strided;
+  if (!is_as_it_is || offset >= dataset.extents.bytes() || !is_local_) return std::nullopt;
   return MappableExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, bytes_}, dataset.extents.at(offset)};
 }
 
 PartialSum OffsetFile::sum_rest(const std::optional<Passage>& left_out) {
   std::vector<Interval> data = data_intervals(*schema_);
   if (left_out && left_out->bytes.size() <= bytes_ && left_out->offset <= bytes_ - left_out->bytes.size()) {
-    std::string found(left_out->bytes.size(), '\0');
-    file_.read(left_out->offset, std::as_writable_bytes(std::span(found)));
+    const std::string found = file_.text(left_out->offset, left_out->bytes.size());
     if (found == left_out->bytes) data.push_back({left_out->offset, left_out->offset + found.size()});
   }
   return sum_outside(file_, bytes_, std::move(data));

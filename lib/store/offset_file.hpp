@@ -7,14 +7,16 @@
 
 namespace ckpt {
 
-/// A source file whose datasets lie in it as they are: read by offset and strides, and mapped where they lie in
-/// row-major order. What a format stores in another way, a derived class reads.
+/// A source file whose datasets lie in it as they are: read and mapped by offset. What a format stores in another way,
+/// a derived class reads.
 class OffsetFile : public SourceFile {
  public:
   /// Throws input where the file has not the size that it was catalogued with.
   OffsetFile(const std::filesystem::path& path, const FileCatalog& catalog);
 
   void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) final;
+  std::optional<StridedForm> strided(std::size_t dataset) const final;
+  void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) final;
   std::optional<MappableExtent> mappable(std::size_t dataset, std::uint64_t offset) const final;
   PartialSum sum_rest(const std::optional<Passage>& left_out) final;
 
@@ -27,6 +29,10 @@ class OffsetFile : public SourceFile {
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
+  /// Throws input where a dataset of so many bytes has none of those asked for.
+  void check_range(std::size_t dataset, std::uint64_t bytes, std::uint64_t offset, std::uint64_t count) const;
+  std::string name_of(std::size_t dataset) const;
+
   PosixFile file_;
   PosixFile::Status status_;
   bool is_local_;

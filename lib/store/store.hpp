@@ -72,6 +72,12 @@ struct MappableExtent {
   FileExtent extent;
 };
 
+/// How the elements of a dataset that are not in row-major order lie.
+struct StridedForm {
+  Extents shape;
+  Extents strides;  ///< elements from one index of each dimension to the next
+};
+
 /// Bytes at a place of a file.
 struct Passage {
   std::uint64_t offset = 0;
@@ -94,8 +100,17 @@ class SourceFile {
   /// order. Throws input when the file ends before them, io when it cannot be read; both name the file and the dataset.
   virtual void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) = 0;
 
-  /// The extent that a byte of a dataset lies in, when it is Storage::raw and mapping is as good as reading (a local file
-  /// system: on a network's, a page fault waits for the network alone).
+  /// How a dataset of Storage::strided lies; nothing for any other.
+  virtual std::optional<StridedForm> strided(std::size_t /*dataset*/) const { return std::nullopt; }
+
+  /// Bytes of a dataset as they lie in the file, from its first element on: of one that is strided, gaps included; of
+  /// any other, what `read` gives. Throws as that does.
+  virtual void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) {
+    read(dataset, offset, out);
+  }
+
+  /// The extent that a byte of a dataset lies in, counted as by `read_as_stored`, when it is Storage::raw or strided
+  /// and mapping is as good as reading (a local file system: on a network's, a page fault waits for the network alone).
   virtual std::optional<MappableExtent> mappable(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {
     return std::nullopt;
   }

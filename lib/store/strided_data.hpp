@@ -18,8 +18,16 @@ struct StridedData {
   Extents strides;  ///< elements from one index of each dimension to the next; may be 0
 };
 
+/// Whether a read for each run of a box's elements costs less than one of all that lies between the first and the last.
+/// Strides are in elements of so many bytes.
+bool is_sparse(const Extents& shape, const Extents& strides, std::uint64_t element);
+
+/// The dimension along which a box is best divided, so that what lies together stays together: of more than one index,
+/// with the longest stride.
+std::size_t furthest_dimension(const Extents& shape, const Extents& strides);
+
 /// Bytes [first, first + out.size()) of the elements in row-major order; they must be there. Elements that lie close
-/// together come by one read, and each byte is read once for at most 1 MiB of the result.
+/// together come by one read of at most 1 MiB, with what lies between them.
 void read_strided(const PosixFile& file, const StridedData& data, std::uint64_t first, std::span<std::byte> out);
 
 }  // namespace ckpt

@@ -1,9 +1,11 @@
 #include "tensor/box.hpp"
 
+#include <random>
 #include <vector>
 
 #include "catch.hpp"
 #include "tensor/region.hpp"
+#include "tensor/restrided.hpp"
 
 using namespace ckpt;
 
@@ -89,4 +91,54 @@ TEST_CASE("a region is restricted to a box inside it") {
   CHECK(part.offset == 100 + 6 + 2);
   CHECK(part.strides == region.strides);
   CHECK(part.fill);
+}
+
+TEST_CASE("a region of an array is told by the strides at which that lies elsewhere") {
+  std::mt19937_64 engine(5);
+  const auto between = [&](std::uint64_t low, std::uint64_t high) { return low + engine() % (high - low + 1); };
+  std::size_t found = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Extents shape;
+    Extents strides;
+    for (std::uint64_t rank = between(1, 3); rank > 0; --rank) {
+      shape.push_back(between(1, 6));
+      strides.push_back(between(0, 40));
+    }
+    const Extents row_major = row_major_strides(shape);
+    Region region{whole({between(1, 4), between(1, 4)}), 0, {between(0, 12), between(0, 12)}, engine() % 2 == 0};
+    const std::uint64_t last = (region.box.hi[0] - 1) * region.strides[0] + (region.box.hi[1] - 1) * region.strides[1];
+    if (last >= volume(shape)) continue;
+    region.offset = between(0, volume(shape) - 1 - last);
+    const auto place = [&](std::uint64_t element) {  // of the array, by its own strides
+      std::uint64_t at = 0;
+      for (std::size_t k = 0; k < shape.size(); ++k) at += element / row_major[k] % shape[k] * strides[k];
+      return at;
+    };
+    const auto moved = restrided(region, shape, strides);
+    if (!moved) continue;
+    ++found;
+    CHECK(moved->box == region.box);
+    CHECK(moved->fill == region.fill);
+    for (std::uint64_t a = 0; a < region.box.hi[0]; ++a)
+      for (std::uint64_t b = 0; b < region.box.hi[1]; ++b)
+        CHECK(moved->offset + a * moved->strides[0] + b * moved->strides[1] ==
+              place(region.offset + a * region.strides[0] + b * region.strides[1]));
+  }
+  CHECK(found > 300);
+}
+
+TEST_CASE("a region keeps to an array's dimensions, or is none of its strides") {
+  const Extents shape{4, 6};
+  const Extents transposed{1, 4};
+  const auto rows = restrided({{{0, 0}, {2, 6}}, 6, {6, 1}}, shape, transposed);  // rows 1 and 2
+  REQUIRE(rows);
+  CHECK(rows->offset == 1);
+  CHECK(rows->strides == transposed);
+  const auto cut = restrided({whole({4, 2, 3}), 0, {6, 3, 1}}, shape, transposed);  // columns in two halves
+  REQUIRE(cut);
+  CHECK(cut->strides == Extents{1, 12, 4});
+  CHECK(restrided({whole({4}), 0, {7}}, shape, transposed)->strides == Extents{5});  // a diagonal
+  CHECK_FALSE(restrided({whole({24}), 0, {1}}, shape, transposed));                  // from row to row
+  CHECK_FALSE(restrided({whole({3}), 4, {1}}, shape, transposed));
+  CHECK(restrided({whole({2}), 4, {1}}, shape, transposed)->offset == 16);
 }
