@@ -29,8 +29,8 @@ struct IsolatedWork {
   /// May throw anything. Shares nothing with the caller but the open file; must neither log nor use MPI.
   std::string (*run)(std::string_view argument, int fd);
   std::string argument;
-  int fd = -1;          ///< an open file, or none
-  std::string library;  ///< whose fault a crash is, for messages
+  int fd = -1;         ///< an open file, or none
+  std::string format;  ///< of what it reads, for messages
   IsolationLimits limits;
 };
 

@@ -19,8 +19,8 @@ constexpr std::uint64_t mebibyte = 1U << 20;
 
 [[noreturn]] void refuse(const IsolatedWork& work, const std::string& found) {
   throw Error(Kind::input, "",
-              {"the " + work.library + " library " + found + " on its metadata",
-               "expected a file that " + work.library + " can read", "is it damaged, or hostile?"});
+              {"reading its " + work.format + " metadata " + found, "expected a sound file of this format",
+               "is it damaged, or hostile?"});
 }
 
 [[noreturn]] void refuse_memory(const IsolatedWork& work) {

@@ -3,14 +3,13 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 
 #include "base/byte_stream.hpp"
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "store/guarded_reading.hpp"
 #include "store/hdf5/read_schema.hpp"
-#include "store/isolated.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -57,11 +56,8 @@ SchemaReading decode(std::string_view bytes) {
   return reading;
 }
 
-/// Better in this process than not at all: a limit on processes says nothing about the file.
 SchemaReading read_unguarded(const PosixFile& source, std::uint64_t file_bytes) {
-  static std::atomic<bool> said{false};
-  if (!said.exchange(true))
-    spdlog::warn("no child process to be had to read metadata in: a damaged file may crash this one");
+  warn_of_unguarded_reading();
   const Lock lock;
   return read_schema(lock, source, file_bytes);
 }

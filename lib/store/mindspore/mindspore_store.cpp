@@ -1,13 +1,10 @@
 #include "store/mindspore/mindspore_store.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <mutex>
 
-#include "base/byte_stream.hpp"
-#include "base/checked.hpp"
-#include "store/isolated.hpp"
+#include "store/guarded_reading.hpp"
 #include "store/known_schemas.hpp"
 #include "store/mindspore/read_schema.hpp"
 #include "store/mindspore/records.hpp"
@@ -22,28 +19,15 @@ using mindspore::Beginning;
 
 /// A record takes a dozen bytes at least, and a few hundred of memory; their share of the file is not known before.
 constexpr std::uint64_t memory_per_record_byte = 64;
-constexpr std::uint64_t most_record_memory = std::uint64_t{16} << 30U;
 constexpr std::uint64_t record_bytes_per_second = 1U << 20;
-constexpr std::uint64_t most_record_seconds = 600;
 
-/// What the child does.
-std::string read_mindspore_file(std::string_view argument, int fd) {
-  ByteReader in(argument, "a request for metadata");
-  const std::uint64_t bytes = in.number();
-  const PosixFile file = PosixFile::adopt(in.text(), Fd(fd));
-  return encode(FileCatalog{mindspore::read_schema(file, bytes), bytes, 0});
+std::string encoded_mindspore(const PosixFile& file, std::uint64_t file_bytes) {
+  return encode(FileCatalog{mindspore::read_schema(file, file_bytes), file_bytes, 0});
 }
 
-std::shared_ptr<const Schema> read_mindspore_guarded(const PosixFile& file, std::uint64_t file_bytes) {
-  IsolationLimits limits;
-  limits.memory_bytes += std::min(most_record_memory, checked_mul(file_bytes, memory_per_record_byte));
-  limits.processor_s += std::min(most_record_seconds, file_bytes / record_bytes_per_second);
-  limits.clock_s += limits.processor_s;
-  ByteWriter request;
-  request.number(file_bytes);
-  request.text(file.path());
-  const auto said = isolated({read_mindspore_file, request.take(), file.fd(), mindspore::format_name, limits});
-  return said ? decode_catalog(*said).schema : mindspore::read_schema(file, file_bytes);
+std::shared_ptr<const Schema> read_mindspore(const PosixFile& file, std::uint64_t file_bytes) {
+  const IsolationLimits limits = limits_for(file_bytes, memory_per_record_byte, record_bytes_per_second);
+  return decode_catalog(read_guarded<encoded_mindspore>(file, file_bytes, mindspore::format_name, limits)).schema;
 }
 
 void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {
@@ -59,8 +43,7 @@ void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {
     case Beginning::other:
       break;
   }
-  char first = '\0';
-  if (file_bytes > 0) file.read(0, std::as_writable_bytes(std::span(&first, 1)));
+  const char first = file_bytes > 0 ? file.text(0, 1).front() : '\0';
   throw Error(Kind::input, file.path(),
               {first == strategy_key ? "is a strategy file"
                : file_bytes == 0     ? "is empty"
@@ -105,7 +88,7 @@ class MindSporeStore final : public Store {
     check_beginning(file, status.bytes);
     auto schema = schemas_.find(file, status.bytes);
     if (!schema) {
-      schema = with_file(path.string(), [&] { return read_mindspore_guarded(file, status.bytes); });
+      schema = with_file(path.string(), [&] { return read_mindspore(file, status.bytes); });
       schemas_.remember(file, status, schema);
     }
     return {std::move(schema), status.bytes, status.modified_ns};

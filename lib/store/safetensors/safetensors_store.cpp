@@ -2,9 +2,7 @@
 
 #include <filesystem>
 
-#include "base/byte_stream.hpp"
-#include "base/checked.hpp"
-#include "store/isolated.hpp"
+#include "store/guarded_reading.hpp"
 #include "store/known_schemas.hpp"
 #include "store/offset_file.hpp"
 #include "store/safetensors/read_schema.hpp"
@@ -18,24 +16,13 @@ namespace {
 constexpr std::uint64_t memory_per_byte = 64;
 constexpr std::uint64_t bytes_per_second = 1U << 20;
 
-/// What the child does.
-std::string read_open_file(std::string_view argument, int fd) {
-  ByteReader in(argument, "a request for metadata");
-  const std::uint64_t bytes = in.number();
-  const PosixFile file = PosixFile::adopt(in.text(), Fd(fd));
-  return encode(FileCatalog{safetensors::read_schema(file, bytes), bytes, 0});
+std::string encoded_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
+  return encode(FileCatalog{safetensors::read_schema(file, file_bytes), file_bytes, 0});
 }
 
-std::shared_ptr<const Schema> read_guarded(const PosixFile& file, std::uint64_t file_bytes) {
-  const std::uint64_t header = safetensors::header_bytes(file);
-  IsolationLimits limits;
-  limits.memory_bytes = checked_add(limits.memory_bytes, checked_mul(header, memory_per_byte));
-  limits.processor_s += header / bytes_per_second;
-  ByteWriter request;
-  request.number(file_bytes);
-  request.text(file.path());
-  const auto said = isolated({read_open_file, request.take(), file.fd(), "safetensors", limits});
-  return said ? decode_catalog(*said).schema : safetensors::read_schema(file, file_bytes);
+std::shared_ptr<const Schema> read_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
+  const IsolationLimits limits = limits_for(safetensors::header_bytes(file), memory_per_byte, bytes_per_second);
+  return decode_catalog(read_guarded<encoded_safetensors>(file, file_bytes, "safetensors", limits)).schema;
 }
 
 class SafetensorsStore final : public Store {
@@ -55,7 +42,7 @@ class SafetensorsStore final : public Store {
                   {"is no safetensors file", "", "check the path and the layout's `files`"});
     auto schema = schemas_.find(file, status.bytes);
     if (!schema) {
-      schema = with_file(path.string(), [&] { return read_guarded(file, status.bytes); });
+      schema = with_file(path.string(), [&] { return read_safetensors(file, status.bytes); });
       schemas_.remember(file, status, schema);
     }
     return {std::move(schema), status.bytes, status.modified_ns};
