@@ -8,6 +8,7 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "tensor/number.hpp"
 
 namespace ckpt::safetensors {
 
@@ -27,12 +28,22 @@ constexpr std::array words{
     Word{"U64", "u64"},   Word{"F16", "f16"},         Word{"F32", "f32"}, Word{"F64", "f64"},
     Word{"BF16", "bf16"}, Word{"F8_E4M3", "f8_e4m3"}, Word{"C64", "c64"}, Word{"F8_E5M2", "f8_e5m2"},
 };
+/// The types that `words` name.
+const std::array<DType, words.size()>& types() {
+  static const auto all = [] {
+    std::array<DType, words.size()> found;
+    for (std::size_t i = 0; i < words.size(); ++i) found[i] = *number_type(words[i].type);
+    return found;
+  }();
+  return all;
+}
+
 /// Scales of blocks: an exponent in a byte. Moved, never interpreted.
 constexpr std::string_view exponent_word = "F8_E8M0";
 
 DType type_of(const std::string& word) {
-  for (const Word& known : words)
-    if (known.word == word) return *number_type(known.type);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i].word == word) return types()[i];
   if (word == exponent_word) return {ElementKind::other, ByteOrder::little, 1, "f8_e8m0", ""};
   throw Error(Kind::input, "",
               {"elements of type " + word, "expected a type of whole bytes, such as F32, BF16 or I64",
@@ -137,10 +148,8 @@ std::string header_text(const Header& header) {
 }
 
 std::string type_word(const DType& dtype) {
-  DType plain = dtype;
-  plain.native.clear();  // whatever form another format gave it: the bytes are the same
-  for (const Word& known : words)
-    if (plain == *number_type(known.type)) return std::string(known.word);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (are_same_numbers(dtype, types()[i])) return std::string(words[i].word);
   return dtype.name == "f8_e8m0" ? std::string(exponent_word) : "";
 }
 
