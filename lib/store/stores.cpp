@@ -73,9 +73,12 @@ class Stores::ByContent final : public SourceStore {
   }
 
  private:
+  /// Asks the likeliest one first: others may have to look at many places of the file.
   SourceStore* find(const std::filesystem::path& file) {
+    SourceStore& first = likeliest(file);
+    if (first.recognises(file)) return &first;
     for (const auto& store : stores_.stores_)
-      if (store->recognises(file)) return store.get();
+      if (store.get() != &first && store->recognises(file)) return store.get();
     return nullptr;
   }
 
