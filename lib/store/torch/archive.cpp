@@ -24,10 +24,9 @@ constexpr std::uint64_t most_own_bytes = 2ULL << 30;
 std::string read_entry(const PosixFile& file, const ZipEntry& entry, std::uint64_t most) {
   if (entry.place.size() > most)
     throw Error(Kind::input, entry.name,
-                {"has " + format_bytes(entry.place.size()), "at most " + format_bytes(most), "is the file damaged?"});
-  std::string bytes(entry.place.size(), '\0');
-  file.read(entry.place.lo, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
+                {"found " + format_bytes(entry.place.size()), "expected at most " + format_bytes(most),
+                 "is the file damaged?"});
+  return file.text(entry.place.lo, entry.place.size());
 }
 
 const ZipEntry* find(const std::vector<ZipEntry>& entries, const std::string& name) {
@@ -46,37 +45,53 @@ std::string root_of(const std::vector<ZipEntry>& entries) {
     return entry.name.ends_with("/version") || entry.name.ends_with("/.data/serialization_id");
   });
   if (is_of_torch)
-    throw Error(Kind::input, "", {"has no data.pkl", "a saved object", "was the save aborted by an error? Save again"});
-  throw Error(Kind::input, "", {"is a zip archive without data.pkl", "one that torch.save wrote", ""});
+    throw Error(
+        Kind::input, "",
+        {"found no data.pkl", "expected that of a saved object", "was the save aborted by an error? Save again"});
+  throw Error(Kind::input, "", {"found a zip archive without data.pkl", "expected one that torch.save wrote", ""});
+}
+
+/// Whether a zip archive is torch's: it begins with the pickle, or, where a save was aborted, with what comes behind
+/// it; a TorchScript program with its first storage. Other zip archives (.npz) are no checkpoints.
+bool is_torch_zip(const PosixFile& file, std::uint64_t file_bytes) {
+  const std::string path = first_entry(file, file_bytes);
+  const std::size_t slash = path.find('/');
+  if (slash == std::string::npos) return false;
+  const std::string_view name = std::string_view(path).substr(slash + 1);
+  return name == pickle_name || name == "version" || name == "data/0";
 }
 
 }  // namespace
 
 bool is_torch_file(const PosixFile& file, std::uint64_t file_bytes) {
-  return is_zip(file, file_bytes) || is_legacy_file(file, file_bytes);
+  return is_torch_zip(file, file_bytes) || is_legacy_file(file, file_bytes);
 }
 
 Archive read_zip_archive(const PosixFile& file, Interval whole) {
   const std::vector<ZipEntry> entries = zip_directory(file, whole);
   const std::string root = root_of(entries);
   if (find(entries, root + "constants.pkl") != nullptr)
-    throw Error(Kind::input, "",
-                {"is a TorchScript program", "a checkpoint", "load it with torch.jit, and save its state_dict()"});
+    throw Error(
+        Kind::input, "",
+        {"found a TorchScript program", "expected a checkpoint", "load it with torch.jit, and save its state_dict()"});
   if (const ZipEntry* const order = find(entries, root + "byteorder"))
     if (const std::string found = read_entry(file, *order, 16); found != "little")
-      throw Error(Kind::input, order->name, {"its byte order is " + found, "little", "save it on another machine"});
+      throw Error(Kind::input, order->name,
+                  {"found the byte order " + found, "expected little", "save it on another machine"});
   const ZipEntry& pickle = *find(entries, root + std::string(pickle_name));
   auto bytes = std::make_unique<const std::string>(read_entry(file, pickle, most_pickle_bytes));
   std::size_t at = 0;
   auto tree = Pickle::read(*bytes, at);
-  if (!tree) throw Error(Kind::input, pickle.name, {"ends before its object does", "", "is the file damaged?"});
+  if (!tree)
+    throw Error(Kind::input, pickle.name,
+                {"ends before its object does", "expected a whole one", "is the file damaged?"});
 
   const auto own = [&](const char* name) {
     const ZipEntry* const entry = find(entries, root + name);
     return entry == nullptr ? std::string() : read_entry(file, *entry, most_own_bytes);
   };
-  Archive archive{std::move(bytes),   std::move(*tree),    {}, own(layout_entry), own(manifest_entry),
-                  own(global_shapes_entry)};
+  Archive archive{std::move(bytes),  std::move(*tree),    {},
+                  own(layout_entry), own(manifest_entry), own(global_shapes_entry)};
   const std::string folder = root + std::string(storages_folder);
   for (const ZipEntry& entry : entries)
     if (entry.name.starts_with(folder)) archive.storages.emplace(entry.name.substr(folder.size()), entry.place);
@@ -84,7 +99,8 @@ Archive read_zip_archive(const PosixFile& file, Interval whole) {
 }
 
 Archive read_archive(const PosixFile& file, std::uint64_t file_bytes) {
-  return is_zip(file, file_bytes) ? read_zip_archive(file, {0, file_bytes}) : read_legacy_file(file, file_bytes);
+  return is_legacy_file(file, file_bytes) ? read_legacy_file(file, file_bytes)
+                                          : read_zip_archive(file, {0, file_bytes});
 }
 
 }  // namespace ckpt::torch

@@ -19,7 +19,8 @@ struct Archive {
   std::string global_shapes = {};
 };
 
-/// Whether a file may be one, by its first bytes: a zip archive, or the form before torch 1.6.
+/// Whether a file may be one, by its first bytes: a zip archive that begins as torch's do, or the form before
+/// torch 1.6.
 bool is_torch_file(const PosixFile& file, std::uint64_t file_bytes);
 
 /// Reads all of a zip archive of torch.save, a part of the file, but its tensors. Throws input for what is none.

@@ -25,7 +25,7 @@ constexpr std::uint64_t last_window = 256U << 20;
 
 [[noreturn]] void refuse_legacy(const std::string& found, const std::string& expected,
                                 const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::input, "", {found, expected, remedy});
+  throw Error(Kind::input, "", {"found " + found, "expected " + expected, remedy});
 }
 
 struct Pickles {
@@ -36,9 +36,7 @@ struct Pickles {
 
 /// Reads the pickles, or nothing where `window` bytes do not hold them.
 std::optional<Pickles> read_window(const PosixFile& file, std::uint64_t window) {
-  std::string head(window, '\0');
-  file.read(0, std::as_writable_bytes(std::span(head)));
-  Pickles found{std::make_unique<const std::string>(std::move(head)), {}, 0};
+  Pickles found{std::make_unique<const std::string>(file.text(0, window)), {}, 0};
   std::size_t at = magic.size();
   for (int i = 0; i < 4; ++i) {
     auto pickle = Pickle::read(*found.bytes, at);
@@ -52,7 +50,8 @@ std::optional<Pickles> read_window(const PosixFile& file, std::uint64_t window) 
 Pickles read_pickles(const PosixFile& file, std::uint64_t file_bytes) {
   for (std::uint64_t window = first_window;; window *= 4) {
     if (auto found = read_window(file, std::min(window, file_bytes))) return std::move(*found);
-    if (window >= file_bytes) refuse_legacy("ends before its object does", "", "is the file truncated?");
+    if (window >= file_bytes)
+      refuse_legacy("the file's end within its object", "a whole one", "is the file truncated?");
     if (window >= last_window) refuse_legacy("an object of more than " + format_bytes(last_window), "a smaller one");
   }
 }
@@ -90,13 +89,14 @@ Storages find_storages(const PosixFile& file, std::uint64_t file_bytes, const Pi
     std::uint64_t elements = 0;
     if (size == sizes.end()) refuse_legacy("storage " + std::string(key) + ", of which nothing is said", "its type");
     if (file_bytes - at < sizeof elements)
-      refuse_legacy("ends before storage " + std::string(key), "its bytes", "is the file truncated?");
+      refuse_legacy("the file's end before storage " + std::string(key), "its bytes", "is the file truncated?");
     file.read(at, std::as_writable_bytes(std::span(&elements, 1)));
     at += sizeof elements;
     const std::uint64_t bytes = checked_mul(elements, size->second, "a storage's number of bytes");
     if (bytes > file_bytes - at)
       refuse_legacy("storage " + std::string(key) + " of " + std::to_string(bytes) + " bytes",
-                    std::to_string(file_bytes - at) + " are left of the file", "is the file truncated?");
+                    "at most " + std::to_string(file_bytes - at) + ", which are left of the file",
+                    "is the file truncated?");
     if (!storages.emplace(key, Interval{at, at + bytes}).second)
       refuse_legacy("storage " + std::string(key) + " twice", "once");
     at += bytes;
@@ -107,10 +107,7 @@ Storages find_storages(const PosixFile& file, std::uint64_t file_bytes, const Pi
 }  // namespace
 
 bool is_legacy_file(const PosixFile& file, std::uint64_t file_bytes) {
-  if (file_bytes < magic.size()) return false;
-  std::string head(magic.size(), '\0');
-  file.read(0, std::as_writable_bytes(std::span(head)));
-  return head == magic;
+  return file_bytes >= magic.size() && file.text(0, magic.size()) == magic;
 }
 
 Archive read_legacy_file(const PosixFile& file, std::uint64_t file_bytes) {

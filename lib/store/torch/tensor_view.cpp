@@ -20,7 +20,7 @@ constexpr std::uint64_t most_expanded_bytes = 1U << 30;
 
 [[noreturn]] void refuse_tensor(const std::string& found, const std::string& expected,
                                 const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::input, "", {found, expected, remedy});
+  throw Error(Kind::input, "", {"found " + found, "expected " + expected, remedy});
 }
 
 constexpr std::string_view tensor_functions = "torch._utils._rebuild_";
@@ -149,8 +149,8 @@ Interval place_in(const TensorView& view, std::uint64_t offset, Interval storage
   const std::uint64_t end = checked_mul(checked_add(last, 1), size, "a tensor's span");
   if (end > storage.size())
     refuse_tensor(to_string(view.shape) + " of " + view.dtype.name + " at element " + std::to_string(offset) +
-                      " with strides " + to_string(view.strides) + " ends at byte " + std::to_string(end),
-                  "within its storage of " + std::to_string(storage.size()));
+                      " with strides " + to_string(view.strides) + ", which ends at byte " + std::to_string(end),
+                  "its end within its storage of " + format_bytes(storage.size()));
   if (bytes > storage.size() && bytes - storage.size() > most_expanded_bytes)
     refuse_tensor(
         "an expanded tensor of " + format_bytes(bytes) + ", of which " + format_bytes(storage.size()) + " are stored",

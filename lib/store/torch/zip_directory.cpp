@@ -6,6 +6,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "store/outside_data.hpp"
 #include "store/torch/zip_records.hpp"
 
 namespace ckpt::torch {
@@ -19,7 +20,7 @@ constexpr std::uint64_t most_directory_bytes = 1U << 30;
 
 [[noreturn]] void refuse_zip(const std::string& object, const std::string& found, const std::string& expected,
                              const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::input, object, {found, expected, remedy});
+  throw Error(Kind::input, object, {"found " + found, "expected " + expected, remedy});
 }
 
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t count) {
@@ -27,12 +28,6 @@ std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t count) 
   std::uint64_t value = 0;
   for (std::size_t i = count; i-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes[at + i]);
   return value;
-}
-
-std::string read_at(const PosixFile& file, std::uint64_t offset, std::uint64_t count) {
-  std::string bytes(count, '\0');
-  file.read(offset, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
 }
 
 /// Where the directory lies, counted from the archive's start, and how many entries it has.
@@ -47,13 +42,13 @@ std::size_t find_end(std::string_view tail) {
   if (tail.size() >= end_bytes)
     for (std::size_t at = tail.size() - end_bytes + 1; at-- > 0;)
       if (tail.substr(at).starts_with(end_mark) && number(tail, at + 20, 2) == tail.size() - at - end_bytes) return at;
-  refuse_zip("", "is a zip archive without a directory at its end", "", "is the file truncated?");
+  refuse_zip("", "a zip archive without a directory at its end", "a whole one", "is the file truncated?");
 }
 
 Directory find_directory(const PosixFile& file, Interval archive) {
   const std::uint64_t tail_bytes = std::min(archive.size(), locator_bytes + end_bytes + most_comment_bytes);
   const std::uint64_t tail_at = archive.size() - tail_bytes;
-  const std::string tail = read_at(file, archive.lo + tail_at, tail_bytes);
+  const std::string tail = file.text(archive.lo + tail_at, tail_bytes);
   const std::size_t end = find_end(tail);
   Directory found{number(tail, end + 10, 2), number(tail, end + 12, 4), number(tail, end + 16, 4)};
   std::uint64_t behind = tail_at + end;  // what must lie behind the directory
@@ -62,7 +57,7 @@ Directory find_directory(const PosixFile& file, Interval archive) {
     if (behind > archive.size() || archive.size() - behind < wide_end_bytes)
       refuse_zip("its zip directory", "a 64-bit record at byte " + std::to_string(behind),
                  "within " + std::to_string(archive.size()) + " bytes", "is the file truncated?");
-    const std::string wide = read_at(file, archive.lo + behind, wide_end_bytes);
+    const std::string wide = file.text(archive.lo + behind, wide_end_bytes);
     if (!wide.starts_with(wide_end_mark)) refuse_zip("its zip directory", "no 64-bit record", "one where it says");
     found = {number(wide, 32, 8), number(wide, 40, 8), number(wide, 48, 8)};
   }
@@ -128,55 +123,72 @@ Central take_central(std::string_view& directory) {
   return entry;
 }
 
-/// Where an entry's bytes lie: behind its own header, the length of which the directory does not tell. `whole` becomes
-/// the place of both.
-Interval place_of(const PosixFile& file, Interval archive, std::uint64_t end, const Central& entry, Interval& whole) {
-  const auto refuse = [&](const std::string& found) {
-    refuse_zip(std::string(entry.name), found, "an entry before the directory at byte " + std::to_string(end),
-               "is the file truncated?");
-  };
-  const std::uint64_t head = local_bytes + entry.name.size();
-  if (entry.offset > end || end - entry.offset < head) refuse("its header is at byte " + std::to_string(entry.offset));
-  const std::string header = read_at(file, archive.lo + entry.offset, head);
-  if (!header.starts_with(local_mark) || number(header, 26, 2) != entry.name.size() ||
-      std::string_view(header).substr(local_bytes) != entry.name || number(header, 8, 2) != 0)
-    refuse("its own header is not as the directory says");
-  const std::uint64_t data = entry.offset + head + number(header, 28, 2);
-  if (data > end || entry.bytes > end - data)
-    refuse(std::to_string(entry.bytes) + " bytes at byte " + std::to_string(data));
-  whole = {entry.offset, data + entry.bytes};
-  return {archive.lo + data, archive.lo + data + entry.bytes};
+[[noreturn]] void refuse_place(const Central& entry, const std::string& found, std::uint64_t end) {
+  refuse_zip(std::string(entry.name), found, "an entry before the directory at byte " + std::to_string(end),
+             "is the file truncated?");
 }
 
-void check_apart(std::vector<Interval> places) {
-  std::sort(places.begin(), places.end(), [](Interval a, Interval b) { return a.lo < b.lo; });
-  for (std::size_t i = 1; i < places.size(); ++i)
-    if (places[i].lo < places[i - 1].hi)
-      refuse_zip("its zip directory", "entries that overlap at byte " + std::to_string(places[i].lo),
-                 "each in a place of its own");
+/// The entries of a directory in the order of their places.
+std::vector<Central> entries_by_place(std::string_view directory, std::uint64_t count) {
+  std::vector<Central> entries;
+  entries.reserve(count);
+  while (entries.size() < count) entries.push_back(take_central(directory));
+  if (!directory.empty())
+    refuse_zip("its zip directory", "more entries than it says", std::to_string(count) + " of them");
+  std::sort(entries.begin(), entries.end(), [](const Central& a, const Central& b) { return a.offset < b.offset; });
+  return entries;
+}
+
+/// Where an entry's own header lies, as far as the directory tells.
+Interval header_of(const Central& entry, std::uint64_t end) {
+  const std::uint64_t bytes = local_bytes + entry.name.size();
+  if (entry.offset > end || end - entry.offset < bytes)
+    refuse_place(entry, "its header at byte " + std::to_string(entry.offset), end);
+  return {entry.offset, entry.offset + bytes};
+}
+
+/// Where an entry's bytes lie: behind its own header, the length of which the directory does not tell.
+Interval place_of(const Central& entry, std::string_view header, std::uint64_t end) {
+  if (!header.starts_with(local_mark) || number(header, 26, 2) != entry.name.size() ||
+      header.substr(local_bytes) != entry.name || number(header, 8, 2) != 0)
+    refuse_place(entry, "a header of its own that is not as the directory says", end);
+  const std::uint64_t data = entry.offset + header.size() + number(header, 28, 2);
+  if (data > end || entry.bytes > end - data)
+    refuse_place(entry, std::to_string(entry.bytes) + " bytes at byte " + std::to_string(data), end);
+  return {data, data + entry.bytes};
 }
 
 }  // namespace
 
-bool is_zip(const PosixFile& file, std::uint64_t file_bytes) {
-  return file_bytes >= local_bytes && read_at(file, 0, local_mark.size()) == local_mark;
+std::string first_entry(const PosixFile& file, std::uint64_t file_bytes) {
+  if (file_bytes < local_bytes) return "";
+  const std::string header = file.text(0, local_bytes);
+  if (!header.starts_with(local_mark)) return "";
+  return file.text(local_bytes, std::min(number(header, 26, 2), file_bytes - local_bytes));
 }
 
 std::vector<ZipEntry> zip_directory(const PosixFile& file, Interval archive) {
   const Directory found = find_directory(file, archive);
-  const std::string bytes = read_at(file, archive.lo + found.offset, found.bytes);
-  std::string_view rest = bytes;
-  std::vector<ZipEntry> entries;
-  std::vector<Interval> places;
-  for (std::uint64_t i = 0; i < found.entries; ++i) {
-    const Central entry = take_central(rest);
-    Interval whole;
-    const Interval place = place_of(file, archive, found.offset, entry, whole);
-    entries.push_back({std::string(entry.name), place});
-    places.push_back(whole);
+  const std::string bytes = file.text(archive.lo + found.offset, found.bytes);
+  const std::vector<Central> by_place = entries_by_place(bytes, found.entries);
+  std::vector<Interval> headers;  // in the file
+  for (const Central& entry : by_place) {
+    const Interval header = header_of(entry, found.offset);
+    headers.push_back({archive.lo + header.lo, archive.lo + header.hi});
   }
-  if (!rest.empty()) refuse_zip("its zip directory", "more entries than it says", std::to_string(found.entries));
-  check_apart(std::move(places));
+  std::vector<ZipEntry> entries;
+  std::uint64_t taken = 0;
+  for_each_piece(file, headers, [&](std::uint64_t /*offset*/, std::span<const std::byte> header) {
+    const Central& entry = by_place[entries.size()];
+    if (entry.offset < taken)
+      refuse_zip("its zip directory", "entries that overlap at byte " + std::to_string(entry.offset),
+                 "each in a place of its own");
+    const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
+    const Interval place = place_of(entry, text, found.offset);
+    taken = place.hi;
+    entries.push_back({std::string(entry.name), {archive.lo + place.lo, archive.lo + place.hi}});
+    return true;
+  });
   std::sort(entries.begin(), entries.end(), [](const ZipEntry& a, const ZipEntry& b) { return a.name < b.name; });
   const auto twice = std::adjacent_find(entries.begin(), entries.end(),
                                         [](const ZipEntry& a, const ZipEntry& b) { return a.name == b.name; });

@@ -13,8 +13,8 @@ struct ZipEntry {
   Interval place;  ///< of its bytes in the file
 };
 
-/// Whether a file may be a zip archive: it begins with an entry.
-bool is_zip(const PosixFile& file, std::uint64_t file_bytes);
+/// The name of the entry that a zip archive begins with; empty where the file begins with none.
+std::string first_entry(const PosixFile& file, std::uint64_t file_bytes);
 
 /// The entries of a zip archive that `archive`, a part of the file, is: sorted by name, in places that do not overlap.
 /// Sizes are those of the directory at its end, with 64 bits where they need them; places those of the entries' own

@@ -249,11 +249,11 @@ TEST_CASE("Tensors that lie outside their storage are refused") {
 TEST_CASE("Files that are no checkpoints are refused for what they are") {
   CHECK_THAT(refused_torch(fixture::zip({{"a/version", "3\n"}, {"a/.data/serialization_id", "1"}})),
              Contains("aborted"));
-  CHECK_THAT(refused_torch(fixture::zip({{"w.npy", "1"}})), Contains("zip archive without data.pkl"));
+  CHECK_THAT(refused_torch(fixture::zip({{"w.npy", "1"}})), Contains("is no file of torch.save"));
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", fixture::pickle("}")}, {"a/constants.pkl", "1"}})),
              Contains("TorchScript"));
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", fixture::pickle("}")}, {"a/byteorder", "big"}})),
-             Contains("byte order is big"));
+             Contains("byte order big"));
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", "\x80\x02}"}})), Contains("ends before its object"));
   CHECK_THAT(refused_torch(torch_file(call(global("models", "Net"), {}))),
              Contains("models.Net") && Contains("state_dict()"));

@@ -47,14 +47,15 @@ TEST_CASE("A zip archive inside a file is counted from its own start") {
 }
 
 TEST_CASE("Entries that lie are refused by name") {
-  CHECK_THAT(refused_entry({"a/b", "data", 8}), Contains("a/b: a compressed entry") && Contains("save it again"));
-  CHECK_THAT(refused_entry({"a/b", "data", 0, 1}), Contains("a/b: an encrypted entry"));
-  CHECK_THAT(refused_entry({"a/first", "2"}), Contains("a/first: two entries of this name"));
-  CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 1'000'000}), Contains("a/b: 1000004 bytes at byte"));
-  CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 1}), Contains("own header is not as the directory says"));
-  CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 1'000'000}), Contains("a/b: its header is at byte"));
+  CHECK_THAT(refused_entry({"a/b", "data", 8}), Contains("a/b: found a compressed entry") && Contains("save it again"));
+  CHECK_THAT(refused_entry({"a/b", "data", 0, 1}), Contains("a/b: found an encrypted entry"));
+  CHECK_THAT(refused_entry({"a/first", "2"}), Contains("a/first: found two entries of this name"));
+  CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 1'000'000}), Contains("a/b: found 1000004 bytes at byte"));
+  CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 1}),
+             Contains("header of its own that is not as the directory says"));
+  CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 1'000'000}), Contains("a/b: found its header at byte"));
   CHECK_THAT(refused_entry({"a/b", "data", 0, 0x0800, 0, 0, "a/c"}),
-             Contains("own header is not as the directory says"));
+             Contains("header of its own that is not as the directory says"));
   // The first one's data reaches into the second; both are in one place (the second begins at byte 81).
   CHECK_THAT(refused_zip(fixture::zip({{"a/a", "1", 0, 0x0800, 20}, {"a/b", "data"}})), Contains("overlap at byte 81"));
   CHECK_THAT(refused_zip(fixture::zip({{"a/b", "1"}, {"a/b", "data", 0, 0x0800, 0, -81}})),
