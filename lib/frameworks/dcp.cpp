@@ -150,7 +150,7 @@ class DcpDescription {
       throw Error(Kind::input, path.string(),
                   {"no such file", std::string(metadata_file) + " expects it", "restore it"});
     const PosixFile first = PosixFile::open_for_reading(path);
-    if (torch::is_zip(first, first.status().bytes) || !store_.recognises(path)) return std::nullopt;
+    if (!torch::first_entry(first, first.status().bytes).empty() || !store_.recognises(path)) return std::nullopt;
     FileCatalog catalog = store_.catalog(path);
     catalog.schema = with_file(path.string(), [&] { return chunks_in(*catalog.schema, file); });
     return catalog;

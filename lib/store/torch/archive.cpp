@@ -90,8 +90,8 @@ Archive read_zip_archive(const PosixFile& file, Interval whole) {
     const ZipEntry* const entry = find(entries, root + name);
     return entry == nullptr ? std::string() : read_entry(file, *entry, most_own_bytes);
   };
-  Archive archive{std::move(bytes),   std::move(*tree),    {}, own(layout_entry), own(manifest_entry),
-                  own(global_shapes_entry)};
+  Archive archive{std::move(bytes),  std::move(*tree),    {},
+                  own(layout_entry), own(manifest_entry), own(global_shapes_entry)};
   const std::string folder = root + std::string(storages_folder);
   for (const ZipEntry& entry : entries)
     if (entry.name.starts_with(folder)) archive.storages.emplace(entry.name.substr(folder.size()), entry.place);
@@ -99,7 +99,8 @@ Archive read_zip_archive(const PosixFile& file, Interval whole) {
 }
 
 Archive read_archive(const PosixFile& file, std::uint64_t file_bytes) {
-  return is_legacy_file(file, file_bytes) ? read_legacy_file(file, file_bytes) : read_zip_archive(file, {0, file_bytes});
+  return is_legacy_file(file, file_bytes) ? read_legacy_file(file, file_bytes)
+                                          : read_zip_archive(file, {0, file_bytes});
 }
 
 }  // namespace ckpt::torch

@@ -12,8 +12,8 @@ namespace ckpt::torch {
 
 namespace {
 
-/// HDF5 holds 64 KiB in an attribute, name and type included.
-constexpr std::size_t most_value_bytes = 60'000;
+/// What is larger is data, which is not held in a catalog.
+constexpr std::size_t most_value_bytes = 1U << 20;
 
 std::optional<DType> type_of(PickleKind kind) {
   switch (kind) {
@@ -128,7 +128,7 @@ std::string describe(const Pickle& pickle, PickleId id) {
     case PickleKind::list:
       return "a list of " + std::to_string(node.items.size());
     case PickleKind::dict:
-      return "an empty dict";
+      return node.items.empty() ? "an empty dict" : "a dict of " + std::to_string(node.items.size() / 2);
     default:
       return class_of(pickle, id);
   }
