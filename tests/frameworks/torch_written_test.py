@@ -109,7 +109,7 @@ def megatron_layout(tp):
     bucket = "distrib_optim/0/(torch.bfloat16, torch.float32)/"
     words = {"param": "param", "exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}
     return {"ckpt_layout": 1, "mesh": {"axes": ["dp", "tp"], "shape": [1, tp]},
-            "files": [{"path": "mp_rank_{tp:02}/model_optim_rng.pt", "prefix": ""},
+            "files": [{"path": "mp_rank_{tp:02}/model_optim_rng.pt"},
                       {"path": "mp_rank_{tp:02}/distrib_optim.pt", "prefix": "distrib_optim/"}],
             "parameters": [{"name": "model/" + name, "shape": list(shape), "split": ["tp"]} for name, shape in MEMBERS.items()]
             + [{"name": "rng_state/*", "replicas": "first"}],
