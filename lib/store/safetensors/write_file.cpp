@@ -36,8 +36,7 @@ std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
   std::map<std::string, std::string> metadata;
   for (const Attribute& attribute : spec.attributes)
     if (auto text = held_text(attribute)) metadata[attribute.name] = std::move(*text);
-  if (AttributesJson others = no_texts(spec); !others.text.empty())
-    metadata[attributes_key] = std::move(others.text);
+  if (AttributesJson others = no_texts(spec); !others.text.empty()) metadata[attributes_key] = std::move(others.text);
   if (std::string shapes = global_shapes_text(spec); !shapes.empty()) metadata[global_shapes_key] = std::move(shapes);
   if (!spec.layout.empty()) metadata[layout_key] = spec.layout;
   if (!spec.manifest.empty()) metadata[manifest_key] = spec.manifest;

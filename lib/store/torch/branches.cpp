@@ -82,7 +82,8 @@ std::string name_below(const std::string& path, const std::string& key) {
 
 void TreeBounds::check_level(int level) const {
   if (level > most_levels)
-    throw Error(Kind::input, "", {"found more than 100 dicts in one another", "expected fewer", "does one hold itself?"});
+    throw Error(Kind::input, "",
+                {"found more than 100 dicts in one another", "expected fewer", "does one hold itself?"});
 }
 
 void TreeBounds::visit(const PickleNode& node, const std::string& name) {

@@ -1,13 +1,9 @@
 #include "store/torch/torch_store.hpp"
 
-#include <algorithm>
 #include <deque>
 #include <mutex>
 
-#include "base/byte_stream.hpp"
-#include "base/checked.hpp"
-#include "base/text.hpp"
-#include "store/isolated.hpp"
+#include "store/guarded_reading.hpp"
 #include "store/offset_file.hpp"
 #include "store/torch/archive.hpp"
 #include "store/torch/carried_tree.hpp"
@@ -21,17 +17,16 @@ namespace {
 constexpr const char* format_name = "torch";
 
 /// A pickle's nodes and the tensors made of them are a few times as large as the file's metadata, whose share of the
-/// file is not known before; nothing needs more than most_memory.
+/// file is not known before.
 constexpr std::uint64_t memory_per_file_byte = 4;
-constexpr std::uint64_t most_memory = std::uint64_t{48} << 30U;
 constexpr std::uint64_t file_bytes_per_second = 1U << 20;
-constexpr std::uint64_t most_seconds = 600;
 
 std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
   const torch::Archive archive = torch::read_archive(file, file_bytes);
   Schema schema = torch::read_tree(archive.tree, archive.storages,
                                    parse_global_shapes(archive.global_shapes, torch::global_shapes_entry));
   schema.format = format_name;
+  schema.has_tree = true;
   schema.layout = archive.layout;
   schema.manifest = archive.manifest;
   return encode(FileCatalog{std::make_shared<const Schema>(std::move(schema)), 0, 0});
@@ -41,26 +36,12 @@ std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
   return torch::carried_tree(torch::read_archive(file, file_bytes), file);
 }
 
-/// What the child does.
 template <std::string (*Read)(const PosixFile&, std::uint64_t)>
-std::string read_in_child(std::string_view argument, int fd) {
-  ByteReader in(argument, "a request for metadata");
-  const std::uint64_t bytes = in.number();
-  const PosixFile file = PosixFile::adopt(in.text(), Fd(fd));
-  return Read(file, bytes);
-}
-
-template <std::string (*Read)(const PosixFile&, std::uint64_t)>
-std::string read_guarded(const PosixFile& file, std::uint64_t file_bytes) {
-  IsolationLimits limits;
-  limits.memory_bytes += std::min(most_memory, checked_mul(file_bytes, memory_per_file_byte));
-  limits.processor_s += std::min(most_seconds, file_bytes / file_bytes_per_second);
-  limits.clock_s += limits.processor_s;
-  ByteWriter request;
-  request.number(file_bytes);
-  request.text(file.path());
-  auto said = isolated({read_in_child<Read>, request.take(), file.fd(), format_name, limits});
-  return said ? std::move(*said) : Read(file, file_bytes);
+std::string said_of(const PosixFile& file, std::uint64_t file_bytes) {
+  return with_file(file.path(), [&] {
+    return read_guarded<Read>(file, file_bytes, format_name,
+                              limits_for(file_bytes, memory_per_file_byte, file_bytes_per_second));
+  });
 }
 
 /// Schemas read recently, by what a child said of them: files of different cards mostly say the same.
@@ -105,8 +86,7 @@ class TorchStore final : public Store {
     if (!torch::is_torch_file(file, status.bytes))
       throw Error(Kind::input, path.string(),
                   {"is no file of torch.save", "", "check the path and the layout's `files`"});
-    auto said = with_file(path.string(), [&] { return read_guarded<read_metadata>(file, status.bytes); });
-    return {schemas_.shared(std::move(said)), status.bytes, status.modified_ns};
+    return {schemas_.shared(said_of<read_metadata>(file, status.bytes)), status.bytes, status.modified_ns};
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
@@ -115,7 +95,7 @@ class TorchStore final : public Store {
 
   std::string tree(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
-    return with_file(path.string(), [&] { return read_guarded<read_carried_tree>(file, file.status().bytes); });
+    return said_of<read_carried_tree>(file, file.status().bytes);
   }
 
   void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {

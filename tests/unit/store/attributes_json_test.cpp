@@ -1,8 +1,9 @@
+#include "store/attributes_json.hpp"
+
 #include <cmath>
 
 #include "catch.hpp"
 #include "refused.hpp"
-#include "store/attributes_json.hpp"
 
 namespace ckpt {
 namespace {
@@ -41,11 +42,10 @@ TEST_CASE("Numbers, texts, lists of them and no value are the same again after J
 }
 
 TEST_CASE("Smaller numbers become numbers of 64 bits, and what JSON has not is named") {
-  const AttributesJson held =
-      attributes_json({{"half", numbers_value<float>("f32", {0.5}, {})},
-                       {"matrix", numbers_value<double>("f64", {1, 2}, {1, 2})},
-                       {"small", numbers_value<std::uint8_t>("u8", {7}, {1})}},
-                      {{"g", {{"inf", numbers_value<double>("f64", {HUGE_VAL}, {})}}}});
+  const AttributesJson held = attributes_json({{"half", numbers_value<float>("f32", {0.5}, {})},
+                                               {"matrix", numbers_value<double>("f64", {1, 2}, {1, 2})},
+                                               {"small", numbers_value<std::uint8_t>("u8", {7}, {1})}},
+                                              {{"g", {{"inf", numbers_value<double>("f64", {HUGE_VAL}, {})}}}});
   CHECK(held.lost == std::vector<std::string>{"matrix", "g/inf"});
   const Schema again = read_again(held.text);
   REQUIRE(again.attributes.size() == 2);
@@ -56,7 +56,8 @@ TEST_CASE("Smaller numbers become numbers of 64 bits, and what JSON has not is n
 }
 
 TEST_CASE("Attributes as JSON that nobody wrote so are refused") {
-  for (const char* text : {"[]", "{\"\": 1}", "{\"\": {\"a\": {}}}", "{\"\": {\"a\": [1, \"b\"]}}", "{\"\": {\"a\": [[1]]}}"})
+  for (const char* text :
+       {"[]", "{\"\": 1}", "{\"\": {\"a\": {}}}", "{\"\": {\"a\": [1, \"b\"]}}", "{\"\": {\"a\": [[1]]}}"})
     CHECK_THAT(fixture::refused([&] { read_again(text); }), Contains("a file"));
 }
 
