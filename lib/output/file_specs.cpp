@@ -35,19 +35,22 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   const auto all = sayings(source_);
   std::vector<std::string> differing;
   LeafChoice leaves = choose_leaves(all, source_.layout().files, trees.used(), differing);
-  lost_leaves_ = std::move(leaves.lost);
-  std::vector<const std::vector<Attribute>*> of_root;
-  for (const Saying& saying : all) of_root.push_back(&saying.schema->attributes);
+  if (trees.used().empty())
+    lost_leaves_ = std::move(leaves.lost);
+  else if (!leaves.lost.empty())
+    warnings_.push_back("values that the files do not have whose trees are written again: " + join(leaves.lost) +
+                        "; they are left out");
   auto groups = merged_groups(all, source_.layout().files, differing);
-  for (const Group& group : leaves.as_json) {
+  std::vector<Attribute> of_roots;  // of leaves
+  for (const Group& group : leaves.as_json)
     if (group.path.empty())
-      of_root.push_back(&group.attributes);
+      of_roots = group.attributes;
     else
       add_group(group, groups);
-  }
-  root_attributes_ = merged(of_root, "root group", differing);
+  root_attributes_ = root_attributes(all, source_.layout().files, planner_.target().layout().files, differing);
+  for (auto& attributes : root_attributes_) attributes.insert(attributes.end(), of_roots.begin(), of_roots.end());
   // Where each file's tree is taken by one of the output's, nothing is lost that differs.
-  if (!trees.are_all_used(all)) warnings_ = std::move(differing);
+  if (!trees.are_all_used(all)) warnings_.insert(warnings_.end(), differing.begin(), differing.end());
   groups_ = shared_out(std::move(groups), planner_.target().layout().files, warnings_);
   const auto by_card = planner_.source().mesh().by_card();
   const ArrayFiles from_files(planner_.source());
@@ -111,7 +114,7 @@ FileSpec FileSpecs::spec(std::size_t entry, const Shapes& shapes) const {
     if (const auto other = tied_[array]; other && shapes[*other] == shapes[array])
       spec.arrays.back().same_as = places[*other];
   }
-  spec.attributes = root_attributes_;
+  spec.attributes = root_attributes_[entry];
   spec.groups = groups_[entry];
   spec.layout = layout_text_;
   spec.manifest = manifest_text_;

@@ -53,11 +53,11 @@ class FileSpecs {
   const Planner& planner_;
   const ArrayFiles& where_;
   std::vector<std::string> warnings_;
-  std::vector<std::string> lost_leaves_;  // that no tree carries, in words
-  std::vector<Attribute> root_attributes_;
-  std::vector<std::vector<Group>> groups_;  // for the files of each entry
-  std::vector<ArraySource> array_sources_;  // by target array
-  std::vector<std::optional<ArrayId>> tied_;  // likewise
+  std::vector<std::string> lost_leaves_;                 // in words, where no file takes a tree
+  std::vector<std::vector<Attribute>> root_attributes_;  // for the files of each entry
+  std::vector<std::vector<Group>> groups_;               // for the files of each entry
+  std::vector<ArraySource> array_sources_;               // by target array
+  std::vector<std::optional<ArrayId>> tied_;             // likewise
   std::string layout_text_;
   std::string manifest_text_;
 

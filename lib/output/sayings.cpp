@@ -33,6 +33,22 @@ std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& 
   return attributes;
 }
 
+std::vector<std::vector<Attribute>> root_attributes(const std::vector<Saying>& sayings, const CardFiles& source,
+                                                    const CardFiles& target, std::vector<std::string>& warnings) {
+  std::set<std::string> prefixes;
+  for (const FileEntry& entry : target.entries()) prefixes.insert(entry.prefix);
+  std::vector<std::vector<Attribute>> of_entries;
+  for (const FileEntry& entry : target.entries()) {
+    std::vector<const std::vector<Attribute>*> lists;
+    for (const Saying& saying : sayings)
+      if (const std::string& prefix = source.entries()[saying.entry].prefix;
+          prefix == entry.prefix || !prefixes.contains(prefix))
+        lists.push_back(&saying.schema->attributes);
+    of_entries.push_back(merged(lists, "root group", warnings));
+  }
+  return of_entries;
+}
+
 std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files,
                                  std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<const std::vector<Attribute>*>> lists;

@@ -22,6 +22,11 @@ std::vector<Saying> sayings(const Checkpoint& source);
 std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& lists, const std::string& what,
                               std::vector<std::string>& warnings);
 
+/// The root attributes for the files of each entry of `target`: of the source's files with the same prefix, and of
+/// those whose prefix no file of the target has; likewise.
+std::vector<std::vector<Attribute>> root_attributes(const std::vector<Saying>& sayings, const CardFiles& source,
+                                                    const CardFiles& target, std::vector<std::string>& warnings);
+
 /// The groups of all of these together, by their paths with the prefixes of the files; likewise.
 std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files,
                                  std::vector<std::string>& warnings);

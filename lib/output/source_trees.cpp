@@ -8,7 +8,8 @@ namespace ckpt {
 
 namespace {
 
-/// The source's card with the coordinates of a target's, on the axes that both have; nothing where it has none of these.
+/// The source's card with the coordinates of a target's, on the axes that both have; nothing where it has none of
+/// these.
 std::optional<Position> card_at(const Mesh& source, const Mesh& target, Position card) {
   Position position = 0;
   for (std::size_t axis = 0; axis < source.axes.size(); ++axis) {
@@ -56,8 +57,8 @@ std::optional<FileNumber> SourceTrees::find_origin(FileNumber target, const File
 
 std::optional<FileNumber> SourceTrees::file_of(Position card, std::size_t entry) const {
   const FileNumber file = source_.table().of(card, entry);
-  if (!source_.is_there(file) || source_.file(file).schema->format != format_) return std::nullopt;
-  return file;
+  const Schema& schema = *source_.file(file).schema;
+  return source_.is_there(file) && schema.has_tree && schema.format == format_ ? std::optional(file) : std::nullopt;
 }
 
 void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& store, Communicator& processes) {

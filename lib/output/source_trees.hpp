@@ -17,8 +17,8 @@
 namespace ckpt {
 
 /// Which source file's tree (SourceStore::tree) each file of an output takes: that of the card with the same
-/// coordinates, else of the lowest card, in the file with the same names. Both arguments of the constructor must outlive
-/// it.
+/// coordinates, else of the lowest card, in the file with the same names. Both arguments of the constructor must
+/// outlive it.
 class SourceTrees {
  public:
   using Tree = std::shared_ptr<const std::string>;

@@ -202,6 +202,7 @@ std::string encode(const Schema& schema) {
     out.text(group.path);
     put(out, group.attributes);
   }
+  out.flag(schema.has_tree);
   out.number(schema.leaves.size());
   for (const Leaf& leaf : schema.leaves) put(out, leaf);
   out.text(schema.layout);
@@ -224,6 +225,7 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
     group.path = in.text();
     group.attributes = take_attributes(in);
   }
+  schema->has_tree = in.flag();
   schema->leaves.resize(in.count(4 * sizeof(std::uint64_t)));
   for (Leaf& leaf : schema->leaves) leaf = take_leaf(in);
   schema->layout = in.text();

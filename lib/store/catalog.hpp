@@ -82,6 +82,7 @@ struct Schema {
   std::vector<Attribute> attributes;  ///< of the root group, sorted by name, without the project's own
   std::vector<Group> groups;          ///< those with attributes, sorted by path
   std::vector<Leaf> leaves;           ///< in the file's order
+  bool has_tree = false;              ///< SourceStore::tree gives what is around its arrays
   std::string layout;                 ///< root attribute `ckpt_layout`, or empty
   std::string manifest;               ///< root attribute `ckpt_manifest`, or empty
 

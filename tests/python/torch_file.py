@@ -80,7 +80,8 @@ class BFloat16:
     """A tensor of these upper halves of float32."""
 
     def __init__(self, values):
-        self.bits = (np.asarray(values, "<f4").view("<u4") >> 16).astype("<u2")
+        is_done = isinstance(values, Bits)
+        self.bits = np.array(values) if is_done else (np.asarray(values, "<f4").view("<u4") >> 16).astype("<u2")
 
 
 def pickled(obj, protocol):
@@ -129,6 +130,10 @@ def save(path, obj, protocol=2, legacy=False):
 NUMPY = {**{name: kind for kind, name in STORAGES.items()}, "BFloat16": "<u2"}
 
 
+class Bits(np.ndarray):
+    """The upper halves of float32 that a tensor of bfloat16 is."""
+
+
 class Known:
     """What a pickle makes of a class or function that is not torch's: its name, arguments and attributes."""
 
@@ -153,7 +158,7 @@ class Unpickler(pickle.Unpickler):
         kind, key, count = pid[1], pid[2], pid[4]
         dtype = "|u1" if kind == "Untyped" else NUMPY[kind]
         assert len(self.storages[key]) == count * np.dtype(dtype).itemsize, pid
-        return self.storages[key].view(dtype)
+        return self.storages[key].view(dtype).view(Bits if kind == "BFloat16" else np.ndarray)
 
     def find_class(self, module, name):
         if module == "collections" or (module in ("__builtin__", "builtins") and name == "set"):
@@ -171,7 +176,7 @@ class Unpickler(pickle.Unpickler):
 def tensor_of(storage, offset, shape, strides, _gradient, _hooks, dtype=None):
     elements = storage.view(dtype) if dtype else storage
     strides = [stride * elements.itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(elements[offset:], shape, strides)
+    return np.lib.stride_tricks.as_strided(elements[offset:], shape, strides, subok=True)
 
 
 def entries_of(data):

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "store/attributes_json.hpp"
 #include "store/global_shapes.hpp"
 #include "store/safetensors/header.hpp"
 
@@ -45,7 +46,9 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
   schema->layout = take(header.metadata, layout_key);
   schema->manifest = take(header.metadata, manifest_key);
   auto shapes = parse_global_shapes(take(header.metadata, global_shapes_key), global_shapes_key);
+  const std::string others = take(header.metadata, attributes_key);
   for (const auto& [key, value] : header.metadata) schema->attributes.push_back({key, text_value(value)});
+  add_attributes(others, attributes_key, *schema);
   std::vector<StoredArray> arrays;
   for (Tensor& tensor : header.tensors) {
     StoredArray array{tensor.name, std::move(tensor.dtype), tensor.shape, std::nullopt, false};

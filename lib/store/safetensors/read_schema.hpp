@@ -10,6 +10,7 @@ namespace ckpt::safetensors {
 /// `__metadata__` of files that these programs write. Other entries are attributes of the whole file.
 inline constexpr const char* layout_key = "ckpt_layout";
 inline constexpr const char* manifest_key = "ckpt_manifest";
+inline constexpr const char* attributes_key = "ckpt_attributes";        ///< JSON, those that are no texts of the root
 inline constexpr const char* global_shapes_key = "ckpt_global_shapes";  ///< JSON, a shape for each tensor
 
 /// The length of a file's header, as its first bytes say.

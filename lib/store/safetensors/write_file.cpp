@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
+#include "store/attributes_json.hpp"
 #include "store/global_shapes.hpp"
 #include "store/safetensors/header.hpp"
 #include "store/safetensors/read_schema.hpp"
@@ -23,10 +24,19 @@ std::optional<std::string> held_text(const Attribute& attribute) {
   return text && is_utf8(*text) && is_utf8(attribute.name) ? text : std::nullopt;
 }
 
+/// The attributes beside them, of groups, too.
+AttributesJson no_texts(const FileSpec& spec) {
+  std::vector<Attribute> of_root;
+  for (const Attribute& attribute : spec.attributes)
+    if (!held_text(attribute)) of_root.push_back(attribute);
+  return attributes_json(of_root, spec.groups);
+}
+
 std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
   std::map<std::string, std::string> metadata;
   for (const Attribute& attribute : spec.attributes)
     if (auto text = held_text(attribute)) metadata[attribute.name] = std::move(*text);
+  if (AttributesJson others = no_texts(spec); !others.text.empty()) metadata[attributes_key] = std::move(others.text);
   if (std::string shapes = global_shapes_text(spec); !shapes.empty()) metadata[global_shapes_key] = std::move(shapes);
   if (!spec.layout.empty()) metadata[layout_key] = spec.layout;
   if (!spec.manifest.empty()) metadata[manifest_key] = spec.manifest;
@@ -54,10 +64,8 @@ void refuse_type(const FileSpec::Array& array) {
 
 std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost;
-  for (const Attribute& attribute : spec.attributes)
-    if (!held_text(attribute)) lost.push_back("attribute " + attribute.name + ", which is no text");
-  for (const Group& group : spec.groups)
-    if (!group.attributes.empty()) lost.push_back("attributes of group " + group.path);
+  for (const std::string& name : no_texts(spec).lost)
+    lost.push_back("attribute " + name + ", which is no number, text, or list of them");
   std::vector<std::string> names;
   for (const FileSpec::Array& array : spec.arrays) {
     if (type_word(array.dtype).empty() || array.verbatim) refuse_type(array);

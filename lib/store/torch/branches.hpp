@@ -20,7 +20,7 @@ inline constexpr const char* lone_tensor = "tensor";
 inline constexpr const char* ordered_dict = "collections.OrderedDict";
 
 struct Branch {
-  std::string key;  ///< as names have it
+  std::string key;              ///< as names have it
   PickleId key_node = no_node;  ///< of an item of a list: none
   PickleId value = no_node;
 };

@@ -23,11 +23,11 @@ bool fits(const NumberFormat& format, const std::byte* element) {
 }
 
 PickleId add_number(Pickle& pickle, const NumberFormat& format, const std::byte* element) {
-  PickleNode node = node_of(format.is_float                        ? PickleKind::real
+  PickleNode node = node_of(format.is_float                       ? PickleKind::real
                             : format.kind == ElementKind::boolean ? PickleKind::boolean
-                                                                   : PickleKind::integer);
-  node.number = format.is_float ? std::bit_cast<std::int64_t>(float_value(format, element))
-                                : signed_value(format, element);
+                                                                  : PickleKind::integer);
+  node.number =
+      format.is_float ? std::bit_cast<std::int64_t>(float_value(format, element)) : signed_value(format, element);
   return pickle.add(std::move(node));
 }
 

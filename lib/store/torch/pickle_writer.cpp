@@ -187,9 +187,7 @@ void PickleCopy::container(PickleId id) {
   const bool is_short = is_tuple && node.items.size() <= 3;
   if (!is_short) to_.opcode(mark);
   nodes(node.items);
-  to_.opcode(is_short    ? static_cast<unsigned char>(0x84 + node.items.size())
-             : is_tuple ? 't'
-                        : 0x91);
+  to_.opcode(is_short ? static_cast<unsigned char>(0x84 + node.items.size()) : is_tuple ? 't' : 0x91);
   remember(id);
 }
 

@@ -68,8 +68,8 @@ class PickleCopy {
   const Pickle& from_;
   PickleWriter& to_;
   std::function<bool(PickleId)> is_written_;
-  std::vector<std::uint32_t> uses_;      // by node
-  std::vector<std::uint32_t> numbers_;   // likewise: what it is recalled by, plus 1
+  std::vector<std::uint32_t> uses_;     // by node
+  std::vector<std::uint32_t> numbers_;  // likewise: what it is recalled by, plus 1
   int level_ = 0;
 };
 

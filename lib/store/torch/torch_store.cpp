@@ -27,6 +27,7 @@ std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
   Schema schema = torch::read_tree(archive.tree, archive.storages,
                                    parse_global_shapes(archive.global_shapes, torch::global_shapes_entry));
   schema.format = format_name;
+  schema.has_tree = true;
   schema.layout = archive.layout;
   schema.manifest = archive.manifest;
   return encode(FileCatalog{std::make_shared<const Schema>(std::move(schema)), 0, 0});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
@@ -54,7 +55,8 @@ class TreeReader {
     bounds_.visit(pickle_[child.value], name);
     auto view = with_context("/" + name, [&] { return view_of(child.value); });
     if (view) return add_array(name, std::move(*view));
-    if (auto value = leaf_value(pickle_, child.value)) return add_attribute(path, child.key, child.value, std::move(*value));
+    if (auto value = leaf_value(pickle_, child.value))
+      return add_attribute(path, child.key, child.value, std::move(*value));
     if (is_container(pickle_, child.value) && !is_long_list(pickle_, child.value))
       return with_children(name, child.value, level + 1);
     add_leaf(name, child.value);
@@ -112,10 +114,15 @@ class TreeReader {
   }
 
   Schema schema() {
-    std::sort(arrays_.begin(), arrays_.end(),
-              [](const Array& a, const Array& b) { return a.stored.name < b.stored.name; });
+    std::vector<std::size_t> order(arrays_.size());  // sorted in their place: arrays are large
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return arrays_[a].stored.name < arrays_[b].stored.name; });
     std::vector<StoredArray> stored;
-    for (Array& array : arrays_) {
+    stored.reserve(order.size());
+    schema_.datasets.reserve(order.size());
+    for (const std::size_t at : order) {
+      Array& array = arrays_[at];
       if (!stored.empty() && stored.back().name == array.stored.name)
         throw Error(Kind::input, "/" + array.stored.name,
                     {"found two tensors of this name", "expected one", "are there keys like 1 and \"1\" in one dict?"});

@@ -92,8 +92,9 @@ PickleId TreeEdit::deepest(const std::string& name, std::size_t& below) const {
 
 void TreeEdit::put(const std::string& name, PickleId value) {
   if (has(name))
-    throw Error(Kind::input, "/" + name,
-                {"a tensor of one file that is another value in another", "one of them", "", {Advice::What::rename, ""}});
+    throw Error(
+        Kind::input, "/" + name,
+        {"a tensor of one file that is another value in another", "one of them", "", {Advice::What::rename, ""}});
   std::size_t below = 0;
   PickleId container = deepest(name, below);
   std::string path = name.substr(0, below > 0 ? below - 1 : 0);
@@ -126,7 +127,9 @@ void TreeEdit::put_into_list(PickleId list, const std::string& path, const std::
   const std::size_t size = tree_[list].items.size();
   if (!place || *place > size + most_open_items)
     throw Error(Kind::input, "/" + name_below(path, key),
-                {"its place is in a list of " + std::to_string(size), "a number for its name there", "",
+                {"its place is in a list of " + std::to_string(size),
+                 "a number for its name there",
+                 "",
                  {Advice::What::rename, ""}});
   while (tree_[list].items.size() <= *place) {
     const PickleId nothing = tree_.add({});

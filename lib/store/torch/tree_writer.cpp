@@ -61,8 +61,7 @@ void for_each_attribute(const FileSpec& spec, Visit&& visit) {
 
 class TreeWriter {
  public:
-  explicit TreeWriter(const FileSpec& spec)
-      : spec_(spec), tree_(parsed(spec)), out_(std::max(tree_.protocol(), 2U)) {
+  explicit TreeWriter(const FileSpec& spec) : spec_(spec), tree_(parsed(spec)), out_(std::max(tree_.protocol(), 2U)) {
     for (std::size_t i = 0; i < spec.arrays.size(); ++i) arrays_.emplace(spec.arrays[i].name, i);
   }
 
@@ -189,8 +188,7 @@ class TreeWriter {
   /// (..., type, key, elements, its bytes)
   bool write_known(const std::vector<PickleId>& items, PickleCopy& copy) {
     const auto [known, is_new] = known_.try_emplace(std::string(tree_[items[2]].text), storages_);
-    if (is_new)
-      result_.others.push_back({std::to_string(storages_++), std::string(tree_[items[4]].text)});
+    if (is_new) result_.others.push_back({std::to_string(storages_++), std::string(tree_[items[4]].text)});
     begin_storage();
     copy.node(items[1]);
     end_storage(std::to_string(known->second), static_cast<std::uint64_t>(tree_[items[3]].number));
@@ -227,8 +225,9 @@ std::vector<std::string> lost_attributes(const FileSpec& spec) {
   std::vector<std::string> lost;
   for_each_attribute(spec, [&](const std::string& name, const Attribute& attribute, bool has_place) {
     if (!has_place)
-      lost.push_back("attribute " + name + (is_held(attribute.value) ? ", which has the name of a tensor" :
-                     ", which is no number, text, or list of them"));
+      lost.push_back("attribute " + name +
+                     (is_held(attribute.value) ? ", which has the name of a tensor"
+                                               : ", which is no number, text, or list of them"));
   });
   return lost;
 }

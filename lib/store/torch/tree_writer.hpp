@@ -21,8 +21,8 @@ struct PickledTree {
 };
 
 /// The tree that a specification carries, or an empty dict, with the arrays and attributes of the specification at
-/// their paths: what it holds of other tensors is taken out, and what is missing is put in. Throws input for arrays that
-/// torch has no type for, and where a list is in the way.
+/// their paths: what it holds of other tensors is taken out, and what is missing is put in. Throws input for arrays
+/// that torch has no type for, and where a list is in the way.
 PickledTree write_tree(const FileSpec& spec);
 
 /// The type of an array's elements. Throws input where torch has none.

@@ -72,8 +72,7 @@ Form form_of(const FileSpec& spec) {
   form.room.is_in_order = false;
   form.room.metadata = sum_of_passages(form.zip);
   if (form.room.manifest)
-    form.room.metadata =
-        form.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), form.room.manifest->lo);
+    form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), form.room.manifest->lo);
   return form;
 }
 

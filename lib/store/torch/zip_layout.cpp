@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::uint64_t entry_alignment = 64;
 constexpr std::uint64_t in_utf8_flag = 0x0800;
-constexpr std::uint64_t first_of_1980 = 0x21;  ///< the earliest date that there is, for all: the same job writes the same bytes
-constexpr std::uint64_t zip_version = 45;          ///< of the format, with numbers of 64 bits
+constexpr std::uint64_t first_of_1980 =
+    0x21;  ///< the earliest date that there is, for all: the same job writes the same bytes
+constexpr std::uint64_t zip_version = 45;  ///< of the format, with numbers of 64 bits
 constexpr std::string_view padding_id = "FB";
 constexpr std::uint64_t field_head_bytes = 4;
 constexpr std::uint64_t most_entries_in_16_bits = 0xffff;

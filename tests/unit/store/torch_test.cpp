@@ -191,22 +191,6 @@ TEST_CASE("Lists are one attribute, one for each item, or leaves, by what they h
   CHECK(leaves[3].what == "copyreg._reconstructor");
 }
 
-TEST_CASE("Leaves have one digest where they say the same, wherever their tensors lie and on which device") {
-  const auto digest = [](const std::string& key, const std::string& device, std::int64_t number) {
-    const std::string place =
-        tuple({text("storage"), global("torch", "FloatStorage"), text(key), text(device), integer(4)}) + "Q";
-    const Read file(torch_file(dict({{"w", tensor(storage("0", 4), 0, {4}, {1})},
-                                     {"args", call(global("argparse", "Namespace"), {}) + "}(" + text("t") +
-                                                  tensor(place, 0, {4}, {1}) + text("n") + integer(number) + "ub"}}),
-                               {{"0", abcd}, {"1", abcd}}));
-    REQUIRE(file.schema().leaves.size() == 1);
-    CHECK(file.schema().leaves[0].is_carried);
-    return file.schema().leaves[0].digest;
-  };
-  CHECK(digest("0", "cuda:0", 1) == digest("1", "cpu", 1));
-  CHECK(digest("0", "cpu", 1) != digest("0", "cpu", 2));
-}
-
 TEST_CASE("A torch file may be one tensor") {
   const Read file(torch_file(tensor(storage("0", 4), 0, {4}, {1}), {{"0", abcd}}));
   CHECK(file.data("tensor") == abcd);

@@ -81,14 +81,34 @@ std::string training() {
 
 using Names = std::vector<std::string>;
 
+TEST_CASE("Leaves have one digest where they say the same, wherever their tensors lie and on which device") {
+  const auto digest = [](const std::string& key, const std::string& device, std::int64_t number) {
+    const std::string sixteen = "aaaabbbbccccdddd";
+    const std::string place =
+        fixture::tuple({text("storage"), global("torch", "FloatStorage"), text(key), text(device), integer(4)}) + "Q";
+    const TemporaryDirectory folder;
+    fixture::put_bytes(folder / "a.pt",
+                       torch_file(dict({{"w", tensor(storage("0", 4), 0, {4}, {1})},
+                                        {"args", call(global("argparse", "Namespace"), {}) + "}(" + text("t") +
+                                                     tensor(place, 0, {4}, {1}) + text("n") + integer(number) + "ub"}}),
+                                  {{"0", sixteen}, {"1", sixteen}}));
+    const auto schema = torch_store()->catalog(folder / "a.pt").schema;
+    REQUIRE(schema->leaves.size() == 1);
+    CHECK(schema->leaves[0].is_carried);
+    return schema->leaves[0].digest;
+  };
+  CHECK(digest("0", "cuda:0", 1) == digest("1", "cpu", 1));
+  CHECK(digest("0", "cpu", 1) != digest("0", "cpu", 2));
+}
+
 TEST_CASE("A tree is written again as it was, with the tensors of the new file") {
   FileSpec spec;
   for (const char* name : {"model/w", "state/0/exp_avg", "state/1/exp_avg", "parts/0", "parts/1"})
     spec.arrays.push_back(array_of(name));
   const Rewritten file(training(), spec);
   CHECK(file.again() == file.tree());
-  CHECK(file.names() == Names{"model/w", "parts/0", "parts/1", "state/0/exp_avg", "state/1/exp_avg", "state/0/step=",
-                              "args: argparse.Namespace", "big: a number of 72 bits"});
+  CHECK(file.names() == Names{"model/w", "parts/0", "parts/1", "state/0/exp_avg", "state/1/exp_avg",
+                              "state/0/step=", "args: argparse.Namespace", "big: a number of 72 bits"});
 }
 
 TEST_CASE("A tensor that the new file has not leaves the tree; in a list, None stays in its place") {
@@ -129,11 +149,11 @@ TEST_CASE("Tied arrays share a storage") {
 TEST_CASE("What is around a tensor stays around it: a parameter, a class with attributes, an object with a tensor") {
   const std::string parameter = call(global("torch._utils", "_rebuild_parameter"),
                                      {two("0"), "\x88", call(global("collections", "OrderedDict"), {})});
-  const std::string typed = call(
-      global("torch._tensor", "_rebuild_from_type_v2"),
-      {global("torch._utils", "_rebuild_tensor_v2"), global("torch", "Tensor"),
-       fixture::tuple({storage("1", 2), integer(0), fixture::numbers({2}), fixture::numbers({1}), "\x89", "N"}),
-       dict({{"note", text("mine")}})});
+  const std::string typed =
+      call(global("torch._tensor", "_rebuild_from_type_v2"),
+           {global("torch._utils", "_rebuild_tensor_v2"), global("torch", "Tensor"),
+            fixture::tuple({storage("1", 2), integer(0), fixture::numbers({2}), fixture::numbers({1}), "\x89", "N"}),
+            dict({{"note", text("mine")}})});
   const std::string object = call(global("mine", "Object"), {}) + dict({{"t", two("2")}, {"again", two("2")}}) + "b";
   FileSpec spec;
   spec.arrays = {array_of("parameter"), array_of("typed")};
@@ -153,7 +173,9 @@ TEST_CASE("Values in one another without end are refused, and shared ones stay s
   std::string deep;
   for (int i = 0; i < 2000; ++i) deep += "](";
   deep = call(global("mine", "Object"), {}) + deep + std::string(2000, 'e') + "b";
-  CHECK_THAT(error_of([&] { Rewritten(torch_file(dict({{"w", two("0")}, {"deep", deep}}), {{"0", eight}}), spec); }),
+  CHECK_THAT(error_of([&] {
+               Rewritten(torch_file(dict({{"w", two("0")}, {"deep", deep}}), {{"0", eight}}), spec);
+             }),
              Contains("900 values in one another"));
   // An object that holds itself, and one text twice.
   const std::string self = call(global("mine", "Object"), {}) + "q\x05" +

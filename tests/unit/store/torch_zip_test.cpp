@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "store/torch/zip_directory.hpp"
+#include "store/torch/zip_layout.hpp"
 #include "unit/store/torch_fixture.hpp"
 
 namespace ckpt {
@@ -84,6 +85,31 @@ TEST_CASE("A 64-bit record far away, and a directory of other sizes, are refused
   const std::size_t record = many.rfind("PK\6\6");
   many.replace(record + 32, 8, fixture::little(std::uint64_t{1} << 40U, 8));
   CHECK_THAT(refused_zip(many), Contains("1099511627776 entries"));
+}
+
+TEST_CASE("An archive that is laid out is read again, with numbers of 64 bits where they are needed") {
+  const fixture::TemporaryDirectory folder;
+  const std::uint64_t large = (std::uint64_t{5} << 30) + 3;
+  torch::ZipLayout layout("archive");
+  std::vector<std::pair<std::string, Interval>> places{{"archive/a", layout.add("a", "bytes")}};
+  places.emplace_back("archive/b", layout.add_room("b", large));
+  places.emplace_back("archive/c", layout.add_room("c", 5, "12345"));
+  places.emplace_back("archive/d", layout.add_room("d", 0));
+  const torch::ZipForm form = layout.take();
+  const PosixFile file = PosixFile::create(folder / "a.zip");
+  file.resize(form.bytes);
+  for (const Passage& passage : form.passages) file.write(passage.offset, std::as_bytes(std::span(passage.bytes)));
+  const auto entries = torch::zip_directory(file, {0, form.bytes});
+  REQUIRE(entries.size() == places.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    CHECK(entries[i].name == places[i].first);
+    CHECK(entries[i].place == places[i].second);
+    CHECK(entries[i].place.lo % 64 == 0);
+  }
+  CHECK(places[1].second.size() == large);
+  std::string held(5, '\0');
+  file.read(places[2].second.lo, std::as_writable_bytes(std::span(held)));
+  CHECK(held == "12345");
 }
 
 }  // namespace
