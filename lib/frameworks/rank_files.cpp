@@ -93,7 +93,7 @@ class RankFiles {
       }
     }
     described.layout = layout(std::move(here), files(mesh));
-    described.elsewhere = layout(std::move(elsewhere), files(mesh));
+    described.elsewhere = layout(std::move(elsewhere), files_elsewhere());
     return described;
   }
 
@@ -272,10 +272,8 @@ class RankFiles {
   CardFiles files(const RankMesh& mesh) const {
     std::vector<FileEntry> entries;
     for (const RankFamily& family : families_) {
-      const bool is_plain = std::none_of(family.before.begin(), family.before.end(), is_brace) &&
-                            std::none_of(family.behind.begin(), family.behind.end(), is_brace);
       FileTemplate::ByCard paths;
-      bool fits = is_plain;
+      bool fits = is_literal(family.before) && is_literal(family.behind);
       for (std::size_t rank = 0; rank < family.files.size(); ++rank) {
         const Position card = mesh.position(rank);
         paths.emplace(card, names_[family.files[rank].file]);
@@ -288,7 +286,18 @@ class RankFiles {
     return CardFiles(std::move(entries));
   }
 
-  static bool is_brace(char c) { return c == '{' || c == '}'; }
+  /// For other cards: the same names with their own numbers.
+  CardFiles files_elsewhere() const {
+    std::vector<FileEntry> entries;
+    for (const RankFamily& family : families_) {
+      const bool is_plain = is_literal(family.before) && is_literal(family.behind);
+      const std::string text = is_plain ? family.before + "{card}" + family.behind : family.label + "_{card}.pt";
+      entries.push_back({FileTemplate(text, mesh_), prefix_of(family)});
+    }
+    return CardFiles(std::move(entries));
+  }
+
+  static bool is_literal(const std::string& text) { return text.find_first_of("{}") == std::string::npos; }
 
   Layout layout(std::vector<NamedKeys> names, CardFiles files) const {
     Layout layout;

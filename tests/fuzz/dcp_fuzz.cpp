@@ -1,6 +1,7 @@
 // Any bytes are the .metadata of a DCP directory, which survives its own encoding and has a layout, or one error of the
 // project's own type.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (ckpt::torch::encode(ckpt::torch::decode_dcp_metadata(bytes)) != bytes) std::abort();
     const auto slots = ckpt::torch::dcp_slots(metadata);
     if (slots.size() != metadata.files.size()) std::abort();
-    ckpt::Mesh mesh{{"card", "chunk"}, {metadata.files.size(), metadata.tensors.size() + 1}, {}};
+    ckpt::Mesh mesh{{"card", "chunk"}, {metadata.files.size(), 1}, {}};
     std::vector<ckpt::CutTensor> tensors;
     for (const auto& tensor : metadata.tensors) {
       tensors.push_back({tensor.name, tensor.shape, {}});
