@@ -11,6 +11,8 @@ int main(int argc, char** argv) {
          "ckpt-merge --layout train64.json step_1000 -o merged.h5"},
         {"The same in bfloat16, but for the norms:",
          "ckpt-merge --layout train64.json --cast bf16 --cast 'f32:*.norm.*' step_1000 -o merged.safetensors"},
+        {"As transformers read it, in files of 5 GB with an index:",
+         "ckpt-merge --layout train64.json --drop 'moments.*' --shard-size 5GB step_1000 -o model"},
         {"Only the weights, by 4 processes, as soon as the training job has set its done-file:",
          "mpirun -n 4 ckpt-merge --layout train64.json --drop 'moments.*' --wait-for step_1000/done step_1000 -o "
          "weights.h5"}},

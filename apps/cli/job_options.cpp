@@ -92,6 +92,12 @@ NameChoice names_from(const Options& options) {
   return names;
 }
 
+std::uint64_t parse_shard_size(const std::string& text) {
+  const std::uint64_t bytes = parse_bytes(text, "--shard-size");
+  if (bytes == 0) throw Error(Kind::usage, "--shard-size", {"'" + text + "'", "expected at least 1", ""});
+  return bytes;
+}
+
 /// "bf16", "f32:*.norm.*".
 CastRule parse_cast(const std::string& text) {
   const std::size_t colon = text.find(':');
@@ -191,11 +197,12 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   ReshardJob job;
   job.source.path = options.source;
   job.output.path = options.output;
-  job.output.is_single_file = program.verb == Verb::merge;
+  job.output.is_single_file = program.verb == Verb::merge && options.shard_size.empty();
   job.output.force = options.force;
   job.output.resume = options.resume;
   job.output.fsync = !options.no_fsync;
-  if (program.verb == Verb::merge) job.target.layout = single_card();
+  if (job.output.is_single_file) job.target.layout = single_card();
+  if (!options.shard_size.empty()) job.target.file_bytes = parse_shard_size(options.shard_size);
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
   job.spared_files = files_read(options);
@@ -212,6 +219,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
     for (const Format& format : formats()) names.emplace_back(format.name, format.name);
     job.format = choose<std::string>({options.format, "--format"}, names);
   }
+  if (job.target.file_bytes && job.format.empty()) job.format = "safetensors";
   job.dry_run = options.dry_run;
   job.resources = resources_from(options, environment);
   return job;

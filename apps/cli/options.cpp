@@ -43,8 +43,8 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
     line.repeated(
         "--cast", to.cast, "DTYPE[:GLOB]",
         "write floating-point parameters, or those whose names match, as f64, f32, f16 or bf16: rounded to the "
-        "nearest, what is too large becomes infinite and is told of; of several that match the last decides, "
-        "for example --cast bf16 --cast 'f32:*.norm.*'");
+        "nearest; what is too large becomes infinite and is told of; of several that match the last decides; "
+        "--expect then compares no dtypes; for example --cast bf16 --cast 'f32:*.norm.*'");
 }
 
 void declare_comparison(CommandLine& line, Options& to) {
@@ -60,12 +60,18 @@ void declare_comparison(CommandLine& line, Options& to) {
 void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.group("Output");
   line.value("-o,--output", to.output, "PATH",
-             std::string("the ") + (verb == Verb::merge ? "file" : "directory") +
+             std::string("the ") + (verb == Verb::merge ? "file (with --shard-size the directory)" : "directory") +
                  " to write; refused if it exists, unless --force");
   std::string names;
   for (const Format& format : formats()) names.append(names.empty() ? "" : "|").append(format.name);
   line.value("--format", to.format, names,
              "the output's files; default: as the ending of their names tells (.safetensors, .pt, .ckpt), else HDF5");
+  if (verb == Verb::merge)
+    line.value(
+        "--shard-size", to.shard_size, "SIZE",
+        "a directory of several files that hold at most SIZE each (a larger parameter has one of its own), with an "
+        "index, as transformers read them: model-00001-of-00007.safetensors, model.safetensors.index.json; "
+        "safetensors unless --format says otherwise, for example --shard-size 5GB");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");

@@ -10,6 +10,7 @@
 #include "jobs/reread.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/summary.hpp"
+#include "layout/model_files.hpp"
 #include "output/file_workload.hpp"
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
@@ -85,6 +86,9 @@ class Run {
     files_.emplace(checkpoint(), plan_->planner, *sides_->store, *output_, plan_->cards, job_.output.is_single_file,
                    is_verified(), most_open);
     agree(processes_, [&] { files_->check_format(); });
+    // What transformers ask of a model's files.
+    if (job_.target.file_bytes && sides_->store->name() == "safetensors")
+      files_->add_attribute({"format", text_value("pt")});
     time("plan");
 
     counters_.phase = Phase::replicas;
@@ -144,7 +148,7 @@ class Run {
       if (const auto manifest = checkpoint().path() / manifest_name; std::filesystem::exists(manifest))
         files.push_back(manifest);
       output_->check_sources(files);
-      if (processes_.rank() == 0) output_->plan(target().layout(), *sides_->store);
+      if (processes_.rank() == 0) output_->plan(target().layout(), sides_->index_name, *sides_->store);
     });
   }
 
@@ -289,7 +293,8 @@ class Run {
       if (job_.output.is_single_file) {
         files_->set_manifest(manifest(target(), list, fingerprints, files_->manifest_room()));
       } else {
-        output_->write_manifest(manifest(target(), list, fingerprints));
+        if (!sides_->index_name.empty()) output_->write_text(sides_->index_name, model_index(target()));
+        output_->write_text(manifest_name, manifest(target(), list, fingerprints));
       }
     });
   }

@@ -4,14 +4,27 @@
 #include <utility>
 
 #include "layout/change_layout.hpp"
+#include "layout/model_files.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
 
 namespace ckpt {
 
+namespace {
+
+void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& sides) {
+  const Format& format = output_format(stores.formats(), job.format, "");
+  sides.store = &stores.named(format.name);
+  sides.target = resolve_target(model_files(sides.selection.tensors, *job.target.file_bytes, format.ending),
+                                sides.selection.tensors);
+  if (sides.target.placement.mesh().size() > 1) sides.index_name = model_index_name(format.ending);
+}
+
+}  // namespace
+
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
   const ExpectedTensors expected(job.expectation, stores.reading(), processes);
-  ReshardSides sides{Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}};
+  ReshardSides sides{Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}, {}};
   agree(processes, [&] {
     const Wishes wishes(job.names);
     sides.source = resolve(
@@ -21,6 +34,7 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
     for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
       sides.source.warnings.push_back(std::move(warning));
     refuse_deviations(expected.of(sides.selection, sides.source, job.names), sides.checkpoint.layout().origin);
+    if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,
                                            target_layout(job.target, sides.checkpoint.layout_elsewhere()));
     if (!job.target.layout)

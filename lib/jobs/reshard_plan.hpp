@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "jobs/reshard.hpp"
@@ -17,12 +18,14 @@ struct ReshardSides {
   Selection selection;
   Store* store = nullptr;  ///< of the output's format
   Resolved target;
+  std::string index_name;  ///< of the file that says which one holds what; empty: none
 };
 
 /// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes);
 
-/// The pairs of the source's parameters that are both taken, and of which either layout says that they have the same values.
+/// The pairs of the source's parameters that are both taken, and of which either layout says that they have the same
+/// values.
 std::vector<Equality> equal_pairs(const ReshardSides& sides);
 
 /// How the bytes get from one side to the other, the same on every process. It refers to `sides`, which must outlive it

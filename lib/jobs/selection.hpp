@@ -58,9 +58,10 @@ struct TargetChoice {
   std::optional<Layout> layout;
   std::map<std::string, std::uint64_t> mesh;  ///< the source's rules on another mesh
   std::optional<std::uint64_t> cards;         ///< the same for a mesh of one axis
+  std::optional<std::uint64_t> file_bytes;    ///< parameters whole, in files that hold so much at most (`model_files`)
 };
 
-/// The layout of the output.
+/// The layout of the output; not where `file_bytes` says it, for which the selection must be known.
 Layout target_layout(const TargetChoice& target, const Layout& source);
 
 /// That layout for what `selection`, made from `source`, has taken: its buckets are without the members that the choice

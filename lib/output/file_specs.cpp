@@ -82,6 +82,12 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
   return source;
 }
 
+void FileSpecs::add_attribute(const Attribute& attribute) {
+  const auto place = std::lower_bound(root_attributes_.begin(), root_attributes_.end(), attribute,
+                                      [](const Attribute& a, const Attribute& b) { return a.name < b.name; });
+  if (place == root_attributes_.end() || place->name != attribute.name) root_attributes_.insert(place, attribute);
+}
+
 FileSpec::Array FileSpecs::array_spec(ArrayId array, const Extents& shape) const {
   const Placement& target = planner_.target();
   const ArrayPlace& place = target.arrays()[array];

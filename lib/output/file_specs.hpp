@@ -23,6 +23,9 @@ class FileSpecs {
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
             const SourceTrees& trees);
 
+  /// An attribute that the root group of each file is to have where the source's has none of that name.
+  void add_attribute(const Attribute& attribute);
+
   /// The specification of a file with this tree. Files of one entry of `files` that hold the same shapes, as neighbours
   /// mostly do, share it where they share a tree. Threads may call it together.
   std::shared_ptr<const FileSpec> of(FileNumber file, SourceTrees::Tree tree);

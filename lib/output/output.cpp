@@ -62,8 +62,8 @@ void Output::check_sources(const std::vector<fs::path>& files) const {
   for (const fs::path& file : files) overlap.check(file);
 }
 
-void Output::plan(const Layout& target, Store& store) {
-  inspection_.emplace(target, is_single_file_, store);
+void Output::plan(const Layout& target, const std::string& index_name, Store& store) {
+  inspection_.emplace(target, is_single_file_, index_name, store);
   places_.check_lengths(inspection_->names());
   if (force_) inspection_->output(places_.target).check_own(places_.target, clear_remedy);
   if (force_ || resume_) inspection_->partial(places_).check_own(places_.partial, clear_remedy);
@@ -101,10 +101,10 @@ void Output::begin(const std::string& job, bool go_on) {
   fs::rename(draft, journal() / job_name);
 }
 
-void Output::write_manifest(const std::string& text) const {
-  const PosixFile manifest = PosixFile::create(file(manifest_name));
-  manifest.write(0, std::as_bytes(std::span(text)));
-  if (fsync_) manifest.sync();
+void Output::write_text(const std::string& name, const std::string& text) const {
+  const PosixFile written = PosixFile::create(file(name));
+  written.write(0, std::as_bytes(std::span(text)));
+  if (fsync_) written.sync();
 }
 
 void Output::make_new() {

@@ -43,8 +43,8 @@ class Output {
   /// gone on with) or another job is in the way.
   void check_free() const;
   /// Now that it is known what is to be written: throws io when what would be replaced is not these programs', or a
-  /// name is too long.
-  void plan(const Layout& target, Store& store);
+  /// name is too long. `index_name`: of a text that is to lie beside the files (empty: none).
+  void plan(const Layout& target, const std::string& index_name, Store& store);
 
   /// Takes the lock; from here on no other job touches the place. On process 0, after `plan`.
   void claim();
@@ -60,8 +60,8 @@ class Output {
   /// description of the job, or goes on with what is there.
   void begin(const std::string& job, bool go_on);
   std::filesystem::path journal() const;
-  /// Puts the manifest into a directory that is being written.
-  void write_manifest(const std::string& text) const;
+  /// Puts a text beside the files of a directory that is being written: the manifest, an index.
+  void write_text(const std::string& name, const std::string& text) const;
   /// From here on there is data in it, which a failed run can go on with.
   void fill() noexcept { has_data_ = true; }
   /// The run fails with this error: data stays where another run with the same inputs may do better, and the error says

@@ -4,11 +4,14 @@
 #include <cerrno>
 #include <optional>
 #include <system_error>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "checkpoint/manifest.hpp"
+#include "checkpoint/reference_json.hpp"
+#include "layout/model_files.hpp"
 #include "layout/parse_json.hpp"
 #include "store/posix_file.hpp"
 
@@ -19,6 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t enough_foreign = 4;  // to be named
+constexpr std::uint64_t most_index_bytes = 256ULL << 20;
 
 std::string kind_of(const fs::path& path, fs::file_type type) {
   std::error_code error;
@@ -64,6 +68,19 @@ bool carries_layout(const fs::path& file, Store& store) {
     return store.recognises(file) && !store.catalog(file).schema->layout.empty();
   } catch (const Error&) {
     return false;  // it cannot be read
+  }
+}
+
+/// Whether a file says of no others than these which of them holds what.
+bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
+  if (names.empty() || !file.native().ends_with(".index.json")) return false;
+  try {
+    const auto reference = parse_reference(read_small(file, most_index_bytes), file.string());
+    const auto* const index = std::get_if<WeightMap>(&reference);
+    return index != nullptr && std::all_of(index->file_of.begin(), index->file_of.end(),
+                                           [&](const auto& entry) { return names.contains(entry.second); });
+  } catch (const Error&) {
+    return false;  // somebody else's
   }
 }
 
@@ -121,10 +138,11 @@ void Standing::remove() const {
   std::for_each(directories.rbegin(), directories.rend(), remove_one);
 }
 
-Inspection::Inspection(const Layout& target, bool is_single_file, Store& store)
+Inspection::Inspection(const Layout& target, bool is_single_file, const std::string& index_name, Store& store)
     : is_single_file_(is_single_file), store_(store) {
   if (is_single_file) return;
   names_ = target.files.paths(target.mesh);
+  if (!index_name.empty()) names_.push_back(index_name);
 }
 
 /// A file of the kind that is to be written, or one in which there is nothing to lose.
@@ -178,7 +196,10 @@ void Inspection::look_into(const fs::path& place, bool is_partial, Standing& fou
   if (manifest) add_names(*manifest, written);
   const fs::path journal = place / journal_name;
   if (is_partial)
-    if (const auto job = layout_in(journal / job_name, "ckpt_journal", "to")) add_names(*job, written);
+    if (const auto job = layout_in(journal / job_name, "ckpt_journal", "to")) {
+      add_names(*job, written);
+      written.insert(model_index_name(fs::path(*written.begin()).extension().native()));  // perhaps half of it
+    }
   if (!is_partial && is_single_file_ && !manifest) {
     found.foreign.emplace_back("a directory");
     return;
@@ -187,7 +208,7 @@ void Inspection::look_into(const fs::path& place, bool is_partial, Standing& fou
   const std::set<std::string> wanted(names_.begin(), names_.end());
   walk(place, found, [&](const std::string& name, const fs::path& file) {
     if (name == manifest_name) return manifest.has_value() || is_marked;
-    if (written.contains(name)) return true;
+    if (written.contains(name) || is_index_of(file, written)) return true;
     if (wanted.contains(name)) return is_marked || is_own_file(file);
     const fs::path relative(name);
     return is_marked && relative.parent_path() == journal_name && is_journal_file(relative.filename().string());

@@ -26,14 +26,14 @@ struct Standing {
 /// Tells the files that a job may replace or clear from all others, by names and content.
 class Inspection {
  public:
-  /// `target`: the layout of what is to be written.
-  Inspection(const Layout& target, bool is_single_file, Store& store);
+  /// `target`: the layout of what is to be written; `index_name`: of the index beside it, empty where there is none.
+  Inspection(const Layout& target, bool is_single_file, const std::string& index_name, Store& store);
 
   /// The names of the files to be written.
   const std::vector<std::string>& names() const noexcept { return names_; }
 
   /// An output that is to be replaced. Own: a checkpoint that these programs wrote; a file of the kind that is to
-  /// be written; a directory of such files with names that the target, or a manifest in it, has.
+  /// be written; a directory of such files with names that the target, or a manifest in it, has, and an index of these.
   Standing output(const std::filesystem::path& place) const;
   /// An unfinished output, with its journal, whose job may have been another.
   Standing partial(const OutputPlaces& places) const;

@@ -37,6 +37,8 @@ class TargetFiles {
   void fetch_trees(SourceStore& reading, Communicator& processes) { trees_.fetch(numbers_, reading, processes); }
   /// Says what the output's format cannot hold; throws input for tensors that it cannot. Before all that follows.
   void check_format();
+  /// As FileSpecs has it; between that and `create`.
+  void add_attribute(const Attribute& attribute) { specs_->add_attribute(attribute); }
   /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
   /// there may be kept. `reading`: of the source's files, which may be taken as they are but for their data.
   void create(bool is_resumed, unsigned threads, SourceStore& reading);

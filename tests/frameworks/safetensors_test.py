@@ -50,14 +50,14 @@ def dtypes():
                         jobs.datasets(place / "four" / f"rank_{rank}.h5"), f"split for rank {rank}")
 
 
-def transformers_loads():
-    """a bf16 Llama, sharded over four ranks, merged, loaded by from_pretrained: the same logits"""
+def small_llama(dtype):
     torch.manual_seed(3)
     config = LlamaConfig(vocab_size=29, hidden_size=16, intermediate_size=24, num_hidden_layers=2,
-                         num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=False, dtype="bfloat16")
-    model = LlamaForCausalLM(config).bfloat16().eval()
-    place = jobs.scratch()
-    merged_from_four(model.state_dict(), place)
+                         num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=False, dtype=dtype)
+    return config, LlamaForCausalLM(config).to(dtype).eval()
+
+
+def same_when_loaded(config, model, place):
     config.save_pretrained(place)
     loaded, told = AutoModelForCausalLM.from_pretrained(place, output_loading_info=True)
     assert not any(told.values()), told
@@ -68,5 +68,28 @@ def transformers_loads():
     jobs.same_bytes(raw(loaded.state_dict()), raw(model.state_dict()), "transformers")
 
 
+def transformers_loads():
+    """a bf16 Llama, sharded over four ranks, merged, loaded by from_pretrained: the same logits"""
+    config, model = small_llama(torch.bfloat16)
+    place = jobs.scratch()
+    merged_from_four(model.state_dict(), place)
+    same_when_loaded(config, model, place)
+
+
+def several_files():
+    """an f32 Llama, sharded over four ranks, merged as bf16 into several files with an index: as model.bfloat16() is"""
+    config, model = small_llama(torch.float32)
+    place = jobs.scratch()
+    jobs.run_job(4, save_spread, model.state_dict(), place / "four")
+    jobs.program("merge", "--layout", place / "four" / "layout.json", "--cast", "bf16", "--shard-size", "3KB",
+                 place / "four", "-o", place / "model")
+    names = sorted(path.name for path in (place / "model").glob("model-*.safetensors"))
+    assert len(names) > 2 and all(f"-of-{len(names):05}." in name for name in names), names
+    config.dtype = torch.bfloat16
+    same_when_loaded(config, model.bfloat16(), place / "model")
+
+
+
+
 if __name__ == "__main__":
-    jobs.main({"dtypes": dtypes, "transformers": transformers_loads})
+    jobs.main({"dtypes": dtypes, "transformers": transformers_loads, "several files": several_files})

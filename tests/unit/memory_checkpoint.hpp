@@ -90,7 +90,7 @@ class Move {
         reader_(checkpoint_, source_, memory.stores.reading(), 1 << 20, 8),
         files_(checkpoint_, planner_, memory.stores.named("memory"), output_, cards_, false, true, 2),
         sums_(target_) {
-    output_.plan(to, memory.stores.named("memory"));
+    output_.plan(to, "", memory.stores.named("memory"));
     output_.claim();
     output_.begin("{}", false);
     files_.check_format();

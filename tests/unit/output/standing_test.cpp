@@ -110,6 +110,35 @@ TEST_CASE("a checkpoint of any layout is replaced with --force, by its manifest"
   CHECK_THAT(refused(forced(place.job()))->what(), Contains("folder/3"));
 }
 
+TEST_CASE("an index of a checkpoint's files is replaced with them, and no other") {
+  const Place place;
+  const fs::path model = place.path("out");
+  const fs::path index = model / "model.safetensors.index.json";
+  fs::create_directory(model);
+  write_text(model / "checkpoint.json", R"({"ckpt_manifest": 1, "layout": )" + std::string(two_cards) + "}");
+  write_text(index, R"({"metadata": {}, "weight_map": {"a": "rank_0.h5", "b": "rank_1.h5"}})");
+  CHECK_FALSE(refused(forced(place.job())).has_value());
+  for (const char* text : {R"({"weight_map": {"a": "rank_0.h5", "b": "rank_2.h5"}})",
+                           R"({"a": {"shape": [2], "dtype": "f32"}})", "{", ""}) {
+    CAPTURE(text);
+    write_text(index, text);
+    CHECK_THAT(refused(forced(place.job()))->what(), Contains("model.safetensors.index.json"));
+  }
+}
+
+TEST_CASE("half an index that a killed job has left is cleared with the rest") {
+  const Place place;
+  const fs::path partial = place.path("out.partial");
+  fs::create_directories(partial / ".journal");
+  const std::string two_files = R"({"ckpt_layout": 1, "mesh": {"axes": ["file"], "shape": [2]},
+                                    "files": "model-{card:05}-of-00002.safetensors", "default": "replicate"})";
+  write_text(partial / ".journal" / "job", R"({"ckpt_journal": 1, "to": )" + two_files + "}");
+  write_text(partial / "model.safetensors.index.json", "{");
+  CHECK_FALSE(refused(forced(place.job())).has_value());
+  write_text(partial / "model.h5.index.json", "{");
+  CHECK_THAT(refused(forced(place.job()))->what(), Contains("model.h5.index.json"));
+}
+
 TEST_CASE("what came to stand in the output's place is judged again when it is published") {
   for (const bool has_old : {false, true}) {
     const Place place;
