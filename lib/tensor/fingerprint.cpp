@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <array>
 
 #include "tensor/mix.hpp"
@@ -32,6 +33,36 @@ PartialSum sum_copy(const StridedCopy& copy, const std::byte* source, std::byte*
   return sum;
 }
 
+/// The same without a target, of runs that are short but follow one another in the tensor: they are packed first, a
+/// tile at a time, as a sum of many short runs takes longer.
+PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::uint64_t offset, KeySets sets) {
+  static const RowSummer summer = row_summers().front();
+  constexpr std::uint64_t rows = 64;
+  constexpr std::uint64_t row_bytes = 256;
+  static constexpr StridedCopy::Loop once{1, 0, 0, 0};
+  const StridedCopy::Loop& inner = copy.loops[copy.depth - 1];
+  const StridedCopy::Loop& outer = copy.depth > 1 ? copy.loops[copy.depth - 2] : once;
+  const std::uint64_t columns = row_bytes / copy.run;
+  std::array<std::byte, rows * row_bytes> tile;
+  PartialSum sum;
+  for_each_step({copy.loops.data(), copy.depth > 1 ? copy.depth - 2 : 0}, [&](const CopyStep& step) {
+    for (std::uint64_t i = 0; i < outer.count; i += rows)
+      for (std::uint64_t j = 0; j < inner.count; j += columns) {
+        const std::uint64_t height = std::min(rows, outer.count - i);
+        const std::uint64_t width = std::min(columns, inner.count - j);
+        StridedCopy packing;
+        packing.run = copy.run;
+        packing.depth = 2;
+        packing.loops[0] = {height, outer.source_stride, row_bytes, 0};
+        packing.loops[1] = {width, inner.source_stride, copy.run, 0};
+        run(packing, source + step.source + i * outer.source_stride + j * inner.source_stride, tile.data());
+        summer(sets, {{height, row_bytes, 0, outer.tensor_stride}, width * copy.run}, tile.data(), nullptr,
+               offset + step.tensor + i * outer.tensor_stride + j * inner.tensor_stride, sum);
+      }
+  });
+  return sum;
+}
+
 std::uint64_t first_of(const Region& region, const Extents& tensor_strides) {
   std::uint64_t first = 0;
   for (std::size_t d = 0; d < region.box.rank(); ++d) first += region.box.lo[d] * tensor_strides[d];
@@ -55,7 +86,11 @@ PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexce
 
 PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
                   std::uint64_t first, const Extents& tensor_strides, KeySets sets) {
-  return sum_copy(strided_copy(shape, strides, tensor_strides, element), data, nullptr, first * element, sets);
+  const StridedCopy copy = strided_copy(shape, strides, tensor_strides, element);
+  const bool is_packed_first =
+      copy.depth > 0 && copy.run < least_fused_run && copy.loops[copy.depth - 1].tensor_stride == copy.run;
+  if (is_packed_first) return sum_packed(copy, data, first * element, sets);
+  return sum_copy(copy, data, nullptr, first * element, sets);
 }
 
 PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides,

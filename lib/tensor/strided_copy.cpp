@@ -1,6 +1,7 @@
 #include "tensor/strided_copy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace ckpt {
@@ -25,27 +26,64 @@ void copy_plane(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, c
   }
 }
 
-/// A plane whose inner loop strides through the source while the outer one walks it (a transposition), in tiles that
-/// keep both sides' cache lines in use.
+constexpr std::uint64_t tile_rows = 64;
+constexpr std::uint64_t tile_row_bytes = 256;
+
+/// Columns of the source that are fetched ahead: one of them is a few lines, too few for the processor to see the next.
+constexpr std::uint64_t columns_ahead = 4;
+
+/// Runs in the order of the source, which the outer loop walks, to rows of a tile.
 template <std::size_t Run>
-void copy_tiled(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, const std::byte* source,
-                std::byte* target) noexcept {
-  constexpr std::uint64_t tile = 64;
-  for (std::uint64_t i = 0; i < outer.count; i += tile)
-    for (std::uint64_t j = 0; j < inner.count; j += tile)
-      copy_plane<Run>({std::min(tile, outer.count - i), outer.source_stride, outer.target_stride, 0},
-                      {std::min(tile, inner.count - j), inner.source_stride, inner.target_stride, 0}, run_bytes,
-                      source + i * outer.source_stride + j * inner.source_stride,
-                      target + i * outer.target_stride + j * inner.target_stride);
+void fill_tile(const Loop outer, const Loop inner, const std::byte* source, std::byte* tile) noexcept {
+  const std::uint64_t column_bytes = std::min(tile_rows * Run, outer.count * outer.source_stride);
+  for (std::uint64_t j = 0; j < inner.count; ++j) {
+    const std::byte* from = source + j * inner.source_stride;
+    if (j + columns_ahead < inner.count)
+      for (std::uint64_t at = 0; at < column_bytes; at += 64)
+        __builtin_prefetch(from + columns_ahead * inner.source_stride + at);
+    std::byte* to = tile + j * Run;
+    for (std::uint64_t i = 0; i < outer.count; ++i) {
+      std::memcpy(to, from, Run);
+      from += outer.source_stride;
+      to += tile_row_bytes;
+    }
+  }
+}
+
+/// A plane whose inner loop strides through the source while the outer one walks it (a transposition), in tiles that
+/// are read in the source's order and written in the target's: at strides of a power of two, the lines of either would
+/// drive one another out of the cache.
+template <std::size_t Run>
+void copy_tiled(const Loop& outer, const Loop& inner, const std::byte* source, std::byte* target) noexcept {
+  constexpr std::uint64_t columns = tile_row_bytes / Run;
+  alignas(64) std::array<std::byte, tile_rows * tile_row_bytes> tile;
+  Loop down = outer;
+  Loop across = inner;
+  for (std::uint64_t i = 0; i < outer.count; i += tile_rows) {
+    down.count = std::min(tile_rows, outer.count - i);
+    for (std::uint64_t j = 0; j < inner.count; j += columns) {
+      across.count = std::min(columns, inner.count - j);
+      const std::byte* const from = source + i * outer.source_stride + j * inner.source_stride;
+      std::byte* const to = target + i * outer.target_stride + j * inner.target_stride;
+      fill_tile<Run>(down, across, from, tile.data());
+      if (inner.target_stride == Run)
+        copy_plane<0>({1, 0, 0, 0}, {down.count, tile_row_bytes, outer.target_stride, 0}, across.count * Run,
+                      tile.data(), to);
+      else
+        copy_plane<Run>({down.count, tile_row_bytes, outer.target_stride, 0},
+                        {across.count, Run, inner.target_stride, 0}, Run, tile.data(), to);
+    }
+  }
 }
 
 template <std::size_t Run>
 void copy_either(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, const std::byte* source,
                  std::byte* target) noexcept {
-  if (inner.source_stride > outer.source_stride && outer.count > 1 && inner.count > 1)
-    copy_tiled<Run>(outer, inner, run_bytes, source, target);
-  else
-    copy_plane<Run>(outer, inner, run_bytes, source, target);
+  if constexpr (Run != 0) {
+    if (inner.source_stride > outer.source_stride && outer.count > 1 && inner.count > 1)
+      return copy_tiled<Run>(outer, inner, source, target);
+  }
+  copy_plane<Run>(outer, inner, run_bytes, source, target);
 }
 
 void copy_plane(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, const std::byte* source,
