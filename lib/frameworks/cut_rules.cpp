@@ -69,24 +69,24 @@ std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
 }
 
 /// A pattern of some names that are cut alike.
-struct Group {
+struct AlikeNames {
   std::size_t kind = 0;  ///< of the keys
   std::vector<Pattern> patterns;
   std::vector<std::string> names;
   bool is_short = false;  ///< one pattern for several names
 };
 
-void write_out(Group& group) {
+void write_out(AlikeNames& group) {
   group.patterns.clear();
   for (const std::string& name : group.names) group.patterns.emplace_back(literal(name));
   group.is_short = false;
 }
 
-std::vector<Group> groups_of(const std::vector<std::vector<std::string>>& names_of_kind) {
-  std::vector<Group> groups;
+std::vector<AlikeNames> groups_of(const std::vector<std::vector<std::string>>& names_of_kind) {
+  std::vector<AlikeNames> groups;
   for (std::size_t kind = 0; kind < names_of_kind.size(); ++kind)
     for (NameGroup& found : group_names(names_of_kind[kind])) {
-      Group group{kind, {}, std::move(found.names), true};
+      AlikeNames group{kind, {}, std::move(found.names), true};
       const bool is_plain = std::none_of(group.names.front().begin(), group.names.front().end(), begins_pattern);
       if (group.names.size() > 1 && is_plain)
         group.patterns.emplace_back(found.pattern);
@@ -98,7 +98,7 @@ std::vector<Group> groups_of(const std::vector<std::vector<std::string>>& names_
 }
 
 /// Writes out the groups whose patterns match names of other kinds, until none does.
-void part(std::vector<Group>& groups, const std::unordered_map<std::string, std::size_t>& kind_of) {
+void part(std::vector<AlikeNames>& groups, const std::unordered_map<std::string, std::size_t>& kind_of) {
   for (bool is_parted = false; !is_parted;) {
     is_parted = true;
     std::vector<const Pattern*> patterns;
@@ -181,11 +181,11 @@ std::vector<Rule> rules_of(const std::vector<NamedKeys>& names, const Mesh& mesh
     names_of_kind[known->second].push_back(each.name);
     kind_of.emplace(each.name, known->second);
   }
-  std::vector<Group> groups = groups_of(names_of_kind);
+  std::vector<AlikeNames> groups = groups_of(names_of_kind);
   part(groups, kind_of);
   std::vector<Rule> rules(keys.size());
   for (std::size_t kind = 0; kind < keys.size(); ++kind) rules[kind].keys = std::move(keys[kind]);
-  for (Group& group : groups)
+  for (AlikeNames& group : groups)
     for (Pattern& pattern : group.patterns) rules[group.kind].names.push_back(std::move(pattern));
   return rules;
 }

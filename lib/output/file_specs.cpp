@@ -83,9 +83,11 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
 }
 
 void FileSpecs::add_attribute(const Attribute& attribute) {
-  const auto place = std::lower_bound(root_attributes_.begin(), root_attributes_.end(), attribute,
-                                      [](const Attribute& a, const Attribute& b) { return a.name < b.name; });
-  if (place == root_attributes_.end() || place->name != attribute.name) root_attributes_.insert(place, attribute);
+  for (auto& attributes : root_attributes_) {
+    const auto place = std::lower_bound(attributes.begin(), attributes.end(), attribute,
+                                        [](const Attribute& a, const Attribute& b) { return a.name < b.name; });
+    if (place == attributes.end() || place->name != attribute.name) attributes.insert(place, attribute);
+  }
 }
 
 FileSpec::Array FileSpecs::array_spec(ArrayId array, const Extents& shape) const {

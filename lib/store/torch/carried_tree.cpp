@@ -12,7 +12,6 @@ namespace ckpt::torch {
 
 namespace {
 
-constexpr unsigned char mark = '(';
 constexpr std::size_t requires_grad_argument = 4;
 
 class TreeCarrier {
@@ -54,7 +53,7 @@ class TreeCarrier {
     const bool has_keys = !branches.empty() && branches.front().key_node != no_node;
     begin(node, has_keys && node.items.empty());
     if (!branches.empty() || node.kind == PickleKind::tuple) {
-      out_.opcode(mark);
+      out_.opcode(PickleWriter::mark);
       for (const Branch& branch : branches) {
         if (branch.key_node != no_node) copy_.node(branch.key_node);
         value(branch.value, name_below(name, branch.key), level + 1);
@@ -88,7 +87,7 @@ class TreeCarrier {
     if (!function.starts_with("torch._utils._rebuild_parameter"))
       return reference({carried_tensor, name}, requires_grad(arguments));
     copy_.node(tree_[id].function);
-    out_.opcode(mark);
+    out_.opcode(PickleWriter::mark);
     tensor(arguments[0], name);
     for (std::size_t i = 1; i < arguments.size(); ++i) copy_.node(arguments[i]);
     out_.opcode('t');
@@ -99,7 +98,7 @@ class TreeCarrier {
     const std::string_view function = tree_.name_of(arguments[0]);
     if (!function.starts_with("torch._utils._rebuild_tensor")) return reference({carried_tensor, name}, false);
     out_.global("torch._tensor", "_rebuild_from_type_v2");
-    out_.opcode(mark);
+    out_.opcode(PickleWriter::mark);
     out_.opcode('N');
     copy_.node(arguments[1]);
     reference({carried_tensor, name}, requires_grad(tree_[arguments[2]].items));
@@ -126,7 +125,7 @@ class TreeCarrier {
     const PickleNode& key = tree_[tree_[id].arguments];
     const auto place = survey_.storage(id);
     if (!place) return false;
-    out_.opcode(mark);
+    out_.opcode(PickleWriter::mark);
     out_.word(carried_bytes);
     copy_.node(key.items[1]);
     out_.text(tree_[key.items[2]].text);

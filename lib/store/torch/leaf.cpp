@@ -64,7 +64,7 @@ PickleId list_of(const Pickle& pickle, PickleId id) {
 }
 
 /// Objects of classes without a form of their own are made by a function, which is told the class.
-std::string class_of(const Pickle& pickle, PickleId id) {
+std::string made_class(const Pickle& pickle, PickleId id) {
   std::string_view name = pickle.name_of(id);
   if (pickle.is_call_of(id, "copy_reg._reconstructor") || pickle.is_call_of(id, "copyreg._reconstructor")) {
     const PickleNode& arguments = pickle[pickle[id].arguments];
@@ -130,7 +130,7 @@ std::string describe(const Pickle& pickle, PickleId id) {
     case PickleKind::dict:
       return node.items.empty() ? "an empty dict" : "a dict of " + std::to_string(node.items.size() / 2);
     default:
-      return class_of(pickle, id);
+      return made_class(pickle, id);
   }
 }
 

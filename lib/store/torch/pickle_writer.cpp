@@ -12,7 +12,6 @@ namespace {
 /// Readers of Python give up at 1,000 calls in one another.
 constexpr int most_levels_of_values = 900;
 
-constexpr unsigned char mark = '(';
 
 }  // namespace
 
@@ -81,7 +80,7 @@ void PickleWriter::word(std::string_view utf8) {
 
 void PickleWriter::numbers(const Extents& values) {
   if (values.empty()) return opcode(')');
-  if (values.size() > 3) opcode(mark);
+  if (values.size() > 3) opcode(PickleWriter::mark);
   for (const std::uint64_t value : values) integer(static_cast<std::int64_t>(value));
   opcode(values.size() > 3 ? 't' : static_cast<unsigned char>(0x84 + values.size()));
 }
@@ -185,7 +184,7 @@ void PickleCopy::container(PickleId id) {
   const bool is_tuple = node.kind == PickleKind::tuple;
   if (is_tuple && node.items.empty()) return to_.opcode(')');
   const bool is_short = is_tuple && node.items.size() <= 3;
-  if (!is_short) to_.opcode(mark);
+  if (!is_short) to_.opcode(PickleWriter::mark);
   nodes(node.items);
   to_.opcode(is_short ? static_cast<unsigned char>(0x84 + node.items.size()) : is_tuple ? 't' : 0x91);
   remember(id);
@@ -208,7 +207,7 @@ void PickleCopy::call(PickleId id) {
 
 void PickleCopy::items(const PickleNode& node, unsigned char in_pairs, unsigned char one_by_one) {
   if (node.items.empty()) return;
-  to_.opcode(mark);
+  to_.opcode(PickleWriter::mark);
   nodes(node.items);
   to_.opcode(node.has_pairs ? in_pairs : one_by_one);
 }

@@ -15,6 +15,9 @@ namespace ckpt::torch {
 /// Opcode by opcode, the pickle of something.
 class PickleWriter {
  public:
+  /// The opcode before what a tuple, or items of a container, are collected from.
+  static constexpr unsigned char mark = '(';
+
   explicit PickleWriter(unsigned protocol);
 
   void opcode(unsigned char code) { bytes_ += static_cast<char>(code); }

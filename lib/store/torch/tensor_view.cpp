@@ -28,21 +28,21 @@ constexpr std::string_view wrapper_subclass = "torch._utils._rebuild_wrapper_sub
 constexpr std::size_t parameter_state = 3;  // of _rebuild_parameter_with_state
 
 /// A function whose tensor is what lies in a storage.
-struct Form {
+struct RebuildForm {
   std::string_view function;
   std::size_t arguments;  ///< at least
   bool is_wrapper;        ///< the first argument is the tensor
   bool has_dtype;         ///< the last argument is the type of its elements, not the storage's
 };
-constexpr std::array forms{Form{"torch._utils._rebuild_tensor", 4, false, false},
-                           Form{"torch._utils._rebuild_tensor_v2", 4, false, false},
-                           Form{"torch._utils._rebuild_tensor_v3", 7, false, true},
-                           Form{"torch._utils._rebuild_parameter", 1, true, false},
-                           Form{"torch._utils._rebuild_parameter_with_state", 1, true, false},
-                           Form{"torch._utils._rebuild_device_tensor_from_cpu_tensor", 1, true, false}};
+constexpr std::array forms{RebuildForm{"torch._utils._rebuild_tensor", 4, false, false},
+                           RebuildForm{"torch._utils._rebuild_tensor_v2", 4, false, false},
+                           RebuildForm{"torch._utils._rebuild_tensor_v3", 7, false, true},
+                           RebuildForm{"torch._utils._rebuild_parameter", 1, true, false},
+                           RebuildForm{"torch._utils._rebuild_parameter_with_state", 1, true, false},
+                           RebuildForm{"torch._utils._rebuild_device_tensor_from_cpu_tensor", 1, true, false}};
 
-std::optional<Form> form_of(std::string_view function) {
-  for (const Form& form : forms)
+std::optional<RebuildForm> rebuild_form(std::string_view function) {
+  for (const RebuildForm& form : forms)
     if (form.function == function) return form;
   return std::nullopt;
 }
@@ -253,7 +253,7 @@ std::optional<TensorView> tensor_in(const Pickle& pickle, PickleId id, const Sto
     }
     if (made.function == wrapper_subclass) return dtensor_in(pickle, made, storages);
     if (made.state != no_node) state = made.state;
-    const auto form = form_of(made.function);
+    const auto form = rebuild_form(made.function);
     if (!form) refuse_function(made);
     const auto& arguments = items_of(pickle, made, form->arguments);
     if (form->is_wrapper) {

@@ -17,7 +17,6 @@ namespace ckpt::torch {
 
 namespace {
 
-constexpr unsigned char mark = '(';
 
 Pickle parsed(const FileSpec& spec) {
   if (!spec.tree) return Pickle();
@@ -129,7 +128,7 @@ class TreeWriter {
   void write_typed(const std::vector<PickleId>& arguments, PickleCopy& copy) {
     const FileSpec::Array& array = array_of(*carried_name(tree_, arguments[2]));
     out_.global("torch._tensor", "_rebuild_from_type_v2");
-    out_.opcode(mark);
+    out_.opcode(PickleWriter::mark);
     write_function(array);
     copy.node(arguments[1]);
     const auto& items = tree_[tree_[arguments[2]].arguments].items;
@@ -146,7 +145,7 @@ class TreeWriter {
   /// storage, offset, shape, strides, whether it requires a gradient, hooks, its type where the storage has none
   void write_arguments(const FileSpec::Array& array, bool requires_grad) {
     const TorchType type = checked_type(array);
-    out_.opcode(mark);
+    out_.opcode(PickleWriter::mark);
     write_storage(array);
     out_.integer(0);
     out_.numbers(array.shape);
@@ -173,7 +172,7 @@ class TreeWriter {
   }
 
   void begin_storage() {
-    out_.opcode(mark);
+    out_.opcode(PickleWriter::mark);
     out_.word("storage");
   }
 
