@@ -24,6 +24,7 @@ constexpr std::uint64_t most_expanded_bytes = 1U << 30;
 }
 
 constexpr std::string_view tensor_functions = "torch._utils._rebuild_";
+constexpr std::string_view storage_from_bytes = "torch.storage._load_from_bytes";
 constexpr std::string_view wrapper_subclass = "torch._utils._rebuild_wrapper_subclass";
 constexpr std::size_t parameter_state = 3;  // of _rebuild_parameter_with_state
 
@@ -63,7 +64,7 @@ constexpr std::array refusals{
     Refusal{"torch._utils._rebuild_device_tensor_from_numpy", "a tensor that is saved as an array of NumPy",
             "save it from the CPU"},
     Refusal{"torch._utils._rebuild_xla_tensor", "a tensor that is saved as an array of NumPy", "save it from the CPU"},
-    Refusal{"torch.storage._load_from_bytes", "a tensor that was pickled without torch.save", "use torch.save"}};
+    Refusal{storage_from_bytes, "a tensor that was pickled without torch.save", "use torch.save"}};
 
 /// A call that makes a tensor.
 struct Made {
@@ -115,7 +116,7 @@ Made made_by(const Pickle& pickle, PickleId call) {
   const auto& arguments = pickle[pickle[call].arguments].items;
   const bool takes_storage = std::any_of(arguments.begin(), arguments.end(),
                                          [&](PickleId id) { return pickle[id].kind == PickleKind::persistent; });
-  if (!function.starts_with(tensor_functions) && function != refusals.back().function && !takes_storage) return {};
+  if (!function.starts_with(tensor_functions) && function != storage_from_bytes && !takes_storage) return {};
   return {function, {}, pickle[call].arguments, no_node};
 }
 

@@ -16,6 +16,8 @@ namespace ckpt::torch {
 
 namespace {
 
+/// The name of an object without tensors that is all of a file, as training_args.bin has it.
+constexpr const char* lone_object = "object";
 /// Root attributes of files that these programs write begin so.
 constexpr std::string_view own_attributes = "ckpt_";
 
@@ -30,6 +32,8 @@ class TreeReader {
       add_array(lone_tensor, std::move(*view));
     else if (is_container(pickle_, root))
       with_children("", root, 0);
+    else if (pickle_[root].kind == PickleKind::call && survey_.of(root).storage_bytes == 0)
+      add_leaf(lone_object, root);
     else
       throw Error(Kind::input, "",
                   {"found no dict but " + describe(pickle_, root), "expected a dict of tensors",

@@ -233,18 +233,39 @@ TEST_CASE("Tensors that lie outside their storage are refused") {
 TEST_CASE("Files that are no checkpoints are refused for what they are") {
   CHECK_THAT(refused_torch(fixture::zip({{"a/version", "3\n"}, {"a/.data/serialization_id", "1"}})),
              Contains("aborted"));
-  CHECK_THAT(refused_torch(fixture::zip({{"w.npy", "1"}})), Contains("is no file of torch.save"));
+  CHECK_THAT(refused_torch(fixture::zip({{"a/data/0", "1"}})), Contains("zip archive without data.pkl"));
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", fixture::pickle("}")}, {"a/constants.pkl", "1"}})),
              Contains("TorchScript"));
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", fixture::pickle("}")}, {"a/byteorder", "big"}})),
              Contains("byte order big"));
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", "\x80\x02}"}})), Contains("ends before its object"));
-  CHECK_THAT(refused_torch(torch_file(call(global("models", "Net"), {}))),
+  CHECK_THAT(refused_torch(torch_file(call(global("models", "Net"), {storage("0", 4)}), {{"0", abcd}})),
              Contains("models.Net") && Contains("state_dict()"));
   CHECK_THAT(refused_torch(torch_file("}(" + integer(1) + tensor(storage("0", 4), 0, {4}, {1}) + text("1") +
                                           tensor(storage("0", 4), 0, {4}, {1}) + "u",
                                       {{"0", abcd}})),
              Contains("two tensors of this name"));
+}
+
+TEST_CASE("An object without tensors is a leaf of a file that holds nothing else") {
+  const Read file(torch_file(call(global("transformers", "TrainingArguments"), {})));
+  const Schema& schema = file.schema();
+  CHECK(schema.arrays->empty());
+  REQUIRE(schema.leaves.size() == 1);
+  CHECK(schema.leaves[0].name == "object");
+  CHECK(schema.leaves[0].what == "transformers.TrainingArguments");
+}
+
+TEST_CASE("A zip archive of something else is not recognised") {
+  const TemporaryDirectory folder;
+  fixture::put_bytes(folder / "a.npz", fixture::zip({{"arr_0.npy", "1"}}));
+  fixture::put_bytes(folder / "b.npz", fixture::zip({{"a/w.npy", "1"}}));
+  fixture::put_bytes(folder / "c.pt", torch_file("}"));
+  const auto store = torch_store();
+  CHECK_FALSE(store->recognises(folder / "a.npz"));
+  CHECK_FALSE(store->recognises(folder / "b.npz"));
+  CHECK_THAT(error_of([&] { store->catalog(folder / "a.npz"); }), Contains("a.npz: is no file of torch.save"));
+  CHECK(store->recognises(folder / "c.pt"));
 }
 
 TEST_CASE("Trees without end are refused, and soon") {
