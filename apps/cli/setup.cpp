@@ -66,7 +66,7 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
 void report_failure(const Program& program, const Setup& setup, const Error& error) {
   const auto* const job = std::get_if<ReshardJob>(&setup.job);
   if (job == nullptr) return;
-  const Failure failure{error, message(error), remedy(error), exit_status(error, 1)};
+  const Failure failure{error, message(error), remedy(error), exit_status(error, 1), told_errors()};
   try {
     setup.report->write(failure_json({program.manual.name, *job, told_warnings()}, failure));
   } catch (const Error& unwritable) {

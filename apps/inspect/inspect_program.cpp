@@ -110,8 +110,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
     expectation = parse_expectation(options.expectation);
     if (!options.picture.empty() && processes.rank() == 0)
       picture = std::make_unique<ResultFile>(picture_kind(), options.picture, "");
-    for (const auto& text : options.parameters)
-      patterns.push_back(with_context("--param '" + text + "'", [&] { return Pattern(text); }));
+    patterns = parse_globs("--param", options.parameters);
   });
   std::optional<Layout> layout;
   if (!options.layout.empty()) layout = read_layout(options.layout, options.path, processes);
@@ -128,7 +127,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
     else if (picture == nullptr)
       print(inspection_text(inspection, output_width()));
     std::optional<Placement> whole;
-    if (expectation) refuse_deviations(expected.of(expected_in(found.files, inspection, whole)), options.path);
+    if (expectation) expected.refuse(expected.of(expected_in(found.files, inspection, whole)), options.path);
   });
 }
 

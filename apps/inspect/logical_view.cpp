@@ -53,7 +53,7 @@ std::vector<LogicalParameter> logical_view(const Placement& placement) {
   for (ParameterId id = 0; id < placement.tensors().size(); ++id) {
     const Tensor& tensor = placement.tensors()[id];
     view.push_back({id, tensor.name, placement.arrays()[placement.array_of(id)].name, tensor.dtype.name, tensor.shape,
-                    tensor.bytes(), placement.replica_bases(id).size(), rule_of(placement, id),
+                    tensor.bytes(), placement.copies(id), rule_of(placement, id),
                     stored_shapes(placement, placement.array_of(id), by_card)});
   }
   std::sort(view.begin(), view.end(),

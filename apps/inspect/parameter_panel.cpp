@@ -227,7 +227,7 @@ void draw_runs(const Placement& placement, ParameterId parameter, Axis axis, con
 }
 
 std::string copies_text(const Placement& placement, ParameterId parameter, const Panel& panel) {
-  const std::uint64_t copies = placement.replica_bases(parameter).size();
+  const std::uint64_t copies = placement.copies(parameter);
   if (panel.shards.size() == 1 && copies > 1)
     return copies == placement.mesh().size() ? "replicated on all " + counted(copies, "card")
                                              : "replicated on its " + counted(copies, "card");

@@ -84,10 +84,11 @@ std::string failure_json(const ReportedJob& job, const Failure& failure) {
   const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
   const Error& error = failure.error;
   Json json = json_of(job, "failed");
-  json["error"] = {
-      {"kind", word(error.kind())},     {"exit_status", failure.exit_status}, {"message", failure.message},
-      {"object", text(error.object())}, {"found", text(error.text().found)},  {"expected", text(error.text().expected)},
-      {"remedy", text(failure.remedy)}, {"file", text(error.file())},         {"parameter", text(error.parameter())}};
+  json["error"] = {{"kind", word(error.kind())},           {"exit_status", failure.exit_status},
+                   {"message", failure.message},           {"object", text(error.object())},
+                   {"found", text(error.text().found)},    {"expected", text(error.text().expected)},
+                   {"remedy", text(failure.remedy)},       {"file", text(error.file())},
+                   {"parameter", text(error.parameter())}, {"details", failure.details}};
   return json_text(std::move(json)) + "\n";
 }
 

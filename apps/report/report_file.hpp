@@ -30,6 +30,7 @@ struct Failure {
   std::string message;  ///< the whole, as it is printed
   std::string remedy;   ///< with the advice in words
   int exit_status = 1;
+  std::vector<std::string> details;  ///< printed before the message
 };
 
 /// --report's JSON of a job that failed.

@@ -94,11 +94,6 @@ void add_deviations(const std::string& checkpoint, const Deviations& deviations,
   for (const std::string& line : deviations.lines) lines.add(checkpoint + ": " + line);
 }
 
-std::string outcome(const Deviations& deviations) {
-  return counted(deviations.tensors, "parameter") + (deviations.tensors == 1 ? " is" : " are") + " not as " +
-         deviations.reference + " has " + (deviations.tensors == 1 ? "it" : "them");
-}
-
 /// Whether the same is said of both; a hint may follow in the first one's lines.
 bool deviate_alike(const Deviations& a, const Deviations& b) {
   return !a.lines.empty() &&
@@ -155,12 +150,12 @@ Lines comparison_text(const ComparedPaths& paths, const CompareReport& compariso
   if (!comparison.differences.empty()) lines = table_of(comparison, width).add("");
   if (comparison.differences.empty() && deviate_alike(comparison.a_deviations, comparison.b_deviations)) {
     add_deviations("A and B", comparison.a_deviations, lines);
-    return lines.add(pair + " hold the same tensors, but " + outcome(comparison.a_deviations) + ": " + compared);
+    return lines.add(pair + " hold the same tensors, but " + comparison.a_deviations.outcome() + ": " + compared);
   }
   add_deviations("A", comparison.a_deviations, lines);
   add_deviations("B", comparison.b_deviations, lines);
-  if (!comparison.a_deviations.lines.empty()) lines.add("of " + paths.a + " (A) " + outcome(comparison.a_deviations));
-  if (!comparison.b_deviations.lines.empty()) lines.add("of " + paths.b + " (B) " + outcome(comparison.b_deviations));
+  if (!comparison.a_deviations.lines.empty()) lines.add("of " + paths.a + " (A) " + comparison.a_deviations.outcome());
+  if (!comparison.b_deviations.lines.empty()) lines.add("of " + paths.b + " (B) " + comparison.b_deviations.outcome());
   if (comparison.differences.empty())
     return lines.add(pair + " hold the same tensors" + (comparison.is_same() ? "" : ", but not as expected") + ": " +
                      compared);
@@ -186,7 +181,7 @@ Lines integrity_text(const std::string& path, const Integrity& integrity, std::o
   const std::string held = counted(integrity.files, "file") + ", " + counted(integrity.parameters, "parameter");
   Lines deviating;
   add_deviations(path, integrity.deviations, deviating);
-  const std::string but = integrity.deviations.lines.empty() ? "" : ", but " + outcome(integrity.deviations);
+  const std::string but = integrity.deviations.lines.empty() ? "" : ", but " + integrity.deviations.outcome();
   if (integrity.damages.empty())
     return deviating.add(path + " is as it was written" + but + ": " + held + ", " + format_bytes(integrity.bytes) +
                          " read");

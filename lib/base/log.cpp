@@ -24,9 +24,11 @@ class PrintableMessage final : public spdlog::custom_flag_formatter {
   std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<PrintableMessage>(); }
 };
 
-/// Keeps the warnings, for reports.
-class Warnings final : public spdlog::sinks::base_sink<std::mutex> {
+/// Keeps what is told at one level, for reports.
+class Told final : public spdlog::sinks::base_sink<std::mutex> {
  public:
+  explicit Told(spdlog::level::level_enum kept) : kept_(kept) {}
+
   std::vector<std::string> texts() {
     const std::lock_guard lock(mutex_);
     return texts_;
@@ -34,16 +36,22 @@ class Warnings final : public spdlog::sinks::base_sink<std::mutex> {
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    if (message.level == spdlog::level::warn) texts_.emplace_back(message.payload.data(), message.payload.size());
+    if (message.level == kept_) texts_.emplace_back(message.payload.data(), message.payload.size());
   }
   void flush_() override {}
 
  private:
+  spdlog::level::level_enum kept_;
   std::vector<std::string> texts_;
 };
 
-std::shared_ptr<Warnings>& warnings() {
-  static auto sink = std::make_shared<Warnings>();
+std::shared_ptr<Told>& warnings() {
+  static auto sink = std::make_shared<Told>(spdlog::level::warn);
+  return sink;
+}
+
+std::shared_ptr<Told>& errors() {
+  static auto sink = std::make_shared<Told>(spdlog::level::err);
   return sink;
 }
 
@@ -51,7 +59,7 @@ std::shared_ptr<Warnings>& warnings() {
 
 void start_log(const std::string& program, const std::string& level) {
   const auto printed = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  auto logger = std::make_shared<spdlog::logger>(program, spdlog::sinks_init_list{printed, warnings()});
+  auto logger = std::make_shared<spdlog::logger>(program, spdlog::sinks_init_list{printed, warnings(), errors()});
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<PrintableMessage>('*').set_pattern("%n: %l: %*");
   logger->set_formatter(std::move(formatter));
@@ -63,6 +71,10 @@ void start_log(const std::string& program, const std::string& level) {
 
 std::vector<std::string> told_warnings() {
   return warnings()->texts();
+}
+
+std::vector<std::string> told_errors() {
+  return errors()->texts();
 }
 
 void mute_log() {

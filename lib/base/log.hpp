@@ -13,6 +13,8 @@ void start_log(const std::string& program, const std::string& level);
 
 /// What has been warned of since, also where the level let no warning be printed.
 std::vector<std::string> told_warnings();
+/// The same for errors.
+std::vector<std::string> told_errors();
 
 /// Silences every rank but 0: only rank 0 prints.
 void mute_log();

@@ -75,6 +75,9 @@ std::variant<WeightMap, std::vector<Tensor>> parse_reference(const std::string& 
   const Node root(json, origin);
   const std::vector<std::string> names = root.keys();
   if (names.empty()) root.fail("no tensor", "at least one", reference_rules().remedy);
+  if (root.has("ckpt_layout"))
+    root.fail("a layout", "a checkpoint, a safetensors index or {name: {shape, dtype}}",
+              "a layout says how tensors are cut, not which there are");
   if (root.has(weight_map_key)) {
     const Node map = root.member(weight_map_key);
     WeightMap index;

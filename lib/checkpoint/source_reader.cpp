@@ -53,9 +53,8 @@ void SourceReader::read_box(ParameterId parameter, const Box& box, std::span<std
                             std::span<std::byte> scratch) {
   const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
   const Extents strides = row_major_strides(box.shape());
-  const bool takes_lowest = placement_.spreads()[parameter].replicas == Replicas::first;
   placement_.for_each_shard(parameter, box, [&](Position first, const Region& region) {
-    const Position card = takes_lowest ? placement_.lowest_holder(parameter, first) : first;
+    const Position card = placement_.counted_card(parameter, first);
     std::uint64_t offset = 0;
     for (std::size_t d = 0; d < box.rank(); ++d) offset += (region.box.lo[d] - box.lo[d]) * strides[d];
     const Transfer transfer{card, placement_.array_of(parameter), parameter, element, region, 0, strides};

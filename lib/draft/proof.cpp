@@ -119,8 +119,8 @@ Refuted refute(const ToProve& draft, const Resources& resources, SourceStore& st
     is_taken[placement.find(differ.parameter()).value()] = false;
   }
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
-    if (placement.replica_bases(parameter).size() > 1)
-      bytes_read += placement.tensors()[parameter].bytes() * placement.replica_bases(parameter).size();
+    if (placement.copies(parameter) > 1)
+      bytes_read += placement.tensors()[parameter].bytes() * placement.copies(parameter);
   if (draft.reference == nullptr || !draft.reference->has_data()) return refuted;
   std::vector<ParameterId> left;
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)

@@ -200,7 +200,7 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
     return result;
   const Placement& placement = opened->resolved.placement;
   agree(processes, [&] { result.deviations = expected.of(placement); });
-  for (const std::string& warning : result.deviations.warnings) spdlog::warn("{}", warning);
+  expected.warn_of_idle({&result.deviations});
   add(compare_layouts(opened->checkpoint, manifest));
   if (auto damages = compare_names(placement, manifest); !damages.empty()) {
     add(std::move(damages));

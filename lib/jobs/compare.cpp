@@ -11,11 +11,8 @@
 #include "jobs/selection.hpp"
 #include "layout/resolve.hpp"
 #include "processes/gather_all.hpp"
+#include "proof/check_source.hpp"
 #include "proof/compare_workload.hpp"
-#include "proof/discarded_copies.hpp"
-#include "proof/equal_shards.hpp"
-#include "proof/equalities.hpp"
-#include "proof/replicas.hpp"
 
 namespace ckpt {
 
@@ -27,27 +24,6 @@ struct Side {
   Resolved resolved;
 
   const Placement& placement() const noexcept { return resolved.placement; }
-};
-
-/// The parameters of B that count: what A has under the same name decides with its own name there.
-class Choice {
- public:
-  explicit Choice(const NameChoice& names) : wishes_(names) {}
-
-  bool keeps_a(const std::string& name) {
-    const bool is_chosen = wishes_.is_kept(name);
-    of_a_[wishes_.new_name(name)] |= is_chosen;
-    return is_chosen;
-  }
-  std::string new_name(const std::string& name) const { return wishes_.new_name(name); }
-  bool keeps_b(const std::string& name) const {
-    const auto found = of_a_.find(name);
-    return found == of_a_.end() ? wishes_.is_kept(name) : found->second;
-  }
-
- private:
-  Wishes wishes_;
-  std::map<std::string, bool> of_a_;  // by the name that B is to have
 };
 
 /// What each card holds of a parameter without elements of fixed size, by card id; it lies in the metadata. Where
@@ -67,13 +43,14 @@ std::vector<std::pair<std::uint64_t, const Dataset*>> values(const Side& side, P
 /// What the metadata tells, and what is left to compare.
 class Pairing {
  public:
-  Pairing(const CompareJob& job, const Side& a, const Side& b, const Choice& choice)
+  /// `of_a`: A's parameters that count; `names`: which of B's do.
+  Pairing(const CompareJob& job, const Side& a, const Side& b, Selection of_a, const CountedNames& names)
       : is_tolerant_(job.tolerance.has_value()),
         a_(a),
         b_(b),
         a_of_(b.placement().tensors().size(), 0),
         is_chosen_(a.placement().tensors().size(), false),
-        of_a_(select(job.names, a.placement())) {
+        of_a_(std::move(of_a)) {
     for (const ParameterId parameter : of_a_.source_of) is_chosen_[parameter] = true;
     std::vector<bool> is_paired(a_of_.size(), false);
     for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
@@ -87,7 +64,7 @@ class Pairing {
     }
     for (ParameterId parameter = 0; parameter < a_of_.size(); ++parameter) {
       const Tensor& tensor = b.placement().tensors()[parameter];
-      const bool counts = choice.keeps_b(tensor.name);
+      const bool counts = names.counts(tensor.name);
       if (counts) of_b_.tensors.push_back(tensor);
       if (counts) of_b_.source_of.push_back(parameter);
       if (counts && !is_paired[parameter])
@@ -178,21 +155,18 @@ class Elements {
     SourceReader reader(a_.files, a_.placement(), store, shares.windows, most_open_);
 
     counters_.phase = Phase::replicas;
-    if (job_.replicas != ReplicaCheck::trust) {
-      const Owners readers_of_a = a_.files.is_shared() ? Owners{} : owners;
-      const ReplicatedFiles files{a_.files,      a_.placement(), reader, readers_of_a, pairing.is_chosen(),
-                                  job_.replicas, threads_};
-      check_replicas(files, processes_);
-      for (const auto find : {find_discarded_copies, find_equal_shards})
-        for (const std::string& warning : find(files, processes_)) spdlog::warn(warning);
-    }
     const auto exchange = make_exchange(kind, job_.resources, shares.rest / 2, threads_, processes_);
     std::vector<Equality> equal = a_.placement().equalities();
     std::erase_if(equal, [&](const Equality& pair) {
       return !pairing.is_chosen()[pair.parameter] || !pairing.is_chosen()[pair.other];
     });
-    check_equalities({a_.files, a_.placement(), readers, reader, store, equal, job_.replicas, most_open_}, *exchange,
-                     processes_);
+    const Owners readers_of_a = a_.files.is_shared() ? Owners{} : owners;
+    check_source({{a_.files, a_.placement(), reader, readers_of_a, pairing.is_chosen(), job_.replicas, threads_},
+                  readers,
+                  store,
+                  std::move(equal),
+                  most_open_},
+                 *exchange, processes_);
     counters_.phase = Phase::compare;
     ComparedPair pair{planner, readers,          reader,    b_.files, store, pairing.parameters(),
                       {},      {job_.tolerance}, most_open_};
@@ -244,7 +218,7 @@ class Elements {
 Difference difference(const Placement& b, ParameterId parameter, const Mismatch& found) {
   const Tensor& tensor = b.tensors()[parameter];
   const bool is_one_copy = b.spreads()[parameter].replicas == Replicas::first;
-  const std::uint64_t copies = is_one_copy ? 1 : b.replica_bases(parameter).size();
+  const std::uint64_t copies = is_one_copy ? 1 : b.copies(parameter);
   Difference difference{Difference::What::elements,
                         tensor.name,
                         found.first_a,
@@ -274,25 +248,23 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
   std::optional<Pairing> pairing;
   CompareReport result;
   agree(processes, [&] {
-    Choice choice(job.names);
+    const Wishes wishes(job.names);
     a.resolved = resolve(
-        a.files, [&](const std::string& name) { return choice.keeps_a(name); },
-        [&](const std::string& name) { return expected.shape(choice.new_name(name)); });
-    for (const Tensor& tensor : a.placement().tensors()) choice.keeps_a(tensor.name);  // members of buckets, too
+        a.files, [&](const std::string& name) { return wishes.is_kept(name); },
+        [&](const std::string& name) { return expected.shape(wishes.new_name(name)); });
+    Selection of_a = select(job.names, a.placement());
+    const CountedNames names(job.names, a.resolved, of_a);
     b.resolved = resolve(
-        b.files, [&](const std::string& name) { return choice.keeps_b(name); },
+        b.files, [&](const std::string& name) { return names.counts(name); },
         [&](const std::string& name) { return expected.shape(name); });
-    pairing.emplace(job, a, b, choice);
+    pairing.emplace(job, a, b, std::move(of_a), names);
     result = pairing->comparison();
-    const auto counts = [&](const std::string& name) { return choice.keeps_b(name); };
-    result.a_deviations = expected.of(pairing->of_a(), a.placement(), counts);
-    result.b_deviations = expected.of(pairing->of_b(), b.placement(), counts);
+    result.a_deviations = expected.of(pairing->of_a(), a.placement(), &names);
+    result.b_deviations = expected.of(pairing->of_b(), b.placement(), &names);
   });
   for (const Side* side : {&a, &b})
     for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
-  for (const std::string& warning : result.a_deviations.warnings)  // of use to neither side
-    if (const auto& other = result.b_deviations.warnings; std::find(other.begin(), other.end(), warning) != other.end())
-      spdlog::warn("{}", warning);
+  expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
   for (const auto& [parameter, found] : Elements(job, a, b, most_open, processes, counters).compare(*pairing, store))
     result.differences.push_back(difference(b.placement(), parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {

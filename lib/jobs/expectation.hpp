@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,17 +28,18 @@ class ExpectedTensors {
 
   /// How all parameters of a checkpoint deviate.
   Deviations of(const Placement& placement) const;
-  /// How the parameters that a job takes of a checkpoint do, under their new names.
-  Deviations of(const Selection& selection, const Placement& source,
-                const std::function<bool(const std::string& name)>& is_expected) const;
-  Deviations of(const Selection& selection, const Resolved& source, const NameChoice& choice) const;
+  /// How the parameters that a job takes of a checkpoint do, under their new names. `names`: which of the reference's
+  /// count; null: all.
+  Deviations of(const Selection& selection, const Placement& source, const CountedNames* names) const;
+
+  /// Warns of the excuses that were of use for none of these deviations.
+  void warn_of_idle(const std::vector<const Deviations*>& all) const;
+  /// The same for one checkpoint's; prints its lines, and throws input, of what `object` names, where there are any.
+  void refuse(const Deviations& found, const std::string& object) const;
 
  private:
   std::optional<Reference> reference_;
   Excuses excuses_;
 };
-
-/// Prints the lines of deviations, of what `object` names, and throws input; warns of what is only that.
-void refuse_deviations(const Deviations& found, const std::string& object);
 
 }  // namespace ckpt

@@ -15,9 +15,7 @@
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/target_names.hpp"
-#include "proof/discarded_copies.hpp"
-#include "proof/equal_shards.hpp"
-#include "proof/equalities.hpp"
+#include "proof/check_source.hpp"
 
 namespace ckpt {
 
@@ -153,17 +151,15 @@ class Run {
   }
 
   void check_copies(std::size_t most_open) {
-    if (job_.replicas == ReplicaCheck::trust) return;
     std::vector<bool> is_taken(source().tensors().size(), false);
     for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
     const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
-    const ReplicatedFiles files{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()};
-    check_replicas(files, processes_);
-    for (const auto find : {find_discarded_copies, find_equal_shards})
-      for (const std::string& warning : find(files, processes_)) spdlog::warn(warning);
-    check_equalities({checkpoint(), source(), plan_->readers, *reader_, stores_.reading(), equal_pairs(*sides_),
-                      job_.replicas, most_open},
-                     *exchange_, processes_);
+    check_source({{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()},
+                  plan_->readers,
+                  stores_.reading(),
+                  equal_pairs(*sides_),
+                  most_open},
+                 *exchange_, processes_);
   }
 
   void describe() {

@@ -33,7 +33,8 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
     sides.selection = select(job.names, sides.source.placement);
     for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
       sides.source.warnings.push_back(std::move(warning));
-    refuse_deviations(expected.of(sides.selection, sides.source, job.names), sides.checkpoint.layout().origin);
+    const CountedNames names(job.names, sides.source, sides.selection);
+    expected.refuse(expected.of(sides.selection, sides.source.placement, &names), sides.checkpoint.layout().origin);
     if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,
                                            target_layout(job.target, sides.checkpoint.layout_elsewhere()));

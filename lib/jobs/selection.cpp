@@ -94,6 +94,11 @@ std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& s
   return names;
 }
 
+CountedNames::CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection)
+    : wishes_(choice), left_out_(left_out_names(choice, source, selection)) {
+  for (const Tensor& tensor : selection.tensors) taken_.insert(tensor.name);
+}
+
 Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
                         const Layout& layout) {
   if (layout.buckets.empty()) return layout;

@@ -53,6 +53,22 @@ Selection select(const NameChoice& choice, const Placement& source);
 /// The names that parameters of the source would have been given which `selection`, made from it, leaves out.
 std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection);
 
+/// Which names count of a checkpoint or a reference that is held against what was selected of a source: those that were
+/// taken, and of those that the source has not, what the choice takes by itself. It refers to the choice.
+class CountedNames {
+ public:
+  CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection);
+
+  bool counts(const std::string& name) const {
+    return taken_.contains(name) || (!left_out_.contains(name) && wishes_.is_kept(name));
+  }
+
+ private:
+  Wishes wishes_;
+  std::set<std::string> taken_;
+  std::set<std::string> left_out_;
+};
+
 /// Which layout the output is to have: exactly one of these.
 struct TargetChoice {
   std::optional<Layout> layout;

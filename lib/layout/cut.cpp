@@ -112,6 +112,7 @@ void DimCut::add_part(std::uint64_t start, std::uint64_t size, std::uint64_t cou
 }
 
 void DimCut::lay_parts(const Parts& parts) {
+  is_sum_of_parts_ = !parts.sizes.empty();
   if (parts.sizes.empty()) {
     if (size_ % parts.count != 0)
       throw Error(Kind::layout,
@@ -123,7 +124,9 @@ void DimCut::lay_parts(const Parts& parts) {
     add_part(start, size, 1);
     start += size;
   }
-  for (const Run& run : runs_) check_divides(run.size);
+  with_context("one of \"parts\"", [&] {
+    for (const Run& run : runs_) check_divides(run.size);
+  });
   if (runs_.size() < 2) return;
   if (runs_.size() * pieces_ > most_bases)
     throw Error(Kind::layout, std::to_string(runs_.size()) + " parts of different sizes, each in " +

@@ -45,6 +45,8 @@ class DimCut {
 
   std::uint64_t size() const noexcept { return size_; }
   std::uint64_t pieces() const noexcept { return pieces_; }
+  /// Whether its size is the sum of the sizes of "parts".
+  bool is_sum_of_parts() const noexcept { return is_sum_of_parts_; }
   /// Elements that a piece stores along this dimension, padding included.
   std::uint64_t extent(std::uint64_t piece) const noexcept;
   /// The extent of the largest piece.
@@ -131,6 +133,7 @@ class DimCut {
   std::vector<std::uint64_t> starts_;  // of `sizes`: each piece's first index, and the end
   std::vector<Run> runs_;
   std::vector<std::uint64_t> bases_;  // for each run and piece; empty: one run
+  bool is_sum_of_parts_ = false;
   bool is_padded_ = false;
   std::uint64_t padded_ = 0;   // of `pad`: what each piece stores
   bool repeats_last_ = false;  // of `pad`: filled with copies of the last element

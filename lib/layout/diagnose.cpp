@@ -48,6 +48,10 @@ std::string explain_shape(const Extents& found, const Extents& expected, const E
   for (std::size_t d = 0; d < found.size(); ++d) {
     if (found[d] == expected[d] || dims.size() != found.size()) continue;
     const CutSpec& spec = dims[d];
+    if (spec.parts && !spec.parts->sizes.empty())
+      return "the sizes of \"parts\" add up to " + std::to_string(logical[d]) + " in dimension " + std::to_string(d) +
+             ", and " + std::to_string(spec.pieces()) + (spec.pieces() == 1 ? " piece" : " pieces") + " of " +
+             std::to_string(found[d]) + " to " + std::to_string(spec.pieces() * found[d]);
     if (found[d] != 0 && logical[d] % found[d] == 0 && !spec.pad && !spec.parts && spec.sizes.empty()) {
       const std::uint64_t k = logical[d] / found[d];
       if (spec.axes.size() == 1) return "was it saved with " + axis_names[spec.axes[0]] + "=" + std::to_string(k) + "?";

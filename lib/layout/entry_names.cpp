@@ -52,20 +52,17 @@ bool EntryNames::may_hold(std::size_t entry, const Rule& rule) const {
     return std::any_of(other.names.begin(), other.names.end(),
                        [&](const Pattern& name) { return may_hold(entry, name); });
   };
-  return here(rule) || std::any_of(layout_.parameters.begin(), layout_.parameters.end(), [&](const Rule& other) {
-           return other.like && may_borrow(other, rule) && here(other);
-         });
-}
-
-bool EntryNames::may_borrow(const Rule& borrower, const Rule& lender) const {
-  std::vector<const Rule*> reached{&borrower};
+  // What a rule decides may be borrowed by names of another, and by others from that.
+  std::vector<const Rule*> reached{&rule};
+  std::vector<bool> is_reached(layout_.parameters.size(), false);
   for (std::size_t i = 0; i < reached.size(); ++i) {
-    const std::string_view liked = reached[i]->like->pieces().first;
-    if (may_agree(lender.names, liked)) return true;
-    for (const Rule& other : layout_.parameters)
-      if (other.like && may_agree(other.names, liked) &&
-          std::find(reached.begin(), reached.end(), &other) == reached.end())
-        reached.push_back(&other);
+    if (here(*reached[i])) return true;
+    for (std::size_t r = 0; r < layout_.parameters.size(); ++r) {
+      const Rule& other = layout_.parameters[r];
+      if (is_reached[r] || !other.like || !may_agree(reached[i]->names, other.like->pieces().first)) continue;
+      is_reached[r] = true;
+      reached.push_back(&other);
+    }
   }
   return false;
 }

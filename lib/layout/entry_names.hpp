@@ -21,8 +21,6 @@ class EntryNames {
   bool may_hold(std::size_t entry, const Rule& rule) const;
 
  private:
-  bool may_borrow(const Rule& borrower, const Rule& lender) const;
-
   const Layout& layout_;
 };
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
+#include "layout/affix.hpp"
 #include "layout/name_groups.hpp"
 #include "layout/pattern_index.hpp"
 
@@ -27,38 +29,30 @@ PatternIndex excuse_index(const std::vector<Pattern>& patterns) {
   return PatternIndex(std::move(all));
 }
 
-/// The names that are told of, the others being excused; which excuses were of use.
-class Unexcused {
- public:
-  explicit Unexcused(const std::vector<Pattern>& excuses)
-      : index_(excuse_index(excuses)), is_used_(excuses.size(), false) {}
+/// Notes a name that one side alone has, unless it is excused.
+void add_lone(LoneNames& names, const PatternIndex& excuses, const std::string& name) {
+  bool is_excused = false;
+  for (auto found = excuses.first(name); found; found = excuses.first(name, *found + 1))
+    is_excused = names.is_used[*found] = true;
+  if (!is_excused) names.unexcused.push_back(name);
+}
 
-  void add(const std::string& name) {
-    bool is_excused = false;
-    for (auto found = index_.first(name); found; found = index_.first(name, *found + 1))
-      is_excused = is_used_[*found] = true;
-    (is_excused ? excused_ : names).push_back(name);
-  }
-
-  /// `what`: "missing".
-  void warn(const std::string& what, std::vector<std::string>& warnings) const {
-    for (std::size_t i = 0; i < is_used_.size(); ++i) {
-      if (is_used_[i]) continue;
-      const auto near = nearest(index_.pattern(i).text(), names);
-      warnings.push_back("'" + index_.pattern(i).text() + "' excuses nothing: no name that is " + what + " matches" +
-                         (near.empty() ? "" : "; nearest names: " + join(near)));
-    }
-  }
-
+/// Warns of excuses that were of no use to any side. `what`: "missing".
+void add_idle(const std::vector<Pattern>& excuses, const std::vector<const LoneNames*>& sides, const std::string& what,
+              std::vector<std::string>& warnings) {
   std::vector<std::string> names;
+  for (const LoneNames* side : sides) names.insert(names.end(), side->unexcused.begin(), side->unexcused.end());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (std::size_t i = 0; i < excuses.size(); ++i) {
+    if (std::any_of(sides.begin(), sides.end(), [&](const LoneNames* side) { return side->is_used[i]; })) continue;
+    const auto near = nearest(excuses[i].text(), names);
+    warnings.push_back("'" + excuses[i].text() + "' excuses nothing: no name that is " + what + " matches" +
+                       (near.empty() ? "" : "; nearest names: " + join(near)));
+  }
+}
 
- private:
-  PatternIndex index_;
-  std::vector<bool> is_used_;
-  std::vector<std::string> excused_;
-};
-
-/// Names with what is said of each: one line for those of one pattern of which the same is said.
+/// Names with what is said of each: one line for those of one pattern of which the same is said, and for their state.
 class GroupedLines {
  public:
   void add(const std::string& name, const std::string& text) { names_of_[text].push_back(name); }
@@ -67,13 +61,10 @@ class GroupedLines {
     std::vector<std::pair<std::string, std::string>> lines;  // the first name, and the line
     for (auto& [text, names] : names_of_) {
       std::sort(names.begin(), names.end(), natural_less);
-      for (const NameGroup& group : group_names(names)) {
-        const std::size_t count = group.names.size();
-        lines.emplace_back(
-            group.names.front(),
-            (count == 1 ? group.names.front() : group.pattern + " (" + std::to_string(count) + " parameters)") + ": " +
-                text);
-      }
+      for (const Kin& kin : with_state(group_names(names)))
+        lines.emplace_back(kin.first, join(kin.patterns) +
+                                          (kin.names == 1 ? "" : " (" + std::to_string(kin.names) + " parameters)") +
+                                          ": " + text);
     }
     std::stable_sort(lines.begin(), lines.end(),
                      [](const auto& a, const auto& b) { return natural_less(a.first, b.first); });
@@ -83,6 +74,31 @@ class GroupedLines {
   }
 
  private:
+  /// Parameters of one pattern and their state.
+  struct Kin {
+    std::string first;  ///< name
+    std::vector<std::string> patterns;
+    std::size_t names = 0;
+  };
+
+  static std::vector<Kin> with_state(const std::vector<NameGroup>& groups) {
+    std::set<std::string> all;
+    for (const NameGroup& group : groups) all.insert(group.pattern);
+    std::map<std::string, std::size_t> number_of;
+    std::vector<Kin> result;
+    for (const NameGroup& group : groups) {
+      std::string own = group.pattern;  // the parameter's, which may itself be another's state
+      while (const auto affix = affix_of(own, [&](const std::string& name) { return all.contains(name); }))
+        own = *affix->without(own);
+      const auto [known, is_new] = number_of.try_emplace(own, result.size());
+      if (is_new) result.push_back({group.names.front(), {}, 0});
+      Kin& kin = result[known->second];
+      kin.patterns.insert(group.pattern == own ? kin.patterns.begin() : kin.patterns.end(), group.pattern);
+      kin.names += group.names.size();
+    }
+    return result;
+  }
+
   std::map<std::string, std::vector<std::string>> names_of_;
 };
 
@@ -100,8 +116,8 @@ bool is_near(const std::string& a, const std::string& b) {
 }
 
 /// A line for each pattern of names that one side alone has, with the nearest of the other side's.
-void add_lone(std::vector<std::string> names, const std::vector<std::string>& others, const std::string& text,
-              std::vector<std::string>& lines) {
+void describe_lone(std::vector<std::string> names, const std::vector<std::string>& others, const std::string& text,
+                   std::vector<std::string>& lines) {
   std::sort(names.begin(), names.end(), natural_less);
   std::size_t searched = 0;
   for (const NameGroup& group : group_names(names)) {
@@ -125,17 +141,19 @@ Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor
   Deviations result;
   result.reference = reference;
   GroupedLines unequal;
-  Unexcused missing(excuses.missing);
-  Unexcused extra(excuses.extra);
+  const PatternIndex may_be_missing = excuse_index(excuses.missing);
+  const PatternIndex may_be_extra = excuse_index(excuses.extra);
+  result.missing.is_used.resize(excuses.missing.size(), false);
+  result.extra.is_used.resize(excuses.extra.size(), false);
   std::size_t f = 0;
   std::size_t e = 0;
   while (f < found.size() || e < expected.size()) {
     if (e == expected.size() || (f < found.size() && found[f].name < expected[e].name)) {
-      extra.add(found[f++].name);
+      add_lone(result.extra, may_be_extra, found[f++].name);
       continue;
     }
     if (f == found.size() || expected[e].name < found[f].name) {
-      missing.add(expected[e++].name);
+      add_lone(result.missing, may_be_missing, expected[e++].name);
       continue;
     }
     const Tensor& mine = found[f];
@@ -152,12 +170,31 @@ Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor
     ++f;
   }
   result.lines = unequal.take();
-  add_lone(missing.names, extra.names, "missing, " + reference + " has it", result.lines);
-  add_lone(extra.names, missing.names, "not in " + reference, result.lines);
-  result.tensors += missing.names.size() + extra.names.size();
-  missing.warn("missing", result.warnings);
-  extra.warn("not in " + reference, result.warnings);
+  const auto& missing = result.missing.unexcused;
+  const auto& extra = result.extra.unexcused;
+  describe_lone(missing, extra, "missing, " + reference + " has it", result.lines);
+  describe_lone(extra, missing, "not in " + reference, result.lines);
+  result.tensors += missing.size() + extra.size();
   return result;
+}
+
+std::string Deviations::outcome() const {
+  const bool is_one = tensors == 1;
+  return std::to_string(tensors) + (is_one ? " parameter is" : " parameters are") + " not as " + reference + " has " +
+         (is_one ? "it" : "them");
+}
+
+std::vector<std::string> idle_excuses(const Excuses& excuses, const std::vector<const Deviations*>& all) {
+  std::vector<const LoneNames*> missing;
+  std::vector<const LoneNames*> extra;
+  for (const Deviations* each : all) {
+    missing.push_back(&each->missing);
+    extra.push_back(&each->extra);
+  }
+  std::vector<std::string> warnings;
+  add_idle(excuses.missing, missing, "missing", warnings);
+  add_idle(excuses.extra, extra, "not in " + all.front()->reference, warnings);
+  return warnings;
 }
 
 }  // namespace ckpt

@@ -122,8 +122,7 @@ std::optional<std::size_t> longer_dim(const Extents& found, const Extents& expec
 std::optional<Extents> local_shape_of(const Placement& placement, ParameterId parameter) {
   const Spread& spread = placement.spreads()[parameter];
   if (spread.bucket || spread.flat || spread.boxes || placement.tensors()[parameter].verbatim) return std::nullopt;
-  const Extents stored =
-      placement.stored_shape(placement.array_of(parameter), placement.replica_bases(parameter).front());
+  const Extents stored = placement.stored_shape(placement.array_of(parameter), placement.first_base(parameter));
   Extents local(stored.size());
   for (std::size_t i = 0; i < stored.size(); ++i) local[spread.permute[i]] = stored[i];
   return local;

@@ -169,6 +169,19 @@ void IndexCensus::check_no_gaps(const std::vector<std::uint64_t>& totals, Kind k
   }
 }
 
+std::string IndexCensus::what_would_fit(const std::vector<std::uint64_t>& totals) const {
+  for (std::size_t entry = 0; entry < seen_.size(); ++entry) {
+    const Seen& seen = seen_[entry];
+    const IndexBlocks blocks(layout_.indices[entry], ways(entry), totals[entry]);
+    const bool is_beyond = std::any_of(seen.stored.begin(), seen.stored.end(),
+                                       [&](const auto& called) { return !blocks.index(called); }) ||
+                           (!seen.logical.empty() && *seen.logical.rbegin() >= totals[entry]);
+    if (const std::string fit = is_beyond ? what_would_fit(entry) : ""; !fit.empty())
+      return "/indices/" + std::to_string(entry) + ": " + fit;
+  }
+  return "";
+}
+
 std::vector<std::string> IndexCensus::unused() const {
   std::vector<std::string> warnings;
   for (std::size_t entry = 0; entry < seen_.size(); ++entry)

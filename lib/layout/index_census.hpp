@@ -33,6 +33,9 @@ class IndexCensus {
   /// with each index below its total.
   void check_no_gaps(const std::vector<std::uint64_t>& totals, Kind kind) const;
 
+  /// What would fit the names where some count beyond these totals: the end of a message, or nothing.
+  std::string what_would_fit(const std::vector<std::uint64_t>& totals) const;
+
   /// A warning for each entry that matches no name.
   std::vector<std::string> unused() const;
 

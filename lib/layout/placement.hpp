@@ -111,11 +111,18 @@ class Placement {
   /// One position for each whole copy of a parameter that the cards hold, ascending; the first names the copy that
   /// for_each_shard takes by itself.
   std::vector<Position> replica_bases(ParameterId parameter) const;
+  /// Their number and their first, which take no time.
+  std::uint64_t copies(ParameterId parameter) const;
+  Position first_base(ParameterId parameter) const noexcept { return base_[parameter]; }
   /// Every card that holds the same elements at the same place as `first` (a card of the first copy), itself among
   /// them.
   std::vector<Position> holders(ParameterId parameter, Position first) const;
   /// The one of them that counts where replicas may differ (Replicas::first): that of the lowest card id.
   Position lowest_holder(ParameterId parameter, Position first) const;
+  /// That one where replicas may differ, else `first` itself.
+  Position counted_card(ParameterId parameter, Position first) const {
+    return spreads_[parameter].replicas == Replicas::first ? lowest_holder(parameter, first) : first;
+  }
   /// The position that names the copy of a parameter to which a card that holds it belongs.
   Position base_of(ParameterId parameter, Position position) const;
   /// Whether that is the first copy.

@@ -259,7 +259,7 @@ void PlacementBuilder::find_equalities() {
     if (!other) continue;
     const Extents& shape = placement_.tensors_[parameter].shape;
     if (const Extents& theirs = placement_.tensors_[*other].shape; !(shape == theirs))
-      throw Error(Kind::input, where_[parameter],
+      throw Error(Kind::layout, where_[parameter],
                   {"its logical shape is " + to_string(shape),
                    "\"equals\" '" + name + "', which is " + to_string(theirs), "the rule of one of the two is wrong"});
     placement_.equalities_.push_back({parameter, *other});

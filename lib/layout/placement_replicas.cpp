@@ -41,6 +41,21 @@ std::vector<Position> Placement::replica_bases(ParameterId parameter) const {
   return bases;
 }
 
+std::uint64_t Placement::copies(ParameterId parameter) const {
+  if (const auto& boxes = spreads_[parameter].boxes) return boxes->holders(boxes->most_held()).size();
+  std::vector<bool> is_free(mesh().axes.size(), true);
+  for (const auto& axes : spreads_[parameter].axes)
+    for (const Axis axis : axes) is_free[axis] = false;
+  if (const auto axis = flat_axis(parameter)) is_free[*axis] = false;
+  const At& at = arrays_[array_of_[parameter]].at;
+  std::uint64_t count = 1;
+  for (Axis axis = 0; axis < is_free.size(); ++axis) {
+    const auto limited = at.find(axis);
+    if (is_free[axis]) count *= limited == at.end() ? mesh().shape[axis] : limited->second.size();
+  }
+  return count;
+}
+
 std::vector<Position> Placement::holders(ParameterId parameter, Position first) const {
   if (const auto& boxes = spreads_[parameter].boxes) return boxes->holders(boxes->held(first)->box);
   std::vector<Position> positions = replica_bases(parameter);

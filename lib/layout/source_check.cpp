@@ -117,7 +117,8 @@ class CardCheck {
     std::string cuts;
     std::vector<CutSpec> specs(spread.axes.size());
     std::vector<std::string> axis_names = layout_.mesh.axes;
-    for (std::size_t d = 0; d < spread.axes.size(); ++d)
+    for (std::size_t d = 0; d < spread.axes.size(); ++d) {
+      if (d < spread.cuts.size() && spread.cuts[d]->is_sum_of_parts()) specs[d].parts = {d, {tensor.shape[d]}, 0};
       for (std::size_t i = 0; i < spread.axes[d].size(); ++i) {
         const Axis axis = spread.axes[d][i];
         specs[d].axes.push_back(axis);
@@ -125,6 +126,7 @@ class CardCheck {
         cuts += (i == 0 ? ", dim " + std::to_string(d) + " over " : " and ") + layout_.mesh.axes[axis] + "=" +
                 std::to_string(layout_.mesh.shape[axis]);
       }
+    }
     const bool is_plain = !spread.flat;
     throw Error(
         Kind::input, place(parameter, position),

@@ -102,8 +102,13 @@ void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<
   }
   const auto totals = against_files([&] { return census.totals(); });
   naming.count_to(totals);
-  for (const auto& draft : drafts)
-    with_context(files_of(layout, draft->position), [&] { name(layout, naming, *draft); });
+  try {
+    for (const auto& draft : drafts)
+      with_context(files_of(layout, draft->position), [&] { name(layout, naming, *draft); });
+  } catch (Error& error) {
+    error.advise(census.what_would_fit(totals));
+    throw;
+  }
   census.check_no_gaps(totals, Kind::input);
   warnings_ = census.unused();
 }

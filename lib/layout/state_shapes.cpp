@@ -2,59 +2,19 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "base/text.hpp"
+#include "layout/affix.hpp"
 #include "layout/name_groups.hpp"
 
 namespace ckpt {
 
 namespace {
 
-constexpr std::size_t most_before = 4;  // words, as in "optimizer.state.0.exp_avg."
-constexpr std::size_t most_behind = 2;
-
-/// What a name has before and behind that of its parameter.
-struct Affix {
-  std::string before;
-  std::string behind;
-
-  friend auto operator<=>(const Affix&, const Affix&) = default;
-
-  std::optional<std::string> without(const std::string& name) const {
-    if (name.size() <= before.size() + behind.size() || !name.starts_with(before) || !name.ends_with(behind))
-      return std::nullopt;
-    return name.substr(before.size(), name.size() - before.size() - behind.size());
-  }
-};
-
-/// Where the words of a name begin, and its end as if one more did.
-std::vector<std::size_t> word_starts(const std::string& name) {
-  std::vector<std::size_t> starts{0};
-  for (std::size_t i = 0; i + 1 < name.size(); ++i)
-    if (name[i] == '.' || name[i] == '/') starts.push_back(i + 1);
-  starts.push_back(name.size() + 1);
-  return starts;
-}
-
-/// The fewest words without which the name is that of another parameter.
-std::optional<Affix> affix_of(const Placement& placement, const std::string& name) {
-  const auto starts = word_starts(name);
-  const std::size_t words = starts.size() - 1;
-  for (std::size_t left_out = 1; left_out < words && left_out <= most_before + most_behind; ++left_out)
-    for (std::size_t behind = 0; behind <= std::min(left_out, most_behind); ++behind) {
-      if (left_out - behind > most_before) continue;
-      const std::size_t end = starts[words - behind] - 1;
-      const Affix affix{name.substr(0, starts[left_out - behind]), name.substr(std::min(end, name.size()))};
-      if (placement.find(*affix.without(name))) return affix;
-    }
-  return std::nullopt;
-}
-
 bool are_stored_alike(const Placement& placement, ParameterId a, ParameterId b) {
   const auto stored = [&](ParameterId parameter) {
-    return placement.stored_shape(placement.array_of(parameter), placement.replica_bases(parameter).front());
+    return placement.stored_shape(placement.array_of(parameter), placement.first_base(parameter));
   };
   const auto is_plain = [&](ParameterId parameter) {
     return !placement.spreads()[parameter].bucket && !placement.spreads()[parameter].flat;
@@ -102,9 +62,10 @@ std::map<Affix, std::vector<NameGroup>> states_of(const Placement& placement) {
   for (const Tensor& tensor : placement.tensors()) names.push_back(tensor.name);
   std::map<Affix, std::vector<NameGroup>> states;
   std::map<Affix, std::size_t> counts;
+  const auto is_name = [&](const std::string& name) { return placement.find(name).has_value(); };
   std::size_t others = names.size();
   for (NameGroup& group : group_names(names))
-    if (auto affix = affix_of(placement, group.names.front())) {
+    if (auto affix = affix_of(group.names.front(), is_name)) {
       others -= group.names.size();
       counts[*affix] += group.names.size();
       states[*std::move(affix)].push_back(std::move(group));

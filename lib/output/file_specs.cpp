@@ -52,10 +52,18 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   // Where each file's tree is taken by one of the output's, nothing is lost that differs.
   if (!trees.are_all_used(all)) warnings_.insert(warnings_.end(), differing.begin(), differing.end());
   groups_ = shared_out(std::move(groups), planner_.target().layout().files, warnings_);
+  std::set<std::string> telling;  // arrays of which some file says more than shape and dtype
+  for (const Saying& saying : all)
+    for (std::size_t i = 0; i < saying.schema->datasets.size(); ++i)
+      if (const Dataset& dataset = saying.schema->datasets[i]; dataset.verbatim || !dataset.attributes.empty())
+        telling.insert((*saying.schema->arrays)[i].name);
   const auto by_card = planner_.source().mesh().by_card();
   const ArrayFiles from_files(planner_.source());
-  for (const ArrayPlace& place : planner_.target().arrays())
-    array_sources_.push_back(array_source(planner_.source_of(place.members.front()), place, from_files, by_card));
+  for (const ArrayPlace& place : planner_.target().arrays()) {
+    const ParameterId from = planner_.source_of(place.members.front());
+    const bool tells = telling.contains(from_files.name(planner_.source().array_of(from)));
+    array_sources_.push_back(tells ? array_source(from, place, from_files, by_card) : ArraySource{});
+  }
 }
 
 /// A bucket's members have no attributes of their own, nor has a bucket a place for theirs.

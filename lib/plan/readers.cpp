@@ -28,13 +28,13 @@ Readers::Readers(const Placement& source, Owners owners, bool replicas_are_equal
   is_lowest_.resize(source.tensors().size());
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
     const ArrayId array = source.array_of(parameter);
-    const bool is_replicated = source.replica_bases(parameter).size() > 1;
+    const bool is_replicated = source.copies(parameter) > 1;
     const bool is_lowest = is_lowest_[parameter] = source.spreads()[parameter].replicas == Replicas::first;
     source.for_each_first(parameter, [&](Position first) {
       if (!source.holds(first, array)) return;
       Position best = first;
       if (is_replicated && is_lowest) {
-        best = source.lowest_holder(parameter, first);
+        best = source.counted_card(parameter, first);
       } else if (is_replicated) {
         const auto holders = source.holders(parameter, first);
         best = *std::min_element(holders.begin(), holders.end(), [&](Position a, Position b) {

@@ -18,7 +18,7 @@ std::vector<ParameterId> matrices_of_first(const ReplicatedFiles& files) {
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
     const Tensor& tensor = placement.tensors()[parameter];
     if (files.is_taken[parameter] && placement.spreads()[parameter].replicas == Replicas::first && !tensor.verbatim &&
-        tensor.shape.size() > 1 && placement.replica_bases(parameter).size() > 1)
+        tensor.shape.size() > 1 && placement.copies(parameter) > 1)
       parameters.push_back(parameter);
   }
   return parameters;

@@ -105,8 +105,8 @@ class ShardSearch {
       const Spread& spread = placement_.spreads()[parameter];
       if (!files_.is_taken[parameter] || spread.bucket || spread.boxes || placement_.tensors()[parameter].verbatim)
         continue;
-      if (is_costly(parameter)) continue;
-      if (auto axes = split_axes(placement_, parameter); !axes.empty()) suspects.emplace(parameter, std::move(axes));
+      if (auto axes = split_axes(placement_, parameter); !axes.empty() && !is_costly(parameter))
+        suspects.emplace(parameter, std::move(axes));
     }
     return suspects;
   }
@@ -115,7 +115,7 @@ class ShardSearch {
   bool is_costly(ParameterId parameter) const {
     if (files_.extent == ReplicaCheck::full) return false;
     const std::string& stored = placement_.arrays()[placement_.array_of(parameter)].name;
-    const Dataset* dataset = files_.checkpoint.find(placement_.replica_bases(parameter).front(), stored);
+    const Dataset* dataset = files_.checkpoint.find(placement_.first_base(parameter), stored);
     return dataset != nullptr && dataset->chunk_bytes > compared_block_bytes;
   }
 
@@ -126,7 +126,7 @@ class ShardSearch {
       placement_.for_each_first(parameter, [&](Position card) { cards.push_back(card); });
       return cards;
     }
-    cards.push_back(placement_.replica_bases(parameter).front());
+    cards.push_back(placement_.first_base(parameter));
     for (const Axis axis : axes) cards.push_back(cards.front() + placement_.mesh().stride(axis));
     return cards;
   }

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "layout/name_groups.hpp"
 #include "processes/gather_all.hpp"
-#include "proof/compare_workload.hpp"
+#include "proof/chunk_comparison.hpp"
 #include "proof/compared_runs.hpp"
 
 namespace ckpt {
@@ -15,16 +15,13 @@ namespace ckpt {
 namespace {
 
 /// Of each pair's other parameter, what its first copy holds, compared with what is moved there.
-class EqualityWorkload final : public Workload {
+class EqualityWorkload final : public ChunkComparison {
  public:
   EqualityWorkload(const ComparedPair& pair, bool is_full, std::uint64_t chunk_bytes, const Communicator& processes,
                    Traffic& traffic)
-      : pair_(pair),
-        placement_(pair.planner.target()),
-        compare_(pair, chunk_bytes, ChunkOrder::in_step, static_cast<std::uint32_t>(processes.rank()), traffic),
+      : ChunkComparison(pair, static_cast<std::uint32_t>(processes.rank()), traffic),
         is_full_(is_full),
         chunk_bytes_(std::min(chunk_bytes, compared_block_bytes)),
-        rank_(static_cast<std::uint64_t>(processes.rank())),
         size_(static_cast<std::uint64_t>(processes.size())) {}
 
   std::optional<Chunk> next() override {
@@ -32,59 +29,37 @@ class EqualityWorkload final : public Workload {
       if (run_ < runs_.size()) {
         const Interval run = runs_[run_++];
         // Where all see all files, each takes its turn; else the one that sees the card's.
-        if (pair_.readers.is_shared() && number_++ % size_ != rank_) continue;
-        return Chunk{cards_[card_ - 1], placement_.array_of(parameter()), run, run.size() * from().dtype.size};
+        if (pair().readers.is_shared() && number_++ % size_ != process()) continue;
+        return Chunk{cards_[card_ - 1], b().array_of(parameter()), run, run.size() * from().dtype.size};
       }
       if (card_ < cards_.size()) {
         const Position card = cards_[card_++];
         run_ = 0;
         runs_.clear();
-        if (pair_.readers.is_shared() || pair_.readers.owner(card) == rank_)
-          runs_ =
-              compared_runs(placement_, parameter(), card, is_full_,
-                            std::max(from().dtype.size, placement_.tensors()[parameter()].dtype.size), chunk_bytes_);
+        if (pair().readers.is_shared() || pair().readers.owner(card) == process())
+          runs_ = compared_runs(b(), parameter(), card, is_full_,
+                                std::max(from().dtype.size, b().tensors()[parameter()].dtype.size), chunk_bytes_);
         continue;
       }
-      if (parameter_ == pair_.parameters.size()) return std::nullopt;
+      if (parameter_ == pair().parameters.size()) return std::nullopt;
       ++parameter_;
       card_ = 0;
       cards_.clear();
-      const bool is_lowest = placement_.spreads()[parameter()].replicas == Replicas::first;
-      placement_.for_each_first(parameter(), [&](Position first) {
-        if (placement_.holds(first, placement_.array_of(parameter())))
-          cards_.push_back(is_lowest ? placement_.lowest_holder(parameter(), first) : first);
+      b().for_each_first(parameter(), [&](Position first) {
+        if (b().holds(first, b().array_of(parameter()))) cards_.push_back(b().counted_card(parameter(), first));
       });
     }
   }
 
-  std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
-    return compare_.plan(chunk, visit);
-  }
-  bool has_padding(const Chunk& chunk) const override { return compare_.has_padding(chunk); }
-  std::uint32_t owner(Position card) const override { return compare_.owner(card); }
-  PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override {
-    return compare_.read(transfer, target, scratch);
-  }
-  void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override {
-    compare_.write(chunk, bytes, read);
-  }
-  void count_exchanged(std::uint64_t bytes) override { compare_.count_exchanged(bytes); }
-
-  const std::map<ParameterId, Mismatch>& found() const noexcept { return compare_.found(); }
-
  private:
-  ParameterId parameter() const { return pair_.parameters[parameter_ - 1]; }
-  const Tensor& from() const { return placement_.tensors()[pair_.planner.source_of(parameter())]; }
+  ParameterId parameter() const { return pair().parameters[parameter_ - 1]; }
+  const Tensor& from() const { return a_tensor(parameter()); }
 
-  const ComparedPair& pair_;
-  const Placement& placement_;
-  CompareWorkload compare_;
   bool is_full_;
   std::uint64_t chunk_bytes_;
-  std::uint64_t rank_;
   std::uint64_t size_;
 
-  std::size_t parameter_ = 0;  // in pair_.parameters: the next
+  std::size_t parameter_ = 0;  // in pair().parameters: the next
   std::vector<Position> cards_;
   std::size_t card_ = 0;
   std::vector<Interval> runs_;
@@ -144,8 +119,9 @@ void check_dtypes(const Placement& placement, const std::vector<Equality>& pairs
 }  // namespace
 
 void check_equalities(const EqualFiles& files, Exchange& exchange, Communicator& processes) {
-  if (files.extent == ReplicaCheck::trust) return;
-  const Placement& placement = files.placement;
+  const ReplicatedFiles& source = files.replicated;
+  if (source.extent == ReplicaCheck::trust) return;
+  const Placement& placement = source.placement;
   agree(processes, [&] { check_dtypes(placement, files.pairs); });
   std::vector<Unequal> unequal;
   for (const std::vector<Equality>& pass : passes_of(placement, files.pairs)) {
@@ -156,10 +132,10 @@ void check_equalities(const EqualFiles& files, Exchange& exchange, Communicator&
       others.push_back(pair.other);
     }
     const Planner planner(placement, placement, source_of, files.readers);
-    const ComparedPair pair{planner, files.readers, files.reader,   files.checkpoint, files.store, others,
+    const ComparedPair pair{planner, files.readers, source.reader,  source.checkpoint, files.store, others,
                             {},      {{}, true},    files.most_open};
     Traffic traffic;
-    EqualityWorkload work(pair, files.extent == ReplicaCheck::full, exchange.chunk_bytes(), processes, traffic);
+    EqualityWorkload work(pair, source.extent == ReplicaCheck::full, exchange.chunk_bytes(), processes, traffic);
     exchange.run(work);
     std::map<ParameterId, Mismatch> found;
     for (const auto& theirs : gather_all(work.found(), processes))

@@ -11,16 +11,13 @@
 
 namespace ckpt {
 
-/// The checkpoint of which the layout says that some parameters have the values of others, and with what it is read.
+/// A checkpoint of which the layout says that some parameters have the values of others.
 struct EqualFiles {
-  const Checkpoint& checkpoint;
-  const Placement& placement;
+  ReplicatedFiles replicated;
   const Readers& readers;  ///< of the parameters that are rounded
-  SourceReader& reader;
   SourceStore& store;
   std::vector<Equality> pairs;  ///< those without elements of fixed size are passed over
-  ReplicaCheck extent = ReplicaCheck::sample;
-  std::size_t most_open = 1;  ///< of the files, once more
+  std::size_t most_open = 1;    ///< of the files, once more
 };
 
 /// Compares the values of each pair's parameter, rounded to the dtype of the other, with the other's, as far as

@@ -14,10 +14,11 @@ std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   std::vector<ParameterId> parameters;
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
     if (!files.is_taken[parameter] || placement.spreads()[parameter].replicas != Replicas::check) continue;
-    const auto bases = placement.replica_bases(parameter);
-    if (bases.size() == 1) continue;
+    const std::uint64_t copies = placement.copies(parameter);
+    if (copies == 1) continue;
     parameters.push_back(parameter);
-    if (placement.holders(parameter, bases.front()).size() < bases.size())
+    if (placement.spreads()[parameter].bucket &&
+        placement.holders(parameter, placement.first_base(parameter)).size() < copies)
       spdlog::warn(
           "parameter '{}': some of its replicas lie elsewhere in their buckets, as members before it are cut unevenly; "
           "these are not compared",

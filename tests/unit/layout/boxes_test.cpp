@@ -86,6 +86,8 @@ TEST_CASE("cards that hold the same box are replicas of it, each box with its ow
   const Placement placement = target(of, {tensor("w", {3})});
   CHECK(shown(placement, "w") == Words{"0 1", "0 1", "2", "0 1", ""});
   CHECK(placement.replica_bases(0) == std::vector<Position>{0, 1, 3});
+  CHECK(placement.first_base(0) == 0);
+  CHECK(placement.copies(0) == 3);
   CHECK(placement.holders(0, 2) == std::vector<Position>{2});
   CHECK(placement.holders(0, 1) == std::vector<Position>{0, 1, 3});
   CHECK(placement.base_of(0, 3) == 3);

@@ -37,6 +37,13 @@ TEST_CASE("pieces that are larger than the layout's size are explained by paddin
   CHECK_THAT(explain_extents({3, 3, 3, 3}, spec), Contains("padded by 2"));
 }
 
+TEST_CASE("sizes of parts with another sum than what is stored are named") {
+  CutSpec fused = over(4);
+  fused.parts = Parts{0, {64, 32}, 0};
+  CHECK(of_shape({32, 8}, {24, 8}, {96, 8}, {fused, CutSpec{}}) ==
+        "the sizes of \"parts\" add up to 96 in dimension 0, and 4 pieces of 32 to 128");
+}
+
 TEST_CASE("a shape is explained by an axis of another size, a transposition, replication or padding") {
   CHECK_THAT(of_shape({512, 4096}, {1024, 4096}, {4096, 4096}, {over(4), CutSpec{}}),
              Contains("was it saved with tp=8?"));

@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -47,6 +48,18 @@ TEST_CASE("equals: both must be there, with one shape") {
   CHECK_THROWS_WITH(resolve_source(of, {card({array("fp32.a", {2}), array("a", {2, 1})})}),
                     Contains("parameter 'fp32.a' (a.json, rule \"fp32.{x}\"): its logical shape is [2]") &&
                         Contains("\"equals\" 'a', which is [2, 1]"));
+  CHECK_THAT(refused(
+                 [&] {
+                   target(of, {tensor("a", {2, 1}), tensor("fp32.a", {2})});
+                 },
+                 Kind::layout),
+             Contains("\"equals\" 'a', which is [2, 1]"));
+  CHECK_THAT(refused(
+                 [&] {
+                   resolve_source(of, {card({array("fp32.a", {2}), array("a", {2, 1})})});
+                 },
+                 Kind::input),
+             Contains("\"equals\" 'a'"));
 }
 
 TEST_CASE("equals: nothing is said where a job leaves one of the two out") {

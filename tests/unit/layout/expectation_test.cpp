@@ -65,8 +65,36 @@ TEST_CASE("names can be excused, and an excuse that is of no use is told of") {
   const Deviations found = compared({tensor("optim.w", {2}), tensor("rng", {2}), tensor("w", {2})},
                                     {tensor("lm_head.w", {2}), tensor("tied", {2}), tensor("w", {2})}, excuses);
   CHECK(found.lines == Words{"lm_head.w: missing, ref.json has it"});
-  REQUIRE(found.warnings.size() == 1);
-  CHECK_THAT(found.warnings.front(), Contains("'lm_haed.*' excuses nothing") && Contains("nearest names: lm_head.w"));
+  const Words warnings = idle_excuses(excuses, {&found});
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings.front(), Contains("'lm_haed.*' excuses nothing") && Contains("nearest names: lm_head.w"));
+}
+
+TEST_CASE("an excuse is idle where neither of two checkpoints needs it, whatever else their names are") {
+  Excuses excuses;
+  for (const char* const text : {"a.*", "b.*"}) excuses.extra.emplace_back(text);
+  const Deviations one = compared({tensor("a.w", {2}), tensor("b_w", {2})}, {}, excuses);
+  const Deviations other = compared({tensor("b-w", {2})}, {}, excuses);
+  const Words warnings = idle_excuses(excuses, {&one, &other});
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings.front(), Contains("'b.*' excuses nothing") && Contains("b_w") && Contains("b-w"));
+}
+
+TEST_CASE("what is said of parameters and of their state alike is one line") {
+  std::vector<Tensor> found;
+  std::vector<Tensor> expected;
+  for (const char* const state : {"layers.", "m.layers.", "v.layers."})
+    for (const char* const end : {"0.o", "1.o"}) {
+      found.push_back(tensor(std::string(state) + end, {8, 2}));
+      expected.push_back(tensor(std::string(state) + end, {4, 4}));
+    }
+  for (const auto& [name, rows] : {std::pair{"w", 8}, std::pair{"w.exp_avg", 8}, std::pair{"w.max", 2}}) {
+    found.push_back(tensor(name, {8}));
+    expected.push_back(tensor(name, {std::uint64_t(rows) + 1}));
+  }
+  CHECK(compared(found, expected).lines ==
+        Words{"layers.*.o, m.layers.*.o, v.layers.*.o (6 parameters): [8, 2], ref.json has [4, 4]",
+              "w, w.exp_avg (2 parameters): [8], ref.json has [9]", "w.max: [8], ref.json has [3]"});
 }
 
 TEST_CASE("a wrong logical shape: which dimension over which axes would fit") {

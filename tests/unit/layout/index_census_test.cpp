@@ -62,6 +62,12 @@ TEST_CASE("a gap is refused with the keys that would fit, where some would") {
              Contains("no name has the index 3") && Contains("\"counts\" that add up to 3 would fit"));
 }
 
+TEST_CASE("a total too small is refused with the one that would fit") {
+  CHECK_THAT(refusal(counting(R"(, "total": 2, "numbering": "local")"), cards(2, stage({0, 1}))),
+             Contains("has the number 1") && Contains("/indices/0: \"total\": 4 would fit"));
+  CHECK_THAT(refusal(counting(R"(, "total": 2)"), {stage({0, 1}), stage({2, 3})}), Contains("\"total\": 4 would fit"));
+}
+
 TEST_CASE("a total that is left out comes from the names") {
   CHECK(names_of(counting(R"(, "numbering": "local")"), cards(2, stage({0, 1}))) == four_layers);
   CHECK(names_of(counting(R"(, "numbering": "local", "first": 5)"), cards(2, stage({5, 6}))) == four_layers);

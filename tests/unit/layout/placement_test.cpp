@@ -195,6 +195,8 @@ TEST_CASE("replicas: their bases, and who holds the same") {
   const Layout of = one_rule(R"(["dp", "tp", "pp"])", "[2, 2, 2]", R"("split": ["tp"], "at": {"pp": 1})");
   const Placement placement = target(of, {tensor("w", {4})});
   CHECK(placement.replica_bases(0) == std::vector<Position>{1, 5});
+  CHECK(placement.first_base(0) == 1);
+  CHECK(placement.copies(0) == 2);
   CHECK(placement.holders(0, 3) == std::vector<Position>{3, 7});
   CHECK(placement.base_of(0, 3) == 1);
   CHECK(placement.base_of(0, 7) == 5);
@@ -210,6 +212,8 @@ TEST_CASE("in a bucket, a replica that lies elsewhere is not taken for the same"
   const Placement placement = target(of, {tensor("a", {3}), tensor("b", {2})});
   CHECK(shown(placement, "flat") == Words{"a0 a1 b0 b1", "a2 b0 b1"});
   CHECK(placement.replica_bases(1) == std::vector<Position>{0, 1});
+  CHECK(placement.copies(0) == 1);
+  CHECK(placement.copies(1) == 2);
   CHECK(placement.holders(1, 0) == std::vector<Position>{0});
 }
 

@@ -79,8 +79,12 @@ struct Masters {
     SourceReader reader(checkpoint, resolved.placement, memory.stores.reading(), 1 << 20, 4);
     const auto exchange = direct_exchange(*memory.alone, {1 << 16, 2, 0, {}});
     return refused([&] {
-      check_equalities({checkpoint, resolved.placement, readers, reader, memory.stores.reading(),
-                        resolved.placement.equalities(), extent, 2},
+      const std::vector<bool> all(resolved.placement.tensors().size(), true);
+      check_equalities({{checkpoint, resolved.placement, reader, {}, all, extent},
+                        readers,
+                        memory.stores.reading(),
+                        resolved.placement.equalities(),
+                        2},
                        *exchange, *memory.alone);
     });
   }

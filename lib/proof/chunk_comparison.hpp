@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "checkpoint/chunk_reader.hpp"
+#include "checkpoint/source_reader.hpp"
+#include "exchange/exchange.hpp"
+#include "exchange/traffic.hpp"
+#include "proof/mismatch.hpp"
+
+namespace ckpt {
+
+/// Two checkpoints to be compared, A read for what B stores.
+struct ComparedPair {
+  const Planner& planner;  ///< A's elements in the places of B's
+  const Readers& readers;  ///< of A
+  SourceReader& reader;    ///< of A
+  const Checkpoint& b;
+  SourceStore& store;
+  std::vector<ParameterId> parameters;  ///< of B: those whose elements are compared
+  std::vector<Position> cards;          ///< of B: those whose files this process reads
+  Agreement agreement;
+  std::size_t most_open = 1;  ///< of B's files at a time
+};
+
+/// A comparison as an exchange sees it: A is moved to where B is read, in the form of B's arrays, as if B were to be
+/// written once more; instead each chunk is compared with what B's file holds. Which chunks, a derived class says.
+class ChunkComparison : public Workload {
+ public:
+  /// `pair` and `traffic` must outlive it.
+  ChunkComparison(const ComparedPair& pair, std::uint32_t process, Traffic& traffic);
+
+  std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
+    return pair_.planner.for_each_transfer(chunk, process_, visit);
+  }
+  bool has_padding(const Chunk& chunk) const override { return !pair_.planner.fills(chunk); }
+  std::uint32_t owner(Position card) const override { return pair_.readers.owner(card); }
+  PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
+  void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override;
+  void count_exchanged(std::uint64_t bytes) override { traffic_.bytes_exchanged += bytes; }
+
+  /// What has been found to differ, by B's parameter.
+  const std::map<ParameterId, Mismatch>& found() const noexcept { return found_; }
+
+ protected:
+  const ComparedPair& pair() const noexcept { return pair_; }
+  const Placement& b() const noexcept { return b_; }
+  /// A's, by B's parameter.
+  const Tensor& a_tensor(ParameterId parameter) const;
+  std::uint32_t process() const noexcept { return process_; }
+
+ private:
+  const ComparedPair& pair_;
+  const Placement& b_;
+  std::uint32_t process_;
+  Traffic& traffic_;
+  ChunkReader files_;  // of B
+
+  std::mutex mutex_;
+  std::map<ParameterId, Mismatch> found_;
+};
+
+}  // namespace ckpt
