@@ -64,17 +64,17 @@ TEST_CASE("a wait's limit is a number of seconds") {
 TEST_CASE("a layout that cannot be read is a layout error that names its file") {
   const fixture::TemporaryDirectory scratch;
   const auto alone = solo();
-  const auto missing = caught([&] { read_layout(scratch / "a.json", *alone); });
+  const auto missing = caught([&] { read_layout(scratch / "a.json", "", *alone); });
   CHECK(missing.kind == Kind::layout);
   CHECK_THAT(missing.message, Contains("a.json: layout cannot be read: No such file or directory"));
-  const auto folder = caught([&] { read_layout(scratch / "", *alone); });
+  const auto folder = caught([&] { read_layout(scratch / "", "", *alone); });
   CHECK(folder.kind == Kind::layout);
   CHECK_THAT(folder.message, Contains("Is a directory"));
 }
 
 TEST_CASE("a checkpoint given for a layout is refused before it fills the memory") {
   const auto alone = solo();
-  const auto error = caught([&] { read_layout("/dev/zero", *alone); });
+  const auto error = caught([&] { read_layout("/dev/zero", "", *alone); });
   CHECK(error.kind == Kind::layout);
   CHECK_THAT(error.message, Contains("larger than 64.0 MiB"));
 }

@@ -341,7 +341,11 @@ class StridedFile {
     auto schema = std::make_shared<Schema>();
     schema->arrays = std::make_shared<const std::vector<StoredArray>>(
         1, StoredArray{"strided", dtype, form.shape, std::nullopt, false});
-    schema->datasets = {{Storage::strided, FileExtents(3, bytes.size()), {}, {}, 0, 0, form.strides}};
+    Dataset dataset;
+    dataset.storage = Storage::strided;
+    dataset.extents = FileExtents(3, bytes.size());
+    dataset.strides = form.strides;
+    schema->datasets = {std::move(dataset)};
     source = std::make_unique<OffsetFile>(directory_ / "data", FileCatalog{schema, bytes.size() + 3, 0});
   }
 
