@@ -163,7 +163,7 @@ TEST_CASE("A torch file's names are paths, and its other values attributes") {
 TEST_CASE("Lists are one attribute, one for each item, or leaves, by what they hold and how long they are") {
   std::string state;
   std::string mixed;
-  for (int i = 0; i < 10'000; ++i) {
+  for (int i = 0; i < 140'000; ++i) {  // more than a MiB
     state += integer(i);
     if (i < 70) mixed += integer(i) + text("x");
   }
@@ -239,7 +239,8 @@ TEST_CASE("Files that are no checkpoints are refused for what they are") {
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", fixture::pickle("}")}, {"a/byteorder", "big"}})),
              Contains("byte order big"));
   CHECK_THAT(refused_torch(fixture::zip({{"a/data.pkl", "\x80\x02}"}})), Contains("ends before its object"));
-  CHECK_THAT(refused_torch(torch_file(call(global("models", "Net"), {storage("0", 4)}), {{"0", abcd}})),
+  CHECK_THAT(refused_torch(torch_file(
+                 call(global("models", "Net"), {dict({{"w", tensor(storage("0", 4), 0, {4}, {1})}})}), {{"0", abcd}})),
              Contains("models.Net") && Contains("state_dict()"));
   CHECK_THAT(refused_torch(torch_file("}(" + integer(1) + tensor(storage("0", 4), 0, {4}, {1}) + text("1") +
                                           tensor(storage("0", 4), 0, {4}, {1}) + "u",
@@ -337,6 +338,8 @@ TEST_CASE("A torch file that is cut off is refused wherever it is, and one that 
   for (std::size_t at = 30; at < whole.size(); at += 5) {
     std::string changed = whole;
     changed[at] = static_cast<char>(changed[at] ^ 0x11);
+    fixture::put_bytes(folder / "a.pt", changed);
+    if (!store->recognises(folder / "a.pt")) continue;  // the name that it begins with
     error_of([&] {
       const Read file(changed);
       for (const Interval& each : data_intervals(file.schema())) CHECK(each.hi <= whole.size());
