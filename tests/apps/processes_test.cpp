@@ -69,7 +69,7 @@ TEST_CASE("a layout that cannot be read is a layout error that names its file") 
   CHECK_THAT(missing.message, Contains("a.json: layout cannot be read: No such file or directory"));
   const auto folder = caught([&] { read_layout(scratch / "", "", *alone); });
   CHECK(folder.kind == Kind::layout);
-  CHECK_THAT(folder.message, Contains("Is a directory"));
+  CHECK_THAT(folder.message, Contains("a directory without strategy files, expected a layout"));
 }
 
 TEST_CASE("a checkpoint given for a layout is refused before it fills the memory") {

@@ -71,6 +71,7 @@ LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Extents
   LocalTensor found{field_of(pickle, state, "_local_tensor"), global_shape, {}, {}};
   if (found.tensor == no_node) refuse_distributed("a DTensor without a local tensor", "one that torch has saved", "");
   const PickleId spec = need_field(pickle, state, "_spec");
+  if (pickle[spec].kind == PickleKind::none) return found;  // a layout says it
   const auto& placements = items_in(pickle, need_field(pickle, spec, "placements"), "its placements");
   found.piece.mesh = mesh_axes(pickle, need_field(pickle, spec, "mesh"), placements.size());
   found.piece.split.resize(global_shape.size());

@@ -184,7 +184,7 @@ TEST_CASE("Lists are one attribute, one for each item, or leaves, by what they h
   CHECK(file.schema().groups[0].attributes.size() == 2);
   const std::vector<Leaf>& leaves = file.schema().leaves;
   REQUIRE(leaves.size() == 4);
-  CHECK(leaves[0].what == "a list of 10000");
+  CHECK(leaves[0].what == "a list of 140000");
   CHECK(leaves[0].json.empty());  // too long for an attribute
   CHECK_THAT(leaves[1].json, Catch::Matchers::StartsWith("[0,\"x\",1,\"x\""));
   CHECK(leaves[2].name == "class");
