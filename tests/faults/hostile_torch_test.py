@@ -164,13 +164,30 @@ def zips(place):
 
 
 def commands(place):
-    """What would run something if it were unpickled is left out as an object, beside what else there is."""
+    """What would run something if it were unpickled is carried as an object or left out, beside what else there is."""
     for protocol, trap in ((2, System()), (4, Evaluated())):
         path = place.directory / "hostile.pt"
         path.write_bytes(torch_file.zipped([("data.pkl", pickle.dumps({"epoch": 7, "trap": trap}, protocol))]))
         done = run(place.directory, place.bin / "ckpt-inspect", path)
-        check(done.returncode == 0 and b"trap (" in done.stderr and b"epoch" in done.stdout, f"found {done}")
+        check(done.returncode == 0 and b"epoch" in done.stdout, f"found {done}")
+        for ending, said in ((".h5", b"trap ("), (".pt", b"wrote")):
+            done = run(place.directory, place.bin / "ckpt-merge", path, "-o", place.directory / ("merged" + ending), "--force")
+            check(done.returncode == 0 and said in done.stderr, f"found {done}")
         check(not (place.directory / "ran").exists(), "it was run")
+
+
+def objects(place):
+    """Objects that are carried into another file and are not what picklers write: no more is done than with others."""
+    deep = b"\x85" * 2000
+    path = place.directory / "hostile.pt"
+    for name, trap, said in (("deep", b"cmine\nObject\nN" + deep + b"R", b"900 values in one another"),
+                             ("a call for its own argument", b"cmine\nObject\n]q\x00Rq\x01h\x00h\x01a0", b"wrote"),
+                             ("a name of two lines", b"X\x03\x00\x00\x00a\nbX\x01\x00\x00\x00c\x93)R", b"a name of two lines"),
+                             ("a storage that is not there", b"cmine\nObject\n((" + text("storage") + b"ctorch\nFloatStorage\n"
+                              + text("9") + text("cpu") + b"K\x01tQtR", b"a persistent value that is no tensor")):
+        path.write_bytes(of_pickle(b"}(" + text("epoch") + b"K\x07" + text("trap") + trap + b"u.", 4))
+        done = run(place.directory, place.bin / "ckpt-merge", path, "-o", place.directory / "merged.pt", "--force")
+        check(done.returncode in (0, 1) and said in done.stderr, f"{name}: found {done}")
 
 
 def main():
@@ -178,7 +195,7 @@ def main():
     with temporary_directory() as directory:
         place = Place(options, directory, hidden=64)
         run_cases({case.__name__: (lambda case=case: case(place.within(case.__name__)))
-                   for case in (pickles, tensors, zips, commands)})
+                   for case in (pickles, tensors, zips, commands, objects)})
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ namespace ckpt::torch {
 namespace {
 
 constexpr std::size_t requires_grad_argument = 4;
+/// Of one tensor, and its state.
+constexpr std::string_view parameter_functions = "torch._utils._rebuild_parameter";
 
 class TreeCarrier {
  public:
@@ -84,7 +86,7 @@ class TreeCarrier {
     const auto& arguments = tree_[tree_[id].arguments].items;
     if (function == "torch._utils._rebuild_device_tensor_from_cpu_tensor") return tensor(arguments[0], name);
     if (function == typed_tensor_function) return typed(arguments, name);
-    if (!function.starts_with("torch._utils._rebuild_parameter"))
+    if (!function.starts_with(parameter_functions))
       return reference({carried_tensor, name}, requires_grad(arguments));
     copy_.node(tree_[id].function);
     out_.opcode(PickleWriter::mark);
@@ -155,12 +157,13 @@ std::string carried_tree(const Archive& archive, const PosixFile& file) {
 }
 
 std::optional<std::string_view> carried_name(const Pickle& tree, PickleId id) {
-  while (tree[id].kind == PickleKind::call) {
-    const auto& arguments = tree[tree[id].arguments].items;
+  for (int i = 0; i < most_wrappers && tree[id].kind == PickleKind::call; ++i) {
+    const PickleNode& arguments = tree[tree[id].arguments];
     const bool is_typed = tree.name_of(id) == typed_tensor_function;
-    if (!is_typed && !tree.name_of(id).starts_with("torch._utils._rebuild_parameter")) return std::nullopt;
-    if (arguments.size() < 3) return std::nullopt;
-    id = arguments[is_typed ? 2 : 0];
+    const bool is_parameter = tree.name_of(id).starts_with(parameter_functions);
+    if ((!is_typed && !is_parameter) || arguments.kind != PickleKind::tuple || arguments.items.size() < 3)
+      return std::nullopt;
+    id = arguments.items[is_typed ? 2 : 0];
   }
   if (tree[id].kind != PickleKind::persistent) return std::nullopt;
   const auto& items = tree[tree[id].arguments].items;

@@ -13,8 +13,6 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Calls around a tensor: a parameter of a tensor of another device.
-constexpr int most_wrappers = 8;
 /// What an expanded tensor (strides of 0) may have beyond its storage.
 constexpr std::uint64_t most_expanded_bytes = 1U << 30;
 

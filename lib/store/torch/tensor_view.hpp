@@ -18,6 +18,9 @@ namespace ckpt::torch {
 /// Where each storage's bytes lie in the file, by its key.
 using Storages = std::map<std::string, Interval, std::less<>>;
 
+/// Calls around a tensor: a parameter of a tensor of another device.
+inline constexpr int most_wrappers = 8;
+
 /// What makes a tensor of a class of its own, and with attributes, of (function, class, its arguments, attributes).
 inline constexpr std::string_view typed_tensor_function = "torch._tensor._rebuild_from_type_v2";
 
