@@ -6,8 +6,12 @@ int main(int argc, char** argv) {
       {"ckpt-merge",
        "[--layout A.json] SRC -o merged.h5 [options]",
        "Merges a checkpoint that N cards saved into one file that holds every parameter whole. SRC is a directory "
-       "with one file for each card. Runs by itself or under mpirun or srun, with any number of processes.",
-       {{"One file of what 64 cards saved, on all cores of this machine:",
+       "with one file for each card. One that says itself how it is cut needs no layout: torch.distributed.checkpoint, "
+       "Megatron's torch_dist, rank files of DTensors or of FSDP, files with an index. Runs by itself or under mpirun "
+       "or srun, with any number of processes.",
+       {{"A model for serving from what torch.distributed.checkpoint saved:",
+         "ckpt-merge --drop 'optim.*' step-1000 -o model.safetensors"},
+        {"One file of what 64 cards saved, on all cores of this machine:",
          "ckpt-merge --layout train64.json step_1000 -o merged.h5"},
         {"The same in bfloat16, but for the norms:",
          "ckpt-merge --layout train64.json --cast bf16 --cast 'f32:*.norm.*' step_1000 -o merged.safetensors"},

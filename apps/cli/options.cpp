@@ -11,7 +11,7 @@ namespace {
 
 void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   line.group("Layouts (a file, MindSpore's strategy or a directory of them, or - for standard input)");
-  const std::string carried = "; may be left out where the checkpoint carries it";
+  const std::string carried = "; may be left out where the checkpoint carries it, or says itself how it is cut";
   if (verb == Verb::verify) {
     line.value("--from", to.source_layout, "A.json", "layout of A" + carried);
     line.value("--to", to.target_layout, "B.json", "layout of B" + carried);

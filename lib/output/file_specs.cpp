@@ -91,11 +91,10 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
 }
 
 void FileSpecs::add_attribute(const Attribute& attribute) {
-  for (auto& attributes : root_attributes_) {
-    const auto place = std::lower_bound(attributes.begin(), attributes.end(), attribute,
-                                        [](const Attribute& a, const Attribute& b) { return a.name < b.name; });
-    if (place == attributes.end() || place->name != attribute.name) attributes.insert(place, attribute);
-  }
+  for (auto& attributes : root_attributes_)
+    if (std::none_of(attributes.begin(), attributes.end(),
+                     [&](const Attribute& each) { return each.name == attribute.name; }))
+      attributes.push_back(attribute);
 }
 
 FileSpec::Array FileSpecs::array_spec(ArrayId array, const Extents& shape) const {

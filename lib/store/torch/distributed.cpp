@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "store/torch/element_types.hpp"
@@ -25,10 +26,9 @@ PickleId any_field(const Pickle& pickle, PickleId object, const std::array<std::
   return no_node;
 }
 
-std::vector<MeshAxis> mesh_axes(const Pickle& pickle, PickleId mesh, std::size_t count) {
+std::optional<std::vector<MeshAxis>> mesh_axes(const Pickle& pickle, PickleId mesh, std::size_t count) {
   const PickleId coordinate = any_field(pickle, mesh, std::array<std::string_view, 1>{"_coordinate_on_dim"});
-  if (coordinate == no_node)
-    refuse_distributed("a mesh in which its rank has no place", "the rank's coordinates", "is it of a newer version?");
+  if (coordinate == no_node) return std::nullopt;
   const Extents at = whole_numbers(pickle, coordinate, "a rank's coordinates");
   const PickleId names = any_field(pickle, mesh, std::array<std::string_view, 2>{"_mesh_dim_names", "mesh_dim_names"});
   const std::vector<PickleId>* const named = names == no_node ? nullptr : &items_in(pickle, names, "a mesh's names");
@@ -70,18 +70,23 @@ DType dtype_in(const Pickle& pickle, PickleId properties) {
 LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Extents& global_shape) {
   LocalTensor found{field_of(pickle, state, "_local_tensor"), global_shape, {}, {}};
   if (found.tensor == no_node) refuse_distributed("a DTensor without a local tensor", "one that torch has saved", "");
-  const PickleId spec = need_field(pickle, state, "_spec");
-  if (pickle[spec].kind == PickleKind::none) return found;  // a layout says it
-  const auto& placements = items_in(pickle, need_field(pickle, spec, "placements"), "its placements");
-  found.piece.mesh = mesh_axes(pickle, need_field(pickle, spec, "mesh"), placements.size());
-  found.piece.split.resize(global_shape.size());
+  const PickleId spec = field_of(pickle, state, "_spec");
+  const PickleId placed = spec == no_node ? no_node : field_of(pickle, spec, "placements");
+  const PickleId mesh = spec == no_node ? no_node : field_of(pickle, spec, "mesh");
+  if (placed == no_node || mesh == no_node) return found;
+  const auto& placements = items_in(pickle, placed, "its placements");
+  auto axes = mesh_axes(pickle, mesh, placements.size());
+  if (!axes) return found;
+  Piece& piece = found.piece.emplace();
+  piece.mesh = std::move(*axes);
+  piece.split.resize(global_shape.size());
   std::vector<std::uint64_t> later;
   for (std::uint64_t axis = 0; axis < placements.size(); ++axis) {
     const std::string_view kind = class_of(pickle, placements[axis]);
     if (kind == "Shard") {
-      found.piece.split[dimension_of(pickle, placements[axis], global_shape.size())].push_back(axis);
+      piece.split[dimension_of(pickle, placements[axis], global_shape.size())].push_back(axis);
     } else if (kind == "_StridedShard") {
-      found.piece.mesh[axis].split_factor =
+      piece.mesh[axis].split_factor =
           whole_number(pickle, need_field(pickle, placements[axis], "split_factor"), "a placement's split factor");
       later.push_back(axis);
     } else if (kind != "Replicate") {
@@ -91,7 +96,7 @@ LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Extents
   }
   // A strided shard is cut after the axes to its right, which come first although they count faster.
   for (auto axis = later.rbegin(); axis != later.rend(); ++axis)
-    found.piece.split[dimension_of(pickle, placements[*axis], global_shape.size())].push_back(*axis);
+    piece.split[dimension_of(pickle, placements[*axis], global_shape.size())].push_back(*axis);
   return found;
 }
 
@@ -107,15 +112,15 @@ LocalTensor local_of_sharded_tensor(const Pickle& pickle, PickleId state) {
                        "save it by torch.distributed.checkpoint");
   if (shards.empty()) {
     found.dtype = dtype_in(pickle, need_field(pickle, parts[1], "tensor_properties"));
-    found.piece.corner = Extents(found.global_shape.size());
-    if (!found.global_shape.empty()) found.piece.corner[0] = found.global_shape[0];
+    found.piece.emplace().corner = Extents(found.global_shape.size());
+    if (!found.global_shape.empty()) found.piece->corner[0] = found.global_shape[0];
     return found;
   }
   found.tensor = need_field(pickle, shards.front(), "tensor");
   const PickleId place = need_field(pickle, shards.front(), "metadata");
-  found.piece.corner = whole_numbers(pickle, need_field(pickle, place, "shard_offsets"), "a shard's offsets");
-  if (found.piece.corner.size() != found.global_shape.size())
-    refuse_distributed("a shard of " + std::to_string(found.piece.corner.size()) + " dimensions",
+  found.piece.emplace().corner = whole_numbers(pickle, need_field(pickle, place, "shard_offsets"), "a shard's offsets");
+  if (found.piece->corner.size() != found.global_shape.size())
+    refuse_distributed("a shard of " + std::to_string(found.piece->corner.size()) + " dimensions",
                        std::to_string(found.global_shape.size()) + ", as its tensor has", "is the file damaged?");
   return found;
 }

@@ -11,7 +11,7 @@ namespace ckpt::torch {
 struct LocalTensor {
   PickleId tensor = no_node;  ///< no_node: this rank has none of it, and `dtype` tells its elements
   Extents global_shape;
-  Piece piece;
+  std::optional<Piece> piece;
   std::optional<DType> dtype;
 };
 
@@ -20,7 +20,8 @@ struct LocalTensor {
 DType dtype_in(const Pickle& pickle, PickleId properties);
 
 /// What the state of a DTensor says: its local tensor, the axes of its mesh, which of them cut it, and where this rank
-/// is on them. `global_shape` is what its constructor is told. Throws input for partial sums, and for what is none.
+/// is on them; no piece where it says that in a form that is not known. `global_shape` is what its constructor is told.
+/// Throws input for partial sums, and for what is none.
 LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Extents& global_shape);
 
 /// What the state of a ShardedTensor (FSDP1) says: its local shard and where it belongs. Throws input for several.

@@ -56,9 +56,12 @@ TEST_CASE("the files of tensors below a directory are found, in natural order") 
 
 TEST_CASE("a path without a file of tensors is refused") {
   Tree tree;
+  tree.add_other("empty/notes.txt");
+  Stores real;  // in memory, a directory without files is none
   const auto find = [&](const char* name) {
-    return refused([&] { find_files(tree.path(name), tree.stores.reading(), *tree.alone); });
+    return refused([&] { find_files(tree.path(name), real.reading(), *tree.alone); });
   };
+  CHECK_THAT(find("empty"), Contains("no file of tensors (hdf5, safetensors") && Contains("expected a checkpoint"));
   CHECK_THAT(find("nowhere"), Contains("nowhere: no such file or directory"));
 }
 

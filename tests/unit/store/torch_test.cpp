@@ -103,16 +103,28 @@ TEST_CASE(
            {global("torch._utils", "_rebuild_tensor_v2"), global("torch.nn.parameter", "Parameter"),
             tuple({storage("0", 4), integer(0), numbers({4}), numbers({1}), "\x89", "}"}),
             dict({{"sequence_parallel", "\x88"}})});
-  const std::string shard =
-      call(global("torch._tensor", "_rebuild_from_type_v2"),
-           {global("torch._utils", "_rebuild_wrapper_subclass"), global("torch.distributed.tensor", "DTensor"),
-            tuple({global("torch.distributed.tensor", "DTensor"), global("torch", "float32"), numbers({7})}),
-            tuple({"N", dict({{"_local_tensor", plain}, {"_spec", "N"}})})});
+  const auto object = [](const std::string& name, const std::string& state) {
+    return global("torch.distributed", name) + ")\x81" + state + "b";
+  };
+  const auto shard_of = [&](const std::string& spec) {
+    return call(global("torch._tensor", "_rebuild_from_type_v2"),
+                {global("torch._utils", "_rebuild_wrapper_subclass"), global("torch.distributed.tensor", "DTensor"),
+                 tuple({global("torch.distributed.tensor", "DTensor"), global("torch", "float32"), numbers({7})}),
+                 tuple({"N", dict({{"_local_tensor", plain}, {"_spec", spec}})})});
+  };
+  const auto placed = [&](const std::string& first) {
+    return object("DTensorSpec",
+                  dict({{"mesh", object("DeviceMesh", dict({{"_coordinate_on_dim", numbers({1, 0})},
+                                                            {"mesh_dim_names", tuple({text("dp"), text("tp")})}}))},
+                        {"placements", tuple({first, object("Shard", dict({{"dim", integer(0)}}))})}}));
+  };
+  const std::string strided = object("_StridedShard", dict({{"dim", integer(0)}, {"split_factor", integer(2)}}));
   const Read file(torch_file(dict({{"parameter", utils("_rebuild_parameter", {plain, "\x88", "}"})},
                                    {"u32", v3},
                                    {"f8", f8},
                                    {"marked", with_attribute},
-                                   {"shard", shard},
+                                   {"shard", shard_of(placed(strided))},
+                                   {"unknown", shard_of("N")},
                                    {"bare", storage("0", 4)}}),
                              {{"0", abcd}}));
   CHECK(file.data("parameter") == abcd);
@@ -125,6 +137,10 @@ TEST_CASE(
   CHECK(file.array("shard").shape == Extents{4});
   CHECK(file.array("shard").global_shape == Extents{7});
   CHECK(file.data("shard") == abcd);
+  CHECK(file.dataset("shard").piece == Piece{{}, {{"dp", 2, 1, 2}, {"tp", 1, 0, 0}}, {{1, 0}}});
+  CHECK(file.array("unknown").global_shape == Extents{7});
+  CHECK_FALSE(file.dataset("unknown").piece);
+  CHECK_THAT(refused_tensor(shard_of(placed(object("Partial", "}")))), Contains("placement is Partial"));
   CHECK(file.array("bare").shape == Extents{4});
 }
 
