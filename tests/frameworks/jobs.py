@@ -1,9 +1,11 @@
 """What the tests of real frameworks share: jobs of several processes, the programs, and comparing what they wrote."""
 import atexit
+import contextlib
 import multiprocessing
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,7 +61,8 @@ def run_job(world, work, *arguments):
         process.join(max(0, end - time.monotonic()))
     late = [rank for rank, process in enumerate(processes) if process.is_alive()]
     for process in processes:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):  # also what a framework started: it would keep the test's output open
+            os.killpg(process.pid, signal.SIGKILL)
     problems = [path.read_text() for path in sorted(place.glob("*.problem"))]
     assert not problems and not late, f"ranks {late} were late\n" + "\n".join(problems)
     return [pickle.loads((place / str(rank)).read_bytes()) for rank in range(world)]
@@ -69,6 +72,7 @@ def run_rank(rank, world, place, work, arguments):
     import torch
     import torch.distributed as dist
     atexit._clear()  # the parent's directories are the parent's
+    os.setpgid(0, 0)
     try:
         torch.set_num_threads(1)
         os.environ.update(RANK=str(rank), WORLD_SIZE=str(world), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(world))
