@@ -57,7 +57,8 @@ std::vector<std::string> padding_warnings(const Layout& from, const Layout& to) 
   }
   std::vector<std::string> warnings;
   for (const auto& [padding, buckets] : names) {
-    const auto& [multiple, axis] = padding;
+    const std::uint64_t multiple = std::get<0>(padding);
+    const Axis axis = std::get<1>(padding);
     const std::string& name = from.mesh.axes[axis];
     const auto sized = [&](const Layout& layout) { return name + "=" + std::to_string(layout.mesh.shape[axis]); };
     warnings.push_back(to.origin + (buckets.size() == 1 ? ": bucket " : ": buckets ") + join(buckets) +

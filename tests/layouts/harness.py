@@ -23,8 +23,8 @@ def ready_layout(name):
         return json.load(file)
 
 
-class Workplace:
-    """A temporary directory, the programs, and the comparisons."""
+class Place:
+    """The programs, and a temporary directory to run them in."""
 
     def __init__(self, programs):
         self.programs = programs
@@ -40,6 +40,10 @@ class Workplace:
     def path(self, ending=""):
         self.made += 1
         return os.path.join(self.directory, f"{self.made:03}{ending}")
+
+
+class Workplace(Place):
+    """And the comparisons."""
 
     def layout(self, layout):
         path = self.path(".json")

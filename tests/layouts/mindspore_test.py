@@ -10,10 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
+from harness import Place
 from mindspore_jobs import (GOLDEN, Cut, read_checkpoint, read_strategy, truth_of, write_json_strategy, write_rank,
                             write_strategy)
 
@@ -28,22 +28,8 @@ class Wrong(Exception):
     pass
 
 
-class Place:
-    """A temporary directory, and the programs run in it."""
-
-    def __init__(self, programs):
-        self.programs, self.made = programs, 0
-        self.directory = tempfile.mkdtemp(prefix="ckpt-mindspore-")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.directory)
-
-    def path(self, ending=""):
-        self.made += 1
-        return os.path.join(self.directory, f"{self.made:03}{ending}")
+class Strategies(Place):
+    """A place where checkpoints are merged by strategies."""
 
     def run(self, program, *arguments, fails=None):
         """What it says; it must succeed, or fail with these words."""
@@ -263,7 +249,7 @@ def main():
     programs = os.path.abspath(parser.parse_args().bin)
     failed = 0
     for check in (check_golden, check_golden_targets, check_cuts, check_names, check_traps, check_tutorial, check_formats):
-        with Place(programs) as place:
+        with Strategies(programs) as place:
             try:
                 check(place)
             except Wrong as wrong:

@@ -22,7 +22,4 @@ std::optional<DType> element_type(std::string_view word);
 /// What MindSpore calls a type; empty for those that it has not.
 std::string_view type_word(const DType& dtype);
 
-/// Elements that are moved, never interpreted, of one byte each.
-DType opaque_type(std::string_view name);
-
 }  // namespace ckpt::mindspore

@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "base/interrupt.hpp"
+#include "store/element_words.hpp"
 #include "store/mindspore/element_types.hpp"
 #include "store/mindspore/format.hpp"
 #include "store/mindspore/records.hpp"

@@ -1,14 +1,14 @@
 #include "store/safetensors/header.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "tensor/number.hpp"
+#include "store/element_words.hpp"
 
 namespace ckpt::safetensors {
 
@@ -17,34 +17,18 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* metadata_key = "__metadata__";
-struct Word {
-  std::string_view word;
-  std::string_view type;
-};
 
-constexpr std::array words{
-    Word{"BOOL", "bool"}, Word{"I8", "i8"},           Word{"I16", "i16"}, Word{"I32", "i32"},
-    Word{"I64", "i64"},   Word{"U8", "u8"},           Word{"U16", "u16"}, Word{"U32", "u32"},
-    Word{"U64", "u64"},   Word{"F16", "f16"},         Word{"F32", "f32"}, Word{"F64", "f64"},
-    Word{"BF16", "bf16"}, Word{"F8_E4M3", "f8_e4m3"}, Word{"C64", "c64"}, Word{"F8_E5M2", "f8_e5m2"},
-};
-/// The types that `words` name.
-const std::array<DType, words.size()>& types() {
-  static const auto all = [] {
-    std::array<DType, words.size()> found;
-    for (std::size_t i = 0; i < words.size(); ++i) found[i] = *number_type(words[i].type);
-    return found;
-  }();
+const ElementWords& words() {
+  static const ElementWords all{{"BOOL", "bool"},      {"I8", "i8"},           {"I16", "i16"},         {"I32", "i32"},
+                                {"I64", "i64"},        {"U8", "u8"},           {"U16", "u16"},         {"U32", "u32"},
+                                {"U64", "u64"},        {"F16", "f16"},         {"F32", "f32"},         {"F64", "f64"},
+                                {"BF16", "bf16"},      {"F8_E4M3", "f8_e4m3"}, {"F8_E5M2", "f8_e5m2"}, {"C64", "c64"},
+                                {"F8_E8M0", "f8_e8m0"}};  // scales of blocks: an exponent in a byte
   return all;
 }
 
-/// Scales of blocks: an exponent in a byte. Moved, never interpreted.
-constexpr std::string_view exponent_word = "F8_E8M0";
-
 DType type_of(const std::string& word) {
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (words[i].word == word) return types()[i];
-  if (word == exponent_word) return {ElementKind::other, ByteOrder::little, 1, "f8_e8m0", ""};
+  if (auto known = words().type(word)) return *std::move(known);
   throw Error(Kind::input, "",
               {"elements of type " + word, "expected a type of whole bytes, such as F32, BF16 or I64",
                "elements of less than a byte cannot be cut"});
@@ -148,9 +132,7 @@ std::string header_text(const Header& header) {
 }
 
 std::string type_word(const DType& dtype) {
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (are_same_numbers(dtype, types()[i])) return std::string(words[i].word);
-  return dtype.name == "f8_e8m0" ? std::string(exponent_word) : "";
+  return std::string(words().word(dtype));
 }
 
 }  // namespace ckpt::safetensors

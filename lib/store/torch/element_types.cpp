@@ -1,58 +1,45 @@
 #include "store/torch/element_types.hpp"
 
-#include <array>
+#include "store/element_words.hpp"
 
 namespace ckpt::torch {
 
 namespace {
 
-struct Name {
-  std::string_view of_torch;
-  std::string_view type;
-};
-
-constexpr std::array storage_names{
-    Name{"DoubleStorage", "f64"},         Name{"FloatStorage", "f32"},        Name{"HalfStorage", "f16"},
-    Name{"BFloat16Storage", "bf16"},      Name{"LongStorage", "i64"},         Name{"IntStorage", "i32"},
-    Name{"ShortStorage", "i16"},          Name{"CharStorage", "i8"},          Name{"ByteStorage", "u8"},
-    Name{"BoolStorage", "bool"},          Name{"ComplexFloatStorage", "c64"}, Name{"ComplexDoubleStorage", "c128"},
-    Name{"storage.UntypedStorage", "u8"}, Name{"UntypedStorage", "u8"}};
-
-constexpr std::array type_names{Name{"float64", "f64"},
-                                Name{"float32", "f32"},
-                                Name{"float16", "f16"},
-                                Name{"bfloat16", "bf16"},
-                                Name{"int64", "i64"},
-                                Name{"int32", "i32"},
-                                Name{"int16", "i16"},
-                                Name{"int8", "i8"},
-                                Name{"uint64", "u64"},
-                                Name{"uint32", "u32"},
-                                Name{"uint16", "u16"},
-                                Name{"uint8", "u8"},
-                                Name{"bool", "bool"},
-                                Name{"complex32", "c32"},
-                                Name{"complex64", "c64"},
-                                Name{"complex128", "c128"},
-                                Name{"float8_e4m3fn", "f8_e4m3"},
-                                Name{"float8_e5m2", "f8_e5m2"}};
-
-/// Moved, never interpreted; each a byte.
-constexpr std::array opaque_type_names{Name{"float8_e4m3fnuz", "f8_e4m3fnuz"}, Name{"float8_e5m2fnuz", "f8_e5m2fnuz"},
-                                       Name{"float8_e8m0fnu", "f8_e8m0"}, Name{"float4_e2m1fn_x2", "f4_e2m1x2"}};
-
-template <std::size_t N>
-std::string_view known(const std::array<Name, N>& names, std::string_view name) {
-  for (const Name& each : names)
-    if (each.of_torch == name) return each.type;
-  return {};
+const ElementWords& storages() {
+  static const ElementWords all{
+      {"DoubleStorage", "f64"},         {"FloatStorage", "f32"},        {"HalfStorage", "f16"},
+      {"BFloat16Storage", "bf16"},      {"LongStorage", "i64"},         {"IntStorage", "i32"},
+      {"ShortStorage", "i16"},          {"CharStorage", "i8"},          {"ByteStorage", "u8"},
+      {"BoolStorage", "bool"},          {"ComplexFloatStorage", "c64"}, {"ComplexDoubleStorage", "c128"},
+      {"storage.UntypedStorage", "u8"}, {"UntypedStorage", "u8"}};
+  return all;
 }
 
-template <std::size_t N>
-std::string_view name_in_torch(const std::array<Name, N>& names, std::string_view type) {
-  for (const Name& each : names)
-    if (each.type == type) return each.of_torch;
-  return {};
+const ElementWords& types() {
+  static const ElementWords all{{"float64", "f64"},
+                                {"float32", "f32"},
+                                {"float16", "f16"},
+                                {"bfloat16", "bf16"},
+                                {"int64", "i64"},
+                                {"int32", "i32"},
+                                {"int16", "i16"},
+                                {"int8", "i8"},
+                                {"uint64", "u64"},
+                                {"uint32", "u32"},
+                                {"uint16", "u16"},
+                                {"uint8", "u8"},
+                                {"bool", "bool"},
+                                {"complex32", "c32"},
+                                {"complex64", "c64"},
+                                {"complex128", "c128"},
+                                {"float8_e4m3fn", "f8_e4m3"},
+                                {"float8_e5m2", "f8_e5m2"},
+                                {"float8_e4m3fnuz", "f8_e4m3fnuz"},  // from here on: moved, never interpreted
+                                {"float8_e5m2fnuz", "f8_e5m2fnuz"},
+                                {"float8_e8m0fnu", "f8_e8m0"},
+                                {"float4_e2m1fn_x2", "f4_e2m1x2"}};
+  return all;
 }
 
 /// Without the module, which has moved from version to version.
@@ -64,26 +51,17 @@ std::string_view within_torch(std::string_view name) {
 }  // namespace
 
 std::optional<DType> storage_type(std::string_view name) {
-  return number_type(known(storage_names, within_torch(name)));
+  return storages().type(within_torch(name));
 }
 
 std::optional<DType> element_type(std::string_view name) {
-  const std::string_view word = within_torch(name);
-  if (const auto opaque = known(opaque_type_names, word); !opaque.empty())
-    return DType{ElementKind::other, ByteOrder::little, 1, std::string(opaque), ""};
-  return number_type(known(type_names, word));
+  return types().type(within_torch(name));
 }
 
 std::optional<TorchType> torch_type(const DType& dtype) {
-  DType plain = dtype;
-  plain.native.clear();  // whatever form another format gave it: the bytes are the same
-  if (plain == number_type(plain.name)) {
-    const std::string_view name = name_in_torch(type_names, plain.name);
-    if (!name.empty()) return TorchType{name, name_in_torch(storage_names, plain.name)};
-  }
-  const std::string_view opaque = name_in_torch(opaque_type_names, plain.name);
-  if (opaque.empty() || plain.kind != ElementKind::other || plain.size != 1) return std::nullopt;
-  return TorchType{opaque, {}};
+  const std::string_view name = types().word(dtype);
+  if (name.empty()) return std::nullopt;
+  return TorchType{name, storages().word(dtype)};
 }
 
 }  // namespace ckpt::torch

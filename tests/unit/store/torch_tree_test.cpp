@@ -7,17 +7,8 @@ namespace ckpt {
 namespace {
 
 using namespace std::string_literals;
+using namespace fixture;
 using Catch::Matchers::Contains;
-using fixture::call;
-using fixture::dict;
-using fixture::error_of;
-using fixture::global;
-using fixture::integer;
-using fixture::storage;
-using fixture::TemporaryDirectory;
-using fixture::tensor;
-using fixture::text;
-using fixture::torch_file;
 
 const std::string eight = "aaaabbbb";
 
