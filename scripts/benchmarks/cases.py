@@ -2,43 +2,18 @@
 import json
 import os
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+import format_cases
 import measure
+import torch_cases
 from measure import Side
 from models import Mesh, model
+from rows import COPY, MIB, NUMPY, Case, Row, cp, data_text, versus
 
-MIB = 1 << 20
 MPIRUN = ("mpirun", "-n", "2")
 GPT64, GPT56 = "dp=8,tp=8", "dp=7,tp=8"
-NUMPY = "numpy + h5py"
-COPY = "wall of cp -r of the source"
 BY_HAND = "wall of the numpy script, its imports included"
-
-
-@dataclass
-class Row:
-    """A line of the table; what a row has no rival or median for is None."""
-    case: str
-    definition: str
-    goal: str
-    met: bool
-    seconds: float
-    rival: str
-    ratio: float
-    bytes: int
-    peak_bytes: int
-    rival_seconds: float = None
-    median_ratio: float = None
-    variant: str = ""
-    phases: dict = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Case:
-    run: object          # (case name, workspace, options) -> rows
-    checkpoints: object  # quick -> the (model, mesh) that it reads
-    text: str            # one line for --list
 
 
 @dataclass(frozen=True)
@@ -76,36 +51,6 @@ class Job:
 MAIN = Job("gpt", GPT64, GPT56)
 COLUMNS = Job("columns", "card=64", "card=56")
 FEW_CARDS = Job("rows", "card=8", "card=7")
-
-
-def data_text(space, name, mesh):
-    count = space.bytes_of(name, mesh)
-    size = f"{count / MIB:.3g} MiB" if count < 1 << 30 else f"{count / (1 << 30):.3g} GiB"
-    return f"{size} of float32"
-
-
-def cp(source, output):
-    return Side(["cp", "-r", "--reflink=never", source, output], output)
-
-
-def phases_of(side, space):
-    """The seconds of each phase as the program itself reports them, of one more run."""
-    report, command = space.path("report.json"), []
-    for word in side.command:  # mpirun's may start several programs
-        command += [word, "--report", report] if os.path.basename(str(word)).startswith("ckpt-") else [word]
-    measure.produce(Side(command, side.output))
-    measure.remove(side.output)
-    return json.loads(report.read_text())["seconds"]
-
-
-def versus(case, space, options, ours, rival, check, goal, **row):
-    """One row of two commands in turn."""
-    name, other = rival
-    result = measure.compare(ours, other, options.pairs, check)
-    phases = phases_of(ours, space) if options.phases and name != NUMPY else {}
-    return Row(case, goal=f"≤ {goal:.3g}", met=result.ratio <= goal, seconds=result.seconds, rival=name,
-               rival_seconds=result.rival_seconds, ratio=result.ratio, median_ratio=result.median_ratio,
-               peak_bytes=result.peak_bytes, phases=phases, **row)
 
 
 # --- cases that reshard beside a rival that reads the same source ---------------------------------------------------
@@ -334,4 +279,6 @@ CASES = {
     "fingerprint": Case(fingerprint, reads(), "the fingerprint's sum of data in the cache, one core / 5 GB/s"),
     "gpu": Case(gpu, reads(), "copies, transfers and the whole pipeline on a GPU / the same by plain copies or alone"),
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
+    **format_cases.CASES,
+    **torch_cases.CASES,
 }

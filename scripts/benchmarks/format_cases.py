@@ -1,0 +1,64 @@
+"""Each format as a source and as a target, beside the same job in HDF5; and what only the metadata of torch's files costs."""
+import json
+
+import measure
+from measure import Side
+from models import Mesh, model
+from rows import Case, Row, data_text, versus
+
+ENDINGS = {"safetensors": ".safetensors", "torch": ".pt", "mindspore": ".ckpt"}
+SOURCE, TARGET = "dp=2,tp=4", "dp=7,tp=1"
+
+
+def layout(space, mesh, ending):
+    path = space.path(f"{mesh.replace('=', '').replace(',', '-')}{ending}.json")
+    said = model("gpt", space.quick).layout(Mesh.of(mesh))
+    path.write_text(json.dumps({**said, "files": "rank_{card}" + ending}), encoding="utf-8")
+    return path
+
+
+def job(space, source, output, before=".h5", after=".h5", target=TARGET):
+    return Side([space.program("ckpt-reshard"), "-q", "--no-fsync", "--from", layout(space, SOURCE, before),
+                 "--to", layout(space, target, after), source, "-o", output], output)
+
+
+def formats(case, space, options):
+    source, output, rows = space.checkpoint("gpt", SOURCE), space.path("out"), []
+    rival = "the job in HDF5", job(space, source, space.path("rival"))
+
+    def check():
+        measure.run([space.program("ckpt-verify"), "-q", "--from", layout(space, SOURCE, ".h5"), source, output])
+
+    for name, ending in ENDINGS.items():
+        other = space.path(name)
+        measure.produce(job(space, source, other, after=ending, target=SOURCE))
+        for what, side in (("from", job(space, other, output, before=ending)), ("to", job(space, source, output, after=ending))):
+            rows.append(versus(case, space, options, side, rival, check, 1.15, variant=f"{what} {name}",
+                               bytes=space.bytes_of("gpt", SOURCE), definition=f"8 → 7, {data_text(space, 'gpt', SOURCE)}, "
+                               f"{what} {name}: wall of ckpt-reshard / its wall from HDF5 to HDF5"))
+        measure.remove(other)
+    return rows
+
+
+def torch_metadata(case, space, options):
+    """A .pt of very many tensors, and a DCP of many files and chunks: what ckpt-inspect of them takes."""
+    rows = []
+    small = 100 if space.quick else 1
+    for what, words, bound in (("1 .pt of 10^5 tensors", ("tensors", 100_000 // small), 1.0),
+                               ("a DCP of 1,024 files, 128,000 chunks", ("dcp", 1024 // small, 125), 2.0)):
+        made, report = space.path("made"), space.path("table.json")
+        measure.run(space.script("torch_metadata.py", made, *words))
+        side = Side([space.program("ckpt-inspect"), "--json", made], report)
+        runs = [measure.run_and_read(side.command)[0] for _ in range(options.pairs)]
+        seconds = min(run.seconds for run in runs)
+        rows.append(Row(case, variant=words[0], goal="≤ 1", met=seconds <= bound, seconds=seconds, rival=f"bound: {bound:g} s",
+                        ratio=seconds / bound, bytes=0, peak_bytes=max(run.peak_bytes for run in runs),
+                        definition=f"wall of ckpt-inspect --json of {what} / {bound:g} s"))
+        measure.remove(made)
+    return rows
+
+
+CASES = {
+    "formats": Case(formats, lambda quick: [("gpt", SOURCE)], "each format as source and target / the same job in HDF5"),
+    "torch-metadata": Case(torch_metadata, lambda quick: [], "10^5 tensors in a .pt, 128,000 chunks in a DCP / bounds"),
+}

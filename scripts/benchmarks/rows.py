@@ -1,0 +1,67 @@
+"""A line of the table, and how one is made of two commands in turn."""
+import json
+import os
+from dataclasses import dataclass, field
+
+import measure
+from measure import Side
+from models import Mesh, model
+
+MIB = 1 << 20
+NUMPY = "numpy + h5py"
+COPY = "wall of cp -r of the source"
+
+
+@dataclass
+class Row:
+    """A line of the table; what a row has no rival or median for is None."""
+    case: str
+    definition: str
+    goal: str
+    met: bool
+    seconds: float
+    rival: str
+    ratio: float
+    bytes: int
+    peak_bytes: int
+    rival_seconds: float = None
+    median_ratio: float = None
+    variant: str = ""
+    phases: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    run: object          # (case name, workspace, options) -> rows
+    checkpoints: object  # quick -> the (model, mesh) that it reads
+    text: str            # one line for --list
+
+
+def data_text(space, name, mesh):
+    count = space.bytes_of(name, mesh)
+    size = f"{count / MIB:.3g} MiB" if count < 1 << 30 else f"{count / (1 << 30):.3g} GiB"
+    return f"{size} of float32"
+
+
+def cp(source, output):
+    return Side(["cp", "-r", "--reflink=never", source, output], output)
+
+
+def phases_of(side, space):
+    """The seconds of each phase as the program itself reports them, of one more run."""
+    report, command = space.path("report.json"), []
+    for word in side.command:  # mpirun's may start several programs
+        command += [word, "--report", report] if os.path.basename(str(word)).startswith("ckpt-") else [word]
+    measure.produce(Side(command, side.output))
+    measure.remove(side.output)
+    return json.loads(report.read_text())["seconds"]
+
+
+def versus(case, space, options, ours, rival, check, goal, **row):
+    """One row of two commands in turn."""
+    name, other = rival
+    result = measure.compare(ours, other, options.pairs, check)
+    phases = phases_of(ours, space) if options.phases and name != NUMPY else {}
+    return Row(case, goal=f"≤ {goal:.3g}", met=result.ratio <= goal, seconds=result.seconds, rival=name,
+               rival_seconds=result.rival_seconds, ratio=result.ratio, median_ratio=result.median_ratio,
+               peak_bytes=result.peak_bytes, phases=phases, **row)
