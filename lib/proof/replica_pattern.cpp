@@ -107,31 +107,6 @@ ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& vers
   return pattern;
 }
 
-std::vector<std::vector<Axis>> fitting_orders(const Mesh& mesh, const std::vector<Axis>& shared_by,
-                                              const std::vector<CardVersion>& versions) {
-  std::vector<Axis> order(mesh.axes.size());
-  std::iota(order.begin(), order.end(), Axis{0});
-  std::vector<std::vector<Axis>> fitting;
-  while (std::next_permutation(order.begin(), order.end())) {
-    Mesh other;
-    std::vector<Axis> axes;  // those of `shared_by`, in the other mesh
-    for (Axis place = 0; place < order.size(); ++place) {
-      other.axes.push_back(mesh.axes[order[place]]);
-      other.shape.push_back(mesh.shape[order[place]]);
-      if (std::find(shared_by.begin(), shared_by.end(), order[place]) != shared_by.end()) axes.push_back(place);
-    }
-    std::map<std::uint64_t, std::uint64_t> version_at;
-    std::map<std::uint64_t, std::uint64_t> place_of;
-    const bool fits = std::all_of(versions.begin(), versions.end(), [&](const CardVersion& each) {
-      const std::uint64_t at = other.combination_at(axes, each.card);
-      return version_at.try_emplace(at, each.version).first->second == each.version &&
-             place_of.try_emplace(each.version, at).first->second == at;
-    });
-    if (fits) fitting.push_back(order);
-  }
-  return fitting;
-}
-
 ReplicaExplanation explain_replicas(const Placement& placement, ParameterId parameter,
                                     const std::vector<CardVersion>& versions, bool most_elements_differ) {
   const Tensor& tensor = placement.tensors()[parameter];

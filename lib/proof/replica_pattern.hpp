@@ -23,11 +23,6 @@ struct ReplicaPattern {
 
 ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& versions);
 
-/// The orders of the mesh's axes, other than its own, in which all cards at the same coordinates of some axes would
-/// hold the same and all others something else. `versions` has every card.
-std::vector<std::vector<Axis>> fitting_orders(const Mesh& mesh, const std::vector<Axis>& shared_by,
-                                              const std::vector<CardVersion>& versions);
-
 /// What a difference of replicas suggests. Where cards differ in blocks, and in most elements, the layout is most
 /// likely wrong: `over` names the axes (" over pp"), and the remedy is a split or a count over them. To take the first
 /// copy is no remedy for a parameter of two dimensions or more, unless every card holds something else.

@@ -1,7 +1,6 @@
 #include "proof/replicas.hpp"
 
 #include "base/log.hpp"
-#include "proof/mesh_order.hpp"
 #include "proof/replica_elements.hpp"
 
 namespace ckpt {
@@ -27,9 +26,7 @@ std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   return parameters;
 }
 
-/// `mesh_that_fits`: how the mesh would be written with which they do not differ, or nothing.
-Error error_of(const ReplicatedFiles& files, const Disagreement& between, const DifferingElements& elements,
-               const std::string& mesh_that_fits) {
+Error error_of(const ReplicatedFiles& files, const Disagreement& between, const DifferingElements& elements) {
   const Checkpoint& checkpoint = files.checkpoint;
   const Placement& placement = files.placement;
   const Mesh& mesh = placement.mesh();
@@ -37,10 +34,7 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
     return "card" + std::string(positions.size() > 1 ? "s " : " ") + list_cards(mesh, positions);
   };
   const ArrayId array = placement.array_of(between.parameter);
-  ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, elements.are_most);
-  if (!mesh_that_fits.empty())
-    why.remedy =
-        "the mesh with " + mesh_that_fits + " would fit (" + placement.layout().origin + "). Else " + why.remedy;
+  const ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, elements.are_most);
   return Error(Kind::input, checkpoint.place(between.odd.front(), placement.arrays()[array].name),
                {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ" + why.over +
                     ": " + cards(between.odd) + " from " + cards(between.right) +
@@ -57,9 +51,7 @@ std::vector<Error> differences(const ReplicatedFiles& files, std::size_t most, C
   for (const ShardCopies& copies : differing_shards(files, compared_parameters(files), most, processes)) {
     const Disagreement between(copies);
     const DifferingElements elements = differing_elements(files, between, processes);
-    const bool may_be_order = elements.are_most && pattern_of(files.placement.mesh(), between.versions).in_blocks;
-    const std::string mesh = may_be_order ? fitting_mesh(files, between.parameter, processes) : "";
-    agree(processes, [&] { errors.push_back(error_of(files, between, elements, mesh)); });
+    agree(processes, [&] { errors.push_back(error_of(files, between, elements)); });
   }
   return errors;
 }
