@@ -48,26 +48,6 @@ std::vector<Axis> in_order(std::size_t count) {
   return order;
 }
 
-/// "layers.{i}.*" by the words before numbers that stand alone in names, with a "*" where something stands before them.
-std::vector<std::string> counter_patterns(const std::vector<std::string>& names) {
-  std::map<std::string, bool> is_behind;  // by pattern: whether in some name something stands before it
-  for (const std::string& name : names)
-    for (std::size_t begin = 0, previous = 0; begin < name.size();) {
-      const auto from = name.begin() + static_cast<std::ptrdiff_t>(begin);
-      const auto end = static_cast<std::size_t>(std::find_if(from, name.end(), is_separator) - name.begin());
-      if (end > begin && begin > 0 && std::all_of(from, name.begin() + static_cast<std::ptrdiff_t>(end), is_digit)) {
-        const std::string behind = end < name.size() ? name.substr(end, 1) + "*" : "";
-        bool& here = is_behind[literal(name.substr(previous, begin - previous)) + "{i}" + behind];
-        here = here || previous > 0;
-      }
-      previous = begin;
-      begin = end + 1;
-    }
-  std::vector<std::string> patterns;
-  for (const auto& [pattern, is_inside] : is_behind) patterns.push_back((is_inside ? "*" : "") + pattern);
-  return patterns;
-}
-
 LayoutChange with_counts(const Layout& layout, const std::vector<IndexRule>& more) {
   LayoutChange change{"", layout};
   for (const IndexRule& rule : more) {
@@ -75,6 +55,18 @@ LayoutChange with_counts(const Layout& layout, const std::vector<IndexRule>& mor
     change.what += (change.what.empty() ? "\"indices\" with " : " and ") + to_json(rule, layout.mesh);
   }
   return change;
+}
+
+/// All sets of so many axes longer than 1.
+std::vector<std::vector<Axis>> sets_of(const Mesh& mesh, std::size_t count) {
+  std::vector<std::vector<Axis>> sets;
+  for (std::uint64_t subset = 0; subset < std::uint64_t{1} << mesh.axes.size(); ++subset) {
+    std::vector<Axis> axes;
+    for (Axis axis = 0; axis < mesh.axes.size(); ++axis)
+      if ((subset >> axis & 1) != 0 && mesh.shape[axis] > 1) axes.push_back(axis);
+    if (axes.size() == count && std::find(sets.begin(), sets.end(), axes) == sets.end()) sets.push_back(axes);
+  }
+  return sets;
 }
 
 /// Puts the axes from `next` on into the dimensions in every way and order, no more than so many.
@@ -114,6 +106,25 @@ std::vector<LayoutChange> other_meshes(const Layout& layout) {
   return changes;
 }
 
+std::vector<std::string> counter_patterns(const std::vector<std::string>& names) {
+  std::map<std::string, bool> is_behind;  // by pattern: whether in some name something stands before it
+  for (const std::string& name : names)
+    for (std::size_t begin = 0, previous = 0; begin < name.size();) {
+      const auto from = name.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto end = static_cast<std::size_t>(std::find_if(from, name.end(), is_separator) - name.begin());
+      if (end > begin && begin > 0 && std::all_of(from, name.begin() + static_cast<std::ptrdiff_t>(end), is_digit)) {
+        const std::string behind = end < name.size() ? name.substr(end, 1) + "*" : "";
+        bool& here = is_behind[literal(name.substr(previous, begin - previous)) + "{i}" + behind];
+        here = here || previous > 0;
+      }
+      previous = begin;
+      begin = end + 1;
+    }
+  std::vector<std::string> patterns;
+  for (const auto& [pattern, is_inside] : is_behind) patterns.push_back((is_inside ? "*" : "") + pattern);
+  return patterns;
+}
+
 std::vector<LayoutChange> more_counts(const Layout& layout, const std::vector<std::string>& names) {
   std::vector<IndexRule> rules;
   const auto patterns = counter_patterns(names);
@@ -151,24 +162,27 @@ std::vector<LayoutChange> other_counts(const Layout& layout) {
     if (rule.first == 0 && !rule.restart)
       add(is_local ? "\"numbering\": \"global\"" : "\"numbering\": \"local\"",
           [&](IndexRule& other) { other.numbering = is_local ? Numbering::global : Numbering::local; });
-    if (rule.total && rule.counts.empty()) add("no \"total\"", [](IndexRule& other) { other.total.reset(); });
+    if (rule.total && rule.counts.empty()) add("leaving out \"total\"", [](IndexRule& other) { other.total.reset(); });
   }
   return changes;
 }
 
 std::vector<LayoutChange> other_splits(const Layout& layout) {
   std::vector<LayoutChange> changes;
+  if (layout.mesh.axes.size() > most_axes) return changes;
   for (std::size_t r = 0; r < layout.parameters.size(); ++r) {
     const Rule& rule = layout.parameters[r];
-    if (!rule.keys.split) continue;
-    std::vector<Axis> axes;
-    for (const auto& of_dim : *rule.keys.split) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
+    if (rule.like || rule.keys.boxes) continue;
+    const std::vector<std::vector<Axis>> now = rule.keys.split.value_or(std::vector<std::vector<Axis>>{});
+    std::size_t count = 0;
+    for (const auto& of_dim : now) count += of_dim.size();
     std::vector<std::vector<std::vector<Axis>>> splits;
-    std::vector<std::vector<Axis>> split(std::max<std::size_t>(2, rule.keys.split->size()));
-    distribute(axes, 0, split, splits);
+    std::vector<std::vector<Axis>> split(std::max<std::size_t>(2, now.size()));
+    for (const auto& axes : sets_of(layout.mesh, std::max<std::size_t>(1, count)))
+      distribute(axes, 0, split, splits);
     for (auto& other : splits) {
       while (!other.empty() && other.back().empty()) other.pop_back();
-      if (other == *rule.keys.split) continue;
+      if (other == now) continue;
       Keys keys;
       keys.split = other;
       LayoutChange change{to_json(keys, layout.mesh) + " in rule \"" + rule.names.front().text() + "\"", layout};

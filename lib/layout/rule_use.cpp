@@ -75,6 +75,25 @@ std::vector<std::string> nearly_matched(const Pattern& pattern, const std::vecto
   return names;
 }
 
+bool matches_any(const Rule& rule, const std::string& name) {
+  return std::any_of(rule.names.begin(), rule.names.end(), [&](const Pattern& each) { return each.matches(name); });
+}
+
+/// Why a rule decides for none of the names that it matches: rules before it do; nothing where it matches none.
+std::string who_takes_its_names(const Layout& layout, std::size_t rule, const std::vector<std::string>& names) {
+  const Rule& own = layout.parameters[rule];
+  for (const std::string& name : names) {
+    if (!matches_any(own, name)) continue;
+    for (std::size_t earlier = 0; earlier < rule; ++earlier)
+      if (matches_any(layout.parameters[earlier], name))
+        return "decides for nothing: '" + name + "' and all else that it matches go to rules before it, as /parameters/" +
+               std::to_string(earlier) + " (\"" + layout.parameters[earlier].names.front().text() +
+               "\"); put it before them";
+    return "decides for nothing: '" + name + "', which it matches, is a bucket's member";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
@@ -93,7 +112,7 @@ void refuse_unmatched(const Layout& layout, const std::vector<std::string>& name
                                                    join(describe_groups(group_names(names)), 16) + ")";
   throw Error(kind, "",
               {"no rule of " + layout.origin + " matches " + what,
-               "a rule for every parameter in the files",
+               "expected a rule for every parameter in the files",
                "add one, or say \"default\": \"replicate\"",
                {Advice::What::leave_out, ""}});
 }
@@ -111,10 +130,15 @@ std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) 
   for (std::size_t r = 0; r < used_.size() && warnings.size() < most; ++r) {
     if (used_[r]) continue;
     const Pattern& pattern = layout_.parameters[r].names.front();
-    std::string warning = layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern.text() +
-                          "\" matches no parameter";
-    if (const auto close = nearly_matched(pattern, groups); !close.empty())
-      warning += "; nearest names: " + join(close);
+    std::string warning =
+        layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern.text() + "\" ";
+    if (const std::string taken = who_takes_its_names(layout_, r, names); !taken.empty()) {
+      warning += taken;
+    } else {
+      warning += "matches no parameter";
+      if (const auto close = nearly_matched(pattern, groups); !close.empty())
+        warning += "; nearest names: " + join(close);
+    }
     warnings.push_back(std::move(warning));
   }
   if (count > most)

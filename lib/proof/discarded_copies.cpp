@@ -5,6 +5,8 @@
 
 #include "base/text.hpp"
 #include "layout/name_groups.hpp"
+#include "layout/rule_json.hpp"
+#include "proof/missing_counts.hpp"
 #include "proof/replica_elements.hpp"
 
 namespace ckpt {
@@ -49,18 +51,21 @@ std::vector<std::string> find_discarded_copies(const ReplicatedFiles& files, Com
   if (files.extent == ReplicaCheck::trust) return {};
   const Placement& placement = files.placement;
   const auto parameters = matrices_of_first(files);
-  std::map<std::string, Discarded> found;  // by the remedy
+  MissingCounts missing(files, processes);
+  std::map<std::string, Discarded> found;  // by what may be counted, else by the remedy
   for (const ShardCopies& copies : differing_shards(files, parameters, parameters.size(), processes)) {
     const Disagreement between(copies);
     const ReplicaPattern pattern = pattern_of(placement.mesh(), between.versions);
     if (!pattern.in_blocks || pattern.all_differ) continue;
-    ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, true);
-    const std::string key = why.remedy;
+    const std::vector<IndexRule>& counts = missing.of(between.parameter, pattern.axes);
+    ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, true, counts);
+    std::string key = counts.empty() ? why.remedy : "";
+    for (const IndexRule& rule : counts) key += to_json(rule, placement.mesh());
     const auto group = found.try_emplace(key, Discarded{std::move(why), between, {}}).first;
     group->second.names.push_back(placement.tensors()[between.parameter].name);
   }
   std::vector<std::string> warnings;
-  for (const auto& [remedy, discarded] : found)
+  for (const auto& [key, discarded] : found)
     if (const auto elements = differing_elements(files, discarded.first, processes); elements.are_most)
       warnings.push_back(describe(placement, discarded, elements.text));
   return warnings;

@@ -17,8 +17,8 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t most_cards = 4096;      // of a mesh for which changes are tried
-constexpr std::uint64_t most_names = 1u << 22;  // on all cards
+constexpr std::uint64_t most_work = 1ULL << 25;  // names on all cards, for each change that is tried
+constexpr std::size_t most_told = 3;             // changes that fit
 
 /// What a file stores in one dataset, as far as it was looked at.
 struct Sample {
@@ -178,33 +178,40 @@ std::vector<LayoutChange> changes_of(const MisfitSource& source) {
   return changes;
 }
 
-bool is_small(const Checkpoint& checkpoint) {
+/// How many changes may be tried.
+std::uint64_t most_tries(const Checkpoint& checkpoint) {
   std::uint64_t names = 0;
   for (const FileCatalog& file : checkpoint.files()) names += file.schema->arrays->size();
-  return checkpoint.layout().mesh.size() > 1 && checkpoint.layout().mesh.size() <= most_cards && names <= most_names;
+  return checkpoint.layout().mesh.size() == 1 || names == 0 ? 0 : most_work / names;
+}
+
+/// What to say of changes that fit, each of which gives other tensors.
+std::string told(const std::vector<std::string>& fitting, const std::string& origin) {
+  if (fitting.empty() || fitting.size() > most_told) return "";
+  std::string text = fitting.size() == 1 ? "" : "by names, shapes and samples each of these would fit: ";
+  for (std::size_t i = 0; i < fitting.size(); ++i) text += (i == 0 ? "" : "; or ") + fitting[i];
+  return text + (fitting.size() == 1 ? " would fit (" : " (") + origin + ")";
 }
 
 }  // namespace
 
 std::string fitting_change(const MisfitSource& source, Communicator& processes) {
   const Checkpoint& checkpoint = source.checkpoint;
-  if (!is_small(checkpoint)) return "";
+  const std::uint64_t tries = most_tries(checkpoint);
+  if (tries == 0) return "";
   std::vector<Sample> mine;
   agree(processes, [&] { mine = own_samples(source, processes); });
   const Samples samples(checkpoint, gather_all(mine, processes));
   if (tried(source, checkpoint.layout(), samples)) return "";
-  std::string found;
-  std::optional<Verdict> first;
-  for (const LayoutChange& change : changes_of(source)) {
-    const auto verdict = tried(source, change.layout, samples);
+  std::set<std::set<std::string>> meanings;
+  std::vector<std::string> fitting;
+  std::vector<LayoutChange> changes = changes_of(source);
+  for (std::size_t c = 0; c < changes.size() && c < tries; ++c) {
+    auto verdict = tried(source, changes[c].layout, samples);
     if (!verdict || !(verdict->is_proven || source.is_expected)) continue;
-    if (!first)
-      found = change.what + " would fit (" + checkpoint.layout().origin + ")";
-    else if (verdict->pieces != first->pieces)
-      return "";
-    first = verdict;
+    if (meanings.insert(std::move(verdict->pieces)).second) fitting.push_back(std::move(changes[c].what));
   }
-  return found;
+  return told(fitting, checkpoint.layout().origin);
 }
 
 void explain_misfit(const MisfitSource& source, Communicator& processes, const std::function<void()>& work) {

@@ -20,10 +20,11 @@ struct MisfitSource {
   std::function<bool(const Resolved&)> is_expected = {};
 };
 
-/// The one change of a layout (the order of the mesh's axes, what a number counts, where a split's axes go) with which
+/// The change of a layout (the order of the mesh's axes, what a number counts, where a split's axes go) with which
 /// it fits all that can be seen: names and shapes resolve and are as expected, cards that would hold the same hold the
 /// same, and others something else, by samples of each kind of name. `the mesh with "axes": […] would fit (a.json)`.
-/// Empty where the layout fits itself, none fits, or several do that would give different tensors. Collective.
+/// Empty where the layout fits itself, none fits, or many do that would give different tensors; a few are all told of.
+/// Collective.
 std::string fitting_change(const MisfitSource& source, Communicator& processes);
 
 /// Runs `work`, which is collective. Where it fails on all processes because the checkpoint contradicts its layout, the

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <unordered_map>
 
 #include "base/text.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt {
 
@@ -25,45 +24,6 @@ std::vector<std::string> names_of(const Mesh& mesh, const std::vector<Axis>& axe
   std::vector<std::string> names;
   for (const Axis axis : axes) names.push_back(mark + mesh.axes[axis] + mark);
   return names;
-}
-
-bool is_separator(char c) {
-  return c == '.' || c == '/';
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// Whether in some name a number follows `words` ("layers.") that are not its first.
-bool stands_behind_others(const Placement& placement, const std::string& words) {
-  return std::any_of(placement.tensors().begin(), placement.tensors().end(), [&](const Tensor& tensor) {
-    const std::string& name = tensor.name;
-    for (std::size_t at = name.find(words, 1); at != std::string::npos; at = name.find(words, at + 1))
-      if (is_separator(name[at - 1]) && at + words.size() < name.size() && is_digit(name[at + words.size()]))
-        return true;
-    return false;
-  });
-}
-
-/// "*layers.{i}.*" for "exp_avg.layers.3.w", or for "layers.3.w" where there is the other, too: what `indices` would
-/// count. Nothing where a name counts nothing, or what `indices` counts already.
-std::optional<std::string> counted_pattern(const Placement& placement, const std::string& name) {
-  for (const IndexRule& rule : placement.layout().indices)
-    if (rule.in.matches(name)) return std::nullopt;
-  for (std::size_t begin = 0, previous = 0; begin < name.size();) {
-    const auto end = static_cast<std::size_t>(
-        std::find_if(name.begin() + static_cast<std::ptrdiff_t>(begin), name.end(), is_separator) - name.begin());
-    const bool is_number = end > begin && name.find_first_not_of("0123456789", begin) >= end;
-    if (is_number && name.find_first_of("*?[{", previous) >= begin) {
-      const std::string words = name.substr(previous, begin - previous);
-      return (previous == 0 && !stands_behind_others(placement, words) ? "" : "*") + words + "{i}" +
-             (end < name.size() ? name.substr(end, 1) + "*" : "");
-    }
-    previous = begin;
-    begin = end + 1;
-  }
-  return std::nullopt;
 }
 
 /// Asks for the split that a layout does not say.
@@ -86,11 +46,16 @@ std::string missing_split(const Placement& placement, ParameterId parameter, con
   return "is a rule with \"split\" over " + names + " missing (" + layout.origin + ")?";
 }
 
-/// Asks for the entry of `indices` that a layout does not have.
-std::string missing_count(const Mesh& mesh, const std::vector<Axis>& axes, const std::string& pattern) {
-  const std::string names = join(names_of(mesh, axes, "\""));
-  return "does its name count what " + names + " spreads? Then say \"indices\": [{\"in\": \"" + pattern +
-         "\", \"axis\": " + (axes.size() == 1 ? names : "[" + names + "]") + ", \"numbering\": \"local\"}]";
+/// Asks for the entries of `indices` that a layout does not have.
+std::string missing_count(const Mesh& mesh, const std::vector<IndexRule>& counts) {
+  std::vector<Axis> axes;
+  std::vector<std::string> entries;
+  for (const IndexRule& rule : counts) {
+    axes.insert(axes.end(), rule.axes.begin(), rule.axes.end());
+    entries.push_back(to_json(rule, mesh));
+  }
+  return "does its name count what " + join(names_of(mesh, axes, "\"")) + " spreads? Then say \"indices\": [" +
+         join(entries) + "]";
 }
 
 }  // namespace
@@ -108,7 +73,8 @@ ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& vers
 }
 
 ReplicaExplanation explain_replicas(const Placement& placement, ParameterId parameter,
-                                    const std::vector<CardVersion>& versions, bool most_elements_differ) {
+                                    const std::vector<CardVersion>& versions, bool most_elements_differ,
+                                    const std::vector<IndexRule>& counts) {
   const Tensor& tensor = placement.tensors()[parameter];
   const ReplicaPattern pattern = pattern_of(placement.mesh(), versions);
   const Advice trust{Advice::What::trust_replicas, ""};
@@ -120,9 +86,9 @@ ReplicaExplanation explain_replicas(const Placement& placement, ParameterId para
             trust};
   ReplicaExplanation explanation{" over " + join(names_of(placement.mesh(), pattern.axes)), "", {}};
   if (!tensor.shape.empty()) explanation.remedy = missing_split(placement, parameter, pattern.axes);
-  if (const auto counted = counted_pattern(placement, tensor.name))
-    explanation.remedy +=
-        (explanation.remedy.empty() ? "" : " Or ") + missing_count(placement.mesh(), pattern.axes, *counted);
+  if (!counts.empty())
+    explanation.remedy = missing_count(placement.mesh(), counts) +
+                         (explanation.remedy.empty() ? "" : ". Else " + explanation.remedy);
   if (!is_small && !pattern.all_differ) return explanation;
   explanation.remedy += (explanation.remedy.empty()          ? "if"
                          : explanation.remedy.ends_with('?') ? " Else, if"

@@ -25,13 +25,15 @@ ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& vers
 
 /// What a difference of replicas suggests. Where cards differ in blocks, and in most elements, the layout is most
 /// likely wrong: `over` names the axes (" over pp"), and the remedy is a split or a count over them. To take the first
-/// copy is no remedy for a parameter of two dimensions or more, unless every card holds something else.
+/// copy is no remedy for a parameter of two dimensions or more, unless every card holds something else. `counts`: the
+/// entries of `indices` that may be missing (`missing_counts`).
 struct ReplicaExplanation {
   std::string over;
   std::string remedy;
   Advice advice;
 };
 ReplicaExplanation explain_replicas(const Placement& placement, ParameterId parameter,
-                                    const std::vector<CardVersion>& versions, bool most_elements_differ);
+                                    const std::vector<CardVersion>& versions, bool most_elements_differ,
+                                    const std::vector<IndexRule>& counts);
 
 }  // namespace ckpt

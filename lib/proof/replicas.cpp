@@ -1,6 +1,7 @@
 #include "proof/replicas.hpp"
 
 #include "base/log.hpp"
+#include "proof/missing_counts.hpp"
 #include "proof/replica_elements.hpp"
 
 namespace ckpt {
@@ -26,7 +27,8 @@ std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   return parameters;
 }
 
-Error error_of(const ReplicatedFiles& files, const Disagreement& between, const DifferingElements& elements) {
+Error error_of(const ReplicatedFiles& files, const Disagreement& between, const DifferingElements& elements,
+               const std::vector<IndexRule>& counts) {
   const Checkpoint& checkpoint = files.checkpoint;
   const Placement& placement = files.placement;
   const Mesh& mesh = placement.mesh();
@@ -34,7 +36,8 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
     return "card" + std::string(positions.size() > 1 ? "s " : " ") + list_cards(mesh, positions);
   };
   const ArrayId array = placement.array_of(between.parameter);
-  const ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, elements.are_most);
+  const ReplicaExplanation why =
+      explain_replicas(placement, between.parameter, between.versions, elements.are_most, counts);
   return Error(Kind::input, checkpoint.place(between.odd.front(), placement.arrays()[array].name),
                {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ" + why.over +
                     ": " + cards(between.odd) + " from " + cards(between.right) +
@@ -48,10 +51,13 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
 std::vector<Error> differences(const ReplicatedFiles& files, std::size_t most, Communicator& processes) {
   std::vector<Error> errors;
   if (files.extent == ReplicaCheck::trust) return errors;
+  MissingCounts missing(files, processes);
   for (const ShardCopies& copies : differing_shards(files, compared_parameters(files), most, processes)) {
     const Disagreement between(copies);
     const DifferingElements elements = differing_elements(files, between, processes);
-    agree(processes, [&] { errors.push_back(error_of(files, between, elements)); });
+    const std::vector<Axis> axes = pattern_of(files.placement.mesh(), between.versions).axes;
+    const std::vector<IndexRule>& counts = missing.of(between.parameter, axes);
+    agree(processes, [&] { errors.push_back(error_of(files, between, elements, counts)); });
   }
   return errors;
 }

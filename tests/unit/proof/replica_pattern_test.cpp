@@ -20,6 +20,14 @@ std::vector<CardVersion> held(const std::vector<std::uint64_t>& versions) {
   return all;
 }
 
+IndexRule counting(const std::string& in, std::vector<Axis> over) {
+  IndexRule rule;
+  rule.in = Pattern(in, {"i"});
+  rule.axes = std::move(over);
+  rule.numbering = Numbering::local;
+  return rule;
+}
+
 Mesh mesh() {
   return layout(axes, shape, R"("default": "replicate")").mesh;
 }
@@ -31,9 +39,9 @@ Placement replicated() {
 }
 
 ReplicaExplanation explained(const std::string& name, const std::vector<std::uint64_t>& versions,
-                             bool most_elements_differ = true) {
+                             bool most_elements_differ = true, const std::vector<IndexRule>& counts = {}) {
   const Placement placement = replicated();
-  return explain_replicas(placement, placement.find(name).value(), held(versions), most_elements_differ);
+  return explain_replicas(placement, placement.find(name).value(), held(versions), most_elements_differ, counts);
 }
 
 }  // namespace
@@ -55,48 +63,28 @@ TEST_CASE("the axes of a difference are those whose coordinate makes one") {
   CHECK(random.all_differ);
 }
 
-TEST_CASE("an order of the axes fits when the cards that share a shard hold the same, and others something else") {
-  using Orders = std::vector<std::vector<Axis>>;
-  Mesh of;
-  of.axes = {"dp", "tp"};
-  of.shape = {2, 4};
-  // Saved as tp=4 by dp=2: two cards in a row share a shard of what tp splits.
-  CHECK(fitting_orders(of, {1}, held({0, 0, 1, 1, 2, 2, 3, 3})) == Orders{{1, 0}});
-  CHECK(fitting_orders(of, {1}, held({0, 1, 2, 3, 0, 1, 2, 3})).empty());
-  CHECK(fitting_orders(of, {1}, held({0, 0, 1, 1, 2, 2, 3, 4})).empty());
-  CHECK(fitting_orders(of, {1}, held({0, 0, 0, 0, 2, 2, 3, 3})).empty());
-}
-
 TEST_CASE("cards that differ in blocks lack a split, or a count where the name has a number") {
   const auto plain = explained("w", {0, 1, 0, 1, 0, 1, 0, 1});
   CHECK(plain.over == " over tp");
   CHECK(plain.remedy == "is \"tp\" missing in \"split\" of rule \"*\" (a.json)?");
   CHECK(plain.advice.what == Advice::What::none);
-  const auto counted = explained("layers.3.w", {0, 0, 0, 0, 1, 1, 1, 1});
+  const std::vector<IndexRule> stages{counting("layers.{i}.*", {0})};
+  const auto counted = explained("layers.3.w", {0, 0, 0, 0, 1, 1, 1, 1}, true, stages);
   CHECK(counted.over == " over pp");
   CHECK_THAT(counted.remedy,
              Contains("is \"pp\" missing in \"split\"") &&
                  Contains(R"("indices": [{"in": "layers.{i}.*", "axis": "pp", "numbering": "local"}])"));
-  CHECK_THAT(explained("layers.3.w", {0, 1, 0, 1, 2, 3, 2, 3}).remedy, Contains(R"("axis": ["pp", "tp"])"));
-}
-
-TEST_CASE("the pattern that would count reaches optimizer state, too, and is left out where `indices` counts") {
-  const std::vector<Tensor> tensors{tensor("layers.0.w", {4, 4}), tensor("m.layers.0.w", {4, 4})};
-  const auto remedy = [&](const std::string& more) {
-    const Placement placement = target(layout(axes, shape, R"("default": "replicate")" + more), tensors);
-    return explain_replicas(placement, placement.find("layers.0.w").value(), held({0, 0, 0, 0, 1, 1, 1, 1}), true)
-        .remedy;
-  };
-  CHECK_THAT(remedy(""), Contains(R"({"in": "*layers.{i}.*", "axis": "pp")"));
-  CHECK_THAT(remedy(R"(, "indices": [{"in": "*layers.{i}.*", "axis": "dp", "numbering": "global", "counts": [1, 0]}])"),
-             !Contains("indices"));
+  const std::vector<IndexRule> both{counting("layers.{i}.*", {0}), counting("*experts.{i}.*", {2})};
+  CHECK_THAT(explained("layers.3.w", {0, 1, 0, 1, 2, 3, 2, 3}, true, both).remedy,
+             Contains(R"(what "pp", "tp" spreads? Then say "indices": [{"in": "layers.{i}.*", "axis": "pp", )"
+                      R"("numbering": "local"}, {"in": "*experts.{i}.*", "axis": "tp", "numbering": "local"}])"));
 }
 
 TEST_CASE("of a bucket's member that differs, the order of the members is asked for first") {
   const Placement placement = target(layout(axes, shape, R"("buckets": [{"name": "f", "axis": "dp", "members": [
                                                 {"name": "v", "shape": [4, 4]}, {"name": "w", "shape": [4, 4]}]}])"),
                                      {tensor("v", {4, 4}), tensor("w", {4, 4})});
-  CHECK(explain_replicas(placement, 1, held({0, 1, 0, 1, 0, 1, 0, 1}), true).remedy ==
+  CHECK(explain_replicas(placement, 1, held({0, 1, 0, 1, 0, 1, 0, 1}), true, {}).remedy ==
         "do the members of bucket \"f\" stand in another order in the files (a.json)? Else is \"tp\" missing in "
         "\"split\" of that member of bucket \"f\" (a.json)?");
 }
