@@ -90,6 +90,11 @@ std::string missing_indices(const drafting::Open& open) {
   return join(entries, entries.size());
 }
 
+bool may_be_bucket(const drafting::Open* open) {
+  return std::any_of(open->candidates.begin(), open->candidates.end(),
+                     [](const std::string& candidate) { return candidate.find("\"buckets\"") != std::string::npos; });
+}
+
 std::string open_line(const drafting::Open& why, std::vector<std::string> names) {
   std::sort(names.begin(), names.end(), natural_less);
   std::string line = "open: " + join(describe_groups(group_names(names)), 4) + ": " + why.found;
@@ -106,12 +111,14 @@ std::vector<std::string> open_lines(const drafting::OpenNames& open) {
   std::map<std::string, std::vector<const drafting::Open*>> by_cause;
   for (const auto& [why, names] : by_reason)
     if (const std::string cause = missing_indices(why); !cause.empty()) by_cause[cause].push_back(&why);
+  // Where all of them may be flat buffers, that is no cause.
+  std::erase_if(by_cause, [](const auto& cause) {
+    return cause.second.size() == 1 || std::all_of(cause.second.begin(), cause.second.end(), may_be_bucket);
+  });
   std::vector<std::string> lines;
   for (const auto& [why, names] : by_reason)
-    if (const auto cause = by_cause.find(missing_indices(why)); cause == by_cause.end() || cause->second.size() == 1)
-      lines.push_back(open_line(why, names));
+    if (!by_cause.contains(missing_indices(why))) lines.push_back(open_line(why, names));
   for (const auto& [cause, reasons] : by_cause) {
-    if (reasons.size() == 1) continue;
     drafting::Open common{"pieces of which nothing tells whether cards that hold others hold other parameters",
                           {cause, "else a rule for each"},
                           reasons.front()->needed,
