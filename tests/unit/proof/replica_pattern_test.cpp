@@ -1,7 +1,6 @@
 #include "proof/replica_pattern.hpp"
 
 #include "catch.hpp"
-#include "proof/equal_shards.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -99,20 +98,4 @@ TEST_CASE("to take the first copy is offered last, and of a matrix only where ev
   const auto step = explained("step", {0, 0, 0, 0, 1, 1, 1, 1});
   CHECK_THAT(step.remedy, !Contains("split") && Contains(first));
   CHECK(step.advice.what == Advice::What::trust_replicas);
-}
-
-TEST_CASE("shards that are alike are told of together, with what to write instead") {
-  std::vector<Tensor> tensors{tensor("norm", {8, 8})};
-  for (int i = 0; i < 3; ++i) tensors.push_back(tensor("layers." + std::to_string(i) + ".w", {8, 8}));
-  std::sort(tensors.begin(), tensors.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
-  const Placement placement = target(one_rule(axes, shape, R"("split": [["tp", "dp"], "pp"])"), tensors);
-  const auto warnings = describe_equal_shards(placement, {{0, {0}}, {1, {0}}, {2, {0}}, {3, {1}}});
-  REQUIRE(warnings.size() == 2);
-  CHECK(warnings[0] ==
-        "a.json splits 3 parameters (layers.*.w: 3 parameters) over pp, but all cards along pp hold the same shard: if "
-        "they are replicated, write \"split\": [[\"tp\", \"dp\"], null]");
-  CHECK(
-      warnings[1] ==
-      "a.json splits parameter 'norm' over dp, but all cards along dp hold the same shard: if it is replicated, write "
-      "\"split\": [\"tp\", \"pp\"]");
 }
