@@ -95,6 +95,17 @@ ReplicaDigest ReplicaReader::digest(ParameterId parameter, Position first, Posit
   return {parameter, first, card, sum};
 }
 
+std::vector<ParameterId> copied_parameters(const ReplicatedFiles& files, Replicas replicas,
+                                           const std::function<bool(const Tensor&)>& is_wanted) {
+  const Placement& placement = files.placement;
+  std::vector<ParameterId> parameters;
+  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
+    if (files.is_taken[parameter] && placement.spreads()[parameter].replicas == replicas &&
+        placement.copies(parameter) > 1 && is_wanted(placement.tensors()[parameter]))
+      parameters.push_back(parameter);
+  return parameters;
+}
+
 std::vector<ShardCopies> differing_shards(const ReplicatedFiles& files, const std::vector<ParameterId>& parameters,
                                           std::size_t most, Communicator& processes) {
   const auto size = static_cast<std::uint32_t>(processes.size());

@@ -50,6 +50,10 @@ class ReplicaReader {
   const Placement& placement_;
 };
 
+/// The parameters that are taken, have several copies, count as `replicas` says, and are wanted; ascending.
+std::vector<ParameterId> copied_parameters(const ReplicatedFiles& files, Replicas replicas,
+                                           const std::function<bool(const Tensor&)>& is_wanted);
+
 /// The digests of all that hold one shard.
 using ShardCopies = std::vector<ReplicaDigest>;
 

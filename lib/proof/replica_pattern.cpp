@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
+#include "layout/characters.hpp"
 #include "layout/rule_json.hpp"
 
 namespace ckpt {
@@ -26,6 +27,15 @@ std::vector<std::string> names_of(const Mesh& mesh, const std::vector<Axis>& axe
   return names;
 }
 
+/// Asks for the order of a bucket's members: where some are cut over another axis, a wrong one shows on the others.
+std::string other_order(const Placement& placement, ParameterId parameter) {
+  const Layout& layout = placement.layout();
+  const Bucket& bucket = layout.buckets[*placement.spreads()[parameter].bucket];
+  if (bucket.members.size() == 1) return "";
+  return "do the members of bucket \"" + bucket.name + "\" stand in another order in the files (" + layout.origin +
+         ")?";
+}
+
 /// Asks for the split that a layout does not say.
 std::string missing_split(const Placement& placement, ParameterId parameter, const std::vector<Axis>& axes) {
   const Layout& layout = placement.layout();
@@ -33,12 +43,10 @@ std::string missing_split(const Placement& placement, ParameterId parameter, con
   const std::string names = join(names_of(placement.mesh(), axes, "\""));
   if (spread.boxes) return "are the boxes of these cards right (" + layout.origin + ")?";
   if (spread.bucket) {
-    const Bucket& bucket = layout.buckets[*spread.bucket];
-    const std::string split = "is " + names + " missing in \"split\" of that member of bucket \"" + bucket.name +
-                              "\" (" + layout.origin + ")?";
-    if (bucket.members.size() == 1) return split;
-    return "do the members of bucket \"" + bucket.name + "\" stand in another order in the files (" + layout.origin +
-           ")? Else " + split;
+    const std::string order = other_order(placement, parameter);
+    return order + (order.empty() ? "" : " Else ") + "is " + names +
+           " missing in \"split\" of that member of bucket \"" + layout.buckets[*spread.bucket].name + "\" (" +
+           layout.origin + ")?";
   }
   if (spread.rule)
     return "is " + names + " missing in \"split\" of rule \"" + layout.parameters[*spread.rule].names.front().text() +
@@ -60,6 +68,23 @@ std::string missing_count(const Mesh& mesh, const std::vector<IndexRule>& counts
 
 }  // namespace
 
+std::string wider_entry(const Layout& layout, const std::string& name, const std::vector<Axis>& axes) {
+  for (std::size_t entry = 0; entry < layout.indices.size(); ++entry) {
+    const IndexRule& rule = layout.indices[entry];
+    const auto is_over = [&](Axis axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    if (std::none_of(rule.axes.begin(), rule.axes.end(), is_over) || rule.in.matches(name)) continue;
+    const std::string& text = rule.in.text();
+    const std::size_t end = text.find("{i}");
+    const std::size_t begin = end < 2 ? 0 : text.find_last_of("./*?]}", end - 2) + 1;
+    for (const std::string& before : {text.substr(0, end), "*" + text.substr(begin, end - begin)})
+      if (const std::string wider = before + "{i}" + text[end - 1] + "*";
+          begin < end && is_separator(text[end - 1]) && Pattern(wider, {"i"}).matches(name))
+        return "is \"in\" of /indices/" + std::to_string(entry) + ", \"" + text + "\", too narrow? Then say \"" +
+               wider + "\" (" + layout.origin + ")";
+  }
+  return "";
+}
+
 ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& versions) {
   ReplicaPattern pattern;
   for (Axis axis = 0; axis < mesh.axes.size(); ++axis)
@@ -68,7 +93,8 @@ ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& vers
   for (const CardVersion& each : versions) ++cards[each.version];
   const auto differs = [&](const auto& entry) { return entry.second != cards.begin()->second; };
   pattern.in_blocks = cards.size() > 1 && std::none_of(cards.begin(), cards.end(), differs);
-  pattern.all_differ = cards.size() == versions.size() && pattern.axes.size() > 1;
+  pattern.each_differs = cards.size() == versions.size();
+  pattern.all_differ = pattern.each_differs && pattern.axes.size() > 1;
   return pattern;
 }
 
@@ -78,18 +104,24 @@ ReplicaExplanation explain_replicas(const Placement& placement, ParameterId para
   const Tensor& tensor = placement.tensors()[parameter];
   const ReplicaPattern pattern = pattern_of(placement.mesh(), versions);
   const Advice trust{Advice::What::trust_replicas, ""};
-  const bool is_small = tensor.shape.size() < 2;
-  if (!pattern.in_blocks || !most_elements_differ || pattern.axes.empty() || tensor.verbatim)
+  const bool is_member = placement.spreads()[parameter].bucket.has_value();
+  const bool is_small = tensor.shape.size() < 2 && !is_member;  // a member takes no `replicas`
+  if (!pattern.in_blocks || !most_elements_differ || pattern.axes.empty() || tensor.verbatim) {
+    const std::string order = is_member ? other_order(placement, parameter) : "";
     return {"",
             is_small ? "if they are meant to differ, say \"replicas\": \"first\" in the rule"
-                     : "have they drifted apart, or is a file damaged?",
+                     : order + (order.empty() ? "have" : " Else have") + " they drifted apart, or is a file damaged?",
             trust};
+  }
   ReplicaExplanation explanation{" over " + join(names_of(placement.mesh(), pattern.axes)), "", {}};
+  explanation.remedy = wider_entry(placement.layout(), tensor.name, pattern.axes);
+  if (!explanation.remedy.empty()) return explanation;
   if (!tensor.shape.empty()) explanation.remedy = missing_split(placement, parameter, pattern.axes);
   if (!counts.empty())
-    explanation.remedy = missing_count(placement.mesh(), counts) +
-                         (explanation.remedy.empty() ? "" : ". Else " + explanation.remedy);
-  if (!is_small && !pattern.all_differ) return explanation;
+    explanation.remedy =
+        missing_count(placement.mesh(), counts) + (explanation.remedy.empty() ? "" : ". Else " + explanation.remedy);
+  const bool may_differ = is_small || (pattern.all_differ && !is_member);
+  if (!counts.empty() || !may_differ) return explanation;
   explanation.remedy += (explanation.remedy.empty()          ? "if"
                          : explanation.remedy.ends_with('?') ? " Else, if"
                                                              : "; else, if") +

@@ -11,19 +11,14 @@ namespace {
 /// The parameters whose copies must be the same; warns of those whose copies are not all compared.
 std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   const Placement& placement = files.placement;
-  std::vector<ParameterId> parameters;
-  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
-    if (!files.is_taken[parameter] || placement.spreads()[parameter].replicas != Replicas::check) continue;
-    const std::uint64_t copies = placement.copies(parameter);
-    if (copies == 1) continue;
-    parameters.push_back(parameter);
+  auto parameters = copied_parameters(files, Replicas::check, [](const Tensor&) { return true; });
+  for (const ParameterId parameter : parameters)
     if (placement.spreads()[parameter].bucket &&
-        placement.holders(parameter, placement.first_base(parameter)).size() < copies)
+        placement.holders(parameter, placement.first_base(parameter)).size() < placement.copies(parameter))
       spdlog::warn(
           "parameter '{}': some of its replicas lie elsewhere in their buckets, as members before it are cut unevenly; "
           "these are not compared",
           placement.tensors()[parameter].name);
-  }
   return parameters;
 }
 

@@ -99,3 +99,39 @@ TEST_CASE("to take the first copy is offered last, and of a matrix only where ev
   CHECK_THAT(step.remedy, !Contains("split") && Contains(first));
   CHECK(step.advice.what == Advice::What::trust_replicas);
 }
+
+TEST_CASE("a bucket's member is never said to take `replicas`, which it cannot") {
+  const Placement placement = target(layout(axes, shape, R"("buckets": [{"name": "f", "axis": "dp", "members": [
+                                                {"name": "b", "shape": [4]}, {"name": "w", "shape": [4, 4]}]}])"),
+                                     {tensor("b", {4}), tensor("w", {4, 4})});
+  const std::string order = "do the members of bucket \"f\" stand in another order in the files (a.json)? Else ";
+  const auto drifted = explain_replicas(placement, 0, held({0, 0, 0, 0, 0, 1, 0, 0}), true, {});
+  CHECK(drifted.remedy == order + "have they drifted apart, or is a file damaged?");
+  const auto in_blocks = explain_replicas(placement, 0, held({0, 1, 0, 1, 0, 1, 0, 1}), true, {});
+  CHECK(in_blocks.remedy == order + "is \"tp\" missing in \"split\" of that member of bucket \"f\" (a.json)?");
+  CHECK(in_blocks.advice.what == Advice::What::none);
+}
+
+TEST_CASE("a name that an entry of `indices` leaves out is said to be counted, not to take the first copy") {
+  const auto wider = [](const std::string& in, const std::string& name, const std::vector<Axis>& differing) {
+    return wider_entry(
+        layout(axes, shape,
+               R"("default": "replicate", "indices": [{"in": ")" + in + R"(", "axis": "pp", "numbering": "local"}])"),
+        name, differing);
+  };
+  CHECK(wider("layers.{i}.attn.*", "layers.0.norm", {0}) ==
+        R"(is "in" of /indices/0, "layers.{i}.attn.*", too narrow? Then say "layers.{i}.*" (a.json))");
+  CHECK_THAT(wider("layers.{i}.attn.*", "m.layers.0.norm", {0}), Contains(R"(Then say "*layers.{i}.*")"));
+  CHECK(wider("layers.{i}.attn.*", "layers.0.norm", {1, 2}).empty());
+  CHECK(wider("layers.{i}.attn.*", "layers.0.attn.w", {0}).empty());
+  CHECK(wider("layers.{i}.attn.*", "norm", {0}).empty());
+  CHECK(wider("layers.{i}.attn.*", "rng.0", {0}).empty());
+
+  const Placement placement =
+      target(layout(axes, shape, R"("default": "replicate", "indices": [
+                                         {"in": "layers.{i}.attn.*", "axis": "pp", "total": 2, "numbering": "local"}])"),
+             {tensor("layers.0.attn.w", {4}), tensor("layers.0.norm", {4}), tensor("layers.1.attn.w", {4})});
+  const auto norm = explain_replicas(placement, 1, held({0, 0, 0, 0, 1, 1, 1, 1}), true, {});
+  CHECK_THAT(norm.remedy, Contains("too narrow") && !Contains("first"));
+  CHECK(norm.advice.what == Advice::What::none);
+}
