@@ -12,6 +12,7 @@
 #include "layout/layout_changes.hpp"
 #include "layout/name_groups.hpp"
 #include "processes/gather_all.hpp"
+#include "proof/layout_with_copies.hpp"
 
 namespace ckpt {
 
@@ -59,7 +60,7 @@ std::vector<Sample> own_samples(const MisfitSource& source, const Communicator& 
 /// What samples say of a layout of their checkpoint.
 struct Verdict {
   bool is_refuted = false;
-  bool is_proven = false;  ///< some card holds what another one is to hold as well, and that is no constant
+  bool is_proven = false;        ///< some card holds what another one is to hold as well, and that is no constant
   std::set<std::string> pieces;  ///< what each card holds of the sampled: equal for layouts that mean the same
 };
 
@@ -71,6 +72,11 @@ class Samples {
         const std::string& name = (*checkpoint.file(sample.file).schema->arrays)[sample.dataset].name;
         sampled_[name][checkpoint.file_name(sample.file)] = sample;
       }
+    for (auto& [name, by_file] : sampled_) {
+      const std::uint64_t digest = by_file.begin()->second.digest;
+      if (std::all_of(by_file.begin(), by_file.end(), [&](const auto& e) { return e.second.digest == digest; }))
+        for (auto& [file, sample] : by_file) sample.is_constant = true;  // as a table that all layers have
+    }
   }
 
   Verdict judge(const Placement& placement) const {
@@ -173,6 +179,7 @@ std::vector<LayoutChange> changes_of(const MisfitSource& source) {
   std::set<std::string> names;
   for (const FileCatalog& file : source.checkpoint.files())
     for (const StoredArray& array : *file.schema->arrays) names.insert(array.name);
+  add(meshes_with_copies(layout));
   add(more_counts(layout, {names.begin(), names.end()}));
   add(other_splits(layout));
   return changes;

@@ -86,30 +86,51 @@ std::string describe(const Layout& before, const Layout& after) {
   return text;
 }
 
-}  // namespace
-
-std::string layout_with_copies(const Placement& placement, const std::vector<Holding>& files, const AxisCopies& copies,
-                               ParameterId example, const std::set<std::uint64_t>& counted_on) {
-  const Layout& layout = placement.layout();
+/// Layouts whose mesh has an axis for the copies, under each name that it may have; none where a key needs the mesh as
+/// it is.
+void add_changes(const Layout& layout, const AxisCopies& copies, const std::set<std::uint64_t>& counted_on,
+                 std::vector<LayoutChange>& changes) {
   const auto place = place_beside(layout.mesh, copies);
-  if (!place) return "";
+  if (!place) return;
   const json written = json::parse(to_json(layout));
   for (const std::string& name : possible_names(layout.mesh)) {
     json changed = written;
-    json mesh = mesh_with(layout.mesh, copies, *place, name);
-    if (!layout.mesh.cards.empty()) mesh["cards"] = layout.mesh.cards;
-    changed["mesh"] = mesh;
+    changed["mesh"] = mesh_with(layout.mesh, copies, *place, name);
+    if (!layout.mesh.cards.empty()) changed["mesh"]["cards"] = layout.mesh.cards;
     if (changed.contains("indices"))
       for (std::size_t entry = 0; entry < changed["indices"].size(); ++entry)
         change_entry(changed["indices"][entry], layout.mesh, copies, name, counted_on.contains(entry));
     try {
-      const Layout other = parse_layout(changed.dump(), layout.origin);
-      if (fits(other, files, placement, example, placement.copies(example) * copies.count))
-        return describe(layout, other);
-    } catch (const Error&) {  // a key of the layout needs the axis as it is
+      Layout other = parse_layout(changed.dump(), layout.origin);
+      std::string what = describe(layout, other);
+      changes.push_back({std::move(what), std::move(other)});
+    } catch (const Error&) {
       continue;
     }
   }
+}
+
+}  // namespace
+
+std::vector<LayoutChange> meshes_with_copies(const Layout& layout) {
+  std::vector<LayoutChange> changes;
+  for (Axis axis = 0; axis < layout.mesh.axes.size(); ++axis) {
+    const std::uint64_t size = layout.mesh.shape[axis];
+    for (const std::uint64_t stride : possible_strides(size)) {
+      add_changes(layout, {axis, stride, size / stride}, {}, changes);
+      if (stride != 1) add_changes(layout, {axis, 1, stride}, {}, changes);
+    }
+  }
+  return changes;
+}
+
+std::string layout_with_copies(const Placement& placement, const std::vector<Holding>& files, const AxisCopies& copies,
+                               ParameterId example, const std::set<std::uint64_t>& counted_on) {
+  std::vector<LayoutChange> changes;
+  add_changes(placement.layout(), copies, counted_on, changes);
+  for (LayoutChange& change : changes)
+    if (fits(change.layout, files, placement, example, placement.copies(example) * copies.count))
+      return std::move(change.what);
   return "";
 }
 

@@ -4,10 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "layout/layout_changes.hpp"
 #include "layout/resolve.hpp"
 #include "proof/axis_copies.hpp"
 
 namespace ckpt {
+
+/// The layout with an axis of its own in the mesh for copies that would lie within another axis, at its end or its
+/// beginning, in each size and under each name that it may have.
+std::vector<LayoutChange> meshes_with_copies(const Layout& layout);
 
 /// How a layout would be written whose mesh has an axis of its own for copies that lie within another axis:
 /// `"mesh": {…}`, and the entries of `indices` that change with it. `counted_on`: those whose names differ from copy to
