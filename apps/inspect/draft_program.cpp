@@ -82,19 +82,51 @@ std::string folded_lines(const std::string& json) {
   return text;
 }
 
-/// One line for all names that differ in numbers only and are open for the same reason.
+/// The entries of `indices` that may be what is missing of a parameter, or nothing.
+std::string missing_indices(const drafting::Open& open) {
+  std::vector<std::string> entries;
+  for (const std::string& candidate : open.candidates)
+    if (candidate.starts_with("\"indices\"")) entries.push_back(candidate);
+  return join(entries, entries.size());
+}
+
+bool may_be_bucket(const drafting::Open* open) {
+  return std::any_of(open->candidates.begin(), open->candidates.end(),
+                     [](const std::string& candidate) { return candidate.find("\"buckets\"") != std::string::npos; });
+}
+
+std::string open_line(const drafting::Open& why, std::vector<std::string> names) {
+  std::sort(names.begin(), names.end(), natural_less);
+  std::string line = "open: " + join(describe_groups(group_names(names)), 4) + ": " + why.found;
+  if (!why.candidates.empty()) line += "; candidates: " + join(why.candidates, why.candidates.size());
+  line += "; needed: " + why.needed;
+  if (const std::string how = words(why.advice); !how.empty()) line += " (" + how + ")";
+  return line;
+}
+
+/// One line for all names that are open for the same reason, and one for all that the same entry of `indices` may count.
 std::vector<std::string> open_lines(const drafting::OpenNames& open) {
   std::map<drafting::Open, std::vector<std::string>> by_reason;
   for (const auto& [name, why] : open) by_reason[why].push_back(name);
+  std::map<std::string, std::vector<const drafting::Open*>> by_cause;
+  for (const auto& [why, names] : by_reason)
+    if (const std::string cause = missing_indices(why); !cause.empty()) by_cause[cause].push_back(&why);
+  // Where all of them may be flat buffers, that is no cause.
+  std::erase_if(by_cause, [](const auto& cause) {
+    return cause.second.size() == 1 || std::all_of(cause.second.begin(), cause.second.end(), may_be_bucket);
+  });
   std::vector<std::string> lines;
-  for (auto& [why, names] : by_reason) {
-    std::sort(names.begin(), names.end(), natural_less);
-    const std::vector<std::string> groups = describe_groups(group_names(names));
-    std::string line = "open: " + join(groups, 4) + ": " + why.found;
-    if (!why.candidates.empty()) line += "; candidates: " + join(why.candidates, why.candidates.size());
-    line += "; needed: " + why.needed;
-    if (const std::string how = words(why.advice); !how.empty()) line += " (" + how + ")";
-    lines.push_back(std::move(line));
+  for (const auto& [why, names] : by_reason)
+    if (!by_cause.contains(missing_indices(why))) lines.push_back(open_line(why, names));
+  for (const auto& [cause, reasons] : by_cause) {
+    drafting::Open common{"pieces of which nothing tells whether cards that hold others hold other parameters",
+                          {cause, "else a rule for each"},
+                          reasons.front()->needed,
+                          reasons.front()->advice};
+    std::vector<std::string> names;
+    for (const drafting::Open* why : reasons)
+      names.insert(names.end(), by_reason.at(*why).begin(), by_reason.at(*why).end());
+    lines.push_back(open_line(common, std::move(names)));
   }
   std::sort(lines.begin(), lines.end(), natural_less);
   return lines;

@@ -14,6 +14,7 @@
 #include "inspect/draft_program.hpp"
 #include "inspect/picture.hpp"
 #include "inspect/render.hpp"
+#include "proof/fitting_change.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
 #include "store/stores.hpp"
@@ -22,8 +23,13 @@ namespace ckpt::cli {
 
 namespace {
 
-Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expected) {
-  Resolved resolved = resolve(checkpoint, {}, [&](const std::string& name) { return expected.shape(name); });
+Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expected, SourceStore& store) {
+  const auto alone = solo();
+  MisfitSource misfit{checkpoint, store};
+  misfit.expected_shape = [&](const std::string& name) { return expected.shape(name); };
+  Resolved resolved;
+  explain_misfit(misfit, *alone,
+                 [&] { agree(*alone, [&] { resolved = resolve(checkpoint, {}, misfit.expected_shape); }); });
   for (const auto& warning : resolved.warnings) spdlog::warn(warning);
   return std::move(resolved.placement);
 }
@@ -55,10 +61,10 @@ void keep_asked_for(Inspection& inspection, const std::vector<Pattern>& patterns
 }
 
 Inspection inspect(const std::string& path, const FoundCheckpoint& found, const ExpectedTensors& expected,
-                   const std::vector<Pattern>& patterns) {
+                   const std::vector<Pattern>& patterns, SourceStore& store) {
   Inspection inspection{path, survey(found), std::nullopt, {}, false};
   if (found.checkpoint) {
-    inspection.placement = placement_of(*found.checkpoint, expected);
+    inspection.placement = placement_of(*found.checkpoint, expected, store);
     inspection.logical = logical_view(*inspection.placement);
   }
   keep_asked_for(inspection, patterns);
@@ -120,7 +126,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   if (found.damaged_manifest) spdlog::warn("{}", message(*found.damaged_manifest));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const Inspection inspection = inspect(options.path, found, expected, patterns);
+    const Inspection inspection = inspect(options.path, found, expected, patterns, stores.reading());
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)
       print(Lines::as_they_are(inspection_json(inspection)));
@@ -165,6 +171,10 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
     options.asked_text = *text;
     return options;
   }
+  if (options.path.empty() && !options.picture.empty())
+    throw Error(Kind::usage, "--picture",
+                {"given without PATH", "expected the checkpoint whose parameters are to be seen",
+                 "a layout alone says neither their names nor their shapes"});
   if (options.path.empty() && options.as_layout.empty())
     throw Error(Kind::usage, "PATH", {"missing", "expected a checkpoint's path", line.see_help()});
   if (options.json && options.picture == "-")

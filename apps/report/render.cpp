@@ -54,7 +54,8 @@ Lines dry_run_table(const Report& report) {
       {"processes", with_commas(report.processes)},
       {"threads", with_commas(report.threads) + " in each process"},
       {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
-      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
+      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"},
+      {"no data was read", "what bytes can show of a wrong layout, the job itself checks"}};
   Lines lines;
   for (const auto& [label, value] : rows) lines.add(line(label, value));
   return lines;

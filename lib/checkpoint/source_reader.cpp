@@ -36,6 +36,11 @@ std::optional<std::size_t> SourceReader::dataset(Position card, ArrayId array) c
   return found;
 }
 
+StoredSample SourceReader::sample(Position card, ArrayId array) {
+  const FileNumber file = where_.file(card, array);
+  return stored_sample(*files_.get(file), *checkpoint_.file(file).schema, *dataset(card, array));
+}
+
 Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
                             std::optional<KeySets> sums) {
   check_interrupt();

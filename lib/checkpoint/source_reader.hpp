@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/gather.hpp"
+#include "checkpoint/stored_sample.hpp"
 #include "layout/placement.hpp"
 #include "plan/planner.hpp"
 #include "store/mapped_windows.hpp"
@@ -29,6 +30,9 @@ class SourceReader {
   /// The elements of a box of a parameter, in row-major order: as many bytes as `out` has. They are those of its first
   /// copy, or where copies may differ those of the card that counts.
   void read_box(ParameterId parameter, const Box& box, std::span<std::byte> out, std::span<std::byte> scratch);
+
+  /// A sample of what a card stores of an array; it must have a dataset.
+  StoredSample sample(Position card, ArrayId array);
 
   /// The dataset of an array that a card holds (an index into its file's schema), or nothing where it is absent.
   std::optional<std::size_t> dataset(Position card, ArrayId array) const;

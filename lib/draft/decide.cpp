@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "base/text.hpp"
 #include "draft/search.hpp"
@@ -106,9 +107,37 @@ class Decider {
     });
   }
 
+  /// The keys that a bias has beside its matrix: cut as the rows are, where it has as many elements as there are.
+  std::optional<Keys> keys_beside_matrix(const Question& question) const {
+    constexpr std::string_view bias = "bias";
+    if (question.first().shape.size() != 1 || !question.name.ends_with(bias)) return std::nullopt;
+    const std::string matrix = question.name.substr(0, question.name.size() - bias.size()) + "weight";
+    const auto keys = decisions_.keys.find(matrix);
+    if (keys == decisions_.keys.end() || by_name_.at(matrix)->first().shape.size() != 2) return std::nullopt;
+    const Extents& whole = by_name_.at(matrix)->expected.value_or(Extents{});
+    if (question.expected && (whole.empty() || whole[0] != (*question.expected)[0])) return std::nullopt;
+    Keys own = keys->second;
+    if (own.parts || own.pad || own.sizes || own.permute || own.flat) return std::nullopt;
+    if (own.split) own.split->resize(std::min<std::size_t>(1, own.split->size()));
+    if (own.split && (own.split->empty() || own.split->front().empty())) own.split.reset();
+    if (!own.split) own.uneven.reset();
+    return own;
+  }
+
+  bool settle_if_fitting(const Question& question, const std::vector<Keys>& fitting, const Keys& keys,
+                         bool may_be_declared_alike) {
+    const std::string text = to_json(keys, mesh_);
+    const bool is_fitting =
+        std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) { return to_json(each, mesh_) == text; });
+    if (!is_fitting && !may_be_declared_alike) return false;
+    settle(question, keys);
+    decisions_.followed.push_back(question.name);
+    return true;
+  }
+
   /// Takes the keys of a parameter with a name akin to this one's, if they are among those that fit, or store the same
   /// shapes on the same cards: of the one that it is named after, of one whose name differs in numbers only, or of
-  /// those that are named after it (moments), where these are all cut alike.
+  /// those that are named after it (moments), where these are all cut alike; or of the matrix that it is the bias of.
   bool follow(const Question& question, const std::vector<Keys>& fitting) {
     std::vector<std::string> leaders = names_within(question.name);
     if (question.expected)
@@ -117,15 +146,11 @@ class Decider {
     for (const std::string& leader : leaders) {
       const auto keys = decisions_.keys.find(leader);
       if (keys == decisions_.keys.end()) continue;
-      const std::string text = to_json(keys->second, mesh_);
-      const bool is_fitting =
-          std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) { return to_json(each, mesh_) == text; });
-      if (!is_fitting && (question.expected || !is_declared_alike(question, *by_name_.at(leader)))) continue;
-      settle(question, keys->second);
-      decisions_.followed.push_back(question.name);
-      return true;
+      const bool is_alike = !question.expected && is_declared_alike(question, *by_name_.at(leader));
+      if (settle_if_fitting(question, fitting, Keys(keys->second), is_alike)) return true;
     }
-    return false;
+    const auto beside = keys_beside_matrix(question);
+    return beside && settle_if_fitting(question, fitting, *beside, false);
   }
 
   /// One of these names, of which those that are decided must all have the same keys.

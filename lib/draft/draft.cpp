@@ -1,7 +1,9 @@
 #include "draft/draft.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 
 #include "base/text.hpp"
@@ -39,7 +41,9 @@ class Drafter {
       rename(layout, facts);
     }
     best_ = attempt(layout, facts, files, whole_.get());
+    if (!best_.open.empty() && job_.mesh) try_other_meshes(layout, facts, files);
     if (!best_.open.empty()) try_other_orders(layout, facts, files);
+    if (job_.mesh) add_order_note();
     draft_.bytes_read += files.bytes_read() + (whole_ ? whole_->bytes_read() : 0);
     draft_.layout = best_.with_rules();
     if (open_refuted()) draft_.layout = best_.with_rules();
@@ -94,6 +98,61 @@ class Drafter {
     layout.rename = find_renames(stored, expected);
     const Naming naming(layout);
     for (NameFacts& fact : facts) fact.name = naming.renamed(fact.stored);
+  }
+
+  /// Where the order of the axes that was given leaves something open, another may leave less.
+  void try_other_meshes(const Layout& layout, const std::vector<NameFacts>& facts, StoredFiles& files) {
+    constexpr std::size_t most_axes = 4;
+    const std::string path = layout.files.entries().front().path.text();
+    if (layout.mesh.axes.size() > most_axes || path.find("{card") == std::string::npos) return;
+    const std::size_t open_as_given = best_.open.size();
+    std::vector<Axis> order(layout.mesh.axes.size());
+    std::iota(order.begin(), order.end(), Axis{0});
+    while (std::next_permutation(order.begin(), order.end())) {
+      Layout other = layout;
+      for (Axis place = 0; place < order.size(); ++place) {
+        other.mesh.axes[place] = layout.mesh.axes[order[place]];
+        other.mesh.shape[place] = layout.mesh.shape[order[place]];
+      }
+      if (other.mesh.shape == layout.mesh.shape) continue;  // the same but for names, of which bytes know nothing
+      other.files = CardFiles({{FileTemplate(path, other.mesh), ""}});
+      Attempt result = attempt(std::move(other), facts, files, whole_.get());
+      if (result.open.size() >= best_.open.size()) continue;
+      best_ = std::move(result);
+    }
+    if (best_.layout.mesh != layout.mesh)
+      draft_.notes.push_back("the bytes prove the order " + axes_text(best_.layout.mesh) + " of the axes, not that of " +
+                             axes_text(layout.mesh) + ", which leaves " + std::to_string(open_as_given) +
+                             " parameters open");
+  }
+
+  static std::string axes_text(const Mesh& mesh) {
+    std::vector<std::string> words;
+    for (Axis axis = 0; axis < mesh.axes.size(); ++axis)
+      words.push_back(mesh.axes[axis] + "=" + std::to_string(mesh.shape[axis]));
+    return join(words, words.size());
+  }
+
+  /// Bytes cannot tell axes of one size apart, but frameworks name those along which cards hold copies.
+  void add_order_note() {
+    static const std::set<std::string> copying{"dp", "ddp", "data", "replica", "replicate", "dp_replicate"};
+    static const std::set<std::string> cutting{"tp", "mp", "model", "tensor"};
+    const Mesh& mesh = best_.layout.mesh;
+    std::vector<bool> is_used(mesh.axes.size(), false);
+    for (const Decided& each : best_.decided)
+      for (const auto& axes : each.keys.split.value_or(std::vector<std::vector<Axis>>{}))
+        for (const Axis axis : axes) is_used[axis] = true;
+    if (!best_.layout.buckets.empty()) return;
+    for (Axis copies = 0; copies < mesh.axes.size(); ++copies)
+      for (Axis cuts = 0; cuts < mesh.axes.size(); ++cuts) {
+        if (mesh.shape[copies] != mesh.shape[cuts] || !copying.contains(mesh.axes[copies]) || !is_used[copies] ||
+            !cutting.contains(mesh.axes[cuts]) || is_used[cuts])
+          continue;
+        Mesh other = mesh;
+        std::swap(other.axes[copies], other.axes[cuts]);
+        draft_.notes.push_back("cards differ along what is called " + mesh.axes[copies] + ", and hold copies along " +
+                               mesh.axes[cuts] + ": is the order of the axes " + axes_text(other) + "?");
+      }
   }
 
   /// Where the order of the ids leaves something open, the data may prove another.

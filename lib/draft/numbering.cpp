@@ -39,7 +39,7 @@ class NameNumbering {
                !std::all_of(rule.axes.begin(), rule.axes.end(),
                             [&](Axis a) { return std::find(apart.begin(), apart.end(), a) != apart.end(); });
       });
-      add_possible(counters_[c], apart, result);
+      possible_.push_back(possible(counters_[c], apart));
       if (!candidates_[c].empty() || !is_explained(counters_[c])) left.push_back(c);
     }
     // One counter may stand behind another (experts in layers): those go first whose names have no other left.
@@ -51,6 +51,7 @@ class NameNumbering {
         goes_on = goes_on || is_settled;
       }
     }
+    result.may_count = may_count();
     for (const std::size_t c : left) {
       for (const std::string& name : counters_[c].names) result.open[name] = why_open(c);
       result.unexplained.emplace_back(counters_[c].in, std::set<std::string>{"i"});
@@ -82,17 +83,36 @@ class NameNumbering {
   }
 
   /// Without whole tensors, names that count from 0 on every card may count anew on each.
-  void add_possible(const Counter& counter, const std::vector<Axis>& apart, NumbersLeft& result) const {
+  std::vector<IndexRule> possible(const Counter& counter, const std::vector<Axis>& apart) const {
     const bool is_everywhere =
         std::adjacent_find(counter.found.begin(), counter.found.end(), std::not_equal_to<>()) == counter.found.end();
-    if (!counter.expected.empty() || !is_everywhere || !counts_from_zero(counter.found.front())) return;
+    std::vector<IndexRule> rules;
+    if (!counter.expected.empty() || !is_everywhere || !counts_from_zero(counter.found.front())) return rules;
     for (const Axis axis : apart) {
-      IndexRule rule;
+      IndexRule& rule = rules.emplace_back();
       rule.in = Pattern(counter.in, {"i"});
       rule.axes = {axis};
       rule.numbering = ckpt::Numbering::local;
-      for (const std::string& name : counter.names) result.may_count[name].push_back(shown(rule));
     }
+    return rules;
+  }
+
+  /// For each name the entries for its counters: two together where it has two (experts in layers), then each alone.
+  std::map<std::string, std::vector<std::string>> may_count() const {
+    std::map<std::string, std::vector<const IndexRule*>> rules;
+    for (std::size_t c = 0; c < counters_.size(); ++c)
+      for (const std::string& name : counters_[c].names)
+        for (const IndexRule& rule : possible_[c]) rules[name].push_back(&rule);
+    std::map<std::string, std::vector<std::string>> texts;
+    for (const auto& [name, own] : rules) {
+      std::vector<std::string>& text = texts[name];
+      for (std::size_t a = 0; a < own.size(); ++a)
+        for (std::size_t b = a + 1; b < own.size(); ++b)
+          if (own[a]->in.text() != own[b]->in.text() && own[a]->axes != own[b]->axes)
+            text.push_back(shown({own[a], own[b]}));
+      for (const IndexRule* rule : own) text.push_back(shown({rule}));
+    }
+    return texts;
   }
 
   bool settle(std::size_t counter, const std::vector<std::size_t>& left) {
@@ -155,7 +175,7 @@ class NameNumbering {
     for (const auto& numbers : counters_[counter].found) all.insert(numbers.begin(), numbers.end());
     open.found = counters_[counter].in + " has " + std::to_string(all.size()) + " numbers in the files, " +
                  std::to_string(counters_[counter].expected.size()) + " in the whole tensors";
-    for (const IndexRule& rule : candidates_[counter]) open.candidates.push_back(shown(rule));
+    for (const IndexRule& rule : candidates_[counter]) open.candidates.push_back(shown({&rule}));
     if (open.candidates.empty()) {
       open.needed = "the job's own mesh, if these are the whole tensors of this checkpoint";
       open.advice.what = Advice::What::give_mesh;
@@ -167,7 +187,11 @@ class NameNumbering {
   }
 
   /// What is to be added to a layout.
-  std::string shown(const IndexRule& rule) const { return R"("indices": [)" + to_json(rule, layout_.mesh) + "]"; }
+  std::string shown(const std::vector<const IndexRule*>& rules) const {
+    std::vector<std::string> entries;
+    for (const IndexRule* rule : rules) entries.push_back(to_json(*rule, layout_.mesh));
+    return R"("indices": [)" + join(entries, entries.size()) + "]";
+  }
 
   Layout& layout_;
   const std::vector<NameFacts>& facts_;
@@ -175,6 +199,7 @@ class NameNumbering {
   WholeTensors* reference_;
   std::vector<Counter> counters_;
   std::vector<std::vector<IndexRule>> candidates_;
+  std::vector<std::vector<IndexRule>> possible_;  // parallel to counters_
   std::map<std::string, const NameFacts*> fact_of_;
 };
 

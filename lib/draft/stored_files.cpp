@@ -1,9 +1,7 @@
 #include "draft/stored_files.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <string_view>
 
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
@@ -13,23 +11,9 @@ namespace ckpt::drafting {
 
 namespace {
 
-constexpr std::uint64_t small_bytes = 4096;  // arrays up to this are read whole
-constexpr std::uint64_t runs_of_array = 8;   // of larger ones, of which each has so many bytes:
-constexpr std::uint64_t run_bytes = 512;
 constexpr std::uint64_t window_bytes = 64ULL << 20;
 
-std::uint64_t digest(std::string_view bytes) {
-  return std::hash<std::string_view>()(bytes);
-}
-
 }  // namespace
-
-/// Of one array.
-struct StoredFiles::Sampled {
-  std::uint64_t content = 0;
-  std::string value;  ///< of its elements, where all are the same; empty where they are not, or where there are none
-  bool is_empty = false;
-};
 
 StoredFiles::StoredFiles(const Checkpoint& checkpoint, SourceStore& store, std::size_t most_open)
     : checkpoint_(checkpoint), files_(most_open, [&checkpoint, &store](FileNumber file) {
@@ -47,36 +31,15 @@ void StoredFiles::read(Position card, const std::string& stored, Interval elemen
   read(file, checkpoint_.file(file).schema->find(stored), elements, out);
 }
 
-StoredFiles::Sampled StoredFiles::sample(FileNumber file, std::size_t dataset) {
-  const Schema& schema = *checkpoint_.file(file).schema;
-  const StoredArray& array = (*schema.arrays)[dataset];
-  if (array.verbatim) {
-    const auto& value = schema.datasets[dataset].verbatim;
-    return {value ? digest(value->bytes) : 0, "", false};
-  }
-  const std::uint64_t element = array.dtype.size;
-  const std::uint64_t size = volume(array.shape);
-  if (size == 0 || element == 0) return {0, "", true};
-  const std::uint64_t each = std::max<std::uint64_t>(1, run_bytes / element);
-  std::string bytes;
-  if (size <= std::max(runs_of_array * each, small_bytes / element)) {
-    bytes.resize(size * element);
-    read(file, dataset, {0, size}, std::as_writable_bytes(std::span(bytes)));
-  } else {
-    bytes.resize(runs_of_array * each * element);
-    for (std::uint64_t r = 0; r < runs_of_array; ++r) {
-      const std::uint64_t start = (size - each) / (runs_of_array - 1) * r;
-      read(file, dataset, {start, start + each},
-           std::as_writable_bytes(std::span(bytes)).subspan(r * each * element, each * element));
-    }
-  }
-  const bool is_constant = std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(element), bytes.end(), bytes.begin());
-  return {digest(bytes), is_constant ? bytes.substr(0, element) : "", false};
+StoredSample StoredFiles::sample(FileNumber file, std::size_t dataset) {
+  StoredSample found = stored_sample(*files_.get(file), *checkpoint_.file(file).schema, dataset);
+  bytes_ += found.bytes;
+  return found;
 }
 
 std::vector<NameFacts> StoredFiles::facts(unsigned threads) {
   const std::uint64_t count = checkpoint_.files().size();
-  std::vector<std::vector<Sampled>> sampled(count);
+  std::vector<std::vector<StoredSample>> sampled(count);
   {
     Workers workers(threads);
     TaskGroup tasks(workers);
@@ -104,8 +67,8 @@ std::vector<NameFacts> StoredFiles::facts(unsigned threads) {
       const std::string& name = arrays[dataset].name;
       NameFacts& facts = by_name[name];
       facts.pieces.resize(cards);
-      const Sampled& found = sampled[file][dataset];
-      facts.pieces[checkpoint_.table().owner(file)] = {&arrays[dataset], found.content};
+      const StoredSample& found = sampled[file][dataset];
+      facts.pieces[checkpoint_.table().owner(file)] = {&arrays[dataset], found.digest};
       if (found.is_empty) continue;
       Values& known = values[name];
       if (known.value.empty()) known.value = found.value;

@@ -7,6 +7,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/reference_reader.hpp"
+#include "checkpoint/stored_sample.hpp"
 #include "draft/evidence.hpp"
 #include "draft/facts.hpp"
 
@@ -26,8 +27,7 @@ class StoredFiles final : public CardData {
   std::uint64_t bytes_read() const noexcept { return bytes_; }
 
  private:
-  struct Sampled;
-  Sampled sample(FileNumber file, std::size_t dataset);
+  StoredSample sample(FileNumber file, std::size_t dataset);
   void read(FileNumber file, std::size_t dataset, Interval elements, std::span<std::byte> out);
 
   const Checkpoint& checkpoint_;

@@ -7,6 +7,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "exchange/exchange.hpp"
 #include "jobs/memory_shares.hpp"
+#include "jobs/misfit.hpp"
 #include "jobs/resources.hpp"
 #include "jobs/selection.hpp"
 #include "layout/resolve.hpp"
@@ -247,25 +248,36 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;
+  const MisfitSource misfit_of_a = misfit_of(a.files, store, job.names, expected);
+  std::optional<Selection> of_a;
+  std::optional<CountedNames> names;
+  explain_misfit(misfit_of_a, processes, [&] {
+    agree(processes, [&] {
+      a.resolved = resolve(a.files, misfit_of_a.keep, misfit_of_a.expected_shape);
+      of_a = select(job.names, a.placement());
+      names.emplace(job.names, a.resolved, *of_a);
+    });
+  });
+  MisfitSource misfit_of_b{b.files, store};
+  misfit_of_b.keep = [&](const std::string& name) { return names->counts(name); };
+  misfit_of_b.expected_shape = [&](const std::string& name) { return expected.shape(name); };
+  explain_misfit(misfit_of_b, processes, [&] {
+    agree(processes, [&] { b.resolved = resolve(b.files, misfit_of_b.keep, misfit_of_b.expected_shape); });
+  });
   agree(processes, [&] {
-    const Wishes wishes(job.names);
-    a.resolved = resolve(
-        a.files, [&](const std::string& name) { return wishes.is_kept(name); },
-        [&](const std::string& name) { return expected.shape(wishes.new_name(name)); });
-    Selection of_a = select(job.names, a.placement());
-    const CountedNames names(job.names, a.resolved, of_a);
-    b.resolved = resolve(
-        b.files, [&](const std::string& name) { return names.counts(name); },
-        [&](const std::string& name) { return expected.shape(name); });
-    pairing.emplace(job, a, b, std::move(of_a), names);
+    pairing.emplace(job, a, b, *std::move(of_a), *names);
     result = pairing->comparison();
-    result.a_deviations = expected.of(pairing->of_a(), a.placement(), &names);
-    result.b_deviations = expected.of(pairing->of_b(), b.placement(), &names);
+    result.a_deviations = expected.of(pairing->of_a(), a.placement(), &*names);
+    result.b_deviations = expected.of(pairing->of_b(), b.placement(), &*names);
   });
   for (const Side* side : {&a, &b})
     for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
-  for (const auto& [parameter, found] : Elements(job, a, b, most_open, processes, counters).compare(*pairing, store))
+  std::map<ParameterId, Mismatch> mismatches;
+  explain_misfit(misfit_of_a, processes, [&] {
+    mismatches = Elements(job, a, b, most_open, processes, counters).compare(*pairing, store);
+  });
+  for (const auto& [parameter, found] : mismatches)
     result.differences.push_back(difference(b.placement(), parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {
     return natural_less(one.parameter, other.parameter);

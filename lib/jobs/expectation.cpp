@@ -27,14 +27,15 @@ Deviations ExpectedTensors::of(const Placement& placement) const {
   return of(all, placement, nullptr);
 }
 
-Deviations ExpectedTensors::of(const Selection& selection, const Placement& source, const CountedNames* names) const {
+Deviations ExpectedTensors::of(const Selection& selection, const Placement& source, const CountedNames* names,
+                               bool has_hints) const {
   if (!reference_) return {};
   std::vector<Tensor> expected;
   for (const Tensor& tensor : reference_->tensors())
     if (names == nullptr || names->counts(tensor.name)) expected.push_back(tensor);
   const std::string name = std::filesystem::path(reference_->origin()).filename().string();
   return deviations(selection.tensors, expected, name, excuses_, [&](std::size_t number, const Extents& shape) {
-    return explain_logical_shape(source, selection.source_of[number], shape);
+    return has_hints ? explain_logical_shape(source, selection.source_of[number], shape) : "";
   });
 }
 
@@ -43,14 +44,15 @@ void ExpectedTensors::warn_of_idle(const std::vector<const Deviations*>& all) co
   for (const std::string& warning : idle_excuses(excuses_, all)) spdlog::warn("{}", warning);
 }
 
-void ExpectedTensors::refuse(const Deviations& found, const std::string& object) const {
+void ExpectedTensors::refuse(const Deviations& found, const std::string& object,
+                             const std::string& change) const {
   warn_of_idle({&found});
   if (found.lines.empty()) return;
   for (const std::string& line : found.lines) spdlog::error("{}", line);
   throw Error(Kind::input, object,
               {found.outcome(),
                "expected the same names, logical shapes and dtypes",
-               "mend the layout",
+               change.empty() ? "mend the layout" : change,
                {Advice::What::excuse_by_name, ""}});
 }
 

@@ -29,13 +29,18 @@ class ExpectedTensors {
   /// How all parameters of a checkpoint deviate.
   Deviations of(const Placement& placement) const;
   /// How the parameters that a job takes of a checkpoint do, under their new names. `names`: which of the reference's
-  /// count; null: all.
-  Deviations of(const Selection& selection, const Placement& source, const CountedNames* names) const;
+  /// count; null: all. Without `has_hints` nothing is said of what would give each another shape.
+  Deviations of(const Selection& selection, const Placement& source, const CountedNames* names,
+                bool has_hints = true) const;
 
   /// Warns of the excuses that were of use for none of these deviations.
   void warn_of_idle(const std::vector<const Deviations*>& all) const;
   /// The same for one checkpoint's; prints its lines, and throws input, of what `object` names, where there are any.
-  void refuse(const Deviations& found, const std::string& object) const;
+  /// `change`: of the layout, that would leave none; empty: none is known.
+  void refuse(const Deviations& found, const std::string& object, const std::string& change = "") const;
+
+  /// Whether anything is expected.
+  explicit operator bool() const noexcept { return reference_.has_value(); }
 
  private:
   std::optional<Reference> reference_;

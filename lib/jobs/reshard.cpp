@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "checkpoint/manifest.hpp"
 #include "jobs/memory_shares.hpp"
+#include "jobs/misfit.hpp"
 #include "jobs/reread.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/summary.hpp"
@@ -154,12 +155,14 @@ class Run {
     std::vector<bool> is_taken(source().tensors().size(), false);
     for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
     const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
-    check_source({{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()},
-                  plan_->readers,
-                  stores_.reading(),
-                  equal_pairs(*sides_),
-                  most_open},
-                 *exchange_, processes_);
+    explain_misfit(misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected), processes_, [&] {
+      check_source({{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()},
+                    plan_->readers,
+                    stores_.reading(),
+                    equal_pairs(*sides_),
+                    most_open},
+                   *exchange_, processes_);
+    });
   }
 
   void describe() {

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "jobs/misfit.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
 #include "output/output_format.hpp"
@@ -20,21 +21,37 @@ void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& si
   if (sides.target.placement.mesh().size() > 1) sides.index_name = model_index_name(format.ending);
 }
 
+/// What is there, as its layout has it, and what is taken of it. Collective.
+void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
+  const Checkpoint& checkpoint = sides.checkpoint;
+  const MisfitSource misfit = misfit_of(checkpoint, store, job.names, sides.expected);
+  const auto deviations = [&](bool has_hints) {
+    const CountedNames names(job.names, sides.source, sides.selection);
+    return sides.expected.of(sides.selection, sides.source.placement, &names, has_hints);
+  };
+  Deviations found;
+  explain_misfit(misfit, processes, [&] {
+    agree(processes, [&] {
+      sides.source = resolve(checkpoint, misfit.keep, misfit.expected_shape);
+      sides.selection = select(job.names, sides.source.placement);
+      for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
+        sides.source.warnings.push_back(std::move(warning));
+      found = deviations(true);
+    });
+  });
+  const std::string change = found.lines.empty() ? "" : fitting_change(misfit, processes);
+  agree(processes, [&] {
+    sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change);
+  });
+}
+
 }  // namespace
 
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
-  const ExpectedTensors expected(job.expectation, stores.reading(), processes);
-  ReshardSides sides{Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}, {}};
+  ReshardSides sides{ExpectedTensors(job.expectation, stores.reading(), processes),
+                     Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}, {}};
+  resolve_source_side(job, stores.reading(), processes, sides);
   agree(processes, [&] {
-    const Wishes wishes(job.names);
-    sides.source = resolve(
-        sides.checkpoint, [&](const std::string& name) { return wishes.is_kept(name); },
-        [&](const std::string& name) { return expected.shape(wishes.new_name(name)); });
-    sides.selection = select(job.names, sides.source.placement);
-    for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
-      sides.source.warnings.push_back(std::move(warning));
-    const CountedNames names(job.names, sides.source, sides.selection);
-    expected.refuse(expected.of(sides.selection, sides.source.placement, &names), sides.checkpoint.layout().origin);
     if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
     const Layout layout = without_left_out(job.names, sides.source, sides.selection,
                                            target_layout(job.target, sides.checkpoint.layout_elsewhere()));

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/expectation.hpp"
 #include "jobs/reshard.hpp"
 #include "layout/resolve.hpp"
 #include "plan/chunk_casts.hpp"
@@ -13,6 +14,7 @@ namespace ckpt {
 
 /// Both sides of a job: what is there, and what it is to become.
 struct ReshardSides {
+  ExpectedTensors expected;
   Checkpoint checkpoint;
   Resolved source;
   Selection selection;

@@ -37,6 +37,14 @@ bool is_suspect(const Placement& placement, ParameterId matrix, ParameterId bias
   return false;
 }
 
+/// "; if the bias is right, 'o.weight' is [8, 8]: dim 1 over tp=2 would fit", or nothing where nothing would.
+std::string hypothesis(const Placement& placement, ParameterId wrong, const Extents& fitting, const std::string& right) {
+  const std::string fit = explain_logical_shape(placement, wrong, fitting);
+  if (fit.empty()) return "";
+  return "; if the " + right + " is right, '" + placement.tensors()[wrong].name + "' is " + to_string(fitting) + ": " +
+         fit;
+}
+
 std::string describe(const Placement& placement, const NameGroup& group) {
   const std::string& name = group.names.front();
   const ParameterId matrix = *matrix_of(placement, name);
@@ -47,13 +55,16 @@ std::string describe(const Placement& placement, const NameGroup& group) {
                                                          " more of " + group.pattern + ")";
   std::string text = placement.layout().origin + ": '" + weight.name + "' has the logical shape " +
                      to_string(weight.shape) + ", and '" + name + "' " + to_string(bias.shape) + more +
-                     ": is one of the two split along the wrong dimension?";
-  if (const std::uint64_t elements = volume(weight.shape); bias.shape[0] != 0 && elements % bias.shape[0] == 0) {
-    const Extents fitting{bias.shape[0], elements / bias.shape[0]};
-    if (const auto fit = explain_logical_shape(placement, matrix, fitting); !fit.empty())
-      text += " For " + to_string(fitting) + ", " + fit;
+                     ": one of the two is cut wrong";
+  const bool is_rows_first = weight.name.ends_with("weight");
+  const std::uint64_t length = bias.shape[0];
+  const std::uint64_t elements = volume(weight.shape);
+  if (length != 0 && elements % length == 0) {
+    const Extents fitting = is_rows_first ? Extents{length, elements / length} : Extents{elements / length, length};
+    text += hypothesis(placement, matrix, fitting, "bias");
   }
-  return text;
+  const Extents fitting{weight.shape[is_rows_first ? 0 : 1]};
+  return text + hypothesis(placement, *placement.find(name), fitting, "matrix");
 }
 
 }  // namespace

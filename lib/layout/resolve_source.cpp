@@ -79,7 +79,10 @@ class SourceResolver {
       } catch (const Error&) {
         if (is_kept) throw;  // a dropped name need not have a sound rule
       }
-      if (decision) use_.add(*decision);
+      if (decision && is_kept && names_.logical()[n].bucket)
+        use_.add_member(*decision);
+      else if (decision)
+        use_.add(*decision);
       if (!is_kept) {
         left_out.push_back(name);
         continue;

@@ -12,4 +12,7 @@ std::string to_json(const Keys& keys, const Mesh& mesh);
 /// An entry of `indices`, likewise.
 std::string to_json(const IndexRule& index, const Mesh& mesh);
 
+/// A mesh, likewise.
+std::string to_json(const Mesh& mesh);
+
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "layout/name_groups.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt {
 
@@ -75,6 +76,25 @@ std::vector<std::string> nearly_matched(const Pattern& pattern, const std::vecto
   return names;
 }
 
+bool matches_any(const Rule& rule, const std::string& name) {
+  return std::any_of(rule.names.begin(), rule.names.end(), [&](const Pattern& each) { return each.matches(name); });
+}
+
+/// Why a rule decides for none of the names that it matches: rules before it do; nothing where it matches none.
+std::string who_takes_its_names(const Layout& layout, std::size_t rule, const std::vector<std::string>& names) {
+  const Rule& own = layout.parameters[rule];
+  for (const std::string& name : names) {
+    if (!matches_any(own, name)) continue;
+    for (std::size_t earlier = 0; earlier < rule; ++earlier)
+      if (matches_any(layout.parameters[earlier], name))
+        return "decides for nothing: '" + name +
+               "' and all else that it matches go to rules before it, as /parameters/" + std::to_string(earlier) +
+               " (\"" + layout.parameters[earlier].names.front().text() + "\"); put it before them";
+    return "decides for nothing: '" + name + "', which it matches, is a bucket's member";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
@@ -93,7 +113,7 @@ void refuse_unmatched(const Layout& layout, const std::vector<std::string>& name
                                                    join(describe_groups(group_names(names)), 16) + ")";
   throw Error(kind, "",
               {"no rule of " + layout.origin + " matches " + what,
-               "a rule for every parameter in the files",
+               "expected a rule for every parameter in the files",
                "add one, or say \"default\": \"replicate\"",
                {Advice::What::leave_out, ""}});
 }
@@ -102,19 +122,39 @@ void RuleUse::add(const Decision& decision) {
   for (const std::size_t rule : decision.rules) add(rule);
 }
 
+/// The keys of a rule that do nothing for a bucket's member: {"replicas": "first"}, or "like".
+std::string RuleUse::idle_keys(std::size_t rule) const {
+  const Rule& said = layout_.parameters[rule];
+  const std::string keys = to_json(said.keys, layout_.mesh);
+  return keys != "{}" ? keys : said.like ? "\"like\"" : "";
+}
+
+bool RuleUse::is_idle(std::size_t rule) const {
+  const bool is_of_use = used_[rule] || (of_members_[rule] && layout_.parameters[rule].equals);
+  return !is_of_use && (!of_members_[rule] || !idle_keys(rule).empty());
+}
+
 std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) const {
   constexpr std::size_t most = 8;  // of a layout for a larger model there may be thousands
-  const auto count = static_cast<std::size_t>(std::count(used_.begin(), used_.end(), false));
+  std::size_t count = 0;
+  for (std::size_t r = 0; r < used_.size(); ++r) count += is_idle(r) ? 1 : 0;
   if (count == 0) return {};
   const auto groups = group_names(names);
   std::vector<std::string> warnings;
   for (std::size_t r = 0; r < used_.size() && warnings.size() < most; ++r) {
-    if (used_[r]) continue;
+    if (!is_idle(r)) continue;
     const Pattern& pattern = layout_.parameters[r].names.front();
-    std::string warning = layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern.text() +
-                          "\" matches no parameter";
-    if (const auto close = nearly_matched(pattern, groups); !close.empty())
-      warning += "; nearest names: " + join(close);
+    std::string warning = layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern.text() + "\" ";
+    if (of_members_[r]) {
+      warning += "matches only members of buckets, where its " + idle_keys(r) +
+                 " does nothing: a member's keys stand in the bucket";
+    } else if (const std::string taken = who_takes_its_names(layout_, r, names); !taken.empty()) {
+      warning += taken;
+    } else {
+      warning += "matches no parameter";
+      if (const auto close = nearly_matched(pattern, groups); !close.empty())
+        warning += "; nearest names: " + join(close);
+    }
     warnings.push_back(std::move(warning));
   }
   if (count > most)

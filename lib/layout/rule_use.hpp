@@ -18,17 +18,27 @@ std::string describe_member(const Layout& layout, const std::string& name, const
 class RuleUse {
  public:
   /// `layout` must outlive it.
-  explicit RuleUse(const Layout& layout) : layout_(layout), used_(layout.parameters.size(), false) {}
+  explicit RuleUse(const Layout& layout)
+      : layout_(layout), used_(layout.parameters.size(), false), of_members_(layout.parameters.size(), false) {}
 
   void add(const Decision& decision);
   void add(std::size_t rule) { used_[rule] = true; }
+  /// Adds what is decided for a bucket's member: the rule may say what it `equals`, and nothing else.
+  void add_member(const Decision& decision) {
+    if (decision.rule) of_members_[*decision.rule] = true;
+  }
 
-  /// The rules that decide for none, as warnings; with names where one of the checkpoint's is nearly matched.
+  /// The rules that decide for none, as warnings; with names where one of the checkpoint's is nearly matched. Of those
+  /// that match members of buckets only those are told of whose keys do nothing.
   std::vector<std::string> unused(const std::vector<std::string>& names) const;
 
  private:
+  bool is_idle(std::size_t rule) const;
+  std::string idle_keys(std::size_t rule) const;
+
   const Layout& layout_;
   std::vector<bool> used_;
+  std::vector<bool> of_members_;
 };
 
 }  // namespace ckpt

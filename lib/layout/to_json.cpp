@@ -252,6 +252,10 @@ std::string to_json(const IndexRule& index, const Mesh& mesh) {
   return index_of(index, mesh);
 }
 
+std::string to_json(const Mesh& mesh) {
+  return mesh_of(mesh);
+}
+
 std::string to_json(const Layout& layout) {
   const Mesh& mesh = layout.mesh;
   Document document;

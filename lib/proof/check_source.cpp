@@ -2,13 +2,13 @@
 
 #include "base/log.hpp"
 #include "proof/discarded_copies.hpp"
-#include "proof/equal_shards.hpp"
+#include "proof/equal_pieces_words.hpp"
 
 namespace ckpt {
 
 void check_source(const EqualFiles& files, Exchange& exchange, Communicator& processes) {
   check_replicas(files.replicated, processes);
-  for (const auto find : {find_discarded_copies, find_equal_shards})
+  for (const auto find : {find_discarded_copies, warnings_of_equal_pieces})
     for (const std::string& warning : find(files.replicated, processes)) spdlog::warn(warning);
   check_equalities(files, exchange, processes);
 }

@@ -1,28 +1,56 @@
 #include "proof/discarded_copies.hpp"
 
-#include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <set>
 
 #include "base/text.hpp"
+#include "layout/affix.hpp"
 #include "layout/name_groups.hpp"
+#include "layout/rule_json.hpp"
+#include "proof/missing_counts.hpp"
 #include "proof/replica_elements.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// RNG state and counters, which every card has of its own, have one dimension at most.
-std::vector<ParameterId> matrices_of_first(const ReplicatedFiles& files) {
+/// Matrices, and what `indices` may have left out: RNG state and counters, which every card has of its own, have one
+/// dimension at most, and names of their own.
+std::vector<ParameterId> suspects(const ReplicatedFiles& files) {
   const Placement& placement = files.placement;
-  std::vector<ParameterId> parameters;
-  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
-    const Tensor& tensor = placement.tensors()[parameter];
-    if (files.is_taken[parameter] && placement.spreads()[parameter].replicas == Replicas::first && !tensor.verbatim &&
-        tensor.shape.size() > 1 && placement.copies(parameter) > 1)
-      parameters.push_back(parameter);
-  }
-  return parameters;
+  std::vector<Axis> axes(placement.mesh().axes.size());
+  std::iota(axes.begin(), axes.end(), Axis{0});
+  return copied_parameters(files, Replicas::first, [&](const Tensor& tensor) {
+    return !tensor.verbatim && (tensor.shape.size() > 1 || !wider_entry(placement.layout(), tensor.name, axes).empty());
+  });
 }
+
+/// Tells trained parameters, whose shards differ like this, from state that each card has of its own.
+class Trained {
+ public:
+  explicit Trained(const Placement& placement) : placement_(placement) {
+    for (const Tensor& tensor : placement.tensors())
+      if (const auto of = parameter_of(tensor.name)) with_state_.insert(*of);
+  }
+
+  /// A parameter is by its name, or by the state that is kept for it; state is where its parameter is one of
+  /// `differing`.
+  bool holds(const std::string& name, const std::set<std::string>& differing) const {
+    if (const auto of = parameter_of(name)) return differing.contains(*of) && holds(*of, differing);
+    return name.ends_with("weight") || name.ends_with("kernel") || with_state_.contains(name);
+  }
+
+ private:
+  std::optional<std::string> parameter_of(const std::string& name) const {
+    const auto affix = affix_of(name, [&](const std::string& other) { return placement_.find(other).has_value(); });
+    return affix ? affix->without(name) : std::nullopt;
+  }
+
+  const Placement& placement_;
+  std::set<std::string> with_state_;
+};
 
 /// Parameters whose copies differ alike, and what that suggests.
 struct Discarded {
@@ -48,19 +76,32 @@ std::string describe(const Placement& placement, const Discarded& discarded, con
 std::vector<std::string> find_discarded_copies(const ReplicatedFiles& files, Communicator& processes) {
   if (files.extent == ReplicaCheck::trust) return {};
   const Placement& placement = files.placement;
-  const auto parameters = matrices_of_first(files);
-  std::map<std::string, Discarded> found;  // by the remedy
-  for (const ShardCopies& copies : differing_shards(files, parameters, parameters.size(), processes)) {
+  const auto parameters = suspects(files);
+  const auto all = differing_shards(files, parameters, parameters.size(), processes);
+  std::set<std::string> differing;
+  for (const ShardCopies& copies : all) differing.insert(placement.tensors()[copies.front().parameter].name);
+  std::optional<Trained> trained;
+  MissingCounts missing(files, processes);
+  std::map<std::string, Discarded> found;  // by what may be counted, else by the remedy
+  for (const ShardCopies& copies : all) {
     const Disagreement between(copies);
+    const std::string& name = placement.tensors()[between.parameter].name;
     const ReplicaPattern pattern = pattern_of(placement.mesh(), between.versions);
-    if (!pattern.in_blocks || pattern.all_differ) continue;
-    ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, true);
-    const std::string key = why.remedy;
+    if (!pattern.in_blocks) continue;
+    if (wider_entry(placement.layout(), name, pattern.axes).empty()) {
+      if (placement.tensors()[between.parameter].shape.size() < 2 || pattern.all_differ) continue;
+      if (pattern.each_differs && !trained) trained.emplace(placement);
+      if (pattern.each_differs && !trained->holds(name, differing)) continue;
+    }
+    const std::vector<IndexRule>& counts = missing.of(between.parameter, pattern.axes);
+    ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, true, counts);
+    std::string key = counts.empty() ? why.remedy : "";
+    for (const IndexRule& rule : counts) key += to_json(rule, placement.mesh());
     const auto group = found.try_emplace(key, Discarded{std::move(why), between, {}}).first;
-    group->second.names.push_back(placement.tensors()[between.parameter].name);
+    group->second.names.push_back(name);
   }
   std::vector<std::string> warnings;
-  for (const auto& [remedy, discarded] : found)
+  for (const auto& [key, discarded] : found)
     if (const auto elements = differing_elements(files, discarded.first, processes); elements.are_most)
       warnings.push_back(describe(placement, discarded, elements.text));
   return warnings;

@@ -1,11 +1,10 @@
 #include "proof/replica_digests.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/buffer.hpp"
-#include "base/workers.hpp"
 #include "processes/gather_all.hpp"
+#include "proof/parallel_reads.hpp"
 
 namespace ckpt {
 
@@ -16,24 +15,20 @@ std::vector<ReplicaDigest> own_digests(const ReplicatedFiles& files, const std::
                                        const Communicator& processes) {
   const auto size = static_cast<std::uint32_t>(processes.size());
   const auto rank = static_cast<std::uint32_t>(processes.rank());
-  ReplicaReader reader(files);
-  std::vector<ReplicaDigest> result;
-  std::mutex mutex;
-  Workers workers(files.threads);
-  TaskGroup tasks(workers);
+  struct Copy {
+    ParameterId parameter;
+    Position first;
+    Position card;
+  };
+  std::vector<Copy> mine;
   for (const ParameterId parameter : parameters)
     files.placement.for_each_first(parameter, [&](Position first) {
-      for (const Position card : files.placement.holders(parameter, first)) {
-        if (files.process_of(card, size) != rank) continue;
-        tasks.run([&reader, parameter, first, card, &mutex, &result] {
-          const ReplicaDigest digest = reader.digest(parameter, first, card);
-          const std::lock_guard lock(mutex);
-          result.push_back(digest);
-        });
-      }
+      for (const Position card : files.placement.holders(parameter, first))
+        if (files.process_of(card, size) == rank) mine.push_back({parameter, first, card});
     });
-  tasks.wait();
-  return result;
+  ReplicaReader reader(files);
+  return read_each(mine, files.threads,
+                   [&](const Copy& copy) { return reader.digest(copy.parameter, copy.first, copy.card); });
 }
 
 std::vector<ShardCopies> first_differences(std::vector<ReplicaDigest> digests, std::size_t most) {
@@ -67,6 +62,15 @@ void ReplicaReader::for_each_region(ParameterId parameter, Position card, Interv
 }
 
 ReplicaReader::Read ReplicaReader::read(ParameterId parameter, Position card, const Region& region) {
+  return read(parameter, card, region, KeySets::both);
+}
+
+std::span<const std::byte> ReplicaReader::stored(ParameterId parameter, Position card, Interval run) {
+  return read(parameter, card, Region{Box{{0}, {run.size()}}, run.lo, {1}, false}, {}).bytes;
+}
+
+ReplicaReader::Read ReplicaReader::read(ParameterId parameter, Position card, const Region& region,
+                                        std::optional<KeySets> sums) {
   thread_local Buffer room;
   const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
   const Transfer transfer{card, placement_.array_of(parameter),       parameter, element, region,
@@ -74,7 +78,7 @@ ReplicaReader::Read ReplicaReader::read(ParameterId parameter, Position card, co
   const std::uint64_t bytes = transfer.bytes();
   if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * compared_block_bytes));
   const auto scratch = std::span(room.data() + bytes, static_cast<std::size_t>(room.size() - bytes));
-  const Gathered gathered = files_.reader.read(transfer, room.data(), scratch, KeySets::both);
+  const Gathered gathered = files_.reader.read(transfer, room.data(), scratch, sums);
   return {gathered.sum, room.first(bytes)};
 }
 
@@ -89,6 +93,17 @@ ReplicaDigest ReplicaReader::digest(ParameterId parameter, Position first, Posit
       for_each_region(parameter, card, run, [&](const Region& region) { sum += read(parameter, card, region).sum; });
   }
   return {parameter, first, card, sum};
+}
+
+std::vector<ParameterId> copied_parameters(const ReplicatedFiles& files, Replicas replicas,
+                                           const std::function<bool(const Tensor&)>& is_wanted) {
+  const Placement& placement = files.placement;
+  std::vector<ParameterId> parameters;
+  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
+    if (files.is_taken[parameter] && placement.spreads()[parameter].replicas == replicas &&
+        placement.copies(parameter) > 1 && is_wanted(placement.tensors()[parameter]))
+      parameters.push_back(parameter);
+  return parameters;
 }
 
 std::vector<ShardCopies> differing_shards(const ReplicatedFiles& files, const std::vector<ParameterId>& parameters,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -37,13 +38,21 @@ class ReplicaReader {
     std::span<const std::byte> bytes;  ///< in row-major order; until this thread's next call
   };
   Read read(ParameterId parameter, Position card, const Region& region);
+  /// A run of what a card stores of it, as it lies in the file; until this thread's next call.
+  std::span<const std::byte> stored(ParameterId parameter, Position card, Interval run);
 
   ReplicaDigest digest(ParameterId parameter, Position first, Position card);
 
  private:
+  Read read(ParameterId parameter, Position card, const Region& region, std::optional<KeySets> sums);
+
   const ReplicatedFiles& files_;
   const Placement& placement_;
 };
+
+/// The parameters that are taken, have several copies, count as `replicas` says, and are wanted; ascending.
+std::vector<ParameterId> copied_parameters(const ReplicatedFiles& files, Replicas replicas,
+                                           const std::function<bool(const Tensor&)>& is_wanted);
 
 /// The digests of all that hold one shard.
 using ShardCopies = std::vector<ReplicaDigest>;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <unordered_map>
 
 #include "base/text.hpp"
+#include "layout/characters.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt {
 
@@ -27,43 +27,13 @@ std::vector<std::string> names_of(const Mesh& mesh, const std::vector<Axis>& axe
   return names;
 }
 
-bool is_separator(char c) {
-  return c == '.' || c == '/';
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// Whether in some name a number follows `words` ("layers.") that are not its first.
-bool stands_behind_others(const Placement& placement, const std::string& words) {
-  return std::any_of(placement.tensors().begin(), placement.tensors().end(), [&](const Tensor& tensor) {
-    const std::string& name = tensor.name;
-    for (std::size_t at = name.find(words, 1); at != std::string::npos; at = name.find(words, at + 1))
-      if (is_separator(name[at - 1]) && at + words.size() < name.size() && is_digit(name[at + words.size()]))
-        return true;
-    return false;
-  });
-}
-
-/// "*layers.{i}.*" for "exp_avg.layers.3.w", or for "layers.3.w" where there is the other, too: what `indices` would
-/// count. Nothing where a name counts nothing, or what `indices` counts already.
-std::optional<std::string> counted_pattern(const Placement& placement, const std::string& name) {
-  for (const IndexRule& rule : placement.layout().indices)
-    if (rule.in.matches(name)) return std::nullopt;
-  for (std::size_t begin = 0, previous = 0; begin < name.size();) {
-    const auto end = static_cast<std::size_t>(
-        std::find_if(name.begin() + static_cast<std::ptrdiff_t>(begin), name.end(), is_separator) - name.begin());
-    const bool is_number = end > begin && name.find_first_not_of("0123456789", begin) >= end;
-    if (is_number && name.find_first_of("*?[{", previous) >= begin) {
-      const std::string words = name.substr(previous, begin - previous);
-      return (previous == 0 && !stands_behind_others(placement, words) ? "" : "*") + words + "{i}" +
-             (end < name.size() ? name.substr(end, 1) + "*" : "");
-    }
-    previous = begin;
-    begin = end + 1;
-  }
-  return std::nullopt;
+/// Asks for the order of a bucket's members: where some are cut over another axis, a wrong one shows on the others.
+std::string other_order(const Placement& placement, ParameterId parameter) {
+  const Layout& layout = placement.layout();
+  const Bucket& bucket = layout.buckets[*placement.spreads()[parameter].bucket];
+  if (bucket.members.size() == 1) return "";
+  return "do the members of bucket \"" + bucket.name + "\" stand in another order in the files (" + layout.origin +
+         ")?";
 }
 
 /// Asks for the split that a layout does not say.
@@ -73,12 +43,10 @@ std::string missing_split(const Placement& placement, ParameterId parameter, con
   const std::string names = join(names_of(placement.mesh(), axes, "\""));
   if (spread.boxes) return "are the boxes of these cards right (" + layout.origin + ")?";
   if (spread.bucket) {
-    const Bucket& bucket = layout.buckets[*spread.bucket];
-    const std::string split = "is " + names + " missing in \"split\" of that member of bucket \"" + bucket.name +
-                              "\" (" + layout.origin + ")?";
-    if (bucket.members.size() == 1) return split;
-    return "do the members of bucket \"" + bucket.name + "\" stand in another order in the files (" + layout.origin +
-           ")? Else " + split;
+    const std::string order = other_order(placement, parameter);
+    return order + (order.empty() ? "" : " Else ") + "is " + names +
+           " missing in \"split\" of that member of bucket \"" + layout.buckets[*spread.bucket].name + "\" (" +
+           layout.origin + ")?";
   }
   if (spread.rule)
     return "is " + names + " missing in \"split\" of rule \"" + layout.parameters[*spread.rule].names.front().text() +
@@ -86,14 +54,36 @@ std::string missing_split(const Placement& placement, ParameterId parameter, con
   return "is a rule with \"split\" over " + names + " missing (" + layout.origin + ")?";
 }
 
-/// Asks for the entry of `indices` that a layout does not have.
-std::string missing_count(const Mesh& mesh, const std::vector<Axis>& axes, const std::string& pattern) {
-  const std::string names = join(names_of(mesh, axes, "\""));
-  return "does its name count what " + names + " spreads? Then say \"indices\": [{\"in\": \"" + pattern +
-         "\", \"axis\": " + (axes.size() == 1 ? names : "[" + names + "]") + ", \"numbering\": \"local\"}]";
+/// Asks for the entries of `indices` that a layout does not have.
+std::string missing_count(const Mesh& mesh, const std::vector<IndexRule>& counts) {
+  std::vector<Axis> axes;
+  std::vector<std::string> entries;
+  for (const IndexRule& rule : counts) {
+    axes.insert(axes.end(), rule.axes.begin(), rule.axes.end());
+    entries.push_back(to_json(rule, mesh));
+  }
+  return "does its name count what " + join(names_of(mesh, axes, "\"")) + " spreads? Then say \"indices\": [" +
+         join(entries) + "]";
 }
 
 }  // namespace
+
+std::string wider_entry(const Layout& layout, const std::string& name, const std::vector<Axis>& axes) {
+  for (std::size_t entry = 0; entry < layout.indices.size(); ++entry) {
+    const IndexRule& rule = layout.indices[entry];
+    const auto is_over = [&](Axis axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    if (std::none_of(rule.axes.begin(), rule.axes.end(), is_over) || rule.in.matches(name)) continue;
+    const std::string& text = rule.in.text();
+    const std::size_t end = text.find("{i}");
+    const std::size_t begin = end < 2 ? 0 : text.find_last_of("./*?]}", end - 2) + 1;
+    for (const std::string& before : {text.substr(0, end), "*" + text.substr(begin, end - begin)})
+      if (const std::string wider = before + "{i}" + text[end - 1] + "*";
+          begin < end && is_separator(text[end - 1]) && Pattern(wider, {"i"}).matches(name))
+        return "is \"in\" of /indices/" + std::to_string(entry) + ", \"" + text + "\", too narrow? Then say \"" +
+               wider + "\" (" + layout.origin + ")";
+  }
+  return "";
+}
 
 ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& versions) {
   ReplicaPattern pattern;
@@ -103,52 +93,35 @@ ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& vers
   for (const CardVersion& each : versions) ++cards[each.version];
   const auto differs = [&](const auto& entry) { return entry.second != cards.begin()->second; };
   pattern.in_blocks = cards.size() > 1 && std::none_of(cards.begin(), cards.end(), differs);
-  pattern.all_differ = cards.size() == versions.size() && pattern.axes.size() > 1;
+  pattern.each_differs = cards.size() == versions.size();
+  pattern.all_differ = pattern.each_differs && pattern.axes.size() > 1;
   return pattern;
 }
 
-std::vector<std::vector<Axis>> fitting_orders(const Mesh& mesh, const std::vector<Axis>& shared_by,
-                                              const std::vector<CardVersion>& versions) {
-  std::vector<Axis> order(mesh.axes.size());
-  std::iota(order.begin(), order.end(), Axis{0});
-  std::vector<std::vector<Axis>> fitting;
-  while (std::next_permutation(order.begin(), order.end())) {
-    Mesh other;
-    std::vector<Axis> axes;  // those of `shared_by`, in the other mesh
-    for (Axis place = 0; place < order.size(); ++place) {
-      other.axes.push_back(mesh.axes[order[place]]);
-      other.shape.push_back(mesh.shape[order[place]]);
-      if (std::find(shared_by.begin(), shared_by.end(), order[place]) != shared_by.end()) axes.push_back(place);
-    }
-    std::map<std::uint64_t, std::uint64_t> version_at;
-    std::map<std::uint64_t, std::uint64_t> place_of;
-    const bool fits = std::all_of(versions.begin(), versions.end(), [&](const CardVersion& each) {
-      const std::uint64_t at = other.combination_at(axes, each.card);
-      return version_at.try_emplace(at, each.version).first->second == each.version &&
-             place_of.try_emplace(each.version, at).first->second == at;
-    });
-    if (fits) fitting.push_back(order);
-  }
-  return fitting;
-}
-
 ReplicaExplanation explain_replicas(const Placement& placement, ParameterId parameter,
-                                    const std::vector<CardVersion>& versions, bool most_elements_differ) {
+                                    const std::vector<CardVersion>& versions, bool most_elements_differ,
+                                    const std::vector<IndexRule>& counts) {
   const Tensor& tensor = placement.tensors()[parameter];
   const ReplicaPattern pattern = pattern_of(placement.mesh(), versions);
   const Advice trust{Advice::What::trust_replicas, ""};
-  const bool is_small = tensor.shape.size() < 2;
-  if (!pattern.in_blocks || !most_elements_differ || pattern.axes.empty() || tensor.verbatim)
+  const bool is_member = placement.spreads()[parameter].bucket.has_value();
+  const bool is_small = tensor.shape.size() < 2 && !is_member;  // a member takes no `replicas`
+  if (!pattern.in_blocks || !most_elements_differ || pattern.axes.empty() || tensor.verbatim) {
+    const std::string order = is_member ? other_order(placement, parameter) : "";
     return {"",
             is_small ? "if they are meant to differ, say \"replicas\": \"first\" in the rule"
-                     : "have they drifted apart, or is a file damaged?",
+                     : order + (order.empty() ? "have" : " Else have") + " they drifted apart, or is a file damaged?",
             trust};
+  }
   ReplicaExplanation explanation{" over " + join(names_of(placement.mesh(), pattern.axes)), "", {}};
+  explanation.remedy = wider_entry(placement.layout(), tensor.name, pattern.axes);
+  if (!explanation.remedy.empty()) return explanation;
   if (!tensor.shape.empty()) explanation.remedy = missing_split(placement, parameter, pattern.axes);
-  if (const auto counted = counted_pattern(placement, tensor.name))
-    explanation.remedy +=
-        (explanation.remedy.empty() ? "" : " Or ") + missing_count(placement.mesh(), pattern.axes, *counted);
-  if (!is_small && !pattern.all_differ) return explanation;
+  if (!counts.empty())
+    explanation.remedy =
+        missing_count(placement.mesh(), counts) + (explanation.remedy.empty() ? "" : ". Else " + explanation.remedy);
+  const bool may_differ = is_small || (pattern.all_differ && !is_member);
+  if (!counts.empty() || !may_differ) return explanation;
   explanation.remedy += (explanation.remedy.empty()          ? "if"
                          : explanation.remedy.ends_with('?') ? " Else, if"
                                                              : "; else, if") +

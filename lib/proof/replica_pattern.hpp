@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -16,27 +17,29 @@ struct CardVersion {
 
 /// How replicas that differ are spread over the mesh.
 struct ReplicaPattern {
-  std::vector<Axis> axes;   ///< ascending: those whose coordinate makes a difference
-  bool in_blocks = false;   ///< each version is on equally many cards, as the shards of a tensor that is cut would be
-  bool all_differ = false;  ///< no two cards agree, and that along more than one axis
+  std::vector<Axis> axes;     ///< ascending: those whose coordinate makes a difference
+  bool in_blocks = false;     ///< each version is on equally many cards, as the shards of a tensor that is cut would be
+  bool each_differs = false;  ///< no two cards agree
+  bool all_differ = false;    ///< and that along more than one axis
 };
 
 ReplicaPattern pattern_of(const Mesh& mesh, const std::vector<CardVersion>& versions);
 
-/// The orders of the mesh's axes, other than its own, in which all cards at the same coordinates of some axes would
-/// hold the same and all others something else. `versions` has every card.
-std::vector<std::vector<Axis>> fitting_orders(const Mesh& mesh, const std::vector<Axis>& shared_by,
-                                              const std::vector<CardVersion>& versions);
+/// Asks for a wider pattern in the entry of `indices` that counts names with the same words over one of these axes, and
+/// leaves this name out: "layers.{i}.attn.*" and layers.0.norm. Empty where there is none.
+std::string wider_entry(const Layout& layout, const std::string& name, const std::vector<Axis>& axes);
 
 /// What a difference of replicas suggests. Where cards differ in blocks, and in most elements, the layout is most
-/// likely wrong: `over` names the axes (" over pp"), and the remedy is a split or a count over them. To take the first
-/// copy is no remedy for a parameter of two dimensions or more, unless every card holds something else.
+/// likely wrong: `over` names the axes (" over pp"), and the remedy is a count or a split over them. `counts`: the
+/// entries of `indices` that may be missing (`missing_counts`). To take the first copy is no remedy where `indices` may
+/// count, for a bucket's member, nor for a parameter of two dimensions or more unless every card holds something else.
 struct ReplicaExplanation {
   std::string over;
   std::string remedy;
   Advice advice;
 };
 ReplicaExplanation explain_replicas(const Placement& placement, ParameterId parameter,
-                                    const std::vector<CardVersion>& versions, bool most_elements_differ);
+                                    const std::vector<CardVersion>& versions, bool most_elements_differ,
+                                    const std::vector<IndexRule>& counts);
 
 }  // namespace ckpt

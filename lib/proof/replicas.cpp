@@ -1,7 +1,7 @@
 #include "proof/replicas.hpp"
 
 #include "base/log.hpp"
-#include "proof/mesh_order.hpp"
+#include "proof/missing_counts.hpp"
 #include "proof/replica_elements.hpp"
 
 namespace ckpt {
@@ -11,25 +11,19 @@ namespace {
 /// The parameters whose copies must be the same; warns of those whose copies are not all compared.
 std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   const Placement& placement = files.placement;
-  std::vector<ParameterId> parameters;
-  for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
-    if (!files.is_taken[parameter] || placement.spreads()[parameter].replicas != Replicas::check) continue;
-    const std::uint64_t copies = placement.copies(parameter);
-    if (copies == 1) continue;
-    parameters.push_back(parameter);
+  auto parameters = copied_parameters(files, Replicas::check, [](const Tensor&) { return true; });
+  for (const ParameterId parameter : parameters)
     if (placement.spreads()[parameter].bucket &&
-        placement.holders(parameter, placement.first_base(parameter)).size() < copies)
+        placement.holders(parameter, placement.first_base(parameter)).size() < placement.copies(parameter))
       spdlog::warn(
           "parameter '{}': some of its replicas lie elsewhere in their buckets, as members before it are cut unevenly; "
           "these are not compared",
           placement.tensors()[parameter].name);
-  }
   return parameters;
 }
 
-/// `mesh_that_fits`: how the mesh would be written with which they do not differ, or nothing.
 Error error_of(const ReplicatedFiles& files, const Disagreement& between, const DifferingElements& elements,
-               const std::string& mesh_that_fits) {
+               const std::vector<IndexRule>& counts) {
   const Checkpoint& checkpoint = files.checkpoint;
   const Placement& placement = files.placement;
   const Mesh& mesh = placement.mesh();
@@ -37,10 +31,8 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
     return "card" + std::string(positions.size() > 1 ? "s " : " ") + list_cards(mesh, positions);
   };
   const ArrayId array = placement.array_of(between.parameter);
-  ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, elements.are_most);
-  if (!mesh_that_fits.empty())
-    why.remedy =
-        "the mesh with " + mesh_that_fits + " would fit (" + placement.layout().origin + "). Else " + why.remedy;
+  const ReplicaExplanation why =
+      explain_replicas(placement, between.parameter, between.versions, elements.are_most, counts);
   return Error(Kind::input, checkpoint.place(between.odd.front(), placement.arrays()[array].name),
                {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ" + why.over +
                     ": " + cards(between.odd) + " from " + cards(between.right) +
@@ -54,12 +46,13 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
 std::vector<Error> differences(const ReplicatedFiles& files, std::size_t most, Communicator& processes) {
   std::vector<Error> errors;
   if (files.extent == ReplicaCheck::trust) return errors;
+  MissingCounts missing(files, processes);
   for (const ShardCopies& copies : differing_shards(files, compared_parameters(files), most, processes)) {
     const Disagreement between(copies);
     const DifferingElements elements = differing_elements(files, between, processes);
-    const bool may_be_order = elements.are_most && pattern_of(files.placement.mesh(), between.versions).in_blocks;
-    const std::string mesh = may_be_order ? fitting_mesh(files, between.parameter, processes) : "";
-    agree(processes, [&] { errors.push_back(error_of(files, between, elements, mesh)); });
+    const std::vector<Axis> axes = pattern_of(files.placement.mesh(), between.versions).axes;
+    const std::vector<IndexRule>& counts = missing.of(between.parameter, axes);
+    agree(processes, [&] { errors.push_back(error_of(files, between, elements, counts)); });
   }
   return errors;
 }

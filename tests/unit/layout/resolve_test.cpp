@@ -102,7 +102,7 @@ TEST_CASE("1: all parameters that no rule speaks of are listed at once, in group
   for (int i = 0; i < 12; ++i) arrays.push_back(array("layers." + std::to_string(i) + ".x1", {1}));
   const Layout of = layout(R"(["tp"])", "[1]", R"("parameters": [{"name": "wk"}])");
   CHECK(refused_source(of, {card(arrays)}).text ==
-        "no rule of a.json matches 13 parameters (bias, layers.*.x1: 12 parameters), a rule for every parameter in the "
+        "no rule of a.json matches 13 parameters (bias, layers.*.x1: 12 parameters), expected a rule for every parameter in the "
         "files; add one, or say \"default\": \"replicate\"");
   CHECK_THAT(refused_target(of, {tensor("wk", {1}), tensor("b.1", {1}), tensor("b.2", {1})}).text,
              Contains("matches 2 parameters (b.*: 2 parameters)"));

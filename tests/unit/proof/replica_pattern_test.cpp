@@ -1,7 +1,6 @@
 #include "proof/replica_pattern.hpp"
 
 #include "catch.hpp"
-#include "proof/equal_shards.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -20,6 +19,14 @@ std::vector<CardVersion> held(const std::vector<std::uint64_t>& versions) {
   return all;
 }
 
+IndexRule counting(const std::string& in, std::vector<Axis> over) {
+  IndexRule rule;
+  rule.in = Pattern(in, {"i"});
+  rule.axes = std::move(over);
+  rule.numbering = Numbering::local;
+  return rule;
+}
+
 Mesh mesh() {
   return layout(axes, shape, R"("default": "replicate")").mesh;
 }
@@ -31,9 +38,9 @@ Placement replicated() {
 }
 
 ReplicaExplanation explained(const std::string& name, const std::vector<std::uint64_t>& versions,
-                             bool most_elements_differ = true) {
+                             bool most_elements_differ = true, const std::vector<IndexRule>& counts = {}) {
   const Placement placement = replicated();
-  return explain_replicas(placement, placement.find(name).value(), held(versions), most_elements_differ);
+  return explain_replicas(placement, placement.find(name).value(), held(versions), most_elements_differ, counts);
 }
 
 }  // namespace
@@ -55,48 +62,28 @@ TEST_CASE("the axes of a difference are those whose coordinate makes one") {
   CHECK(random.all_differ);
 }
 
-TEST_CASE("an order of the axes fits when the cards that share a shard hold the same, and others something else") {
-  using Orders = std::vector<std::vector<Axis>>;
-  Mesh of;
-  of.axes = {"dp", "tp"};
-  of.shape = {2, 4};
-  // Saved as tp=4 by dp=2: two cards in a row share a shard of what tp splits.
-  CHECK(fitting_orders(of, {1}, held({0, 0, 1, 1, 2, 2, 3, 3})) == Orders{{1, 0}});
-  CHECK(fitting_orders(of, {1}, held({0, 1, 2, 3, 0, 1, 2, 3})).empty());
-  CHECK(fitting_orders(of, {1}, held({0, 0, 1, 1, 2, 2, 3, 4})).empty());
-  CHECK(fitting_orders(of, {1}, held({0, 0, 0, 0, 2, 2, 3, 3})).empty());
-}
-
 TEST_CASE("cards that differ in blocks lack a split, or a count where the name has a number") {
   const auto plain = explained("w", {0, 1, 0, 1, 0, 1, 0, 1});
   CHECK(plain.over == " over tp");
   CHECK(plain.remedy == "is \"tp\" missing in \"split\" of rule \"*\" (a.json)?");
   CHECK(plain.advice.what == Advice::What::none);
-  const auto counted = explained("layers.3.w", {0, 0, 0, 0, 1, 1, 1, 1});
+  const std::vector<IndexRule> stages{counting("layers.{i}.*", {0})};
+  const auto counted = explained("layers.3.w", {0, 0, 0, 0, 1, 1, 1, 1}, true, stages);
   CHECK(counted.over == " over pp");
   CHECK_THAT(counted.remedy,
              Contains("is \"pp\" missing in \"split\"") &&
                  Contains(R"("indices": [{"in": "layers.{i}.*", "axis": "pp", "numbering": "local"}])"));
-  CHECK_THAT(explained("layers.3.w", {0, 1, 0, 1, 2, 3, 2, 3}).remedy, Contains(R"("axis": ["pp", "tp"])"));
-}
-
-TEST_CASE("the pattern that would count reaches optimizer state, too, and is left out where `indices` counts") {
-  const std::vector<Tensor> tensors{tensor("layers.0.w", {4, 4}), tensor("m.layers.0.w", {4, 4})};
-  const auto remedy = [&](const std::string& more) {
-    const Placement placement = target(layout(axes, shape, R"("default": "replicate")" + more), tensors);
-    return explain_replicas(placement, placement.find("layers.0.w").value(), held({0, 0, 0, 0, 1, 1, 1, 1}), true)
-        .remedy;
-  };
-  CHECK_THAT(remedy(""), Contains(R"({"in": "*layers.{i}.*", "axis": "pp")"));
-  CHECK_THAT(remedy(R"(, "indices": [{"in": "*layers.{i}.*", "axis": "dp", "numbering": "global", "counts": [1, 0]}])"),
-             !Contains("indices"));
+  const std::vector<IndexRule> both{counting("layers.{i}.*", {0}), counting("*experts.{i}.*", {2})};
+  CHECK_THAT(explained("layers.3.w", {0, 1, 0, 1, 2, 3, 2, 3}, true, both).remedy,
+             Contains(R"(what "pp", "tp" spreads? Then say "indices": [{"in": "layers.{i}.*", "axis": "pp", )"
+                      R"("numbering": "local"}, {"in": "*experts.{i}.*", "axis": "tp", "numbering": "local"}])"));
 }
 
 TEST_CASE("of a bucket's member that differs, the order of the members is asked for first") {
   const Placement placement = target(layout(axes, shape, R"("buckets": [{"name": "f", "axis": "dp", "members": [
                                                 {"name": "v", "shape": [4, 4]}, {"name": "w", "shape": [4, 4]}]}])"),
                                      {tensor("v", {4, 4}), tensor("w", {4, 4})});
-  CHECK(explain_replicas(placement, 1, held({0, 1, 0, 1, 0, 1, 0, 1}), true).remedy ==
+  CHECK(explain_replicas(placement, 1, held({0, 1, 0, 1, 0, 1, 0, 1}), true, {}).remedy ==
         "do the members of bucket \"f\" stand in another order in the files (a.json)? Else is \"tp\" missing in "
         "\"split\" of that member of bucket \"f\" (a.json)?");
 }
@@ -113,18 +100,38 @@ TEST_CASE("to take the first copy is offered last, and of a matrix only where ev
   CHECK(step.advice.what == Advice::What::trust_replicas);
 }
 
-TEST_CASE("shards that are alike are told of together, with what to write instead") {
-  std::vector<Tensor> tensors{tensor("norm", {8, 8})};
-  for (int i = 0; i < 3; ++i) tensors.push_back(tensor("layers." + std::to_string(i) + ".w", {8, 8}));
-  std::sort(tensors.begin(), tensors.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
-  const Placement placement = target(one_rule(axes, shape, R"("split": [["tp", "dp"], "pp"])"), tensors);
-  const auto warnings = describe_equal_shards(placement, {{0, {0}}, {1, {0}}, {2, {0}}, {3, {1}}});
-  REQUIRE(warnings.size() == 2);
-  CHECK(warnings[0] ==
-        "a.json splits 3 parameters (layers.*.w: 3 parameters) over pp, but all cards along pp hold the same shard: if "
-        "they are replicated, write \"split\": [[\"tp\", \"dp\"], null]");
-  CHECK(
-      warnings[1] ==
-      "a.json splits parameter 'norm' over dp, but all cards along dp hold the same shard: if it is replicated, write "
-      "\"split\": [\"tp\", \"pp\"]");
+TEST_CASE("a bucket's member is never said to take `replicas`, which it cannot") {
+  const Placement placement = target(layout(axes, shape, R"("buckets": [{"name": "f", "axis": "dp", "members": [
+                                                {"name": "b", "shape": [4]}, {"name": "w", "shape": [4, 4]}]}])"),
+                                     {tensor("b", {4}), tensor("w", {4, 4})});
+  const std::string order = "do the members of bucket \"f\" stand in another order in the files (a.json)? Else ";
+  const auto drifted = explain_replicas(placement, 0, held({0, 0, 0, 0, 0, 1, 0, 0}), true, {});
+  CHECK(drifted.remedy == order + "have they drifted apart, or is a file damaged?");
+  const auto in_blocks = explain_replicas(placement, 0, held({0, 1, 0, 1, 0, 1, 0, 1}), true, {});
+  CHECK(in_blocks.remedy == order + "is \"tp\" missing in \"split\" of that member of bucket \"f\" (a.json)?");
+  CHECK(in_blocks.advice.what == Advice::What::none);
+}
+
+TEST_CASE("a name that an entry of `indices` leaves out is said to be counted, not to take the first copy") {
+  const auto wider = [](const std::string& in, const std::string& name, const std::vector<Axis>& differing) {
+    return wider_entry(
+        layout(axes, shape,
+               R"("default": "replicate", "indices": [{"in": ")" + in + R"(", "axis": "pp", "numbering": "local"}])"),
+        name, differing);
+  };
+  CHECK(wider("layers.{i}.attn.*", "layers.0.norm", {0}) ==
+        R"(is "in" of /indices/0, "layers.{i}.attn.*", too narrow? Then say "layers.{i}.*" (a.json))");
+  CHECK_THAT(wider("layers.{i}.attn.*", "m.layers.0.norm", {0}), Contains(R"(Then say "*layers.{i}.*")"));
+  CHECK(wider("layers.{i}.attn.*", "layers.0.norm", {1, 2}).empty());
+  CHECK(wider("layers.{i}.attn.*", "layers.0.attn.w", {0}).empty());
+  CHECK(wider("layers.{i}.attn.*", "norm", {0}).empty());
+  CHECK(wider("layers.{i}.attn.*", "rng.0", {0}).empty());
+
+  const Placement placement =
+      target(layout(axes, shape, R"("default": "replicate", "indices": [
+                                         {"in": "layers.{i}.attn.*", "axis": "pp", "total": 2, "numbering": "local"}])"),
+             {tensor("layers.0.attn.w", {4}), tensor("layers.0.norm", {4}), tensor("layers.1.attn.w", {4})});
+  const auto norm = explain_replicas(placement, 1, held({0, 0, 0, 0, 1, 1, 1, 1}), true, {});
+  CHECK_THAT(norm.remedy, Contains("too narrow") && !Contains("first"));
+  CHECK(norm.advice.what == Advice::What::none);
 }

@@ -1,0 +1,24 @@
+#include "jobs/misfit.hpp"
+
+#include <memory>
+
+namespace ckpt {
+
+MisfitSource misfit_of(const Checkpoint& checkpoint, SourceStore& store, const NameChoice& choice,
+                       const ExpectedTensors& expected) {
+  const auto wishes = std::make_shared<Wishes>(choice);
+  MisfitSource source{checkpoint, store};
+  source.keep = [wishes](const std::string& name) { return wishes->is_kept(name); };
+  source.expected_shape = [wishes, &expected](const std::string& name) {
+    return expected.shape(wishes->new_name(name));
+  };
+  if (!expected) return source;
+  source.is_expected = [&choice, &expected](const Resolved& resolved) {
+    const Selection selection = select(choice, resolved.placement);
+    const CountedNames names(choice, resolved, selection);
+    return expected.of(selection, resolved.placement, &names, false).lines.empty();
+  };
+  return source;
+}
+
+}  // namespace ckpt
