@@ -27,9 +27,11 @@ class ZeroLayout {
     Json layout;
     layout["ckpt_layout"] = 1;
     layout["mesh"] = {{"axes", {"dp"}}, {"shape", {states_.data_ranks}}};
-    layout["files"] = {{{"path", folder_ + files_.model}, {"prefix", model_prefix_}}};
-    if (!files_.optimizer.empty())
-      layout["files"].push_back({{"path", folder_ + files_.optimizer}, {"prefix", optimizer_prefix}});
+    if (files_.optimizer.empty())
+      layout["files"] = folder_ + files_.model;
+    else
+      layout["files"] = {{{"path", folder_ + files_.model}, {"prefix", model_prefix}},
+                         {{"path", folder_ + files_.optimizer}, {"prefix", optimizer_prefix}}};
     if (Json all = rules(); !all.empty()) layout["parameters"] = std::move(all);
     layout["default"] = "replicate";
     layout["rename"] = renames();

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "base/text.hpp"
-#include "frameworks/ranks_told.hpp"
+#include "frameworks/tree_fit.hpp"
 
 namespace ckpt {
 
