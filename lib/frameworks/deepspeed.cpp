@@ -40,7 +40,10 @@ class DeepSpeedDescription {
       schemas.optimizers.push_back(described_.files[i].catalog.schema.get());
     const std::string origin = "what " + directory_.string() + " says of itself";
     const auto layout = [&](const std::string& folder) {
-      return parse_layout(deepspeed::zero_layout(files_, folder, states_, schemas), origin);
+      const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(), [&] {
+        return deepspeed::zero_layout(files_, folder, states_, schemas);
+      });
+      return parse_layout(text, origin);
     };
     described_.layout = layout(files_.folder);
     described_.elsewhere = layout(files_.tag + "/");
