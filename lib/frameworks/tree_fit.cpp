@@ -48,6 +48,38 @@ std::vector<std::string> order_in(std::vector<NamedSchema> files, std::size_t g)
   return order;
 }
 
+bool deals_out(const NamedSchema& file) {
+  for (const Group& group : file.schema->groups)
+    if (group.path == "ds_config/zero_optimization")
+      for (const Attribute& each : group.attributes)
+        if (each.name == "round_robin_gradients") return each.value.bytes == std::string(1, '\1');
+  return false;
+}
+
+/// The places of so many names that are dealt out to ranks: those of the first one, then those of the second.
+std::vector<std::size_t> deal(std::size_t count, std::uint64_t ranks) {
+  std::vector<std::size_t> places;
+  for (std::size_t rank = 0; rank < std::min<std::uint64_t>(ranks, count); ++rank)
+    for (std::size_t at = rank; at < count; at += ranks) places.push_back(at);
+  return places;
+}
+
+using Names = std::vector<std::string>;
+
+Names dealt_out(const Names& names, std::uint64_t ranks) {
+  Names dealt;
+  for (const std::size_t place : deal(names.size(), ranks)) dealt.push_back(names[place]);
+  return dealt;
+}
+
+/// The inverse.
+Names gathered(const Names& dealt, std::uint64_t ranks) {
+  Names names(dealt.size());
+  const auto places = deal(dealt.size(), ranks);
+  for (std::size_t i = 0; i < places.size(); ++i) names[places[i]] = dealt[i];
+  return names;
+}
+
 /// The name of a parameter whose master weight this is.
 std::string weight_name(const std::string& master) {
   const std::string prefix = std::string(deepspeed::master_word) + "/";
@@ -71,21 +103,25 @@ TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source
   if (!is_of_pieces_) check_order(source);
 }
 
+/// `round_robin_gradients` deals the parameters of a group out to the ranks, one after the other.
 void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
   std::vector<std::string> paths;
   for (const NamedSchema& file : source) paths.push_back(file.name);
-  if (ranks_in(paths) == ranks_) return;
+  const std::uint64_t before = ranks_in(paths);
+  if (before == ranks_) return;
+  const bool is_set = std::any_of(source.begin(), source.end(), deals_out);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const std::vector<std::string> order = order_in(source, g);
     std::vector<std::string> laid;
     for (const ParameterId member : target_.arrays()[groups_[g]].members)
       laid.push_back(weight_name(target_.tensors()[member].name));
-    if (order.empty() || order == laid) continue;
+    const std::vector<std::string> order = order_in(source, g);
+    if (!is_set && (order.empty() || order == laid)) continue;
+    if (dealt_out(gathered(laid, before), ranks_) == laid) continue;
     throw Error(Kind::input, std::string(mappings) + std::to_string(g),
-                {"found the parameters of the group in another order than that of the data: " + join(order, 4),
-                 "expected " + join(laid, 4) + ", whatever the number of ranks",
-                 "where \"round_robin_gradients\" is set, each number of ranks has an order of its own: merge the "
-                 "checkpoint, or save once more without it"});
+                {"found parameters in the order that \"round_robin_gradients\" gives them for dp_world_size " +
+                     std::to_string(before) + ": " + join(laid, 4),
+                 "expected one that holds for " + std::to_string(ranks_) + ", too",
+                 "merge the checkpoint, or save once more without that setting"});
   }
 }
 

@@ -96,7 +96,7 @@ def resume(rank, place, stage, dtype, zero):
     return state, loss
 
 
-def check(stage, dtype, ranks, *others, **zero):
+def check(stage, dtype, ranks, *others, resumed_with=None, **zero):
     place = jobs.scratch()
     run = place / "run"
     expected, loss = jobs.run_job(ranks, train, run, stage, dtype, zero)[0]
@@ -112,7 +112,7 @@ def check(stage, dtype, ranks, *others, **zero):
         jobs.program("reshard", "--cards", other, "--verify", "reread", run / TAG, "-o", to)
         assert (to / "latest").read_text() == TAG
         jobs.program("verify", run, to)
-        resumed, next_loss = jobs.run_job(other, resume, to, stage, dtype, zero)[0]
+        resumed, next_loss = jobs.run_job(other, resume, to, stage, dtype, resumed_with or zero)[0]
         jobs.same_bytes(resumed, expected, f"resumed on {other}")
         assert next_loss == loss, f"the next step on {other}: found {next_loss}, expected {loss}"
         if ranks % other == 0:
@@ -150,5 +150,15 @@ def zero3_few():
     check(3, torch.float32, 2, 5)
 
 
+def zero3_groups():
+    """ZeRO-3 whose groups are several by their size, which the new job is told: 4 ranks to 2"""
+    check(3, torch.float32, 4, 2, resumed_with={"sub_group_size": 40}, sub_group_size=20)
+
+
+def aligned():
+    """ZeRO-2, bf16, each parameter at a multiple of 16 bytes: 4 ranks to 3"""
+    check(2, torch.bfloat16, 4, 3, parameter_alignment=True)
+
+
 if __name__ == "__main__":
-    jobs.main({case.__name__: case for case in (zero1, zero1_few, zero2, zero2_few, zero3, zero3_few)})
+    jobs.main({case.__name__: case for case in (zero1, zero1_few, zero2, zero2_few, zero3, zero3_few, zero3_groups, aligned)})
