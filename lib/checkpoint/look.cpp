@@ -56,10 +56,10 @@ Described described_in(const std::string& bytes) {
 }
 
 /// What the directory's own metadata says, read by the first process that sees it.
-std::optional<Described> describe_together(const std::filesystem::path& directory, SourceStore& store,
+std::optional<Described> describe_together(const std::filesystem::path& directory, bool has_layout, SourceStore& store,
                                            Communicator& processes) {
   bool is_seen = false;
-  agree(processes, [&] { is_seen = is_described(directory); });
+  agree(processes, [&] { is_seen = is_described(directory, has_layout); });
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());
   const std::uint64_t before_end = processes.maximum(is_seen ? size - rank : 0);
@@ -122,7 +122,7 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
   seen.layout = place.layout;
   if (!seen.is_single_file) {
     if (!seen.layout) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);
-    auto described = describe_together(place.path, store, processes);
+    auto described = describe_together(place.path, seen.layout.has_value(), store, processes);
     if (described) {
       for (DescribedFile& file : described->files)
         seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "frameworks/dcp.hpp"
+#include "frameworks/deepspeed.hpp"
 #include "frameworks/megatron.hpp"
 
 namespace ckpt {
@@ -13,10 +14,12 @@ namespace {
 struct Framework {
   bool (*is_meant)(const std::filesystem::path& directory);
   Described (*describe)(const std::filesystem::path& directory, SourceStore& store);
+  bool has_plain_files = false;  ///< each says what is in it
 };
 
 /// The first that knows a directory describes it.
-constexpr std::array frameworks{Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run}};
+constexpr std::array frameworks{Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run},
+                                Framework{is_deepspeed, describe_deepspeed, true}};
 
 const Framework* framework_of(const std::filesystem::path& directory) {
   const auto* const found = std::find_if(frameworks.begin(), frameworks.end(),
@@ -26,8 +29,9 @@ const Framework* framework_of(const std::filesystem::path& directory) {
 
 }  // namespace
 
-bool is_described(const std::filesystem::path& directory) {
-  return framework_of(directory) != nullptr;
+bool is_described(const std::filesystem::path& directory, bool has_layout) {
+  const Framework* const framework = framework_of(directory);
+  return framework != nullptr && !(has_layout && framework->has_plain_files);
 }
 
 std::optional<Described> describe(const std::filesystem::path& directory, SourceStore& store) {

@@ -8,9 +8,10 @@
 
 namespace ckpt {
 
-/// Whether a directory has metadata of its own that `describe` reads, by its files' names: told at once. A new
-/// framework is a file beside this one, and a line in describe.cpp.
-bool is_described(const std::filesystem::path& directory);
+/// Whether a directory has metadata of its own that `describe` reads, by its files' names: told at once. Where a layout
+/// is known, only what the files cannot be read without counts. A new framework is a file beside this one, and a line
+/// in describe.cpp.
+bool is_described(const std::filesystem::path& directory, bool has_layout);
 
 /// What a directory's own metadata says of all its files; nothing where it has none. Throws input for what is
 /// unfinished or contradicts itself.

@@ -6,6 +6,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "checkpoint/manifest.hpp"
+#include "frameworks/tree_fit.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/reread.hpp"
@@ -121,7 +122,7 @@ class Run {
   void look_ahead() {
     agree(processes_, [&] {
       const ArrayFiles where(target());
-      const SourceTrees trees(checkpoint(), target().layout(), *sides_->store);
+      const SourceTrees trees(checkpoint(), target(), *sides_->store);
       warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, "", trees), *sides_->store);
       summarise(plan_->planner, plan_->readers, plan_->writers, process_count(), report_);
     });
@@ -293,6 +294,7 @@ class Run {
         files_->set_manifest(manifest(target(), list, fingerprints, files_->manifest_room()));
       } else {
         if (!sides_->index_name.empty()) output_->write_text(sides_->index_name, model_index(target()));
+        if (const auto beside = text_beside(target().layout())) output_->write_text(beside->name, beside->text);
         output_->write_text(manifest_name, manifest(target(), list, fingerprints));
       }
     });

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "frameworks/tree_fit.hpp"
 
 namespace ckpt {
 
@@ -25,6 +26,7 @@ std::map<std::string, LeafOfAll> of_all_files(const std::vector<Saying>& sayings
   std::map<std::string, LeafOfAll> leaves;
   for (const Saying& saying : sayings)
     for (const Leaf& leaf : saying.schema->leaves) {
+      if (follows_from_ranks(leaf.name)) continue;
       LeafOfAll& all = leaves[files.entries()[saying.entry].prefix + leaf.name];
       if (all.first == nullptr) all.first = &leaf;
       all.differs = all.differs || leaf.digest != all.first->digest;

@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "frameworks/tree_fit.hpp"
+
 namespace ckpt {
 
 std::vector<Saying> sayings(const Checkpoint& source) {
@@ -23,7 +25,8 @@ std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& 
   for (const auto* list : lists)
     for (const Attribute& attribute : *list) {
       const auto [known, is_new] = merged.emplace(attribute.name, attribute);
-      if (!is_new && !(known->second == attribute)) differing.insert(attribute.name);
+      if (!is_new && !(known->second == attribute) && !follows_from_ranks(attribute.name))
+        differing.insert(attribute.name);
     }
   for (const std::string& name : differing)
     warnings.push_back(what + ": attribute " + name + " differs between cards; the lowest card's value is kept");

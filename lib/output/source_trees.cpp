@@ -30,13 +30,18 @@ std::optional<std::size_t> entry_of_prefix(const CardFiles& files, const std::st
 
 }  // namespace
 
-SourceTrees::SourceTrees(const Checkpoint& source, const Layout& target, const Store& format)
+SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, const Store& format)
     : source_(source), format_(format.name()) {
-  const FileTable targets(target);
+  const FileTable targets(target.layout());
   for (FileNumber file = 0; file < targets.count(); ++file) {
-    origins_.push_back(format.keeps_trees() ? find_origin(file, targets, target) : std::nullopt);
+    origins_.push_back(format.keeps_trees() ? find_origin(file, targets, target.layout()) : std::nullopt);
     if (origins_.back()) used_.insert(source.file(*origins_.back()).schema.get());
   }
+  if (used_.empty()) return;
+  std::vector<NamedSchema> files;
+  for (FileNumber file = 0; file < source.files().size(); ++file)
+    files.push_back({source.file_name(file), source.file(file).schema.get()});
+  fit_.emplace(target, files);
 }
 
 bool SourceTrees::are_all_used(const std::vector<Saying>& sayings) const {
@@ -83,12 +88,18 @@ void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& sto
 SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
   const auto file = origins_[target];
   if (!file) return nullptr;
-  if (const auto sent = sent_.find(*file); sent != sent_.end()) return sent->second;
+  const auto sent = sent_.find(*file);
+  Tree tree = sent != sent_.end() ? sent->second : read(*file, store);
+  if (auto fitted = fit_->fitted(target, *tree)) tree = std::make_shared<const std::string>(std::move(*fitted));
+  return tree;
+}
+
+SourceTrees::Tree SourceTrees::read(FileNumber file, SourceStore& store) {
   {
     const std::lock_guard lock(mutex_);
     if (last_ == file) return last_tree_;
   }
-  auto tree = std::make_shared<const std::string>(store.tree(source_.file_path(*file)));
+  auto tree = std::make_shared<const std::string>(store.tree(source_.file_path(file)));
   const std::lock_guard lock(mutex_);
   last_ = file;
   last_tree_ = tree;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "frameworks/tree_fit.hpp"
 #include "layout/file_table.hpp"
 #include "output/sayings.hpp"
 #include "processes/communicator.hpp"
@@ -17,14 +18,14 @@
 namespace ckpt {
 
 /// Which source file's tree (SourceStore::tree) each file of an output takes: that of the card with the same
-/// coordinates, else of the lowest card, in the file with the same names. Both arguments of the constructor must
-/// outlive it.
+/// coordinates, else of the lowest card, in the file with the same names; fitted to where it is taken (TreeFit). All
+/// arguments of the constructor must outlive it.
 class SourceTrees {
  public:
   using Tree = std::shared_ptr<const std::string>;
 
-  /// `format`: the output's. Files of another give no tree.
-  SourceTrees(const Checkpoint& source, const Layout& target, const Store& format);
+  /// `format`: the output's. Files of another give no tree. Throws as TreeFit.
+  SourceTrees(const Checkpoint& source, const Placement& target, const Store& format);
 
   /// The file whose tree a target file takes, if there is one.
   std::optional<FileNumber> origin(FileNumber target) const { return origins_[target]; }
@@ -42,9 +43,11 @@ class SourceTrees {
  private:
   std::optional<FileNumber> find_origin(FileNumber target, const FileTable& targets, const Layout& layout) const;
   std::optional<FileNumber> file_of(Position card, std::size_t entry) const;
+  Tree read(FileNumber file, SourceStore& store);
 
   const Checkpoint& source_;
   std::string_view format_;
+  std::optional<TreeFit> fit_;  // where there are trees
   std::vector<std::optional<FileNumber>> origins_;  // by target file
   std::set<const Schema*> used_;
   std::map<FileNumber, Tree> sent_;

@@ -28,7 +28,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       cards_(std::move(cards)),
       where_(planner.target()),
       is_single_file_(is_single_file),
-      trees_(source, planner.target().layout(), store),
+      trees_(source, planner.target(), store),
       manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
       files_(most_open, [this](FileNumber number) {
         std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));

@@ -127,8 +127,8 @@ void add_bucket(const Layout& layout, const Bucket& bucket, const std::vector<Te
     array.shape = {array.cells.size()};
   } else {
     flatten(layout.mesh, {bucket.axis, 1}, coordinates, array);
-    const std::uint64_t before = (k - 1) * array.cells.size();
-    if (bucket.last_is_short && coordinates[bucket.axis] == k - 1) {
+    const std::uint64_t before = coordinates[bucket.axis] * array.cells.size();
+    if (bucket.last_is_short && before + array.cells.size() > held) {
       array.cells.resize(held > before ? held - before : 0);
       array.shape = {array.cells.size()};
     }

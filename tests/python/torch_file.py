@@ -169,7 +169,8 @@ class Unpickler(pickle.Unpickler):
             return {of_torch: kind for kind, of_torch in TYPES.items()}[name]
         if name in ("_rebuild_tensor_v2", "_rebuild_tensor_v3"):
             return tensor_of
-        return type(name, (Known,), {"__new__": lambda cls, *arguments: object.__new__(cls),
+        return type(name, (Known,), {"name": name, "arguments": (), "state": None,  # of what is made without a call
+                                     "__new__": lambda cls, *arguments: object.__new__(cls),
                                      "__init__": lambda self, *arguments: Known.__init__(self, name, *arguments)})
 
 

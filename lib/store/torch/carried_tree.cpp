@@ -6,6 +6,7 @@
 #include "store/torch/leaf.hpp"
 #include "store/torch/opaque.hpp"
 #include "store/torch/pickle_writer.hpp"
+#include "store/torch/placeholders.hpp"
 #include "store/torch/tensor_view.hpp"
 
 namespace ckpt::torch {
@@ -23,6 +24,7 @@ class TreeCarrier {
         storages_(archive.storages),
         file_(file),
         survey_(archive.tree, archive.storages),
+        placeholders_(archive.tree, archive.storages),
         out_(archive.tree.protocol()),
         copy_(archive.tree, out_, [this](PickleId id) { return write_storage(id); }) {}
 
@@ -36,10 +38,17 @@ class TreeCarrier {
     return tree_[id].kind == PickleKind::persistent || tensor_in(tree_, id, storages_).has_value();
   }
 
+  bool is_placeholder(PickleId id, const std::string& name) const {
+    if (!placeholders_) return false;
+    const auto view = tensor_in(tree_, id, storages_);
+    return view && placeholders_.contains(name, *view);
+  }
+
   /// In the order in which TreeReader asks, so that a name is the same tensor's.
   void value(PickleId id, const std::string& name, int level) {
     bounds_.check_level(level);
     bounds_.visit(tree_[id], name);
+    if (is_placeholder(id, name)) return copy_.node(id);
     if (is_tensor(id)) return tensor(id, name);
     const bool is_leaf = !is_container(tree_, id) || is_long_list(tree_, id) || leaf_value(tree_, id);
     if (!is_leaf) return container(id, name, level);
@@ -144,6 +153,7 @@ class TreeCarrier {
   const Storages& storages_;
   const PosixFile& file_;
   OpaqueSurvey survey_;
+  Placeholders placeholders_;
   PickleWriter out_;
   PickleCopy copy_;
   TreeBounds bounds_;

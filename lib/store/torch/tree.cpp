@@ -10,6 +10,7 @@
 #include "store/torch/branches.hpp"
 #include "store/torch/leaf.hpp"
 #include "store/torch/opaque.hpp"
+#include "store/torch/placeholders.hpp"
 #include "store/torch/view_dataset.hpp"
 
 namespace ckpt::torch {
@@ -24,7 +25,7 @@ constexpr std::string_view own_attributes = "ckpt_";
 class TreeReader {
  public:
   TreeReader(const Pickle& pickle, const Storages& storages, GlobalShapes shapes)
-      : pickle_(pickle), storages_(storages), shapes_(std::move(shapes)), survey_(pickle, storages) {}
+      : pickle_(pickle), storages_(storages), shapes_(std::move(shapes)), survey_(pickle, storages), placeholders_(pickle, storages) {}
 
   Schema read() {
     const PickleId root = pickle_.root();
@@ -58,6 +59,7 @@ class TreeReader {
     const std::string name = name_below(path, child.key);
     bounds_.visit(pickle_[child.value], name);
     auto view = with_context("/" + name, [&] { return view_of(child.value); });
+    if (view && placeholders_.contains(name, *view)) return;
     if (view) return add_array(name, std::move(*view));
     if (auto value = leaf_value(pickle_, child.value))
       return add_attribute(path, child.key, child.value, std::move(*value));
@@ -147,6 +149,7 @@ class TreeReader {
   const Storages& storages_;
   GlobalShapes shapes_;
   OpaqueSurvey survey_;
+  Placeholders placeholders_;
   Schema schema_;
   std::vector<Array> arrays_;
   std::map<std::string, std::map<std::string, Value>> attributes_;  // by group

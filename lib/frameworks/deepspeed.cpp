@@ -1,0 +1,94 @@
+#include "frameworks/deepspeed.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "frameworks/deepspeed_files.hpp"
+#include "frameworks/zero_layout.hpp"
+#include "frameworks/zero_states.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using deepspeed::ModelStates;
+using deepspeed::TagFiles;
+
+class DeepSpeedDescription {
+ public:
+  DeepSpeedDescription(const fs::path& directory, SourceStore& store)
+      : directory_(directory), store_(store), files_(deepspeed::find_tag(directory)) {}
+
+  Described describe() {
+    if (!files_.folder.empty()) spdlog::info("{} names {}", deepspeed::latest_file, files_.tag);
+    const fs::path model = directory_ / files_.path(files_.model, 0);
+    states_ = deepspeed::read_model_states(model);
+    check_optimizer_files();
+    const std::size_t models = files_.model_of_each_rank ? states_.data_ranks : 1;
+    for (std::uint64_t rank = 0; rank < models; ++rank) add(files_.path(files_.model, rank));
+    if (!files_.optimizer.empty())
+      for (std::uint64_t rank = 0; rank < states_.data_ranks; ++rank) add(files_.path(files_.optimizer, rank));
+    deepspeed::TagSchemas schemas{described_.files.front().catalog.schema.get(), {}};
+    for (std::size_t i = models; i < described_.files.size(); ++i)
+      schemas.optimizers.push_back(described_.files[i].catalog.schema.get());
+    const std::string origin = "what " + directory_.string() + " says of itself";
+    const auto layout = [&](const std::string& folder) {
+      const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(), [&] {
+        return deepspeed::zero_layout(files_, folder, states_, schemas);
+      });
+      return parse_layout(text, origin);
+    };
+    described_.layout = layout(files_.folder);
+    described_.elsewhere = layout(files_.tag + "/");
+    tell_tied();
+    return std::move(described_);
+  }
+
+ private:
+  void add(const std::string& name) { described_.files.push_back({name, name, store_.catalog(directory_ / name)}); }
+
+  void check_optimizer_files() const {
+    const std::uint64_t expected = states_.groups.empty() ? 0 : states_.data_ranks;
+    if (files_.optimizer_ranks == expected) return;
+    const std::string ranks = std::to_string(states_.data_ranks) + " (dp_world_size of " + files_.model + ")";
+    throw Error(Kind::input, (directory_ / files_.folder).string(),
+                {"found optimizer files of " + std::to_string(files_.optimizer_ranks) + " ranks",
+                 "expected " + (expected == 0 ? "none, as " + files_.model + " lists no groups of parameters" : ranks),
+                 files_.optimizer_ranks < expected
+                     ? "restore the others; the model states alone can be read as a single file"
+                     : "remove those of another job"});
+  }
+
+  /// ZeRO-3 keeps one of them only.
+  void tell_tied() const {
+    if (!files_.model_of_each_rank || states_.tied.empty()) return;
+    std::vector<std::string> names;
+    for (const auto& each : states_.tied) names.push_back(each.name + " (" + each.to + ")");
+    spdlog::info("weights that are others, and stored with these: {}", join(names));
+  }
+
+  fs::path directory_;
+  SourceStore& store_;
+  TagFiles files_;
+  ModelStates states_;
+  Described described_;
+};
+
+}  // namespace
+
+bool is_deepspeed(const fs::path& directory) {
+  return deepspeed::has_tag(directory);
+}
+
+Described describe_deepspeed(const fs::path& directory, SourceStore& store) {
+  return DeepSpeedDescription(directory, store).describe();
+}
+
+}  // namespace ckpt

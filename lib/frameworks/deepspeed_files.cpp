@@ -1,0 +1,117 @@
+#include "frameworks/deepspeed_files.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace ckpt::deepspeed {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view rank_word = "{dp}";
+constexpr const char* first_model_file = "mp_rank_00_model_states.pt";
+constexpr const char* universal_folder = "zero";
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    names.push_back(it->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool has_files_of_ranks(const fs::path& directory) {
+  const auto names = names_in(directory);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return parse_file_name(name); });
+}
+
+/// The tag that `latest` names; empty where it names none.
+std::string latest_tag(const fs::path& directory) {
+  std::ifstream file(directory / latest_file);
+  std::string tag;
+  std::string more;
+  if (!(file >> tag) || file >> more || fs::path(tag).filename() != tag || tag == "." || tag == "..") return "";
+  return tag;
+}
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& found) {
+  throw Error(Kind::input, file.string(),
+              {"found " + found, "expected one model rank and no experts, as DeepSpeed does not say how others are cut",
+               "give a layout that says it (layouts/deepspeed-zero2.json shows how)"});
+}
+
+void check_parts(const fs::path& directory, const std::string& name) {
+  static const std::regex expert(R"((expp_rank_|layer_\d+_expert_).*\.pt)");
+  static const std::regex layer(R"(layer_\d+-model_.*\.pt)");
+  if (std::regex_match(name, expert)) refuse(directory / name, "experts, each in a file of its own");
+  if (std::regex_match(name, layer)) refuse(directory / name, "the layers of a pipeline");
+  if (const auto file = parse_file_name(name); file && file->model_rank != 0)
+    refuse(directory / name, "a file of a second model rank");
+  std::error_code ignored;
+  if (name == universal_folder && fs::is_directory(directory / name, ignored))
+    throw Error(Kind::input, (directory / name).string(),
+                {"found a universal checkpoint", "expected what save_checkpoint has written",
+                 "take the checkpoint that it was made from"});
+}
+
+}  // namespace
+
+std::optional<FileName> parse_file_name(const std::string& name) {
+  static const std::regex form(R"((bf16_|fp16_)?(?:zero_pp_rank_(\d{1,9})_)?mp_rank_(\d{1,9})_(model|optim)_states\.pt)");
+  std::smatch found;
+  if (!std::regex_match(name, found, form)) return std::nullopt;
+  FileName file{found[4] == "optim", found[1], std::nullopt, std::stoull(found[3])};
+  if (found[2].matched) file.data_rank = std::stoull(found[2]);
+  if (file.is_optimizer ? !file.data_rank : !file.precision.empty()) return std::nullopt;
+  return file;
+}
+
+std::string TagFiles::path(const std::string& file, std::uint64_t rank) const {
+  const std::size_t at = file.find(rank_word);
+  if (at == std::string::npos) return folder + file;
+  return folder + file.substr(0, at) + std::to_string(rank) + file.substr(at + rank_word.size());
+}
+
+bool has_tag(const fs::path& directory) {
+  if (has_files_of_ranks(directory)) return true;
+  const std::string tag = latest_tag(directory);
+  return !tag.empty() && has_files_of_ranks(directory / tag);
+}
+
+TagFiles find_tag(const fs::path& directory) {
+  TagFiles files;
+  files.tag = fs::absolute(directory / "").lexically_normal().parent_path().filename().string();
+  if (!has_files_of_ranks(directory)) {
+    files.tag = latest_tag(directory);
+    files.folder = files.tag + "/";
+  }
+  const fs::path place = directory / files.folder;
+  const std::vector<std::string> names = names_in(place);
+  std::set<std::string> precisions;
+  for (const std::string& name : names) {
+    check_parts(place, name);
+    const auto file = parse_file_name(name);
+    if (!file || !file->is_optimizer) continue;
+    precisions.insert(file->precision);
+    ++files.optimizer_ranks;
+  }
+  const std::string of_rank = "zero_pp_rank_" + std::string(rank_word) + "_";
+  files.model_of_each_rank = std::binary_search(names.begin(), names.end(), "zero_pp_rank_0_" + std::string(first_model_file));
+  files.model = (files.model_of_each_rank ? of_rank : "") + first_model_file;
+  if (precisions.size() > 1)
+    throw Error(Kind::input, place.string(),
+                {"found optimizer files of several precisions", "expected those of one job",
+                 "remove those of another job"});
+  if (!precisions.empty()) files.optimizer = *precisions.begin() + of_rank + "mp_rank_00_optim_states.pt";
+  return files;
+}
+
+}  // namespace ckpt::deepspeed

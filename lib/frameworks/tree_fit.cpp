@@ -1,0 +1,177 @@
+#include "frameworks/tree_fit.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "frameworks/deepspeed_files.hpp"
+#include "frameworks/zero_groups.hpp"
+#include "frameworks/zero_tree.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view mappings = "optimizer_state_dict/param_slice_mappings/";
+
+std::optional<deepspeed::FileName> file_name(const std::string& path) {
+  return deepspeed::parse_file_name(fs::path(path).filename().string());
+}
+
+std::uint64_t ranks_in(const std::vector<std::string>& paths) {
+  std::uint64_t ranks = 0;
+  for (const std::string& path : paths)
+    if (const auto file = file_name(path); file && file->is_optimizer) ranks = std::max(ranks, *file->data_rank + 1);
+  return ranks;
+}
+
+/// The parameters of a group in the order in which the ranks' slices have them; of each rank's file those that it has.
+std::vector<std::string> order_in(std::vector<NamedSchema> files, std::size_t g) {
+  const auto rank = [](const NamedSchema& file) { return file_name(file.name)->data_rank.value_or(0); };
+  std::erase_if(files, [](const NamedSchema& file) {
+    const auto name = file_name(file.name);
+    return !name || !name->is_optimizer;
+  });
+  std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  const std::string path = std::string(mappings) + std::to_string(g) + "/";
+  std::vector<std::string> order;
+  for (const NamedSchema& file : files)
+    for (const Leaf& leaf : file.schema->leaves)
+      if (leaf.name.starts_with(path) && (order.empty() || order.back() != leaf.name.substr(path.size())))
+        order.push_back(leaf.name.substr(path.size()));
+  return order;
+}
+
+bool deals_out(const NamedSchema& file) {
+  for (const Group& group : file.schema->groups)
+    if (group.path == "ds_config/zero_optimization")
+      for (const Attribute& each : group.attributes)
+        if (each.name == "round_robin_gradients") return each.value.bytes == std::string(1, '\1');
+  return false;
+}
+
+/// The places of so many names that are dealt out to ranks: those of the first one, then those of the second.
+std::vector<std::size_t> deal(std::size_t count, std::uint64_t ranks) {
+  std::vector<std::size_t> places;
+  for (std::size_t rank = 0; rank < std::min<std::uint64_t>(ranks, count); ++rank)
+    for (std::size_t at = rank; at < count; at += ranks) places.push_back(at);
+  return places;
+}
+
+using Names = std::vector<std::string>;
+
+Names dealt_out(const Names& names, std::uint64_t ranks) {
+  Names dealt;
+  for (const std::size_t place : deal(names.size(), ranks)) dealt.push_back(names[place]);
+  return dealt;
+}
+
+/// The inverse.
+Names gathered(const Names& dealt, std::uint64_t ranks) {
+  Names names(dealt.size());
+  const auto places = deal(dealt.size(), ranks);
+  for (std::size_t i = 0; i < places.size(); ++i) names[places[i]] = dealt[i];
+  return names;
+}
+
+/// The name of a parameter whose master weight this is.
+std::string weight_name(const std::string& master) {
+  const std::string prefix = std::string(deepspeed::master_word) + "/";
+  return master.starts_with(prefix) ? master.substr(prefix.size()) : master;
+}
+
+}  // namespace
+
+TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source) : target_(target), where_(target) {
+  const auto paths = target.layout().files.paths(target.mesh());
+  if (std::none_of(paths.begin(), paths.end(), file_name)) return;
+  ranks_ = ranks_in(paths);
+  if (ranks_ == 0) ranks_ = target.mesh().size();
+  std::map<std::string, ArrayId> by_name;
+  for (ArrayId array = 0; array < target.arrays().size(); ++array)
+    if (target.spreads()[target.arrays()[array].members.front()].bucket) by_name.emplace(where_.name(array), array);
+  is_of_pieces_ = by_name.contains(std::string(deepspeed::flat_groups_of_pieces) + "0");
+  const std::string path = is_of_pieces_ ? deepspeed::flat_groups_of_pieces : deepspeed::flat_groups;
+  for (auto at = by_name.find(path + "0"); at != by_name.end(); at = by_name.find(path + std::to_string(groups_.size())))
+    groups_.push_back(at->second);
+  if (!is_of_pieces_) check_order(source);
+}
+
+/// `round_robin_gradients` deals the parameters of a group out to the ranks, one after the other.
+void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
+  std::vector<std::string> paths;
+  for (const NamedSchema& file : source) paths.push_back(file.name);
+  const std::uint64_t before = ranks_in(paths);
+  if (before == ranks_) return;
+  const bool is_set = std::any_of(source.begin(), source.end(), deals_out);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::vector<std::string> laid;
+    for (const ParameterId member : target_.arrays()[groups_[g]].members)
+      laid.push_back(weight_name(target_.tensors()[member].name));
+    const std::vector<std::string> order = order_in(source, g);
+    if (!is_set && (order.empty() || order == laid)) continue;
+    if (dealt_out(gathered(laid, before), ranks_) == laid) continue;
+    throw Error(Kind::input, std::string(mappings) + std::to_string(g),
+                {"found parameters in the order that \"round_robin_gradients\" gives them for dp_world_size " +
+                     std::to_string(before) + ": " + join(laid, 4),
+                 "expected one that holds for " + std::to_string(ranks_) + ", too",
+                 "merge the checkpoint, or save once more without that setting"});
+  }
+}
+
+std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& tree) const {
+  if (ranks_ == 0) return std::nullopt;
+  const Position card = where_.table().owner(file);
+  const auto name = file_name(target_.layout().files.path(target_.mesh(), card, where_.table().entry(file)));
+  if (!name) return std::nullopt;
+  deepspeed::ZeroTree changed(tree);
+  if (!name->is_optimizer) {
+    changed.set_data_ranks(ranks_);
+    return changed.take();
+  }
+  changed.set_partitions(ranks_);
+  std::vector<deepspeed::GroupSlice> slices;
+  for (const ArrayId array : groups_) {
+    deepspeed::GroupSlice slice;
+    const Placement::BucketSizes sizes = target_.bucket_sizes(array, card);
+    slice.each = sizes.padded / ranks_;
+    slice.first = *name->data_rank * slice.each;
+    slice.end = sizes.is_flat ? sizes.padded : sizes.end;
+    slice.all = sizes.padded;
+    for (const ParameterId member : target_.arrays()[array].members) {
+      const Interval run = target_.run_of(member, card);
+      const std::uint64_t elements = volume(target_.tensors()[member].shape);
+      slice.parameters.push_back({weight_name(target_.tensors()[member].name), run, elements});
+    }
+    slices.push_back(std::move(slice));
+  }
+  if (is_of_pieces_)
+    changed.check_groups(slices, ranks_, *name->data_rank == 0);
+  else
+    changed.set_slices(slices);
+  return changed.take();
+}
+
+/// DeepSpeed's.
+bool follows_from_ranks(std::string_view name) {
+  return name == "group_paddings" || name.find(mappings) != std::string_view::npos;
+}
+
+std::optional<TextBeside> text_beside(const Layout& target) {
+  std::set<std::string> folders;
+  for (const std::string& path : target.files.paths(target.mesh)) {
+    if (!file_name(path)) return std::nullopt;
+    folders.insert(fs::path(path).parent_path().string());
+  }
+  if (folders.size() != 1 || folders.begin()->empty() || folders.begin()->find('/') != std::string::npos)
+    return std::nullopt;
+  return TextBeside{deepspeed::latest_file, *folders.begin()};
+}
+
+}  // namespace ckpt

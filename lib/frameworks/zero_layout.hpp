@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frameworks/deepspeed_files.hpp"
+#include "frameworks/zero_states.hpp"
+#include "store/catalog.hpp"
+
+namespace ckpt::deepspeed {
+
+/// What stands before the names of what lies in the files.
+inline constexpr const char* model_prefix = "model/";
+inline constexpr const char* optimizer_prefix = "optim/";
+
+/// The metadata of a tag's files: rank 0's model states, and each rank's optimizer file (none without ZeRO).
+struct TagSchemas {
+  const Schema* model = nullptr;
+  std::vector<const Schema*> optimizers;
+};
+
+/// How ZeRO has cut a model and its optimizer over the axis dp, as the text of a layout whose files lie in `folder`
+/// ("global_step1000/", or nothing). Weights and buffers have the model's own names; all other names have a '/' in
+/// them: `fp32/NAME` (ZeRO-1 and 2: the master weights; ZeRO-3 has no others), `exp_avg/NAME` (what the optimizer keeps
+/// for each element, whatever it is called), `step/G` (what it keeps for a group). Throws input for files that are
+/// none of ZeRO's.
+std::string zero_layout(const TagFiles& files, const std::string& folder, const ModelStates& states,
+                        const TagSchemas& schemas);
+
+}  // namespace ckpt::deepspeed

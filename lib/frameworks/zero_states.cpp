@@ -1,0 +1,161 @@
+#include "frameworks/zero_states.hpp"
+
+#include "base/byte_stream.hpp"
+#include "base/error.hpp"
+#include "store/guarded_reading.hpp"
+#include "store/torch/archive.hpp"
+#include "store/torch/branches.hpp"
+
+namespace ckpt::deepspeed {
+
+namespace {
+
+using torch::no_node;
+using torch::Pickle;
+using torch::PickleId;
+using torch::PickleKind;
+using torch::PickleNode;
+
+/// Nodes are a few times as large as the metadata, whose share of the file is not known before.
+constexpr std::uint64_t memory_per_file_byte = 4;
+constexpr std::uint64_t file_bytes_per_second = 1U << 20;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& found, const std::string& expected) {
+  throw Error(Kind::input, where, {"found " + found, "expected " + expected, "was it written by DeepSpeed's save_checkpoint?"});
+}
+
+std::uint64_t count_at(const Pickle& tree, std::string_view key) {
+  const PickleId id = tree.value_of(tree.root(), key);
+  if (id == no_node || tree[id].kind != PickleKind::integer || tree[id].number < 1)
+    refuse(std::string(key), "no number of ranks", "one of at least 1");
+  return static_cast<std::uint64_t>(tree[id].number);
+}
+
+/// A value that is there and not None.
+PickleId given(const Pickle& tree, std::string_view key) {
+  const PickleId id = tree.value_of(tree.root(), key);
+  return id != no_node && tree[id].kind == PickleKind::none ? no_node : id;
+}
+
+/// torch.Size((13, 6))
+Extents size_of(const Pickle& tree, PickleId id, const std::string& where) {
+  if (!tree.is_call_of(id, "torch.Size")) refuse(where, "no shape", "a torch.Size");
+  const PickleNode& arguments = tree[tree[id].arguments];
+  if (arguments.kind != PickleKind::tuple || arguments.items.size() != 1) refuse(where, "no shape", "a torch.Size");
+  Extents shape;
+  for (const PickleId extent : tree[arguments.items.front()].items) {
+    if (tree[extent].kind != PickleKind::integer || tree[extent].number < 0)
+      refuse(where, "a torch.Size of something else than numbers", "the extents of the parameter");
+    shape.push_back(static_cast<std::uint64_t>(tree[extent].number));
+  }
+  return shape;
+}
+
+std::vector<torch::Branch> pairs_in(const Pickle& tree, PickleId dict, const std::string& where) {
+  auto branches = torch::is_container(tree, dict) ? torch::branches_of(tree, dict) : std::vector<torch::Branch>();
+  const bool is_dict = tree[dict].kind == PickleKind::dict || tree.name_of(dict) == torch::ordered_dict;
+  if (!is_dict || (!branches.empty() && branches.front().key_node == no_node))
+    refuse(where, "something else than a dict", "names with their shapes");
+  return branches;
+}
+
+std::vector<NamedShape> shapes_in(const Pickle& tree, PickleId dict, const std::string& where) {
+  std::vector<NamedShape> shapes;
+  for (const torch::Branch& each : pairs_in(tree, dict, where))
+    shapes.push_back({each.key, size_of(tree, each.value, where + "/" + each.key)});
+  return shapes;
+}
+
+void put(ByteWriter& out, const std::vector<NamedShape>& shapes) {
+  out.number(shapes.size());
+  for (const NamedShape& each : shapes) {
+    out.text(each.name);
+    out.number(each.shape.size());
+    for (const std::uint64_t extent : each.shape) out.number(extent);
+  }
+}
+
+std::vector<NamedShape> take_shapes(ByteReader& in) {
+  std::vector<NamedShape> shapes(in.count(2 * sizeof(std::uint64_t)));
+  for (NamedShape& each : shapes) {
+    each.name = in.text();
+    each.shape = Extents(in.count(sizeof(std::uint64_t)));
+    for (std::uint64_t& extent : each.shape) extent = in.number();
+  }
+  return shapes;
+}
+
+std::string encoded(const ModelStates& states) {
+  ByteWriter out;
+  out.number(states.data_ranks);
+  out.number(states.groups.size());
+  for (const auto& group : states.groups) put(out, group);
+  put(out, states.frozen);
+  out.number(states.tied.size());
+  for (const TiedWeight& each : states.tied) {
+    out.text(each.name);
+    out.text(each.to);
+  }
+  out.number(states.buffers.size());
+  for (const std::string& name : states.buffers) out.text(name);
+  return out.take();
+}
+
+ModelStates decoded(const std::string& said) {
+  ByteReader in(said, "model states from a child process");
+  ModelStates states;
+  states.data_ranks = in.number();
+  states.groups.resize(in.count(sizeof(std::uint64_t)));
+  for (auto& group : states.groups) group = take_shapes(in);
+  states.frozen = take_shapes(in);
+  states.tied.resize(in.count(2 * sizeof(std::uint64_t)));
+  for (TiedWeight& each : states.tied) {
+    each.name = in.text();
+    each.to = in.text();
+  }
+  states.buffers.resize(in.count(sizeof(std::uint64_t)));
+  for (std::string& name : states.buffers) name = in.text();
+  in.finish();
+  return states;
+}
+
+std::string encoded_states(const PosixFile& file, std::uint64_t bytes) {
+  return encoded(model_states(torch::read_archive(file, bytes).tree));
+}
+
+}  // namespace
+
+ModelStates read_model_states(const std::filesystem::path& path) {
+  return with_file(path.string(), [&] {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    const std::uint64_t bytes = file.status().bytes;
+    const IsolationLimits limits = limits_for(bytes, memory_per_file_byte, file_bytes_per_second);
+    return decoded(read_guarded<encoded_states>(file, bytes, "torch", limits));
+  });
+}
+
+ModelStates model_states(const Pickle& tree) {
+  ModelStates states;
+  states.data_ranks = count_at(tree, "dp_world_size");
+  if (const std::uint64_t model_ranks = count_at(tree, "mp_world_size"); model_ranks != 1)
+    throw Error(Kind::input, "mp_world_size",
+                {"found " + std::to_string(model_ranks),
+                 "expected 1, as DeepSpeed does not say how model ranks have cut the weights",
+                 "give a layout that says it (layouts/deepspeed-zero2.json shows how)"});
+  if (const PickleId groups = given(tree, "param_shapes"); groups != no_node) {
+    if (tree[groups].kind != PickleKind::list || tree[groups].items.empty())
+      refuse("param_shapes", "no list of shapes", "what each group of parameters holds, as ZeRO saves it");
+    for (const PickleId group : tree[groups].items)
+      states.groups.push_back(shapes_in(tree, group, "param_shapes/" + std::to_string(states.groups.size())));
+  }
+  if (const PickleId frozen = given(tree, "frozen_param_shapes"); frozen != no_node)
+    states.frozen = shapes_in(tree, frozen, "frozen_param_shapes");
+  if (const PickleId shared = given(tree, "shared_params"); shared != no_node)
+    for (const torch::Branch& each : pairs_in(tree, shared, "shared_params"))
+      states.tied.push_back({each.key, std::string(tree[each.value].text)});
+  if (const PickleId buffers = given(tree, "buffer_names"); buffers != no_node)
+    for (const PickleId name : tree[buffers].items) states.buffers.emplace_back(tree[name].text);
+  return states;
+}
+
+}  // namespace ckpt::deepspeed

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "store/torch/pickle.hpp"
+#include "tensor/extents.hpp"
+
+namespace ckpt::deepspeed {
+
+/// A parameter as DeepSpeed lists it.
+struct NamedShape {
+  std::string name;
+  Extents shape;
+};
+
+/// A weight that has another one's storage.
+struct TiedWeight {
+  std::string name;
+  std::string to;
+};
+
+/// What a file of model states says of the optimizer's files beside it.
+struct ModelStates {
+  std::vector<std::vector<NamedShape>> groups;  ///< `param_shapes`: for each group what its flat data holds, in order;
+                                                ///< none without ZeRO
+  std::vector<NamedShape> frozen;               ///< `frozen_param_shapes`
+  std::vector<TiedWeight> tied;                 ///< `shared_params`: the groups have the second
+  std::vector<std::string> buffers;             ///< `buffer_names`
+  std::uint64_t data_ranks = 1;                 ///< `dp_world_size`
+};
+
+/// Reads them from the tree of such a file. Throws input for a tree that does not say them, and for several model ranks.
+/// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _save_checkpoint
+ModelStates model_states(const torch::Pickle& tree);
+
+/// The same of a file. Throws input.
+ModelStates read_model_states(const std::filesystem::path& file);
+
+}  // namespace ckpt::deepspeed

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/torch/pickle.hpp"
+#include "tensor/box.hpp"
+
+namespace ckpt::deepspeed {
+
+/// What a rank has of a group of parameters, in elements.
+struct GroupSlice {
+  struct Parameter {
+    std::string name;
+    Interval run;                ///< of the slice; empty: none of it
+    std::uint64_t elements = 0;  ///< on all ranks
+  };
+  std::uint64_t first = 0;  ///< where the slice begins in the group,
+  std::uint64_t each = 0;   ///< how long it is, padding included,
+  std::uint64_t end = 0;    ///< where the group's last parameter ends,
+  std::uint64_t all = 0;    ///< and the padding behind it
+  std::vector<Parameter> parameters;
+};
+
+/// The tree of a file of DeepSpeed (SourceStore::tree), to be changed. What is None or missing in it stays so.
+class ZeroTree {
+ public:
+  /// `tree` must outlive it. Throws input for what is none.
+  explicit ZeroTree(const std::string& tree);
+
+  /// Of model states: `dp_world_size`.
+  void set_data_ranks(std::uint64_t ranks);
+  /// Of an optimizer's file: `partition_count`, one number or one for each group.
+  void set_partitions(std::uint64_t ranks);
+  /// `group_paddings` and `param_slice_mappings`. Throws input where the tree has more groups.
+  void set_slices(const std::vector<GroupSlice>& groups);
+  /// Whether ZeRO-3 makes the groups that there are for this number of ranks: it begins a new one where one has come to
+  /// `sub_group_size` elements of a rank. Throws input where no value does; with `is_told` warns where another is needed
+  /// than the tree's.
+  void check_groups(const std::vector<GroupSlice>& groups, std::uint64_t ranks, bool is_told) const;
+
+  std::string take() const;
+
+ private:
+  torch::PickleId value(torch::PickleId dict, std::string_view key) const;
+  void set(torch::PickleId dict, std::string_view key, torch::PickleId to);
+  torch::PickleId list_of(const std::vector<std::uint64_t>& numbers);
+  torch::PickleId slice_node(const Interval& run);
+  std::uint64_t sub_group_size() const;
+
+  torch::Pickle tree_;
+  torch::PickleId optimizer_ = torch::no_node;  // `optimizer_state_dict`
+  torch::PickleId slice_class_ = torch::no_node;
+};
+
+}  // namespace ckpt::deepspeed

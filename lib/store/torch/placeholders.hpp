@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <unordered_set>
+
+#include "store/torch/pickle.hpp"
+#include "store/torch/tensor_view.hpp"
+
+namespace ckpt::torch {
+
+/// Empty tensors that stand for weights which other files hold, as DeepSpeed's ZeRO-3 saves them in `module`: a file
+/// where a weight of `param_shapes` is empty there. They are no tensors of the checkpoint, but part of the file's tree.
+/// https://github.com/deepspeedai/DeepSpeed, deepspeed/utils/zero_to_fp32.py
+class Placeholders {
+ public:
+  Placeholders(const Pickle& pickle, const Storages& storages);
+
+  bool contains(const std::string& name, const TensorView& view) const {
+    return stand_for_weights_ && volume(view.shape) == 0 && name.starts_with(folder) && !empty_ones_.contains(name);
+  }
+  /// Whether there may be any.
+  explicit operator bool() const noexcept { return stand_for_weights_; }
+
+ private:
+  static constexpr const char* folder = "module/";
+
+  bool stand_for_weights_ = false;
+  std::unordered_set<std::string> empty_ones_;  // tensors that are empty themselves
+};
+
+}  // namespace ckpt::torch
