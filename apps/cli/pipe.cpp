@@ -18,9 +18,9 @@ namespace ckpt::cli {
 namespace {
 
 /// mpirun puts a terminal of its own, without a size, between its output and ours.
-bool is_terminal(int fd) {
+bool has_size(int terminal) {
   winsize size{};
-  return ::isatty(fd) == 1 && ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+  return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
 }
 
 /// Nobody reads yet: opening it in a way that waits could not be interrupted.
@@ -70,10 +70,14 @@ void check_pipe(const Program& program, const Options& options) {
 Fd open_pipe(const std::string& path, Fd standard) {
   if (path != "-") return open_when_read(path);
   if (!standard) throw Error(Kind::io, "standard output", {"it is closed", "expected a pipe or a file", ""});
-  if (is_terminal(standard.get()))
+  if (::isatty(standard.get()) != 1) return standard;
+  if (has_size(standard.get()))
     throw Error(Kind::usage, "-o -",
                 {"standard output is a terminal", "expected a pipe or a file",
                  "for example: ckpt-merge ... -o - | zstd > merged.zst"});
+  spdlog::info(
+      "standard output passes through mpirun, which is slow and keeps in memory what its reader has not taken: a named "
+      "pipe (mkfifo) is faster");
   return standard;
 }
 
