@@ -17,7 +17,7 @@ void write_report(const Setup& setup, const ReshardJob& job, const std::string& 
     setup.report->write(text);
   } catch (const Error& error) {
     if (job.dry_run) throw;
-    spdlog::warn("{} is written, but not the report: {}", job.output.path.string(), message(error));
+    spdlog::warn("{} is written, but not the report: {}", job.output.name(), message(error));
   }
 }
 
@@ -34,7 +34,7 @@ void render(const Program& program, const Options& options, const Setup& setup, 
   }
   if (!options.report.empty())
     write_report(setup, job, report_json({program.manual.name, job, told_warnings()}, report, peak_bytes));
-  if (!options.dry_run) spdlog::info(summary(job.output.path, report));
+  if (!options.dry_run) spdlog::info(summary(job.output.name(), report));
 }
 
 Report run_shown(const Setup& setup, Communicator& processes) {

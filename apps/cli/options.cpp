@@ -61,7 +61,8 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.group("Output");
   line.value("-o,--output", to.output, "PATH",
              std::string("the ") + (verb == Verb::merge ? "file (with --shard-size the directory)" : "directory") +
-                 " to write; refused if it exists, unless --force");
+                 " to write; refused if it exists, unless --force" +
+                 (verb == Verb::merge ? "; - is standard output, which like a named pipe is written in order" : ""));
   std::string names;
   for (const Format& format : formats()) names.append(names.empty() ? "" : "|").append(format.name);
   line.value("--format", to.format, names,
@@ -163,9 +164,6 @@ void check_output(const CommandLine& line, const Options& options) {
   if (options.output.empty() && options.dry_run) return;
   if (options.output.empty())
     throw Error(Kind::usage, "-o PATH", {"missing", "expected where to write", line.see_help()});
-  if (options.output == "-")
-    throw Error(Kind::usage, "-o -",
-                {"checkpoints cannot be written to a pipe", "expected a path", "write to a file and send that"});
 }
 
 void check(const Program& program, const CommandLine& line, const Options& options) {

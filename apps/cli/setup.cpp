@@ -1,6 +1,7 @@
 #include "cli/setup.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 
 #include "base/interrupt.hpp"
@@ -8,6 +9,7 @@
 #include "cli/advice.hpp"
 #include "cli/job_options.hpp"
 #include "cli/layout_text.hpp"
+#include "cli/pipe.hpp"
 #include "cli/processes.hpp"
 #include "cli/wait.hpp"
 #include "output/places.hpp"
@@ -48,17 +50,27 @@ std::pair<std::optional<Layout>*, std::optional<Layout>*> layouts_of(Job& job) {
   return {&std::get<CheckJob>(job).checkpoint.layout, nullptr};
 }
 
-Setup set_up(const Program& program, const Options& options, const Environment& environment, Communicator& processes) {
+/// `is_pipe`: the output is one; `standard_output` is for it.
+Setup set_up(const Program& program, const Options& options, const Environment& environment, bool is_pipe,
+             Fd standard_output, Communicator& processes) {
   Setup setup;
   start_messages(program.manual, options.messages, processes);
   setup.job = job_from(program, options, environment);
-  if (program.verb != Verb::verify && !options.output.empty())
+  if (is_pipe) {
+    check_pipe(program, options);
+    auto& output = std::get<ReshardJob>(setup.job).output;
+    output.is_pipe = true;
+    if (processes.rank() == 0 && !options.dry_run)
+      setup.pipe = open_pipe(options.output, std::move(standard_output));
+    output.descriptor = setup.pipe.get();
+  } else if (program.verb != Verb::verify && !options.output.empty()) {
     OutputPlaces(options.output).check_lengths({});  // before any waiting
+  }
   const auto style = parse_progress(options.progress, is_terminal());
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
   setup.report = std::make_unique<ResultFile>();
   if (!options.report.empty() && processes.rank() == 0)
-    setup.report = std::make_unique<ResultFile>(report_kind(), options.report, options.output);
+    setup.report = std::make_unique<ResultFile>(report_kind(), options.report, is_pipe ? "" : options.output);
   return setup;
 }
 
@@ -74,12 +86,14 @@ void report_failure(const Program& program, const Setup& setup, const Error& err
   }
 }
 
-int run_words(const Program& program, const Options& options, const Body& body, Communicator& processes) {
+int run_words(const Program& program, const Options& options, Fd standard_output, const Body& body,
+              Communicator& processes) {
   const Environment environment = shared_environment(processes);
+  const bool is_pipe = writes_pipe(program, options, processes);
   Setup setup;
   std::optional<Seconds> wait_timeout;
   agree(processes, [&] {
-    setup = set_up(program, options, environment, processes);
+    setup = set_up(program, options, environment, is_pipe, std::move(standard_output), processes);
     if (!options.wait_timeout.empty()) wait_timeout = parse_wait_timeout(options.wait_timeout);
   });
   try {
@@ -99,14 +113,23 @@ int run_words(const Program& program, const Options& options, const Body& body, 
 
 int run_program(const Program& program, int argc, char** argv, const Body& body, int failure) {
   watch_interrupts();
+  Options options;
+  std::exception_ptr refusal;  // until all processes can agree on it
+  try {
+    options = parse_options(program, {argv + 1, argv + argc});
+  } catch (...) {
+    refusal = std::current_exception();
+  }
+  Fd standard_output;
+  if (options.output == "-" && program.verb == Verb::merge && !options.dry_run) standard_output = take_standard_output();
   const auto on_each = [&](Communicator& processes) {
-    Options options;
     agree(processes, [&] {
-      options = parse_options(program, {argv + 1, argv + argc});
+      if (refusal) std::rethrow_exception(refusal);
       if (processes.rank() == 0) print(Lines::as_they_are(options.asked_text));
     });
     check_same_words(options, processes);
-    return options.asked_text.empty() ? run_words(program, options, body, processes) : 0;
+    if (!options.asked_text.empty()) return 0;
+    return run_words(program, options, std::move(standard_output), body, processes);
   };
   return run_processes(program.manual.name, on_each, failure);
 }

@@ -22,6 +22,7 @@ struct Setup {
   Job job;
   ProgressStyle progress = ProgressStyle::none;
   std::unique_ptr<ResultFile> report;
+  Fd pipe;  ///< that the job writes to, on process 0
 };
 
 /// What is a program's own. Gives the exit status.

@@ -73,10 +73,10 @@ Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& r
   return lines;
 }
 
-std::string summary(const std::filesystem::path& output, const Report& report) {
+std::string summary(const std::string& output, const Report& report) {
   const auto total = report.seconds.find("total");
   const double seconds = total == report.seconds.end() ? 0 : total->second;
-  std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", output.string(), counted(report.target_files, "file"),
+  std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", output, counted(report.target_files, "file"),
                                  format_bytes(report.bytes_written), seconds);
   if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
   if (seconds > 0) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);

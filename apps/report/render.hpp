@@ -23,6 +23,6 @@ Lines dry_run_table(const Report& report);
 Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules);
 
 /// "wrote OUTPUT: 56 files, 2.0 GiB in 1.8 s (1.19 GB/s)".
-std::string summary(const std::filesystem::path& output, const Report& report);
+std::string summary(const std::string& output, const Report& report);
 
 }  // namespace ckpt::cli

@@ -95,10 +95,12 @@ bool is_sealed(std::string_view text) {
 }
 
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
-                     const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room) {
+                     const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room,
+                     bool are_reported) {
   std::string text = "{\n \"ckpt_manifest\": 1,\n \"tool\": \"ckpt-reshard\",\n \"version\": " + quoted(CKPT_VERSION);
   text += ",\n \"layout\": " + to_json(placement.layout());
   while (text.back() == '\n') text.pop_back();
+  if (are_reported) text += ",\n \"fingerprints\": \"in the report of the job, which wrote this to a pipe\"";
   text += ",\n" + (room ? single(files.front(), *room) : list_of(files));
   add_parameters(placement, fingerprints, text);
   const std::uint64_t end = text.size() + before_checksum.size() + checksum_size + after_checksum.size();
@@ -106,9 +108,10 @@ std::string manifest(const Placement& placement, const std::vector<ManifestFile>
   return sealed(std::move(text));
 }
 
-std::string provisional_manifest(const Placement& placement, bool with_fingerprints) {
+std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints) {
+  const bool with_fingerprints = fingerprints == FingerprintPlace::manifest;
   return manifest(placement, {longest("", with_fingerprints)}, any_fingerprints(placement, with_fingerprints),
-                  ManifestRoom{largest, least_manifest_bytes});
+                  ManifestRoom{largest, least_manifest_bytes}, fingerprints == FingerprintPlace::report);
 }
 
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,
@@ -124,7 +127,8 @@ void check_manifest_size(const Placement& placement, bool is_single_file, bool w
     for (std::string& name : files_of.paths(placement.mesh()))
       files.push_back(longest(std::move(name), with_fingerprints));
   const std::uint64_t bytes =
-      (is_single_file ? provisional_manifest(placement, with_fingerprints)
+      (is_single_file ? provisional_manifest(placement, with_fingerprints ? FingerprintPlace::manifest
+                                                                          : FingerprintPlace::nowhere)
                       : manifest(placement, files, any_fingerprints(placement, with_fingerprints)))
           .size();
   if (bytes > most_bytes)

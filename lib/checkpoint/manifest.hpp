@@ -25,6 +25,10 @@ struct ManifestFile {
   static auto fields(auto& self) { return std::tie(self.name, self.card, self.bytes, self.fingerprint); }
 };
 
+/// Where the fingerprints of what is written stand: a merged file that goes to a pipe has its manifest in front of the
+/// data, mostly, and then they are known too late for it.
+enum class FingerprintPlace { nowhere, manifest, report };
+
 /// Where a merged file holds its manifest. What lies there is no part of the file's fingerprint.
 struct ManifestRoom {
   std::uint64_t offset = 0;
@@ -32,13 +36,15 @@ struct ManifestRoom {
 };
 
 /// `checkpoint.json` (in a merged file: root attribute ckpt_manifest): what a checkpoint is, as JSON text that is the
-/// same for the same checkpoint, sealed. `fingerprints`: of every parameter, or none where the run did not verify.
-/// `room`: `files` is the one merged file, which holds the text there: spaces fill it up.
+/// same for the same checkpoint, sealed. `fingerprints`: of every parameter, or none where it is to have none.
+/// `room`: `files` is the one merged file, which holds the text there: spaces fill it up. `are_reported`: it says that
+/// the fingerprints are in the job's report.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
-                     const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {});
+                     const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
+                     bool are_reported = false);
 
 /// A merged file's manifest as long as it will be, before the facts are known.
-std::string provisional_manifest(const Placement& placement, bool with_fingerprints);
+std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints);
 
 /// Throws input where the manifest of what is to be written would be larger than `most_bytes`.
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,

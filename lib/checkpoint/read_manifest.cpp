@@ -36,6 +36,7 @@ Manifest parsed(const ManifestText& found) {
     const Json& file = json.at("file");
     manifest.files[found.file] = {found.file, 0, file.at("bytes"), file.value("fingerprint", "")};
     manifest.place = file.at("manifest_at");
+    manifest.is_of_pipe = json.contains("fingerprints");
   }
   return manifest;
 }
@@ -50,6 +51,12 @@ void check_files(const Manifest& manifest) {
 }
 
 void check_fingerprints(const Manifest& manifest) {
+  if (manifest.is_of_pipe)
+    throw Error(Kind::input, manifest.origin,
+                {"it holds no fingerprints: they were not known yet when it went into a pipe",
+                 "expected one for each file and parameter",
+                 "the report of the job that wrote it has them (--report)",
+                 {Advice::What::compare_two, ""}});
   if (std::any_of(manifest.files.begin(), manifest.files.end(),
                   [](const auto& entry) { return entry.second.fingerprint.empty(); }) ||
       std::any_of(manifest.parameters.begin(), manifest.parameters.end(),

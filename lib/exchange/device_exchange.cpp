@@ -60,6 +60,7 @@ class DeviceRun {
       close();
     } catch (const std::exception& error) {
       watch_over(error.what());
+      work_.stop();
       if (device_) device_->abort();
       throw;
     }

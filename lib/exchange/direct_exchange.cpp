@@ -43,6 +43,7 @@ class DirectExchange final : public Exchange {
             move(work, next, stop);
           } catch (...) {
             stop = true;
+            work.stop();
             throw;
           }
         });

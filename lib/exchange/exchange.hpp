@@ -47,6 +47,8 @@ class Workload {
   virtual void write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read);
   /// Counts bytes that this process has sent to another one.
   virtual void count_exchanged(std::uint64_t bytes) = 0;
+  /// Called, by any thread, while an error is handled that ends the exchange: a `write` that waits for others is to end.
+  virtual void stop() noexcept {}
 };
 
 /// How bytes get from the processes that read to those that write.
@@ -59,8 +61,8 @@ class Exchange {
   virtual std::uint64_t chunk_bytes() const noexcept = 0;
   /// Staging memory of this process at its peak.
   virtual std::uint64_t staging_bytes() const noexcept = 0;
-  /// Calls `write` once for every chunk, with all its bytes (padding is zeros). Collective; an error on any process is
-  /// thrown on every one.
+  /// Calls `write` once for every chunk, with all its bytes (padding is zeros). A call may wait for those of chunks
+  /// that `next` gave before: they need nothing from it. Collective; an error on any process is thrown on every one.
   virtual void run(Workload& work) = 0;
 };
 

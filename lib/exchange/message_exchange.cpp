@@ -75,6 +75,7 @@ class MessageExchange final : public Exchange {
         for (Round& round : rounds) round.writes.wait();
       });
     } catch (...) {
+      work.stop();
       // Every process has posted its half of what is under way before it could fail together with the others: it comes
       // to an end.
       if (pending && processes_.failed_together()) pending->wait();

@@ -47,7 +47,8 @@ class Run {
 
   Report perform() {
     agree(processes_, [&] {
-      if (job_.dry_run && job_.output.path.empty()) return;
+      if (job_.dry_run && (job_.output.path.empty() || job_.output.is_pipe)) return;
+      if (job_.output.is_pipe) return open_pipe();
       output_.emplace(job_.output);
       output_->check_source(job_.source.path);
       output_->check_sources(job_.spared_files);
@@ -63,6 +64,10 @@ class Run {
   }
 
  private:
+  void open_pipe() {
+    if (processes_.rank() == 0) pipe_.emplace(PosixStream(job_.output.name(), job_.output.descriptor));
+  }
+
   void make() {
     const std::size_t most_open = open_files_allowed(job_.resources, processes_);
     counters_.phase = Phase::catalog;
@@ -72,7 +77,7 @@ class Run {
     if (output_) check_places();
     warn();
 
-    const ExchangeKind kind = choose_exchange(job_.resources.exchange, checkpoint().is_shared(), processes_);
+    const ExchangeKind kind = choose_exchange(wanted_exchange(), checkpoint().is_shared(), processes_);
     plan_.emplace(*sides_, kind, job_.replicas, processes_);
     agree(processes_, [&] {
       check_target_names(checkpoint(), plan_->planner, plan_->cards, *sides_->store);
@@ -80,11 +85,12 @@ class Run {
       divide_memory();
     });
     exchange_ = make_exchange(kind, job_.resources, shares_.rest, threads(), processes_);
-    describe();
+    report_.exchange = exchange_->name();
+    report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
+    describe(*sides_, report_);
     if (job_.dry_run) return look_ahead();
     reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open);
-    files_.emplace(checkpoint(), plan_->planner, *sides_->store, *output_, plan_->cards, job_.output.is_single_file,
-                   is_verified(), most_open);
+    files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->cards, most_open);
     agree(processes_, [&] { files_->check_format(); });
     // What transformers ask of a model's files.
     if (job_.target.file_bytes && sides_->store->name() == "safetensors")
@@ -116,6 +122,20 @@ class Run {
     // Rules of parameters that are left out match nothing, and the source's own rules have been warned of already.
     if (job_.target.layout && job_.names.only.empty() && job_.names.drop.empty())
       for (const std::string& warning : sides_->target.warnings) spdlog::warn(warning);
+  }
+
+  /// Only one process writes to a pipe: the others can do no more than read.
+  ExchangeKind wanted_exchange() const {
+    const bool is_automatic = job_.resources.exchange == ExchangeKind::automatic;
+    return job_.output.is_pipe && processes_.size() > 1 && is_automatic ? ExchangeKind::mpi : job_.resources.exchange;
+  }
+
+  TargetPlace target_place() {
+    TargetPlace place{output_ ? &*output_ : nullptr, pipe_ ? &*pipe_ : nullptr, job_.output.is_single_file};
+    if (is_verified())
+      place.fingerprints = job_.output.is_pipe && !sides_->store->ends_with_manifest() ? FingerprintPlace::report
+                                                                                       : FingerprintPlace::manifest;
+    return place;
   }
 
   /// The end of a dry run.
@@ -166,20 +186,6 @@ class Run {
     });
   }
 
-  void describe() {
-    report_.exchange = exchange_->name();
-    report_.source_cards = source().mesh().size();
-    report_.target_cards = target().mesh().size();
-    report_.source_files = checkpoint().files().size() - checkpoint().missing().size();
-    report_.target_files = target().layout().files.count(target().mesh());
-    report_.parameters = target().tensors().size();
-    report_.cast_parameters = count_cast(sides_->selection, source());
-    for (const Tensor& tensor : target().tensors()) report_.tensor_bytes += tensor.bytes();
-    report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
-    report_.source_rules = rule_use(source());
-    report_.target_rules = rule_use(target());
-  }
-
   /// Makes the place that is written to. True where an earlier run of this job has left one to go on with.
   bool begin() {
     bool go_on = false;
@@ -218,7 +224,7 @@ class Run {
 
   void write() {
     counters_.phase = Phase::metadata;
-    const bool is_resumed = begin();
+    const bool is_resumed = output_ && begin();
     files_->fetch_trees(stores_.reading(), processes_);
     agree(processes_, [&] {
       files_->create(is_resumed, threads(), stores_.reading());
@@ -227,9 +233,11 @@ class Run {
     time("metadata");
     ChunkSequence chunks(target(), plan_->cards, exchange_->chunk_bytes(), shares_.order());
     chunks.take_cells(plan_->casts.cells());
+    if (job_.output.is_pipe) chunks.take_order(files_->order());
     if (is_resumed) chunks.skip(check_earlier());
     std::optional<Journal> journal;
     agree(processes_, [&] {
+      if (!output_) return;
       output_->check_held();
       if (is_verified()) journal.emplace(output_->journal(), processes_.rank());
     });
@@ -240,7 +248,7 @@ class Run {
     FileWorkload work({plan_->planner, plan_->casts, plan_->readers, *reader_, *files_, process(), counters_,
                        is_verified() ? &*sums_ : nullptr, journal ? &*journal : nullptr},
                       std::move(chunks));
-    output_->fill();
+    if (output_) output_->fill();
     exchange_->run(work);
     report_.overflows = tell_overflows(work.overflows(), target(), report_.bytes_resumed != 0, processes_);
     report_.bytes_to_write = processes_.sum(total);
@@ -269,16 +277,16 @@ class Run {
     counters_.phase = Phase::publish;
     write_manifest();
     agree(processes_, [&] {
-      if (job_.output.fsync) files_->sync();
+      if (output_ && job_.output.fsync) files_->sync();
       for (const FileNumber file : checkpoint().own_files(process(), process_count()))
         checkpoint().check_unchanged(stores_.reading(), file);
     });
     agree(processes_, [&] {
       check_interrupt();  // for the last time: nobody may fail beside the one that publishes
-      if (processes_.rank() != 0) output_->leave();
+      if (output_ && processes_.rank() != 0) output_->leave();
     });
     agree(processes_, [&] {
-      if (processes_.rank() == 0) output_->publish();
+      if (processes_.rank() == 0) output_ ? output_->publish() : pipe_->finish(job_.output.fsync);
     });
     time("publish");
   }
@@ -288,10 +296,12 @@ class Run {
     if (is_verified()) fingerprints = sums_->of_parameters(processes_);
     const auto list = gather_list(files_->list(is_verified() ? &*sums_ : nullptr), processes_);
     agree(processes_, [&] {
-      output_->check_held();
+      if (output_) output_->check_held();
       if (processes_.rank() != 0) return;
       if (job_.output.is_single_file) {
-        files_->set_manifest(manifest(target(), list, fingerprints, files_->manifest_room()));
+        const std::string text = manifest(target(), list, fingerprints, files_->manifest_room());
+        if (output_ || sides_->store->ends_with_manifest()) files_->set_manifest(text);
+        if (pipe_) report_.manifest = text;
       } else {
         if (!sides_->index_name.empty()) output_->write_text(sides_->index_name, model_index(target()));
         if (const auto beside = text_beside(target().layout())) output_->write_text(beside->name, beside->text);
@@ -323,7 +333,8 @@ class Run {
   MemoryShares shares_;
   std::uint64_t resumed_ = 0;  // bytes of this process that need not be written
   // In the order in which they come to be; each uses those before it.
-  std::optional<Output> output_;  // none where a dry run is told of none
+  std::optional<Output> output_;  // none where a dry run is told of none, or there is a pipe
+  std::optional<Pipe> pipe_;      // on process 0
   std::optional<ReshardSides> sides_;
   std::optional<MovePlan> plan_;
   std::unique_ptr<Exchange> exchange_;

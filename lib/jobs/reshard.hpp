@@ -64,6 +64,7 @@ struct Report {
     std::string rule;                     ///< as written: "*.qkv.weight", or "(default)"
     std::vector<std::string> parameters;  ///< that it decided
   };
+  std::string manifest;  ///< of what went to a pipe, with all fingerprints; on process 0
   std::vector<Overflow> overflows;
   std::vector<RuleUse> source_rules;  ///< of a dry run
   std::vector<RuleUse> target_rules;

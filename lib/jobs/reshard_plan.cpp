@@ -45,6 +45,13 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   });
 }
 
+/// Tensors of one storage are written once, and whoever has a tree wants it as it was: such files are not made in order.
+[[noreturn]] void refuse_pipe(const Format& format) {
+  throw Error(Kind::usage, "an output of format " + std::string(format.name),
+              {"it is to go to a pipe", "expected a format that is written from its beginning to its end",
+               "write it to a file, or choose safetensors, mindspore or hdf5 (--format)"});
+}
+
 }  // namespace
 
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
@@ -62,6 +69,7 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
         stores.formats(), job.format,
         job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
     sides.store = &stores.named(format.name);
+    if (job.output.is_pipe && sides.store->keeps_trees()) refuse_pipe(format);
     sides.target = resolve_target(with_ending(layout, stores.formats(), format), sides.selection.tensors);
   });
   return sides;

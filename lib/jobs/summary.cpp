@@ -4,6 +4,20 @@
 
 namespace ckpt {
 
+void describe(const ReshardSides& sides, Report& report) {
+  const Placement& source = sides.source.placement;
+  const Placement& target = sides.target.placement;
+  report.source_cards = source.mesh().size();
+  report.target_cards = target.mesh().size();
+  report.source_files = sides.checkpoint.files().size() - sides.checkpoint.missing().size();
+  report.target_files = target.layout().files.count(target.mesh());
+  report.parameters = target.tensors().size();
+  report.cast_parameters = count_cast(sides.selection, source);
+  for (const Tensor& tensor : target.tensors()) report.tensor_bytes += tensor.bytes();
+  report.source_rules = rule_use(source);
+  report.target_rules = rule_use(target);
+}
+
 void summarise(const Planner& planner, const Readers& readers, const std::vector<std::uint32_t>& writers,
                std::uint32_t processes, Report& report) {
   const Placement& source = planner.source();

@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "jobs/reshard.hpp"
+#include "jobs/reshard_plan.hpp"
 #include "plan/planner.hpp"
 
 namespace ckpt {
+
+/// What a job has, as both sides tell it: cards, files, parameters, rules.
+void describe(const ReshardSides& sides, Report& report);
 
 /// What a plan will move, in figures: bytes to read, to write, that change card, and the busiest process.
 void summarise(const Planner& planner, const Readers& readers, const std::vector<std::uint32_t>& writers,

@@ -74,6 +74,22 @@ void FileWorkload::write(const Chunk& chunk, std::span<std::byte> bytes, const P
 
 void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) {
   const std::uint64_t begin = now_ns();
+  try {
+    const std::vector<JournalRecord> records = settle(stretch, bytes, read);
+    move_.target.write(stretch.chunks.front(), bytes);
+    for (const Chunk& chunk : stretch.chunks) move_.traffic.bytes_written += stored(chunk).bytes;
+    if (move_.journal != nullptr)
+      for (std::size_t i = 0; i < records.size(); ++i)
+        move_.journal->note(records[i], stored(stretch.chunks[i]).bytes);
+  } catch (...) {
+    stop();
+    throw;
+  }
+  write_ns_ += now_ns() - begin;
+}
+
+std::vector<JournalRecord> FileWorkload::settle(const Stretch& stretch, std::span<std::byte>& bytes,
+                                                std::span<const PartialSum> read) {
   const std::uint64_t start = move_.target.place_of(stretch.chunks.front());
   std::vector<JournalRecord> records;
   std::uint64_t end = 0;
@@ -97,11 +113,8 @@ void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> by
     move_.sums->add(found);
     records.push_back({chunk.card, chunk.array, chunk.elements, expected});
   }
-  move_.target.write(stretch.chunks.front(), bytes.first(end));
-  for (const Chunk& chunk : stretch.chunks) move_.traffic.bytes_written += stored(chunk).bytes;
-  if (move_.journal != nullptr)
-    for (std::size_t i = 0; i < records.size(); ++i) move_.journal->note(records[i], stored(stretch.chunks[i]).bytes);
-  write_ns_ += now_ns() - begin;
+  bytes = bytes.first(end);
+  return records;
 }
 
 PartialSum FileWorkload::sum_before_cast(const Chunk& chunk, const std::byte* memory) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -46,6 +47,7 @@ class FileWorkload final : public Workload {
   void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override;
   void write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) override;
   void count_exchanged(std::uint64_t bytes) override { move_.traffic.bytes_exchanged += bytes; }
+  void stop() noexcept override { move_.target.stop(std::current_exception()); }
 
   double read_seconds() const noexcept { return double(read_ns_.load()) * 1e-9; }
   double write_seconds() const noexcept { return double(write_ns_.load()) * 1e-9; }
@@ -53,6 +55,9 @@ class FileWorkload final : public Workload {
   const std::map<ParameterId, std::uint64_t>& overflows() const noexcept { return overflows_; }
 
  private:
+  /// Brings a stretch into the form in which it is stored, and checks it; gives what the journal is to keep of it.
+  std::vector<JournalRecord> settle(const Stretch& stretch, std::span<std::byte>& bytes,
+                                    std::span<const PartialSum> read);
   /// A chunk as it is stored.
   Chunk stored(const Chunk& chunk) const;
   PartialSum sum_before_cast(const Chunk& chunk, const std::byte* memory) const;

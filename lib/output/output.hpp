@@ -19,6 +19,10 @@ struct OutputPlace {
   bool force = false;   ///< replace what is there
   bool resume = false;  ///< go on with what an earlier run left
   bool fsync = true;    ///< wait until it is on the disk
+  bool is_pipe = false;  ///< the single file goes to `descriptor`; `path` is only what users call it
+  int descriptor = -1;   ///< of it, on process 0
+
+  std::string name() const { return is_pipe && path == "-" ? "standard output" : path.string(); }
 };
 
 /// The place that a job writes to and the moment when it becomes the output: all is made under `DST.partial` and

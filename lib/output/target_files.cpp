@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
@@ -18,21 +19,19 @@ std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t
   return in_blocks(bytes, processes);
 }
 
-TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
-                         std::vector<Position> cards, bool is_single_file, bool with_fingerprints,
-                         std::size_t most_open)
+TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const TargetPlace& place,
+                         std::vector<Position> cards, std::size_t most_open)
     : source_(source),
       planner_(planner),
       store_(store),
-      output_(output),
+      place_(place),
       cards_(std::move(cards)),
       where_(planner.target()),
-      is_single_file_(is_single_file),
       trees_(source, planner.target(), store),
-      manifest_text_(is_single_file ? provisional_manifest(planner.target(), with_fingerprints) : ""),
+      manifest_text_(place.is_single_file ? provisional_manifest(planner.target(), place.fingerprints) : ""),
       files_(most_open, [this](FileNumber number) {
         std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));
-        output_.check_held();
+        place_.output->check_held();
         return file;
       }) {
   for (const Position card : cards_)
@@ -59,14 +58,26 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
       }
     });
   tasks.wait();
+  if (place_.pipe != nullptr && !store_.ends_with_manifest())  // what it can say it says now
+    set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(),
+                          place_.fingerprints == FingerprintPlace::report));
+}
+
+FileRoom TargetFiles::make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept) {
+  if (place_.pipe != nullptr) {
+    const auto made = store_.form(spec);
+    place_.pipe->begin(*made);
+    return made->room;
+  }
+  place_.output->check_held();
+  if (!place_.is_single_file) std::filesystem::create_directories(path(file).parent_path());
+  return is_resumed ? store_.create_again(path(file), spec, is_kept) : store_.create(path(file), spec);
 }
 
 void TargetFiles::create_file(FileNumber file, const FileSpec& spec, bool is_resumed) {
   check_interrupt();
-  output_.check_held();
-  if (!is_single_file_) std::filesystem::create_directories(path(file).parent_path());
   bool is_kept = false;
-  FileRoom room = is_resumed ? store_.create_again(path(file), spec, is_kept) : store_.create(path(file), spec);
+  FileRoom room = make_file(file, spec, is_resumed, is_kept);
   // By array, so that `write` finds its place at once.
   const Placement& target = planner_.target();
   const Position card = where_.table().owner(file);
@@ -87,12 +98,21 @@ std::string TargetFiles::name(FileNumber file) const {
 }
 
 std::filesystem::path TargetFiles::path(FileNumber file) const {
-  return output_.file(name(file));
+  return place_.output->file(name(file));
 }
 
 Interval TargetFiles::bytes_of(const Chunk& chunk) const {
   const std::uint64_t element = planner_.target().arrays()[chunk.array].dtype.size;
   return {chunk.elements.lo * element, chunk.elements.hi * element};
+}
+
+std::vector<ArrayId> TargetFiles::order() const {
+  std::vector<ArrayId> order(planner_.target().arrays().size());
+  std::iota(order.begin(), order.end(), ArrayId{0});
+  if (numbers_.empty()) return order;  // another process's
+  const std::vector<FileExtents>& data = rooms_.at(numbers_.front())->data;
+  std::stable_sort(order.begin(), order.end(), [&](ArrayId a, ArrayId b) { return data[a].offset() < data[b].offset(); });
+  return order;
 }
 
 std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
@@ -125,12 +145,19 @@ bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const 
 
 void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
   check_interrupt();
-  const auto file = files_.get(file_of(chunk));
-  if (is_in_one_extent(chunk)) return file->write(place_of(chunk), bytes);
+  const auto file = place_.pipe == nullptr ? files_.get(file_of(chunk)) : nullptr;
+  const auto put = [&](std::uint64_t place, std::span<const std::byte> part) {
+    file != nullptr ? file->write(place, part) : place_.pipe->write(place, part);
+  };
+  if (is_in_one_extent(chunk)) return put(place_of(chunk), bytes);
   const Interval whole = bytes_of(chunk);  // nothing goes on behind it: it has no neighbours
   rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
-    file->write(place, bytes.subspan(part.lo - whole.lo, part.size()));
+    put(place, bytes.subspan(part.lo - whole.lo, part.size()));
   });
+}
+
+void TargetFiles::stop(std::exception_ptr why) noexcept {
+  if (place_.pipe != nullptr) place_.pipe->stop(std::move(why));
 }
 
 void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
@@ -196,10 +223,11 @@ ManifestRoom TargetFiles::manifest_room() const {
 void TargetFiles::set_manifest(const std::string& text) {
   const ManifestRoom room = manifest_room();
   if (text.size() != room.bytes || store_.manifest_bytes(text).size() != store_.manifest_bytes(manifest_text_).size())
-    throw Error(Kind::io, path(numbers_.front()).string(),
-                {"a manifest of " + std::to_string(text.size()) + " bytes", std::to_string(room.bytes),
+    throw Error(Kind::io, "the output's manifest",
+                {std::to_string(text.size()) + " bytes", std::to_string(room.bytes),
                  "this is a defect of the program"});
   const std::string bytes = store_.manifest_bytes(text);
+  if (place_.pipe != nullptr) return place_.pipe->set(room.offset, bytes);
   files_.get(numbers_.front())->write(room.offset, std::as_bytes(std::span(bytes)));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "layout/placement.hpp"
 #include "output/file_specs.hpp"
 #include "output/output.hpp"
+#include "output/pipe.hpp"
 #include "plan/chunk.hpp"
 #include "plan/planner.hpp"
 #include "store/store.hpp"
@@ -25,13 +27,21 @@ namespace ckpt {
 /// process.
 std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t processes);
 
+/// Where files are made, and in which form.
+struct TargetPlace {
+  const Output* output = nullptr;  ///< null: the one file goes to `pipe`, on the process that writes it
+  Pipe* pipe = nullptr;
+  bool is_single_file = false;  ///< it has room for its manifest
+  FingerprintPlace fingerprints = FingerprintPlace::nowhere;
+};
+
 /// The files that this process writes: made with all their metadata, then filled chunk by chunk.
 class TargetFiles {
  public:
-  /// `cards`: the positions whose files are this process's. The manifest of a single file gets room for fingerprints
-  /// if asked to. `most_open`: how many may be open at a time (`files_in_cache`).
-  TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const Output& output,
-              std::vector<Position> cards, bool is_single_file, bool with_fingerprints, std::size_t most_open);
+  /// `cards`: the positions whose files are this process's. `most_open`: how many may be open at a time
+  /// (`files_in_cache`).
+  TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const TargetPlace& place,
+              std::vector<Position> cards, std::size_t most_open);
 
   /// Has what is not seen everywhere sent to the processes that write it. Collective; before `create`.
   void fetch_trees(SourceStore& reading, Communicator& processes) { trees_.fetch(numbers_, reading, processes); }
@@ -44,6 +54,8 @@ class TargetFiles {
   void create(bool is_resumed, unsigned threads, SourceStore& reading);
   /// Whether this process's file that holds an array of a card had data that was kept.
   bool is_kept(Position card, ArrayId array) const { return kept_.contains(where_.file(card, array)); }
+  /// The arrays of a single file in the order of their data, once it is made.
+  std::vector<ArrayId> order() const;
   /// Writes `bytes` from where the chunk begins; they may go on behind it.
   void write(const Chunk& chunk, std::span<const std::byte> bytes);
   /// Where a chunk begins in its file.
@@ -51,6 +63,8 @@ class TargetFiles {
   /// Whether nothing lies between the end of one chunk and the beginning of another in their file but zeros, fewer than
   /// a page, which is written whole anyway.
   bool are_neighbours(const Chunk& first, const Chunk& second) const;
+  /// The job has failed: no `write` waits any more.
+  void stop(std::exception_ptr why) noexcept;
   void read(const Chunk& chunk, std::span<std::byte> bytes);
   /// Waits until the files are on the disk.
   void sync();
@@ -74,17 +88,17 @@ class TargetFiles {
   void create_file(FileNumber file, const FileSpec& spec, bool is_resumed);
   std::string name(FileNumber file) const;
   std::filesystem::path path(FileNumber file) const;
+  FileRoom make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept);
   FileNumber file_of(const Chunk& chunk) const { return where_.file(chunk.card, chunk.array); }
   void add_values(ContentSums& sums) const;
 
   const Checkpoint& source_;
   const Planner& planner_;
   Store& store_;
-  const Output& output_;
+  TargetPlace place_;
   std::vector<Position> cards_;
   ArrayFiles where_;
   std::vector<FileNumber> numbers_;  // of the files, card by card
-  bool is_single_file_;
   SourceTrees trees_;
   std::optional<FileSpecs> specs_;  // from check_format on
   std::string manifest_text_;

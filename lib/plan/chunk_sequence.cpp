@@ -59,8 +59,11 @@ bool ChunkSequence::enter_group() {
   card_ = member_ = 0;
   std::uint64_t room = 0;
   const std::uint64_t most = std::min(most_group_bytes, chunk_bytes_);
-  while (ahead_ || array_ < target_.arrays().size()) {
-    if (!ahead_) ahead_ = look_at(array_++);
+  while (ahead_ || seen_ < target_.arrays().size()) {
+    if (!ahead_) {
+      ahead_ = look_at(order_.empty() ? seen_ : order_[seen_]);
+      ++seen_;
+    }
     room = checked_add(room, room_of(ahead_->most));
     if (!group_.empty() && (room > most || (group_.size() + 1) * cards_.size() > most_group_entries)) break;
     group_.push_back(std::move(*ahead_));

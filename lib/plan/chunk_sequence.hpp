@@ -20,6 +20,8 @@ class ChunkSequence {
 
   /// What an element of each array takes in a chunk, where that is not what it is stored in.
   void take_cells(std::vector<std::uint64_t> cells) { cells_ = std::move(cells); }
+  /// In which order the arrays come, all of them, where it is not their own.
+  void take_order(std::vector<ArrayId> order) { order_ = std::move(order); }
   /// Leaves out what is finished.
   void skip(Finished finished) { finished_ = std::move(finished); }
 
@@ -43,7 +45,8 @@ class ChunkSequence {
   std::vector<Position> cards_;
   std::uint64_t chunk_bytes_;
   std::vector<std::uint64_t> cells_;
-  ArrayId array_ = 0;           // the first that has not been looked at
+  std::vector<ArrayId> order_;  // empty: that of the placement
+  ArrayId seen_ = 0;            // arrays that have been looked at
   std::optional<Array> ahead_;  // has been, but did not fit into the group
   std::vector<Array> group_;    // one array of any size, or small ones
   ChunkMerge one_;              // of the one array

@@ -6,8 +6,26 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "store/offset_file.hpp"
+#include "store/outside_data.hpp"
+#include "store/posix_file.hpp"
 
 namespace ckpt {
+
+namespace {
+
+void write_passages(const PosixFile& file, const NewFile& made) {
+  for (const Passage& passage : made.passages) file.write(passage.offset, std::as_bytes(std::span(passage.bytes)));
+}
+
+FileRoom write_new(const std::filesystem::path& path, const NewFile& made) {
+  const PosixFile file = PosixFile::create(path);
+  write_passages(file, made);
+  file.resize(made.room.bytes);
+  return made.room;
+}
+
+}  // namespace
 
 std::vector<Interval> written_later(const FileRoom& room) {
   std::vector<Interval> later;
@@ -25,6 +43,26 @@ std::optional<FileStatus> SourceStore::look_at(const std::filesystem::path& path
                       S_ISDIR(found.st_mode)};
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
   throw system_error(path.string(), "cannot be looked at", errno);
+}
+
+FileRoom Store::create(const std::filesystem::path& path, const FileSpec& spec) {
+  return write_new(path, *with_file(path.string(), [&] { return form(spec); }));
+}
+
+FileRoom Store::create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) {
+  const auto made = with_file(path.string(), [&] { return form(spec); });
+  is_kept = false;
+  if (!std::filesystem::exists(path)) return write_new(path, *made);
+  const PosixFile file = PosixFile::open_for_writing(path);
+  if (file.status().bytes != made->room.bytes) return write_new(path, *made);
+  write_passages(file, *made);
+  // What lies between is zeros, unless somebody has been at it.
+  is_kept = sum_outside(file, made->room.bytes, written_later(made->room)) == made->room.metadata;
+  return is_kept ? made->room : write_new(path, *made);
+}
+
+std::unique_ptr<TargetFile> Store::open_to_fill(const std::filesystem::path& path, const FileRoom& room) {
+  return std::make_unique<OffsetTarget>(path, room);
 }
 
 }  // namespace ckpt

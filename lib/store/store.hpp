@@ -57,6 +57,18 @@ struct FileRoom {
 /// Where data and manifest lie in a new file: what is written after it has been made.
 std::vector<Interval> written_later(const FileRoom& room);
 
+/// Bytes at a place of a file.
+struct Passage {
+  std::uint64_t offset = 0;
+  std::string bytes;
+};
+
+/// A new file before it has data.
+struct NewFile {
+  FileRoom room;
+  std::vector<Passage> passages;  ///< ascending, none empty: what is no data; zeros lie between them
+};
+
 /// What is needed to map a part of an open file.
 struct MappableFile {
   int fd = -1;
@@ -76,12 +88,6 @@ struct MappableExtent {
 struct StridedForm {
   Extents shape;
   Extents strides;  ///< elements from one index of each dimension to the next
-};
-
-/// Bytes at a place of a file.
-struct Passage {
-  std::uint64_t offset = 0;
-  std::string bytes;
 };
 
 /// A path as its store sees it.
@@ -183,16 +189,23 @@ class Store : public SourceStore {
   /// How the text of a manifest stands in a file: the same number of bytes for texts of the same form.
   virtual std::string manifest_bytes(const std::string& text) const { return text; }
 
-  /// Makes a new file (truncating one that is there) with all its metadata and room for its data. The bytes are a
-  /// function of `spec` alone.
-  virtual FileRoom create(const std::filesystem::path& file, const FileSpec& spec) = 0;
+  /// Whether the manifest lies behind all data, so that it can hold what is known only when that has been written.
+  virtual bool ends_with_manifest() const noexcept { return false; }
+
+  /// The new file that a specification makes, whose bytes are a function of it alone. Throws for what no file can hold.
+  /// Threads may call it together.
+  virtual std::shared_ptr<const NewFile> form(const FileSpec& spec) = 0;
+
+  /// Makes that file (truncating one that is there), with room for its data. This and what follows are by default done
+  /// in the file system.
+  virtual FileRoom create(const std::filesystem::path& file, const FileSpec& spec);
 
   /// The same where a file that an interrupted run has made may be there: then its data stays, if it can, as `is_kept`
   /// tells.
-  virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) = 0;
+  virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept);
 
   /// Opens a file that either has made, to be filled. `room`, as they gave it, must outlive the result.
-  virtual std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) = 0;
+  virtual std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room);
 };
 
 }  // namespace ckpt

@@ -74,16 +74,16 @@ PartialSum sum_of_rest(const std::string& bytes, std::vector<Interval> data) {
 }
 
 /// A whole new file, with zeros for its data.
-struct NewFile {
+struct WholeFile {
   std::string bytes;
   FileRoom room;
 };
 
-NewFile make(const FileSpec& spec, std::uint64_t slice_bytes) {
+WholeFile make(const FileSpec& spec, std::uint64_t slice_bytes) {
   // The metadata's length does not depend on the places in it.
   std::uint64_t end = 0;
   const std::uint64_t length = encoded(schema_of(spec, places_of(spec, slice_bytes, end))).size();
-  NewFile made;
+  WholeFile made;
   made.room.bytes = head_bytes + length;
   made.room.data = places_of(spec, slice_bytes, made.room.bytes);
   made.room.is_in_order = slice_bytes == 0;
@@ -271,14 +271,24 @@ std::vector<std::string> MemoryStore::losses(const FileSpec& /*spec*/) const {
   return {};
 }
 
+std::shared_ptr<const NewFile> MemoryStore::form(const FileSpec& spec) {
+  WholeFile made = make(spec, slice_bytes_);
+  const auto file = std::make_shared<NewFile>(NewFile{made.room, {}});
+  std::vector<Interval> data;
+  for (const FileExtents& extents : made.room.data) extents.append_to(data);
+  for (const Interval piece : outside(data, made.room.bytes))
+    file->passages.push_back({piece.lo, made.bytes.substr(piece.lo, piece.size())});
+  return file;
+}
+
 FileRoom MemoryStore::create(const std::filesystem::path& file, const FileSpec& spec) {
-  NewFile made = make(spec, slice_bytes_);
+  WholeFile made = make(spec, slice_bytes_);
   files_->put(file, std::move(made.bytes));
   return made.room;
 }
 
 FileRoom MemoryStore::create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) {
-  const NewFile made = make(spec, slice_bytes_);
+  const WholeFile made = make(spec, slice_bytes_);
   const auto there = look_at(file);
   is_kept = there && there->bytes == made.room.bytes;
   if (!is_kept) return create(file, spec);

@@ -14,6 +14,15 @@ void makes_the_same_bytes_again(const StoreUnderTest& under_test) {
   store->create(under_test.file("b"), spec);
   const std::string bytes = under_test.bytes(under_test.file("a"));
   CHECK((under_test.bytes(under_test.file("b")) == bytes));
+  const auto form = store->form(spec);
+  std::string formed(form->room.bytes, '\0');
+  for (const Passage& passage : form->passages) formed.replace(passage.offset, passage.bytes.size(), passage.bytes);
+  CHECK((formed == bytes));
+  std::vector<Interval> data;
+  for (const FileExtents& extents : room.data) extents.append_to(data);
+  CHECK(store->ends_with_manifest() == std::all_of(data.begin(), data.end(), [&](const Interval& piece) {
+          return piece.hi <= room.manifest->lo;
+        }));
   under_test.put(under_test.file("c"), std::string(100'000, 'x'));  // one that is there makes no difference
   const FileRoom other = under_test.make()->create(under_test.file("c"), spec);
   CHECK((under_test.bytes(under_test.file("c")) == bytes));

@@ -88,7 +88,8 @@ class Move {
         output_({directory_ / "out"}),
         cards_(up_to<Position>(target_.mesh().size())),
         reader_(checkpoint_, source_, memory.stores.reading(), 1 << 20, 8),
-        files_(checkpoint_, planner_, memory.stores.named("memory"), output_, cards_, false, true, 2),
+        files_(checkpoint_, planner_, memory.stores.named("memory"), {&output_, nullptr, false, FingerprintPlace::manifest},
+               cards_, 2),
         sums_(target_) {
     output_.plan(to, "", memory.stores.named("memory"));
     output_.claim();

@@ -9,7 +9,6 @@
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/source_file.hpp"
 #include "store/known_schemas.hpp"
-#include "store/offset_file.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt {
@@ -68,17 +67,9 @@ class Hdf5Store final : public Store {
     return {};
   }
 
-  FileRoom create(const std::filesystem::path& file, const FileSpec& spec) override {
-    return skeletons_.create(file, spec);
-  }
+  bool ends_with_manifest() const noexcept override { return true; }
 
-  FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) override {
-    return skeletons_.create_again(file, spec, is_kept);
-  }
-
-  std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override {
-    return std::make_unique<OffsetTarget>(file, room);
-  }
+  std::shared_ptr<const NewFile> form(const FileSpec& spec) override { return skeletons_.get(spec); }
 
  private:
   /// HDF5 works for one thread at a time: those that have waited look again whether they still need it.

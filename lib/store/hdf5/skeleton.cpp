@@ -88,6 +88,10 @@ PropertyId contiguous_and_unwritten() {
   return properties;
 }
 
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 /// Where a text stands in bytes that are to hold it once.
 std::size_t only_place(std::span<const std::byte> bytes, std::string_view text) {
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -128,11 +132,10 @@ class Skeleton {
 NewFile Skeleton::make() {
   declare();
   NewFile made;
-  made.data = data_;
   made.room.bytes = image_.file_bytes();
   for (const Interval& place : places_) made.room.data.emplace_back(place.lo, place.size());
-  made.metadata = image_.take_bytes();
-  const std::span<const std::byte> metadata(made.metadata);
+  const std::vector<std::byte> bytes = image_.take_bytes();
+  const std::span<const std::byte> metadata(bytes);
   made.room.metadata += sum_of(metadata.first(data_.lo), 0);
   made.room.metadata += sum_of(metadata.subspan(data_.lo), data_.hi);
   made.room.metadata.bytes += data_.size();  // the gaps between the data are zeros, which add nothing else
@@ -143,6 +146,7 @@ NewFile Skeleton::make() {
     made.room.manifest = Interval{at, at + spec_.manifest.size()};
     made.room.metadata = made.room.metadata - sum_of(metadata.subspan(found, spec_.manifest.size()), at);
   }
+  made.passages = {{0, text_of(metadata.first(data_.lo))}, {data_.hi, text_of(metadata.subspan(data_.lo))}};
   return made;
 }
 
@@ -210,13 +214,13 @@ void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
 
 }  // namespace
 
-NewFile make_file(const std::filesystem::path& path, const FileSpec& spec) {
+NewFile make_file(const FileSpec& spec) {
   check_names(names_of(spec.arrays, &FileSpec::Array::name), names_of(spec.groups, &Group::path));
   try {
     const Lock lock;
     return Skeleton(spec).make();
   } catch (Error& error) {
-    error.of_kind(Kind::io).within(path.string()).in_file(path.string());
+    error.of_kind(Kind::io);
     throw;
   }
 }

@@ -107,32 +107,11 @@ class MindSporeStore final : public Store {
 
   std::vector<std::string> losses(const FileSpec& spec) const override { return mindspore::losses(spec); }
 
-  FileRoom create(const std::filesystem::path& path, const FileSpec& spec) override {
-    return made(PosixFile::create(path), mindspore::form_of(spec));
-  }
-
-  FileRoom create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) override {
-    is_kept = false;
-    if (!std::filesystem::exists(path)) return create(path, spec);
-    mindspore::Form form = mindspore::form_of(spec);
-    const PosixFile file = PosixFile::open_for_writing(path);
-    if (file.status().bytes != form.room.bytes) return create(path, spec);
-    is_kept = true;
-    return made(file, std::move(form));
-  }
-
-  std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override {
-    return std::make_unique<OffsetTarget>(file, room);
+  std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
+    return std::make_shared<const NewFile>(mindspore::form_of(spec));
   }
 
  private:
-  static FileRoom made(const PosixFile& file, mindspore::Form form) {
-    for (const mindspore::Form::Piece& piece : form.pieces)
-      file.write(piece.offset, std::as_bytes(std::span(piece.bytes)));
-    file.resize(form.room.bytes);
-    return std::move(form.room);
-  }
-
   KnownSchemas schemas_;
   CheckedFiles checked_;
 };

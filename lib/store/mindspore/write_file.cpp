@@ -76,7 +76,7 @@ std::string own_part(const FileSpec& spec) {
   return own;
 }
 
-/// Lays out a file: pieces and data one behind the other, from `at` on.
+/// Lays out a file: passages and data one behind the other, from `at` on.
 class Layer {
  public:
   Layer(std::uint64_t at, std::uint64_t slice) : end_(at), slice_(slice) {}
@@ -84,59 +84,59 @@ class Layer {
   void add(const FileSpec::Array& array) {
     if (array.verbatim) {
       const std::string content = utf32(whole_text(array).value_or(""));
-      add_piece(record_head(array, content.size()) + content);
-      form_.room.data.emplace_back();
+      add_passage(record_head(array, content.size()) + content);
+      made_.room.data.emplace_back();
       return;
     }
     std::uint64_t left = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
     std::vector<Interval> slices;
     do {
       const std::uint64_t bytes = std::min(left, slice_);
-      add_piece(record_head(array, bytes));
+      add_passage(record_head(array, bytes));
       slices.push_back({end_, checked_add(end_, bytes, "a file")});
       end_ += bytes;
       left -= bytes;
     } while (left > 0);
-    form_.room.data.emplace_back(slices);
+    made_.room.data.emplace_back(slices);
   }
 
-  Form take() {
-    form_.room.bytes = end_;
-    form_.room.is_in_order = false;  // heads of records lie between
-    return std::move(form_);
+  NewFile take() {
+    made_.room.bytes = end_;
+    made_.room.is_in_order = false;  // heads of records lie between
+    return std::move(made_);
   }
 
  private:
-  void add_piece(std::string bytes) {
+  void add_passage(std::string bytes) {
     const std::uint64_t size = bytes.size();
-    form_.room.metadata += sum_of(std::as_bytes(std::span(bytes)), end_);
+    made_.room.metadata += sum_of(std::as_bytes(std::span(bytes)), end_);
     // Behind an array without data there is no gap.
-    if (!form_.pieces.empty() && form_.pieces.back().offset + form_.pieces.back().bytes.size() == end_)
-      form_.pieces.back().bytes += bytes;
+    if (!made_.passages.empty() && made_.passages.back().offset + made_.passages.back().bytes.size() == end_)
+      made_.passages.back().bytes += bytes;
     else
-      form_.pieces.push_back({end_, std::move(bytes)});
+      made_.passages.push_back({end_, std::move(bytes)});
     end_ = checked_add(end_, size, "a file");
   }
 
-  Form form_;
+  NewFile made_;
   std::uint64_t end_ = 0;
   std::uint64_t slice_ = 0;
 };
 
 /// Puts the field in front of everything, now that the file's size is known.
-void put_own(const std::string& own, const FileSpec& spec, Form& form) {
+void put_own(const std::string& own, const FileSpec& spec, NewFile& made) {
   std::string file_bytes;
-  protobuf::put_fixed64(file_bytes, own_file_bytes, form.room.bytes);
+  protobuf::put_fixed64(file_bytes, own_file_bytes, made.room.bytes);
   std::string front;
   put_length(front, own_field, file_bytes.size() + own.size());
   front += file_bytes + own;
-  form.room.metadata += sum_of(std::as_bytes(std::span(front)), 0);
+  made.room.metadata += sum_of(std::as_bytes(std::span(front)), 0);
   if (spec.manifest.size() >= least_manifest_bytes) {
     const std::uint64_t at = front.size() - own.size() + own.find(spec.manifest);
-    form.room.manifest = Interval{at, at + spec.manifest.size()};
-    form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), at);
+    made.room.manifest = Interval{at, at + spec.manifest.size()};
+    made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), at);
   }
-  form.pieces.insert(form.pieces.begin(), {0, std::move(front)});
+  made.passages.insert(made.passages.begin(), {0, std::move(front)});
 }
 
 std::uint64_t front_bytes(const std::string& own) {
@@ -173,14 +173,14 @@ std::vector<std::string> losses(const FileSpec& spec) {
   return lost;
 }
 
-Form form_of(const FileSpec& spec, std::uint64_t slice) {
+NewFile form_of(const FileSpec& spec, std::uint64_t slice) {
   const std::string own = own_part(spec);
   const bool has_own = !own.empty() || spec.arrays.empty();
   Layer layer(has_own ? front_bytes(own) : 0, slice);
   for (const FileSpec::Array& array : spec.arrays) layer.add(array);
-  Form form = layer.take();
-  if (has_own) put_own(own, spec, form);
-  return form;
+  NewFile made = layer.take();
+  if (has_own) put_own(own, spec, made);
+  return made;
 }
 
 void check_names(const std::vector<std::string>& datasets) {

@@ -15,18 +15,8 @@ std::vector<std::string> losses(const FileSpec& spec);
 /// Throws input for names that a record could not hold.
 void check_names(const std::vector<std::string>& datasets);
 
-/// The file's bytes that are no data, and where its data goes.
-struct Form {
-  struct Piece {
-    std::uint64_t offset = 0;
-    std::string bytes;
-  };
-  std::vector<Piece> pieces;  ///< ascending
-  FileRoom room;
-};
-
 /// As MindSpore writes a file: a record for each array, or for each slice of at most `slice` bytes of it, but that it
 /// writes nothing for an array without elements. What MindSpore has no place for stands in front, where there is any.
-Form form_of(const FileSpec& spec, std::uint64_t slice = slice_bytes);
+NewFile form_of(const FileSpec& spec, std::uint64_t slice = slice_bytes);
 
 }  // namespace ckpt::mindspore

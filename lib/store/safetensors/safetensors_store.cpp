@@ -60,27 +60,8 @@ class SafetensorsStore final : public Store {
 
   std::string manifest_bytes(const std::string& text) const override { return safetensors::quoted_inside(text); }
 
-  FileRoom create(const std::filesystem::path& path, const FileSpec& spec) override {
-    const safetensors::Form form = safetensors::form_of(spec);
-    const PosixFile file = PosixFile::create(path);
-    file.write(0, std::as_bytes(std::span(form.head)));
-    file.resize(form.room.bytes);
-    return form.room;
-  }
-
-  FileRoom create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) override {
-    is_kept = false;
-    if (!std::filesystem::exists(path)) return create(path, spec);
-    const safetensors::Form form = safetensors::form_of(spec);
-    const PosixFile file = PosixFile::open_for_writing(path);
-    if (file.status().bytes != form.room.bytes) return create(path, spec);
-    file.write(0, std::as_bytes(std::span(form.head)));
-    is_kept = true;
-    return form.room;
-  }
-
-  std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override {
-    return std::make_unique<OffsetTarget>(file, room);
+  std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
+    return std::make_shared<const NewFile>(safetensors::form_of(spec));
   }
 
  private:

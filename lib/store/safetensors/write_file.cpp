@@ -75,7 +75,7 @@ std::vector<std::string> losses(const FileSpec& spec) {
   return lost;
 }
 
-Form form_of(const FileSpec& spec) {
+NewFile form_of(const FileSpec& spec) {
   Header header{{}, metadata_of(spec)};
   std::vector<std::uint64_t> begins(spec.arrays.size());
   std::uint64_t end = 0;
@@ -94,23 +94,24 @@ Form form_of(const FileSpec& spec) {
                 {"a header of " + std::to_string(length) + " bytes",
                  "at most " + std::to_string(max_header_bytes) + ", which is what readers of safetensors take",
                  "write HDF5, or more files"});
-  Form form;
-  form.head.assign(reinterpret_cast<const char*>(&length), length_bytes);
-  form.head += text;
-  form.room.bytes = form.head.size() + end;
-  form.room.is_in_order = false;
-  form.room.metadata = sum_of(std::as_bytes(std::span(form.head)), 0);
+  std::string head(reinterpret_cast<const char*>(&length), length_bytes);
+  head += text;
+  NewFile made;
+  made.room.bytes = head.size() + end;
+  made.room.is_in_order = false;
+  made.room.metadata = sum_of(std::as_bytes(std::span(head)), 0);
   if (spec.manifest.size() >= least_manifest_bytes) {
     const std::string manifest = quoted_inside(spec.manifest);
-    const std::size_t found = form.head.find(manifest);
-    if (found == std::string::npos || form.head.find(manifest, found + 1) != std::string::npos)
+    const std::size_t found = head.find(manifest);
+    if (found == std::string::npos || head.find(manifest, found + 1) != std::string::npos)
       throw Error(Kind::io, "", {"its manifest is not in its header once", "", "this is a defect of the program"});
-    form.room.manifest = Interval{found, found + manifest.size()};
-    form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(manifest)), found);
+    made.room.manifest = Interval{found, found + manifest.size()};
+    made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(manifest)), found);
   }
   for (std::size_t i = 0; i < begins.size(); ++i)
-    form.room.data.emplace_back(form.head.size() + begins[i], volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
-  return form;
+    made.room.data.emplace_back(head.size() + begins[i], volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
+  made.passages.push_back({0, std::move(head)});
+  return made;
 }
 
 void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& /*groups*/) {

@@ -17,12 +17,7 @@ void check_names(const std::vector<std::string>& datasets, const std::vector<std
 /// A text as it stands between the quotes of a JSON string.
 std::string quoted_inside(const std::string& text);
 
-/// The file's bytes before its data, and where its data goes.
-struct Form {
-  std::string head;  ///< length and header
-  FileRoom room;
-};
-/// Throws input where the header would be longer than readers take.
-Form form_of(const FileSpec& spec);
+/// Length and header, then data. Throws input where the header would be longer than readers take.
+NewFile form_of(const FileSpec& spec);
 
 }  // namespace ckpt::safetensors

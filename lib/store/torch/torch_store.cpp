@@ -113,34 +113,11 @@ class TorchStore final : public Store {
 
   std::vector<std::string> losses(const FileSpec& spec) const override { return torch::losses(spec); }
 
-  FileRoom create(const std::filesystem::path& path, const FileSpec& spec) override {
-    torch::Form form = torch::form_of(spec);
-    write_form(PosixFile::create(path), form);
-    return std::move(form.room);
-  }
-
-  FileRoom create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) override {
-    is_kept = false;
-    if (!std::filesystem::exists(path)) return create(path, spec);
-    torch::Form form = torch::form_of(spec);
-    const PosixFile file = PosixFile::open_for_writing(path);
-    is_kept = file.status().bytes == form.room.bytes;
-    if (!is_kept) file.resize(0);
-    write_form(file, form);
-    return std::move(form.room);
-  }
-
-  std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override {
-    return std::make_unique<OffsetTarget>(file, room);
+  std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
+    return std::make_shared<const NewFile>(torch::form_of(spec));
   }
 
  private:
-  static void write_form(const PosixFile& file, const torch::Form& form) {
-    file.resize(form.room.bytes);
-    for (const Passage& passage : form.zip.passages)
-      file.write(passage.offset, std::as_bytes(std::span(passage.bytes)));
-  }
-
   RecentSchemas schemas_;
 };
 

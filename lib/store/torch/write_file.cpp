@@ -56,24 +56,25 @@ void check_path(const std::string& name) {
 
 }  // namespace
 
-Form form_of(const FileSpec& spec) {
+NewFile form_of(const FileSpec& spec) {
   const PickledTree tree = write_tree(spec);
-  Form form;
+  NewFile made;
   ZipLayout zip(archive_folder);
   zip.add("data.pkl", tree.pickle);
   zip.add(".format_version", "1");
   zip.add(".storage_alignment", "64");
   zip.add("byteorder", "little");
-  add_own(spec, zip, form.room);
-  add_arrays(spec, tree, zip, form.room);
+  add_own(spec, zip, made.room);
+  add_arrays(spec, tree, zip, made.room);
   zip.add("version", "3\n");
-  form.zip = zip.take();
-  form.room.bytes = form.zip.bytes;
-  form.room.is_in_order = false;
-  form.room.metadata = sum_of_passages(form.zip);
-  if (form.room.manifest)
-    form.room.metadata = form.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), form.room.manifest->lo);
-  return form;
+  ZipForm form = zip.take();
+  made.room.bytes = form.bytes;
+  made.room.is_in_order = false;
+  made.room.metadata = sum_of_passages(form);
+  if (made.room.manifest)
+    made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), made.room.manifest->lo);
+  made.passages = std::move(form.passages);
+  return made;
 }
 
 std::vector<std::string> losses(const FileSpec& spec) {

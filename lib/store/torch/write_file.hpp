@@ -13,14 +13,8 @@ inline constexpr const char* layout_entry = "ckpt_layout";
 inline constexpr const char* manifest_entry = "ckpt_manifest";
 inline constexpr const char* global_shapes_entry = "ckpt_global_shapes";  ///< JSON, a shape for each tensor
 
-/// A new file: all of it but data, and where data goes.
-struct Form {
-  ZipForm zip;
-  FileRoom room;
-};
-
 /// Throws input for a specification that no such file can hold.
-Form form_of(const FileSpec& spec);
+NewFile form_of(const FileSpec& spec);
 
 /// What such a file would not hold. Throws input for elements that torch has no type for.
 std::vector<std::string> losses(const FileSpec& spec);

@@ -63,7 +63,8 @@ TEST_CASE("a manifest tells any change of itself") {
 TEST_CASE("a merged file's manifest is as long as its room, whatever it says") {
   const Placement placement = target(single_card(), {tensor("w", {1})});
   for (const bool is_verified : {false, true}) {
-    const std::string room = provisional_manifest(placement, is_verified);
+    const std::string room =
+        provisional_manifest(placement, is_verified ? FingerprintPlace::manifest : FingerprintPlace::nowhere);
     CHECK(room.size() == least_manifest_bytes);
     for (const std::uint64_t number : {std::uint64_t{0}, ~std::uint64_t{0}}) {
       const std::string text =
@@ -81,10 +82,24 @@ TEST_CASE("a merged file's manifest is as long as its room, whatever it says") {
   std::vector<Tensor> many;
   for (int i = 0; i < 100; ++i) many.push_back(tensor("w" + std::to_string(i), {1}));
   const Placement large = target(single_card(), many);
-  const std::string room = provisional_manifest(large, true);
+  const std::string room = provisional_manifest(large, FingerprintPlace::manifest);
   CHECK(room.size() > least_manifest_bytes);
   CHECK(manifest(large, {{"", 0, 1, std::string(32, 'a')}}, std::vector<Fingerprint>(100), ManifestRoom{2, room.size()})
             .size() == room.size());
+}
+
+TEST_CASE("a manifest that came too early for its fingerprints says where they are") {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 100; ++i) tensors.push_back(tensor("w" + std::to_string(i), {1}));
+  const Placement placement = target(single_card(), tensors);
+  const std::string room = provisional_manifest(placement, FingerprintPlace::report);
+  CHECK(room.size() < provisional_manifest(placement, FingerprintPlace::manifest).size());
+  const std::string text = manifest(placement, {{"", 0, 5, ""}}, {}, ManifestRoom{7, room.size()}, true);
+  CHECK(text.size() == room.size());
+  CHECK(is_sealed(text));
+  const auto json = nlohmann::json::parse(text);
+  CHECK_THAT(json["fingerprints"].get<std::string>(), Catch::Matchers::Contains("in the report of the job"));
+  CHECK_FALSE(json["parameters"]["w0"].contains("fingerprint"));
 }
 
 TEST_CASE("a job whose manifest could not be read is refused") {

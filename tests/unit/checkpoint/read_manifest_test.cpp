@@ -72,6 +72,10 @@ TEST_CASE("what is no manifest, or holds no fingerprints, is refused") {
                     Contains("not those that its layout names"));
   CHECK_THROWS_WITH(parse_manifest(found(start + files + R"(, "parameters": {}})", false)),
                     Contains("no manifest of these programs"));
+  const Placement placement = target(single_card(), {tensor("a", {3})});
+  CHECK_THROWS_WITH(
+      parse_manifest(found(manifest(placement, {{"", 0, 1, ""}}, {}, ManifestRoom{2, least_manifest_bytes}, true), false)),
+      Contains("not known yet when it went into a pipe") && Contains("--report"));
 }
 
 TEST_CASE("what stands in a manifest's place is read within bounds, and believed only as it was written") {

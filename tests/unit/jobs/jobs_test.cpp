@@ -1,4 +1,9 @@
+#include <fcntl.h>
+
+#include <nlohmann/json.hpp>
+
 #include "catch.hpp"
+#include "checkpoint/manifest.hpp"
 #include "jobs/check.hpp"
 #include "jobs/compare.hpp"
 #include "jobs/reshard.hpp"
@@ -66,6 +71,34 @@ TEST_CASE("a job moves a checkpoint to other cards and back, whatever store its 
     CHECK(jobs.compared(back.output.path).differences.empty());
     CHECK(jobs.checked(back.output.path).damages.empty());
   }
+}
+
+TEST_CASE("a job writes one file into a pipe, and tells of its fingerprints in the report") {
+  Jobs jobs(0);
+  const fs::path end = jobs.directory / "end";
+  const Fd pipe(::open(end.c_str(), O_WRONLY | O_CREAT, 0600));
+  ReshardJob job = jobs.first;
+  job.target.layout = single_card();
+  job.output.path = "-";
+  job.output.is_single_file = job.output.is_pipe = true;
+  job.output.descriptor = pipe.get();
+  const Report report = reshard(job, jobs.memory.stores, *jobs.memory.alone, jobs.counters);
+  jobs.memory.files->put("/out", read_text(end));
+  CHECK(jobs.compared("/out").differences.empty());
+  const std::string carried = jobs.memory.stores.named("memory").catalog("/out").schema->manifest;
+  CHECK(is_sealed(carried));
+  CHECK(nlohmann::json::parse(carried).contains("fingerprints"));
+  REQUIRE(is_sealed(report.manifest));
+  const auto json = nlohmann::json::parse(report.manifest);
+  CHECK(json["file"]["bytes"] == fs::file_size(end));
+  CHECK(json["file"]["fingerprint"].get<std::string>().size() == 32);
+  CHECK(json["parameters"]["a"]["fingerprint"].get<std::string>().size() == 32);
+
+  Jobs sliced;  // parts of its files' arrays lie in another order
+  sliced.first.target.layout = single_card();
+  sliced.first.output = job.output;
+  CHECK_THAT(refused([&] { reshard(sliced.first, sliced.memory.stores, *sliced.memory.alone, sliced.counters); }),
+             Contains("standard output: an array's parts lie in another order"));
 }
 
 TEST_CASE("a dry run tells what would be moved, and makes nothing") {

@@ -112,6 +112,27 @@ TEST_CASE("only chunks that lie close behind one another in one extent are neigh
   if (!is_sliced) CHECK(neighbours > 0);
 }
 
+TEST_CASE("chunks come in another order of the arrays where they are asked to") {
+  Memory memory;
+  make_whole(memory, "/in/whole");
+  Move cut(memory, "/in/whole", single_card(), four_cards());
+  cut.create(false);
+  const auto arrays = [](ChunkSequence sequence) {
+    std::vector<ArrayId> found;
+    while (const auto chunk = sequence.next())
+      if (chunk->card == 0 && (found.empty() || found.back() != chunk->array)) found.push_back(chunk->array);
+    return found;
+  };
+  std::vector<ArrayId> order = cut.files().order();
+  std::vector<ArrayId> given = arrays(cut.chunks());
+  CHECK(std::is_sorted(given.begin(), given.end()));
+  std::reverse(order.begin(), order.end());
+  std::reverse(given.begin(), given.end());
+  ChunkSequence reversed = cut.chunks();
+  reversed.take_order(order);
+  CHECK(arrays(std::move(reversed)) == given);
+}
+
 TEST_CASE("several and shared files: each is made, summed and named by itself, and all together are what was cut") {
   Memory memory(GENERATE(from_range(std::begin(slices), std::end(slices))));
   make_whole(memory, "/in/whole");

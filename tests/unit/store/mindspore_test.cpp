@@ -37,9 +37,9 @@ std::string written_again(const fs::path& file, std::uint64_t slice) {
   const FileCatalog catalog = store->catalog(file);
   const FileSpec spec = spec_in_order(catalog, fixture::bytes_of(file));
   CHECK(store->losses(spec).empty());
-  const mindspore::Form form = mindspore::form_of(spec, slice);
+  const NewFile form = mindspore::form_of(spec, slice);
   std::string again(form.room.bytes, '\0');
-  for (const auto& piece : form.pieces) again.replace(piece.offset, piece.bytes.size(), piece.bytes);
+  for (const auto& piece : form.passages) again.replace(piece.offset, piece.bytes.size(), piece.bytes);
   const auto source = store->open(file, catalog);
   for (std::size_t i = 0; i < spec.arrays.size(); ++i) {
     if (spec.arrays[i].verbatim) continue;
@@ -190,13 +190,13 @@ TEST_CASE("A large tensor is written in slices, and a field in front tells what 
   FileSpec spec;
   spec.arrays.push_back({"w", *number_type("f32"), {5, 2}, {}, std::nullopt, std::nullopt});
   spec.arrays.push_back({"none", *number_type("f32"), {0, 2}, {}, std::nullopt, std::nullopt});
-  const mindspore::Form plain = mindspore::form_of(spec, 16);
+  const NewFile plain = mindspore::form_of(spec, 16);
   CHECK(plain.room.data[0].count() == 3);
   CHECK(plain.room.data[1].count() == 0);
-  CHECK(plain.pieces.front().bytes.front() == '\x0a');
+  CHECK(plain.passages.front().bytes.front() == '\x0a');
   CHECK_FALSE(plain.room.is_in_order);
   spec.layout = "{}";
-  const mindspore::Form carrying = mindspore::form_of(spec, 16);
+  const NewFile carrying = mindspore::form_of(spec, 16);
   CHECK(carrying.room.bytes > plain.room.bytes);
   CHECK(carrying.room.data[0].at(16).bytes == 16);
 }
