@@ -7,28 +7,12 @@
 
 namespace ckpt {
 
-namespace {
-
-PatternIndex index_of(const std::vector<Pattern>& patterns) {
-  std::vector<const Pattern*> all;
-  for (const Pattern& pattern : patterns) all.push_back(&pattern);
-  return PatternIndex(std::move(all));
-}
-
-PatternIndex index_of(const std::vector<Rename>& renames) {
-  std::vector<const Pattern*> all;
-  for (const Rename& rename : renames) all.push_back(&rename.stored);
-  return PatternIndex(std::move(all));
-}
-
-}  // namespace
-
 Wishes::Wishes(const NameChoice& choice)
     : choice_(choice),
       takes_all_(choice.only.empty()),
-      only_(index_of(choice.only)),
-      drop_(index_of(choice.drop)),
-      rename_(index_of(choice.rename)) {}
+      only_(PatternIndex::of(choice.only)),
+      drop_(PatternIndex::of(choice.drop)),
+      rename_(PatternIndex::of(choice.rename, &Rename::stored)) {}
 
 std::string Wishes::new_name(const std::string& logical_name) const {
   const auto found = rename_.first(logical_name);

@@ -23,12 +23,6 @@ bool is_same(const DType& a, const DType& b) {
   return a.kind == b.kind && a.size == b.size && (a.kind != ElementKind::other || a.name == b.name);
 }
 
-PatternIndex excuse_index(const std::vector<Pattern>& patterns) {
-  std::vector<const Pattern*> all;
-  for (const Pattern& pattern : patterns) all.push_back(&pattern);
-  return PatternIndex(std::move(all));
-}
-
 /// Notes a name that one side alone has, unless it is excused.
 void add_lone(LoneNames& names, const PatternIndex& excuses, const std::string& name) {
   bool is_excused = false;
@@ -141,8 +135,8 @@ Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor
   Deviations result;
   result.reference = reference;
   GroupedLines unequal;
-  const PatternIndex may_be_missing = excuse_index(excuses.missing);
-  const PatternIndex may_be_extra = excuse_index(excuses.extra);
+  const PatternIndex may_be_missing = PatternIndex::of(excuses.missing);
+  const PatternIndex may_be_extra = PatternIndex::of(excuses.extra);
   result.missing.is_used.resize(excuses.missing.size(), false);
   result.extra.is_used.resize(excuses.extra.size(), false);
   std::size_t f = 0;

@@ -46,11 +46,8 @@ std::string missing_below(std::uint64_t total, const std::set<std::uint64_t>& pr
 
 }  // namespace
 
-IndexCensus::IndexCensus(const Layout& layout) : layout_(layout), seen_(layout.indices.size()) {
-  std::vector<const Pattern*> patterns;
-  for (const IndexRule& rule : layout.indices) patterns.push_back(&rule.in);
-  patterns_ = PatternIndex(std::move(patterns));
-}
+IndexCensus::IndexCensus(const Layout& layout)
+    : layout_(layout), patterns_(PatternIndex::of(layout.indices, &IndexRule::in)), seen_(layout.indices.size()) {}
 
 std::string IndexCensus::place(std::size_t entry) const {
   return layout_.origin + ": /indices/" + std::to_string(entry) + ": \"" + layout_.indices[entry].in.text() + "\"";

@@ -31,21 +31,13 @@ std::string describe(const IndexRule& rule) {
   return "indices \"" + rule.in.text() + "\"";
 }
 
-template <class Items, class Member>
-PatternIndex index_of(const std::vector<Items>& items, Member member) {
-  std::vector<const Pattern*> patterns;
-  patterns.reserve(items.size());
-  for (const auto& item : items) patterns.push_back(&(item.*member));
-  return PatternIndex(std::move(patterns));
-}
-
 }  // namespace
 
 Naming::Naming(const Layout& layout)
     : layout_(layout),
-      stored_(index_of(layout.rename, &Rename::stored)),
-      names_(index_of(layout.rename, &Rename::name)),
-      indices_(index_of(layout.indices, &IndexRule::in)) {
+      stored_(PatternIndex::of(layout.rename, &Rename::stored)),
+      names_(PatternIndex::of(layout.rename, &Rename::name)),
+      indices_(PatternIndex::of(layout.indices, &IndexRule::in)) {
   std::vector<std::uint64_t> totals;
   for (const IndexRule& rule : layout.indices) totals.push_back(rule.total.value_or(0));
   count_to(totals);

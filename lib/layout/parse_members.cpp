@@ -88,9 +88,7 @@ class Shapes {
       places_.push_back(value);
     }
     is_used_.assign(patterns_.size(), false);
-    std::vector<const Pattern*> all;
-    for (const Pattern& pattern : patterns_) all.push_back(&pattern);
-    index_ = PatternIndex(std::move(all));
+    index_ = PatternIndex::of(patterns_);
   }
 
   /// Nothing where no key matches; a key that is the very name goes before patterns.

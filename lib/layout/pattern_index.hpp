@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "layout/pattern.hpp"
@@ -24,6 +25,13 @@ class PatternIndex {
   PatternIndex() = default;
   /// The patterns must outlive it, where they are.
   explicit PatternIndex(std::vector<const Pattern*> patterns);
+  /// Of the pattern of each of these items.
+  template <class Items, class Projection = std::identity>
+  static PatternIndex of(const Items& items, Projection pattern_of = {}) {
+    std::vector<const Pattern*> patterns;
+    for (const auto& item : items) patterns.push_back(&std::invoke(pattern_of, item));
+    return PatternIndex(std::move(patterns));
+  }
 
   const Pattern& pattern(std::size_t number) const noexcept { return *patterns_[number]; }
 

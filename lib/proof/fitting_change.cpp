@@ -11,6 +11,7 @@
 #include "checkpoint/stored_sample.hpp"
 #include "layout/layout_changes.hpp"
 #include "layout/name_groups.hpp"
+#include "layout/naming.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/layout_with_copies.hpp"
 
@@ -176,9 +177,12 @@ std::vector<LayoutChange> changes_of(const MisfitSource& source) {
   add(other_counts(layout));
   if (!source.is_expected) return changes;
   // By bytes alone a number that is not counted looks like a split that is not said.
+  const Naming naming(layout);
   std::set<std::string> names;
-  for (const FileCatalog& file : source.checkpoint.files())
-    for (const StoredArray& array : *file.schema->arrays) names.insert(array.name);
+  std::set<Holding> known;
+  for (const Holding& holding : source.checkpoint.holdings())
+    if (known.insert(holding).second)
+      for (const StoredArray& array : *holding) names.insert(naming.renamed(array.name));
   add(meshes_with_copies(layout));
   add(more_counts(layout, {names.begin(), names.end()}));
   add(other_splits(layout));
