@@ -46,8 +46,8 @@ Fd take_standard_output() {
 bool writes_pipe(const Program& program, const Options& options, Communicator& processes) {
   if (options.output == "-" && program.verb != Verb::verify) return true;
   std::error_code error;
-  const bool is_named = program.verb == Verb::merge && options.shard_size.empty() && processes.rank() == 0 &&
-                        std::filesystem::is_fifo(options.output, error);
+  const bool may_be_named = program.verb == Verb::merge && options.shard_size.empty() && !options.force;
+  const bool is_named = may_be_named && processes.rank() == 0 && std::filesystem::is_fifo(options.output, error);
   return processes.maximum(is_named ? 1 : 0) != 0;
 }
 

@@ -60,7 +60,9 @@ class Run {
       if (output_) output_->fail(error);
       throw;
     }
-    return finish();
+    counters_.phase = Phase::done;
+    add_up(counters_, processes_, report_);
+    return report_;
   }
 
  private:
@@ -308,20 +310,6 @@ class Run {
         output_->write_text(manifest_name, manifest(target(), list, fingerprints));
       }
     });
-  }
-
-  Report finish() {
-    counters_.phase = Phase::done;
-    report_.bytes_read = processes_.sum(counters_.bytes_read);
-    report_.bytes_exchanged = processes_.sum(counters_.bytes_exchanged);
-    report_.bytes_written = processes_.sum(counters_.bytes_written);
-    double total = 0;
-    for (const auto& [phase, seconds] : report_.seconds)
-      if (phase != "read" && phase != "write" && phase != "exchange") total += seconds;
-    report_.seconds["total"] = total;
-    for (auto& [phase, seconds] : report_.seconds)  // the slowest process's
-      seconds = double(processes_.maximum(static_cast<std::uint64_t>(seconds * 1e9))) * 1e-9;
-    return report_;
   }
 
   const ReshardJob& job_;

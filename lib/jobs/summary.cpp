@@ -46,6 +46,18 @@ void summarise(const Planner& planner, const Readers& readers, const std::vector
   report.busiest_process_bytes = *busiest;
 }
 
+void add_up(const Traffic& traffic, Communicator& processes, Report& report) {
+  report.bytes_read = processes.sum(traffic.bytes_read);
+  report.bytes_exchanged = processes.sum(traffic.bytes_exchanged);
+  report.bytes_written = processes.sum(traffic.bytes_written);
+  double total = 0;
+  for (const auto& [phase, seconds] : report.seconds)
+    if (phase != "read" && phase != "write" && phase != "exchange") total += seconds;
+  report.seconds["total"] = total;
+  for (auto& [phase, seconds] : report.seconds)
+    seconds = double(processes.maximum(static_cast<std::uint64_t>(seconds * 1e9))) * 1e-9;
+}
+
 std::vector<Report::RuleUse> rule_use(const Placement& placement) {
   std::vector<Report::RuleUse> use;
   for (const Rule& rule : placement.layout().parameters) use.push_back({rule.names.front().text(), {}});

@@ -15,6 +15,9 @@ void describe(const ReshardSides& sides, Report& report);
 void summarise(const Planner& planner, const Readers& readers, const std::vector<std::uint32_t>& writers,
                std::uint32_t processes, Report& report);
 
+/// What all processes have done together, and the seconds of the slowest of each. Collective.
+void add_up(const Traffic& traffic, Communicator& processes, Report& report);
+
 /// Each rule of a placement's layout with the parameters that it decided.
 std::vector<Report::RuleUse> rule_use(const Placement& placement);
 

@@ -73,6 +73,7 @@ def beside(what, rival, ours, definition):
 CASES = {
     "torch-dcp-1": beside("dcp", "dcp_to_torch_save", ("ckpt-merge", ".pt"), "a DCP of FSDP2 with Adam's moments, 8 → 1"),
     "torch-dcp-7": beside("dcp", "dcp-7", ("ckpt-reshard", "", "--cards", "7"), "a DCP of FSDP2 with Adam's moments, 8 → 7"),
-    "torch-zero-fp32": beside("zero", "zero_to_fp32", ("ckpt-merge", ".safetensors"), "ZeRO 2 in bf16 to one file"),
+    "torch-zero-fp32": beside("zero", "zero_to_fp32", ("ckpt-merge", ".safetensors", "--only", "fp32/*"),
+                              "the float32 weights of ZeRO 2 in bf16 to one file"),
     "torch-pretrained": beside("pretrained", "save_pretrained", ("ckpt-merge", ".safetensors"), "a Llama in shards to one file"),
 }

@@ -151,7 +151,7 @@ def tensors_of(path, before=""):
         return {name: tensor for each in sorted(path.glob("*.safetensors")) for name, tensor in tensors_of(each).items()}
     if path.suffix == ".safetensors":
         from safetensors.torch import load_file
-        return {name.replace("/", "."): tensor for name, tensor in load_file(path).items()}
+        return {name.removeprefix("fp32/").replace("/", "."): tensor for name, tensor in load_file(path).items()}
     found = {}
 
     def visit(node, name):

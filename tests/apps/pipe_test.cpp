@@ -57,6 +57,7 @@ TEST_CASE("an output is a pipe where it is - or a named one") {
   CHECK(is_pipe(Verb::merge, {"s", "-o", named}));
   CHECK_FALSE(is_pipe(Verb::merge, {"s", "-o", file}));
   CHECK_FALSE(is_pipe(Verb::merge, {"s", "-o", named, "--shard-size", "1GB"}));
+  CHECK_FALSE(is_pipe(Verb::merge, {"s", "-o", named, "--force"}));
   CHECK_FALSE(is_pipe(Verb::merge, {"s", "--dry-run"}));
   CHECK(is_pipe(Verb::reshard, {"s", "-o", "-", "--cards", "2"}));  // to be refused
   CHECK_FALSE(is_pipe(Verb::verify, {"a", "-"}));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -113,7 +115,8 @@ class WorldMaker {
   World world_;
 };
 
-/// One process's view of a world. Notes what is wrong instead of checking: it is called from several threads.
+/// One process's view of a world, whose chunks are written in their order: a later one waits. Notes what is wrong
+/// instead of checking: it is called from several threads.
 class MemoryWorkload final : public Workload {
  public:
   MemoryWorkload(const World& world, const Communicator& processes, bool everybody_reads)
@@ -151,9 +154,17 @@ class MemoryWorkload final : public Workload {
     return sum_of_read(transfer, card);
   }
   void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override {
-    maybe_fail("write");
-    const std::lock_guard lock(mutex_);
+    try {
+      maybe_fail("write");
+    } catch (...) {
+      stop();
+      throw;
+    }
+    std::unique_lock lock(mutex_);
+    turn_.wait(lock, [&] { return why_ || chunk.card == 0 || delivered_.at(chunk.card - 1) > 0; });
+    if (why_) std::rethrow_exception(why_);
     ++delivered_.at(chunk.card);
+    turn_.notify_all();
     const Bytes& expected = mine()[chunk.card].expected;
     if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end()))
       wrong_.push_back("chunk " + std::to_string(chunk.card) + " differs");
@@ -161,6 +172,11 @@ class MemoryWorkload final : public Workload {
       wrong_.push_back("chunk " + std::to_string(chunk.card) + ": the sum is not that of what was read");
   }
   void count_exchanged(std::uint64_t bytes) override { exchanged_ += bytes; }
+  void stop() noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (!why_) why_ = std::current_exception();
+    turn_.notify_all();
+  }
 
   /// What went wrong, or nothing: to be asked after run().
   std::string wrong() const {
@@ -199,6 +215,8 @@ class MemoryWorkload final : public Workload {
   std::string fails_;
   mutable std::atomic<int> countdown_{0};
   std::mutex mutex_;
+  std::condition_variable turn_;
+  std::exception_ptr why_;
   std::vector<int> delivered_;
   std::vector<std::string> wrong_;
   std::atomic<std::uint64_t> exchanged_{0};
