@@ -55,6 +55,8 @@ class Checkpoint {
   /// The rules for other cards: the layout, unless the directory's own metadata says more than its framework means.
   const Layout& layout_elsewhere() const noexcept { return elsewhere_ ? *elsewhere_ : layout_; }
   void set_layout_elsewhere(Layout layout) { elsewhere_ = std::move(layout); }
+  /// Whether the layout is what the directory says of itself: nobody wrote it, so nobody was mistaken.
+  bool describes_itself() const noexcept { return elsewhere_.has_value(); }
 
   /// The files that the layout names, and which of them are there: the others are as if empty.
   const FileTable& table() const noexcept { return table_; }

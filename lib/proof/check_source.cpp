@@ -8,8 +8,9 @@ namespace ckpt {
 
 void check_source(const EqualFiles& files, Exchange& exchange, Communicator& processes) {
   check_replicas(files.replicated, processes);
-  for (const auto find : {find_discarded_copies, warnings_of_equal_pieces})
-    for (const std::string& warning : find(files.replicated, processes)) spdlog::warn(warning);
+  if (!files.replicated.checkpoint.describes_itself())
+    for (const auto find : {find_discarded_copies, warnings_of_equal_pieces})
+      for (const std::string& warning : find(files.replicated, processes)) spdlog::warn(warning);
   check_equalities(files, exchange, processes);
 }
 
