@@ -30,7 +30,7 @@ std::string split_without(const Placement& placement, ParameterId parameter, con
   return to_json(keys, placement.mesh());
 }
 
-std::string names_of(const Mesh& mesh, const std::vector<Axis>& axes) {
+std::string axis_names(const Mesh& mesh, const std::vector<Axis>& axes) {
   std::vector<std::string> names;
   for (const Axis axis : axes) names.push_back(mesh.axes[axis]);
   return join(names);
@@ -101,7 +101,7 @@ class Description {
       for (const ParameterId each : replicated_[parameter]) names.push_back(placement_.tensors()[each].name);
     }
     for (const auto& [split, names] : splits) {
-      const std::string over = names_of(mesh_, split.first);
+      const std::string over = axis_names(mesh_, split.first);
       warnings_.push_back(placement_.layout().origin + " splits " + these(names) + " over " + over +
                           ", but all cards along " + over + " hold the same shard: if " +
                           (names.size() == 1 ? "it is" : "they are") + " replicated, write " + split.second);
