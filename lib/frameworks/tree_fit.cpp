@@ -116,7 +116,8 @@ void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
       laid.push_back(weight_name(target_.tensors()[member].name));
     const std::vector<std::string> order = order_in(source, g);
     if (!is_set && (order.empty() || order == laid)) continue;
-    if (dealt_out(gathered(laid, before), ranks_) == laid) continue;
+    const Names original = gathered(laid, before);
+    if ((order.empty() || order == original) && dealt_out(original, ranks_) == laid) continue;
     throw Error(Kind::input, std::string(mappings) + std::to_string(g),
                 {"found parameters in the order that \"round_robin_gradients\" gives them for dp_world_size " +
                      std::to_string(before) + ": " + join(laid, 4),

@@ -102,6 +102,29 @@ TEST_CASE("A tree is written again as it was, with the tensors of the new file")
                               "state/0/step=", "args: argparse.Namespace", "big: a number of 72 bits"});
 }
 
+/// Model states of ZeRO-3: the first weight is elsewhere, the second one has no elements.
+std::string with_placeholders(const std::string& shapes_of_groups) {
+  const auto empty = [](const std::string& key) { return tensor(storage(key, 0), 0, {0}, {1}); };
+  const auto size = [](std::int64_t extent) { return call(global("torch", "Size"), {fixture::numbers({extent})}); };
+  return torch_file(dict({{"module", dict({{"w", empty("0")}, {"none", empty("1")}, {"tied", empty("2")}, {"b", two("3")}})},
+                          {"param_shapes", "](" + shapes_of_groups + "e"},
+                          {"frozen_param_shapes", dict({{"none", size(0)}})}}),
+                    {{"0", ""}, {"1", ""}, {"2", ""}, {"3", eight}});
+}
+
+TEST_CASE("Empty tensors that stand for weights elsewhere are no tensors, and stay in the tree") {
+  const std::string size = call(global("torch", "Size"), {fixture::numbers({2})});
+  FileSpec spec;
+  spec.arrays = {array_of("module/b"), array_of("module/none")};
+  spec.arrays[1].shape = {0};
+  const Rewritten file(with_placeholders(dict({{"w", size}})), spec);
+  CHECK(file.schema().arrays->size() == 2);
+  CHECK_THAT(file.again(), Contains("tied"));
+  const std::string nothing = call(global("torch", "Size"), {fixture::numbers({0})});
+  spec.arrays = {array_of("module/b")};
+  CHECK(Rewritten(with_placeholders(dict({{"none", nothing}})), spec).schema().arrays->size() == 1);
+}
+
 TEST_CASE("A tensor that the new file has not leaves the tree; in a list, None stays in its place") {
   FileSpec spec;
   spec.arrays = {array_of("model/w"), array_of("parts/1")};
