@@ -31,8 +31,8 @@ def numbers(values):
     return b"".join(field(1, value) for value in values)
 
 
-def record(name, array):
-    tensor = numbers(array.shape) + field(2, WORDS[array.dtype.name].encode()) + field(3, array.tobytes())
+def record(name, array, word=None):
+    tensor = numbers(array.shape) + field(2, (word or WORDS[array.dtype.name]).encode()) + field(3, array.tobytes())
     return field(1, field(1, name.encode()) + field(2, tensor))
 
 

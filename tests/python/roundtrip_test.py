@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
     import group_cast
     import group_features
+    import group_formats
     import group_intact
     import group_jobs
     import group_memory
@@ -27,7 +28,8 @@ from programs import Failure, Programs  # noqa: E402
 
 GROUPS = {
     "tutorial": group_jobs.tutorial, "sample": group_jobs.sample, "gpt": group_jobs.gpt, "carried": group_jobs.carried,
-    "node-local": group_jobs.node_local, "random": group_random.random_layouts, "cast": group_cast.casts, "sources": group_features.sources,
+    "node-local": group_jobs.node_local, "random": group_random.random_layouts, "cast": group_cast.casts,
+    "formats": group_formats.random_formats, "sources": group_features.sources,
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact,

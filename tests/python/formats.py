@@ -1,0 +1,96 @@
+"""The file formats, each written and read without the programs and without its framework: name -> array, by the ending of the file."""
+import json
+import os
+import struct
+import sys
+
+import checkpoints
+import h5py
+import numpy as np
+import torch_file
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "layouts"))
+
+import mindspore_jobs  # noqa: E402  (found through the path above)
+
+SAFETENSORS = {"<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "<i2": "I16", "|i1": "I8", "<u8": "U64", "<u4": "U32",
+               "<u2": "U16", "|u1": "U8", "|b1": "BOOL"}
+DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "?"]  # that all of them have
+
+
+def write_hdf5(path, arrays):
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            file.create_dataset(name, data=array)
+
+
+def write_safetensors(path, arrays):
+    header, data = {}, b""
+    for name, array in arrays.items():
+        begin, data = len(data), data + array.tobytes()
+        header[name] = {"dtype": SAFETENSORS[array.dtype.str], "shape": array.shape, "data_offsets": [begin, len(data)]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    size = struct.unpack("<Q", data[:8])[0]
+    dtypes = {word: dtype for dtype, word in SAFETENSORS.items()}
+    found = {}
+    for name, said in json.loads(data[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = (8 + size + offset for offset in said["data_offsets"])
+            found[name] = np.frombuffer(data[begin:end], dtypes[said["dtype"]]).reshape(said["shape"])
+    return found
+
+
+def write_torch(path, arrays, more=None):
+    """A dict in a dict for each part of a name; `more`: what is no tensor, in the outermost."""
+    tree = dict(more or {})
+    for name, array in arrays.items():
+        *folders, last = name.split("/")
+        node = tree
+        for folder in folders:
+            node = node.setdefault(folder, {})
+        node[last] = np.array(array, order="C")  # a storage of its own
+    torch_file.save(path, tree)
+
+
+def torch_leaves(node, name=""):
+    for key, value in node.items():
+        path = f"{name}/{key}" if name else str(key)
+        if isinstance(value, dict):
+            yield from torch_leaves(value, path)
+        else:
+            yield path, value
+
+
+def read_torch(path):
+    return {name: value for name, value in torch_leaves(torch_file.load(path)) if isinstance(value, np.ndarray)}
+
+
+def write_mindspore(path, arrays):
+    words = {np.dtype(dtype).str: word for word, dtype in reversed(mindspore_jobs.pbdec.NP.items())}
+    with open(path, "wb") as file:
+        for name, array in arrays.items():
+            file.write(mindspore_jobs.record(name, np.array(array, order="C"), words[array.dtype.str]))
+
+
+def read_mindspore(path):
+    return {name: value for name, value in mindspore_jobs.read_checkpoint(path).items() if isinstance(value, np.ndarray)}
+
+
+WRITERS = {".h5": write_hdf5, ".safetensors": write_safetensors, ".pt": write_torch, ".ckpt": write_mindspore}
+READERS = {".h5": checkpoints.read_file, ".safetensors": read_safetensors, ".pt": read_torch, ".ckpt": read_mindspore}
+
+
+def write(path, arrays):
+    WRITERS[os.path.splitext(path)[1]](path, arrays)
+
+
+def read(path):
+    return READERS[os.path.splitext(path)[1]](path)
