@@ -238,7 +238,10 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
 }
 
 CheckJob check_job(const Options& options, const Environment& environment) {
-  return {{options.source, {}}, resources_from(options, environment), parse_expectation(options.expectation)};
+  return {{options.source, {}},
+          resources_from(options, environment),
+          parse_expectation(options.expectation),
+          options.fingerprints};
 }
 
 }  // namespace ckpt::cli

@@ -54,6 +54,10 @@ void declare_comparison(CommandLine& line, Options& to) {
       "floating-point elements agree when |a - b| <= REL * max(|a|, |b|) or |a - b| <= ABS (default 0), NaN agrees "
       "with NaN, infinity with itself, and dtypes may differ among f64, f32, f16 and bf16; without it "
       "all bytes must be the same. For casts to bf16 4e-3, to f16 5e-4,3e-8");
+  line.value(
+      "--fingerprints", to.fingerprints, "REPORT",
+      "without B, where A came out of a pipe (ckpt-merge -o -): the --report of the job that wrote it, which has "
+      "its fingerprints");
   line.flag("--json", to.json, "JSON instead of a table");
 }
 
@@ -149,7 +153,10 @@ void check_targets(const Program& program, const CommandLine& line, const Option
 
 /// What only makes sense with a second checkpoint.
 void check_comparison(const CommandLine& line, const Options& options) {
-  if (!options.output.empty()) return;
+  if (!options.output.empty()) {
+    if (!options.fingerprints.empty()) contradiction("--fingerprints and B are given", "expected one of them");
+    return;
+  }
   const auto refuse = [&](const std::string& option) {
     throw Error(Kind::usage, option, {"given without B", "expected two checkpoints to compare", line.see_help()});
   };

@@ -48,6 +48,7 @@ struct Options {
   std::string wait_timeout;
   std::string report;
   std::string tolerance;  ///< this and what follows: ckpt-verify's
+  std::string fingerprints;
   bool json = false;
   MessageOptions messages;
   std::string progress;

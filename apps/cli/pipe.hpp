@@ -12,8 +12,8 @@ namespace ckpt::cli {
 /// taken before libraries start, which may have something to say. None where it is closed.
 Fd take_standard_output();
 
-/// Whether a program's output goes to a pipe: to standard output (-), or a named one, as process 0 finds it, unless that
-/// is to be replaced. Collective.
+/// Whether a program's output goes to a pipe: to standard output (-), or a named one, as process 0 finds it, unless
+/// that is to be replaced. Collective.
 bool writes_pipe(const Program& program, const Options& options, Communicator& processes);
 
 /// Throws usage where a program with these options cannot write its output from the beginning to the end.

@@ -60,8 +60,7 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
     check_pipe(program, options);
     auto& output = std::get<ReshardJob>(setup.job).output;
     output.is_pipe = true;
-    if (processes.rank() == 0 && !options.dry_run)
-      setup.pipe = open_pipe(options.output, std::move(standard_output));
+    if (processes.rank() == 0 && !options.dry_run) setup.pipe = open_pipe(options.output, std::move(standard_output));
     output.descriptor = setup.pipe.get();
   } else if (program.verb != Verb::verify && !options.output.empty()) {
     OutputPlaces(options.output).check_lengths({});  // before any waiting
@@ -121,7 +120,8 @@ int run_program(const Program& program, int argc, char** argv, const Body& body,
     refusal = std::current_exception();
   }
   Fd standard_output;
-  if (options.output == "-" && program.verb == Verb::merge && !options.dry_run) standard_output = take_standard_output();
+  if (options.output == "-" && program.verb == Verb::merge && !options.dry_run)
+    standard_output = take_standard_output();
   const auto on_each = [&](Communicator& processes) {
     agree(processes, [&] {
       if (refusal) std::rethrow_exception(refusal);

@@ -127,9 +127,9 @@ void check_manifest_size(const Placement& placement, bool is_single_file, bool w
     for (std::string& name : files_of.paths(placement.mesh()))
       files.push_back(longest(std::move(name), with_fingerprints));
   const std::uint64_t bytes =
-      (is_single_file ? provisional_manifest(placement, with_fingerprints ? FingerprintPlace::manifest
-                                                                          : FingerprintPlace::nowhere)
-                      : manifest(placement, files, any_fingerprints(placement, with_fingerprints)))
+      (is_single_file
+           ? provisional_manifest(placement, with_fingerprints ? FingerprintPlace::manifest : FingerprintPlace::nowhere)
+           : manifest(placement, files, any_fingerprints(placement, with_fingerprints)))
           .size();
   if (bytes > most_bytes)
     throw Error(Kind::input, "the output's manifest",

@@ -55,7 +55,7 @@ void check_fingerprints(const Manifest& manifest) {
     throw Error(Kind::input, manifest.origin,
                 {"it holds no fingerprints: they were not known yet when it went into a pipe",
                  "expected one for each file and parameter",
-                 "the report of the job that wrote it has them (--report)",
+                 "give the report of the job that wrote it (--fingerprints)",
                  {Advice::What::compare_two, ""}});
   if (std::any_of(manifest.files.begin(), manifest.files.end(),
                   [](const auto& entry) { return entry.second.fingerprint.empty(); }) ||
@@ -133,6 +133,22 @@ std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoin
   found.is_directory = !is_file;
   found.origin = is_file ? checkpoint.string() + ": attribute ckpt_manifest" : (checkpoint / manifest_name).string();
   found.file = is_file ? checkpoint.filename().string() : manifest_name;
+  return found;
+}
+
+ManifestText reported_manifest(const std::filesystem::path& report, ManifestText found, Communicator& processes) {
+  agree(processes, [&] {
+    if (processes.rank() != 0) return;
+    const PosixFile file = PosixFile::open_for_reading(report);
+    const std::uint64_t bytes = file.status().bytes;
+    const Json json = bytes > most_manifest_bytes ? Json() : Json::parse(file.text(0, bytes), nullptr, false);
+    if (!json.is_object() || !json.contains("manifest"))
+      throw Error(Kind::input, report.string(),
+                  {"it tells of no file that went into a pipe", "expected the report of the job that wrote it", ""});
+    found.text = json["manifest"].dump();
+  });
+  found.text = processes.broadcast(found.text, 0);
+  found.origin = report.string() + ": manifest";
   return found;
 }
 

@@ -35,6 +35,10 @@ struct ManifestText {
 std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, SourceStore& store,
                                           Communicator& processes);
 
+/// The whole manifest of a merged file that went into a pipe, as the job's report has it, in the place of the one that
+/// was found in the file. Process 0 reads the report for all. Collective; throws input for one that has none.
+ManifestText reported_manifest(const std::filesystem::path& report, ManifestText found, Communicator& processes);
+
 /// What `manifest` has written, read again.
 struct Manifest {
   std::string origin;  ///< where it was found, for messages

@@ -162,6 +162,8 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
     find();
   else if (!reads(processes, damages, find))
     return std::nullopt;
+  const bool is_whole = found && is_sealed(found->text);
+  if (is_whole && !job.report.empty()) found = reported_manifest(job.report, std::move(*found), processes);
   std::optional<Manifest> manifest;
   agree(processes, [&] {
     if (!found)
@@ -170,7 +172,7 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
                    "expected a checkpoint that these programs wrote",
                    "",
                    {Advice::What::compare_two, ""}});
-    if (is_sealed(found->text)) manifest = parse_manifest(*found);
+    if (is_whole) manifest = parse_manifest(*found);
   });
   if (!manifest) damages.push_back({What::manifest, found->file, "", {}});
   return manifest;

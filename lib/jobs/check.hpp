@@ -18,6 +18,7 @@ struct CheckJob {
   CheckpointPlace checkpoint;
   Resources resources;
   std::optional<Expectation> expectation = {};
+  std::filesystem::path report = {};  ///< with the fingerprints of a file that went into a pipe; empty: it has them
 };
 
 /// The result of a check: how much was checked, and what is not as it was written. Where the manifest itself is

@@ -45,11 +45,12 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   });
 }
 
-/// Tensors of one storage are written once, and whoever has a tree wants it as it was: such files are not made in order.
+/// Tensors of one storage are written once, and whoever has a tree wants it as it was: such files are not made in
+/// order.
 [[noreturn]] void refuse_pipe(const Format& format) {
   throw Error(Kind::usage, "an output of format " + std::string(format.name),
               {"it is to go to a pipe", "expected a format that is written from its beginning to its end",
-               "write it to a file, or choose safetensors, mindspore or hdf5 (--format)"});
+               "write it to a file, or in another format"});
 }
 
 }  // namespace

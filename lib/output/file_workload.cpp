@@ -79,8 +79,7 @@ void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> by
     move_.target.write(stretch.chunks.front(), bytes);
     for (const Chunk& chunk : stretch.chunks) move_.traffic.bytes_written += stored(chunk).bytes;
     if (move_.journal != nullptr)
-      for (std::size_t i = 0; i < records.size(); ++i)
-        move_.journal->note(records[i], stored(stretch.chunks[i]).bytes);
+      for (std::size_t i = 0; i < records.size(); ++i) move_.journal->note(records[i], stored(stretch.chunks[i]).bytes);
   } catch (...) {
     stop();
     throw;

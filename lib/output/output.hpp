@@ -16,9 +16,9 @@ namespace ckpt {
 struct OutputPlace {
   std::filesystem::path path;  ///< a directory, or a file
   bool is_single_file = false;
-  bool force = false;   ///< replace what is there
-  bool resume = false;  ///< go on with what an earlier run left
-  bool fsync = true;    ///< wait until it is on the disk
+  bool force = false;    ///< replace what is there
+  bool resume = false;   ///< go on with what an earlier run left
+  bool fsync = true;     ///< wait until it is on the disk
   bool is_pipe = false;  ///< the single file goes to `descriptor`; `path` is only what users call it
   int descriptor = -1;   ///< of it, on process 0
 

@@ -20,7 +20,8 @@ void Pipe::begin(const NewFile& file) {
     std::vector<Interval> parts;
     extents.append_to(parts);
     if (!std::is_sorted(parts.begin(), parts.end(), [](Interval a, Interval b) { return a.lo < b.lo; }))
-      throw Error(Kind::input, name(), {"an array's parts lie in another order in the file", "expected their own", "write to a file"});
+      throw Error(Kind::input, name(),
+                  {"an array's parts lie in another order in the file", "expected their own", "write to a file"});
     data_.insert(data_.end(), parts.begin(), parts.end());
   }
   std::sort(data_.begin(), data_.end(), [](Interval a, Interval b) { return a.lo < b.lo; });

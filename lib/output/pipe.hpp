@@ -50,8 +50,8 @@ class Pipe {
   std::vector<Interval> data_;  // by place
   std::vector<Passage> passages_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t at_ = 0;         // what comes next
-  std::size_t past_data_ = 0;    // how many intervals of data are before it
+  std::uint64_t at_ = 0;       // what comes next
+  std::size_t past_data_ = 0;  // how many intervals of data are before it
   std::size_t past_passages_ = 0;
   std::vector<std::byte> small_;  // pieces that are written together
 

@@ -111,7 +111,8 @@ std::vector<ArrayId> TargetFiles::order() const {
   std::iota(order.begin(), order.end(), ArrayId{0});
   if (numbers_.empty()) return order;  // another process's
   const std::vector<FileExtents>& data = rooms_.at(numbers_.front())->data;
-  std::stable_sort(order.begin(), order.end(), [&](ArrayId a, ArrayId b) { return data[a].offset() < data[b].offset(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](ArrayId a, ArrayId b) { return data[a].offset() < data[b].offset(); });
   return order;
 }
 
@@ -223,9 +224,9 @@ ManifestRoom TargetFiles::manifest_room() const {
 void TargetFiles::set_manifest(const std::string& text) {
   const ManifestRoom room = manifest_room();
   if (text.size() != room.bytes || store_.manifest_bytes(text).size() != store_.manifest_bytes(manifest_text_).size())
-    throw Error(Kind::io, "the output's manifest",
-                {std::to_string(text.size()) + " bytes", std::to_string(room.bytes),
-                 "this is a defect of the program"});
+    throw Error(
+        Kind::io, "the output's manifest",
+        {std::to_string(text.size()) + " bytes", std::to_string(room.bytes), "this is a defect of the program"});
   const std::string bytes = store_.manifest_bytes(text);
   if (place_.pipe != nullptr) return place_.pipe->set(room.offset, bytes);
   files_.get(numbers_.front())->write(room.offset, std::as_bytes(std::span(bytes)));

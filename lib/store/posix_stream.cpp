@@ -35,9 +35,8 @@ PosixStream::PosixStream(std::string name, int fd) : name_(std::move(name)), fd_
 void PosixStream::write(std::span<const std::byte> bytes, const std::function<void()>& look) {
   while (!bytes.empty()) {
     look();
-    const ssize_t count = what_ == What::socket
-                              ? ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
-                              : ::write(fd_, bytes.data(), bytes.size());
+    const ssize_t count = what_ == What::socket ? ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
+                                                : ::write(fd_, bytes.data(), bytes.size());
     if (count >= 0) {
       written_ += static_cast<std::uint64_t>(count);
       bytes = bytes.subspan(static_cast<std::size_t>(count));

@@ -31,14 +31,18 @@ std::string refusal(Verb verb, const Words& words) {
 }  // namespace
 
 TEST_CASE("what cannot be written from its beginning to its end is refused") {
-  CHECK_THAT(refusal(Verb::reshard, {"s", "-o", "-", "--cards", "2"}), Contains("-o -: the output is a directory of files"));
+  CHECK_THAT(refusal(Verb::reshard, {"s", "-o", "-", "--cards", "2"}),
+             Contains("-o -: the output is a directory of files"));
   CHECK_THAT(refusal(Verb::split, {"s", "-o", "-", "--layout", "b"}), Contains("directory of files"));
   CHECK_THAT(refusal(Verb::merge, {"s", "-o", "-", "--shard-size", "5GB"}), Contains("directory of files"));
   CHECK_THAT(refusal(Verb::merge, {"s", "-o", "-", "--resume"}), Contains("given with --resume"));
   CHECK_THAT(refusal(Verb::merge, {"s", "-o", "-", "--verify", "reread"}), Contains("given with --verify reread"));
-  CHECK_THAT(refusal(Verb::merge, {"s", "-o", "-", "--report", "-"}), Contains("--report - would be written there, too"));
+  CHECK_THAT(refusal(Verb::merge, {"s", "-o", "-", "--report", "-"}),
+             Contains("--report - would be written there, too"));
   const Program merge = program(Verb::merge);
-  for (const Words& words : {Words{"s", "-o", "-"}, {"s", "-o", "named", "--report", "-"}, {"s", "-o", "-", "--report", "r"},
+  for (const Words& words : {Words{"s", "-o", "-"},
+                             {"s", "-o", "named", "--report", "-"},
+                             {"s", "-o", "-", "--report", "r"},
                              {"s", "-o", "-", "--report", "-", "--dry-run"}})
     CHECK_NOTHROW(check_pipe(merge, parse_options(merge, words)));
 }

@@ -27,8 +27,8 @@ std::shared_ptr<const NewFile> KnownSkeletons::get(const FileSpec& spec) {
 
 std::shared_ptr<const NewFile> KnownSkeletons::find(const FileSpec& spec) {
   const std::lock_guard lock(mutex_);
-  const auto place =
-      std::find_if(skeletons_.begin(), skeletons_.end(), [&](const Skeleton& skeleton) { return skeleton.spec == spec; });
+  const auto place = std::find_if(skeletons_.begin(), skeletons_.end(),
+                                  [&](const Skeleton& skeleton) { return skeleton.spec == spec; });
   if (place == skeletons_.end()) return nullptr;
   skeletons_.splice(skeletons_.begin(), skeletons_, place);
   return skeletons_.front().file;

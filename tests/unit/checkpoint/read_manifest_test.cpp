@@ -73,9 +73,28 @@ TEST_CASE("what is no manifest, or holds no fingerprints, is refused") {
   CHECK_THROWS_WITH(parse_manifest(found(start + files + R"(, "parameters": {}})", false)),
                     Contains("no manifest of these programs"));
   const Placement placement = target(single_card(), {tensor("a", {3})});
-  CHECK_THROWS_WITH(
-      parse_manifest(found(manifest(placement, {{"", 0, 1, ""}}, {}, ManifestRoom{2, least_manifest_bytes}, true), false)),
-      Contains("not known yet when it went into a pipe") && Contains("--report"));
+  CHECK_THROWS_WITH(parse_manifest(found(
+                        manifest(placement, {{"", 0, 1, ""}}, {}, ManifestRoom{2, least_manifest_bytes}, true), false)),
+                    Contains("not known yet when it went into a pipe"));
+}
+
+TEST_CASE("a report has the manifest of what went into a pipe") {
+  const Placement placement = target(single_card(), {tensor("a", {3})});
+  const std::string whole = manifest(placement, {{"", 0, 9, std::string(32, 'f')}}, {{1, 2}}, ManifestRoom{2, 5});
+  const auto carried = found(manifest(placement, {{"", 0, 9, ""}}, {}, ManifestRoom{2, 5}, true), false);
+  const TemporaryDirectory directory;
+  const auto alone = solo();
+  const auto reported = [&](const std::string& report) {
+    write_text(directory / "report", report);
+    return reported_manifest(directory / "report", carried, *alone);
+  };
+  const Manifest manifest = parse_manifest(reported(R"({"program": "ckpt-merge", "manifest": )" + whole + "}"));
+  CHECK(manifest.files.at("merged.h5").fingerprint == std::string(32, 'f'));
+  CHECK(manifest.parameters.at("a") == to_string(Fingerprint{1, 2}));
+  CHECK(manifest.place == std::uint64_t{2});
+  for (const char* other : {"", "{", "[]", R"({"program": "ckpt-merge"})"})
+    CHECK_THROWS_WITH(reported(other), Contains("report: it tells of no file that went into a pipe"));
+  CHECK_THROWS_WITH(parse_manifest(reported(R"({"manifest": {"layout": 3}})")), Contains("report: manifest"));
 }
 
 TEST_CASE("what stands in a manifest's place is read within bounds, and believed only as it was written") {

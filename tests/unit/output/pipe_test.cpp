@@ -38,7 +38,8 @@ std::string data(std::uint64_t lo, std::uint64_t hi) {
 
 /// Pieces that together are all data, in its order.
 std::vector<Interval> pieces() {
-  return {{1000, 1300}, {2000, 2001}, {2001, 80'000}, {80'000, 90'000}, {95'000, 107'000}, {107'000, 108'000}, {108'000, 299'000}};
+  return {{1000, 1300},      {2000, 2001},       {2001, 80'000},    {80'000, 90'000},
+          {95'000, 107'000}, {107'000, 108'000}, {108'000, 299'000}};
 }
 
 std::string whole() {

@@ -79,8 +79,9 @@ TEST_CASE("A reader that has gone is an error") {
   PosixStream stream("a stream", ends.writer.get());
   stream.write(bytes("begun"), nothing);
   ends.reader.reset();
-  CHECK(error_of([&] { stream.write(bytes(text), nothing); }) ==
-        "a stream: its reader ended when 5 B were written, expected one that reads to the end; see what the reader says");
+  CHECK(
+      error_of([&] { stream.write(bytes(text), nothing); }) ==
+      "a stream: its reader ended when 5 B were written, expected one that reads to the end; see what the reader says");
 }
 
 TEST_CASE("A file takes a stream where it stands; a full one and a closed one are errors") {
@@ -93,7 +94,8 @@ TEST_CASE("A file takes a stream where it stands; a full one and a closed one ar
   CHECK(fixture::bytes_of(folder / "a") == "begun, ended");
 
   const Fd full(::open("/dev/full", O_WRONLY));
-  CHECK_THAT(error_of([&] { PosixStream("full", full.get()).write(bytes("x"), nothing); }), Contains("full: write: No space"));
+  CHECK_THAT(error_of([&] { PosixStream("full", full.get()).write(bytes("x"), nothing); }),
+             Contains("full: write: No space"));
   CHECK_THAT(error_of([] { PosixStream("closed", -1); }), Contains("closed: write") && Contains("is it open?"));
 }
 
