@@ -116,6 +116,13 @@ ReplicaCheck replicas_from(const Options& options) {
       {{"trust", ReplicaCheck::trust}, {"sample", ReplicaCheck::sample}, {"full", ReplicaCheck::full}});
 }
 
+/// Whether a format's output is a directory, whatever is in it.
+bool is_of_directories(const std::string& format) {
+  const auto& all = formats();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Format& each) { return each.name == format && !each.index_name.empty(); });
+}
+
 /// Layouts and the reference are read from these, so that nothing may overwrite them.
 std::vector<std::filesystem::path> files_read(const Options& options) {
   std::vector<std::filesystem::path> files;
@@ -197,11 +204,12 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   ReshardJob job;
   job.source.path = options.source;
   job.output.path = options.output;
-  job.output.is_single_file = program.verb == Verb::merge && options.shard_size.empty();
   job.output.force = options.force;
   job.output.resume = options.resume;
   job.output.fsync = !options.no_fsync;
-  if (job.output.is_single_file) job.target.layout = single_card();
+  const bool is_merged = program.verb == Verb::merge && options.shard_size.empty();
+  job.output.is_single_file = is_merged && !is_of_directories(options.format);
+  if (is_merged) job.target.layout = single_card();
   if (!options.shard_size.empty()) job.target.file_bytes = parse_shard_size(options.shard_size);
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
@@ -220,6 +228,10 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
     job.format = choose<std::string>({options.format, "--format"}, names);
   }
   if (job.target.file_bytes && job.format.empty()) job.format = "safetensors";
+  if (job.target.file_bytes && is_of_directories(job.format))
+    throw Error(Kind::usage, "--shard-size",
+                {"a directory of files with an index of its own (--format " + job.format + ")",
+                 "expected a format whose files are read by themselves", "leave --shard-size out"});
   job.dry_run = options.dry_run;
   job.resources = resources_from(options, environment);
   return job;

@@ -11,6 +11,7 @@
 #include "cli/advice.hpp"
 #include "cli/job_options.hpp"
 #include "draft/draft.hpp"
+#include "frameworks/describe.hpp"
 #include "layout/name_groups.hpp"
 #include "report/output.hpp"
 #include "store/stores.hpp"
@@ -161,6 +162,10 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
   std::optional<Expectation> expectation;
   agree(processes, [&] {
     if (!options.mesh.empty()) job.mesh = parse_axes(options.mesh);
+    if (is_described(options.path))
+      throw Error(Kind::usage, options.path,
+                  {"it says itself how it is cut", "expected a checkpoint that does not",
+                   "it needs no layout: give the directory alone; ckpt-inspect --as-layout prints what it says"});
     expectation = parse_expectation(options.expectation);
     if (expectation) job.may_be_missing = expectation->excuses.missing;
   });

@@ -52,6 +52,7 @@ void keep_asked_for(Inspection& inspection, const std::vector<Pattern>& patterns
   inspection.with_boxes = !patterns.empty();
   if (patterns.empty()) return;
   inspection.survey.attributes.clear();
+  inspection.survey.leaves.clear();
   if (!inspection.placement) return keep_matching(inspection.survey.parameters, patterns);
   keep_matching(inspection.logical, patterns);
   std::erase_if(inspection.survey.parameters, [&](const StoredParameter& stored) {

@@ -40,6 +40,15 @@ Json attributes_json(const Survey& survey, const std::vector<AttributeForm>& for
   return list;
 }
 
+Json leaves_json(const Survey& survey) {
+  Json list = Json::array();
+  for (const auto& leaf : survey.leaves) {
+    list.push_back({{"name", leaf.name}, {"what", leaf.value}});
+    add_files(list.back(), survey, leaf.groups);
+  }
+  return list;
+}
+
 Json stored_json(const Survey& survey, const StoredParameter& parameter) {
   Json forms = Json::array();
   for (const auto& form : parameter.forms) {
@@ -114,6 +123,7 @@ std::string inspection_json(const Inspection& inspection) {
     json["layout"] = inspection.placement->layout().origin;
   }
   json["attributes"] = attributes_json(inspection.survey, inspection.survey.attributes);
+  json["values"] = leaves_json(inspection.survey);
   json["parameters"] = parameters_json(inspection);
   return json_text(std::move(json)) + "\n";
 }

@@ -97,6 +97,17 @@ Lines attribute_table(const Survey& survey, std::optional<std::size_t> width) {
   return is_empty ? Lines() : Lines().add("").add(table.lines(width));
 }
 
+/// What each is, and no more: they may be large.
+Lines leaf_table(const Survey& survey, std::optional<std::size_t> width) {
+  if (survey.leaves.empty()) return {};
+  Table table({{"value", Kind::flexible}, {"what it is", Kind::flexible}});
+  for (const auto& leaf : survey.leaves) {
+    const std::string what = leaf.value.get<std::string>();
+    table.add({leaf.name, survey.count(leaf.groups) == survey.files.size() ? what : on(what, survey, leaf.groups)});
+  }
+  return Lines().add("").add(table.lines(width));
+}
+
 Lines boxes_of_cards(const Placement& placement, const LogicalParameter& parameter) {
   Lines lines;
   lines.add("").add(parameter.name + " " + parameter.dtype + " " + to_string(parameter.shape));
@@ -129,6 +140,7 @@ Lines inspection_text(const Inspection& inspection, std::optional<std::size_t> w
   lines.add(heading(inspection)).add("");
   lines.add(inspection.placement ? logical_table(inspection, width) : stored_table(inspection.survey, width));
   lines.add(attribute_table(inspection.survey, width));
+  lines.add(leaf_table(inspection.survey, width));
   if (inspection.placement && inspection.with_boxes) {
     for (const auto& parameter : inspection.logical) lines.add(boxes_of_cards(*inspection.placement, parameter));
   }

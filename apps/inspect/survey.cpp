@@ -70,17 +70,19 @@ std::vector<std::uint64_t> numbers_of(const std::vector<std::string>& names) {
   return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() ? numbers : std::vector<std::uint64_t>{};
 }
 
+void add_form(std::vector<AttributeForm>& forms, AttributeForm form) {
+  const auto found = std::find_if(forms.begin(), forms.end(), [&](const AttributeForm& other) {
+    return other.name == form.name && other.value == form.value;
+  });
+  if (found == forms.end())
+    forms.push_back(std::move(form));
+  else
+    found->groups.insert(found->groups.end(), form.groups.begin(), form.groups.end());
+}
+
 void add_attributes(std::vector<AttributeForm>& forms, const std::vector<Attribute>& attributes, std::size_t group) {
-  for (const auto& attribute : attributes) {
-    const AttributeForm form{attribute.name, attribute_value(attribute.value), {group}};
-    const auto found = std::find_if(forms.begin(), forms.end(), [&](const AttributeForm& other) {
-      return other.name == form.name && other.value == form.value;
-    });
-    if (found == forms.end())
-      forms.push_back(form);
-    else
-      found->groups.push_back(group);
-  }
+  for (const auto& attribute : attributes)
+    add_form(forms, {attribute.name, attribute_value(attribute.value), {group}});
 }
 
 void add_array(StoredParameter& parameter, const StoredArray& array, std::size_t group, std::uint64_t files) {
@@ -136,6 +138,8 @@ Survey survey(const FoundCheckpoint& found) {
   for (auto& alike : group(found)) {
     const std::size_t group = result.groups.size();
     add_attributes(result.attributes, alike.schema->attributes, group);
+    for (const Leaf& leaf : alike.schema->leaves)
+      add_form(result.leaves, {alike.prefix + leaf.name, leaf.what, {group}});
     for (std::size_t i = 0; i < alike.schema->arrays->size(); ++i) {
       const StoredArray& array = (*alike.schema->arrays)[i];
       StoredParameter& parameter = parameters[alike.prefix + array.name];
@@ -153,6 +157,7 @@ Survey survey(const FoundCheckpoint& found) {
     result.parameters.push_back(std::move(parameter));
   }
   sort_by_name(result.attributes);
+  sort_by_name(result.leaves);
   for (const auto& catalog : found.files.catalogs) result.file_bytes += catalog.bytes;
   return result;
 }

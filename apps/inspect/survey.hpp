@@ -42,6 +42,7 @@ struct WhichFiles {
 struct Survey {
   std::vector<StoredParameter> parameters;  ///< in natural order
   std::vector<AttributeForm> attributes;    ///< of the files' roots
+  std::vector<AttributeForm> leaves;        ///< what each is, in words: values of trees that no attribute can hold
   std::vector<std::string> files;           ///< their names, in natural order
   std::vector<std::uint64_t> numbers;       ///< parallel: the one number that differs; empty where it is not one
   /// The files that declare the same: their indices, ascending.

@@ -53,19 +53,13 @@ std::vector<std::string> list_files(const fs::path& directory, SourceStore& stor
   return {names.begin(), names.end()};
 }
 
-std::string format_names() {
-  std::vector<std::string> names;
-  for (const Format& format : formats()) names.emplace_back(format.name);
-  return join(names, names.size());
-}
-
 FoundFiles all_files(const fs::path& path, bool is_single, SourceStore& store, Communicator& processes) {
   FoundFiles found{path, is_single, {}, {}};
   found.names = is_single ? std::vector{path.filename().string()} : list_files(path, store, processes);
   agree(processes, [&] {
     if (found.names.empty())
       throw Error(Kind::input, path.string(),
-                  {"no file of tensors (" + format_names() + ") is in it", "expected a checkpoint", ""});
+                  {"no file of tensors (" + names_of_files(formats()) + ") is in it", "expected a checkpoint", ""});
   });
   std::vector<fs::path> paths;
   for (const std::string& name : found.names) paths.push_back(is_single ? path : path / name);

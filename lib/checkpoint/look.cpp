@@ -126,10 +126,8 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
     if (described) {
       for (DescribedFile& file : described->files)
         seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
-      if (!seen.layout) {
-        seen.layout = std::move(described->layout);
-        seen.elsewhere = std::move(described->elsewhere);
-      }
+      if (!seen.layout) seen.layout = std::move(described->layout);
+      if (!place.layout) seen.elsewhere = std::move(described->elsewhere);
     }
   }
   if (seen.layout) return seen;

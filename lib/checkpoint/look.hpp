@@ -12,7 +12,7 @@ struct Look {
   std::filesystem::path path;  ///< a directory, or with `is_single_file` the file; of an index, its directory
   bool is_single_file = false;
   std::optional<Layout> layout;           ///< the given one, the manifest's, or what the directory says of itself
-  std::optional<Layout> elsewhere;        ///< with the last: Checkpoint::layout_elsewhere
+  std::optional<Layout> elsewhere;        ///< where the directory says it: Checkpoint::layout_elsewhere
   KnownFiles known;                       ///< what a directory's own metadata tells of its files
   std::optional<Error> damaged_manifest;  ///< why this process's does not count
 };

@@ -140,12 +140,7 @@ void check_manifest_size(const Placement& placement, bool is_single_file, bool w
 }
 
 std::vector<ManifestFile> gather_list(const std::vector<ManifestFile>& mine, Communicator& processes) {
-  std::vector<std::vector<ManifestFile>> to_peer(static_cast<std::size_t>(processes.size()));
-  to_peer[0] = mine;
-  std::vector<ManifestFile> list;
-  for (const auto& theirs : give_each(std::move(to_peer), processes))
-    list.insert(list.end(), theirs.begin(), theirs.end());
-  return list;
+  return gather_at_first(mine, processes);
 }
 
 }  // namespace ckpt

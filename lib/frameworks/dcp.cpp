@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* metadata_file = ".metadata";
-constexpr std::string_view data_ending = ".distcp";
+constexpr const char* metadata_file = torch::dcp_index;
+constexpr std::string_view data_ending = torch::dcp_ending;
 /// Of Megatron's torch_dist: what is not sharded, and what is written last.
 constexpr const char* common_file = "common.pt";
 constexpr const char* finished_file = "metadata.json";
@@ -63,7 +63,7 @@ class DcpDescription {
   Described describe() {
     if (metadata_.files.empty())
       throw Error(Kind::input, (directory_ / metadata_file).string(),
-                  {"names no file", "expected files with data", ""});
+                  {"names no file", "expected files with data", "was an empty state saved? Take another checkpoint"});
     check_cards();
     const std::string origin = "what " + directory_.string() + " says of itself";
     const std::vector<CutTensor> tensors = cut_tensors();
@@ -80,9 +80,10 @@ class DcpDescription {
   void check_cards() const {
     if (metadata_.files.size() <= max_cards / most_slots_) return;
     throw Error(Kind::input, (directory_ / metadata_file).string(),
-                {std::to_string(metadata_.files.size()) + " files with up to " + std::to_string(most_slots_) +
+                {std::to_string(metadata_.files.size()) + " files that hold up to " + std::to_string(most_slots_) +
                      " pieces of one tensor each",
-                 "expected at most " + std::to_string(max_cards) + " of these together", ""});
+                 "expected at most " + std::to_string(max_cards) + " files times pieces, as many as a layout has cards",
+                 "load it with torch, and save it from fewer processes"});
   }
 
   Mesh mesh() const {
@@ -129,11 +130,11 @@ class DcpDescription {
         catalogs[file].push_back(std::move(*whole));
       else
         of_archives.push_back(file);
-    torch::DcpCatalogs read = torch::read_dcp_catalogs(directory_, metadata_, of_archives);
-    auto next = read.catalogs.begin();
+    std::vector<FileCatalog> read = torch::read_dcp_catalogs(directory_, metadata_, of_archives);
+    auto next = read.begin();
     for (const std::uint32_t file : of_archives)
       for (std::uint32_t slot = 0; slot < slots_[file]; ++slot) catalogs[file].push_back(std::move(*next++));
-    described_.left_out = std::move(read.left_out);
+    gather_leaves(catalogs);
     for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
       for (std::uint32_t slot = 0; slot < most_slots_; ++slot) {
         const FileCatalog& first = catalogs[file].front();
@@ -144,11 +145,24 @@ class DcpDescription {
       }
   }
 
+  /// The first file stands for the directory's objects: its tree is that of all.
+  static void gather_leaves(std::vector<std::vector<FileCatalog>>& catalogs) {
+    std::vector<Leaf> leaves;
+    for (std::vector<FileCatalog>& file : catalogs) {
+      FileCatalog& first = file.front();
+      leaves.insert(leaves.end(), first.schema->leaves.begin(), first.schema->leaves.end());
+      if (!first.schema->leaves.empty()) first.schema = with_leaves(*first.schema, {}, false);
+    }
+    FileCatalog& first = catalogs.front().front();
+    if (first.schema->format == torch::dcp_format) first.schema = with_leaves(*first.schema, std::move(leaves), true);
+  }
+
   std::optional<FileCatalog> safetensors_catalog(std::uint32_t file) {
     const fs::path path = directory_ / metadata_.files[file];
     if (!is_there(path))
       throw Error(Kind::input, path.string(),
-                  {"no such file", std::string(metadata_file) + " expects it", "restore it"});
+                  {"no such file", std::string(metadata_file) + " expects it",
+                   "restore it, or take another checkpoint"});
     const PosixFile first = PosixFile::open_for_reading(path);
     if (!torch::first_entry(first, first.status().bytes).empty() || !store_.recognises(path)) return std::nullopt;
     FileCatalog catalog = store_.catalog(path);

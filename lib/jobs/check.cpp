@@ -95,14 +95,17 @@ std::vector<Damage> compare_names(const Placement& placement, const Manifest& ma
   return damages;
 }
 
-/// Files of another run carry another layout.
-std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest& manifest) {
+/// Files of another run carry another layout; those of a format with an index carry none.
+std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest& manifest, Stores& stores) {
   std::map<const Schema*, bool> is_same;
   std::vector<Damage> damages;
   for (FileNumber file = 0; file < checkpoint.files().size(); ++file) {
     const Schema* schema = checkpoint.file(file).schema.get();
     const auto [known, is_new] = is_same.try_emplace(schema);
-    if (is_new) known->second = nlohmann::json::parse(schema->layout, nullptr, false) == manifest.layout_json;
+    const bool carries_none = schema->layout.empty() && !stores.named(schema->format).index_name().empty();
+    if (is_new)
+      known->second =
+          carries_none || nlohmann::json::parse(schema->layout, nullptr, false) == manifest.layout_json;
     if (!known->second) damages.push_back({What::layout, checkpoint.file_name(file), "", {}});
   }
   return damages;
@@ -143,10 +146,8 @@ void check_is_checkpoint(const std::filesystem::path& file, Stores& stores) {
   if (!is_here || format_by_ending(stores.formats(), file.filename().string()) != nullptr ||
       stores.reading().recognises(file))
     return;
-  std::vector<std::string> names;
-  for (const Format& format : stores.formats()) names.emplace_back(format.name);
   throw Error(Kind::input, file.string(),
-              {"no checkpoint", "expected a file of one of these formats: " + join(names), "check the path"});
+              {"no checkpoint", "expected a file of one of these formats: " + names_of_files(stores.formats()), "check the path"});
 }
 
 /// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.
@@ -203,7 +204,7 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
   const Placement& placement = opened->resolved.placement;
   agree(processes, [&] { result.deviations = expected.of(placement); });
   expected.warn_of_idle({&result.deviations});
-  add(compare_layouts(opened->checkpoint, manifest));
+  add(compare_layouts(opened->checkpoint, manifest, stores));
   if (auto damages = compare_names(placement, manifest); !damages.empty()) {
     add(std::move(damages));
     return result;

@@ -17,6 +17,7 @@
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/target_names.hpp"
+#include "processes/gather_all.hpp"
 #include "proof/check_source.hpp"
 
 namespace ckpt {
@@ -145,7 +146,8 @@ class Run {
     agree(processes_, [&] {
       const ArrayFiles where(target());
       const SourceTrees trees(checkpoint(), target(), *sides_->store);
-      warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, "", trees), *sides_->store);
+      const bool has_index = !sides_->store->index_name().empty();
+      warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, "", trees, has_index), *sides_->store);
       summarise(plan_->planner, plan_->readers, plan_->writers, process_count(), report_);
     });
     time("plan");
@@ -297,6 +299,8 @@ class Run {
     std::vector<Fingerprint> fingerprints;
     if (is_verified()) fingerprints = sums_->of_parameters(processes_);
     const auto list = gather_list(files_->list(is_verified() ? &*sums_ : nullptr), processes_);
+    const bool has_index = !sides_->store->index_name().empty();
+    const auto indexed = has_index ? gather_at_first(files_->indexed(), processes_) : std::vector<IndexedFile>{};
     agree(processes_, [&] {
       if (output_) output_->check_held();
       if (processes_.rank() != 0) return;
@@ -305,9 +309,11 @@ class Run {
         if (output_ || sides_->store->ends_with_manifest()) files_->set_manifest(text);
         if (pipe_) report_.manifest = text;
       } else {
-        if (!sides_->index_name.empty()) output_->write_text(sides_->index_name, model_index(target()));
         if (const auto beside = text_beside(target().layout())) output_->write_text(beside->name, beside->text);
         output_->write_text(manifest_name, manifest(target(), list, fingerprints));
+        if (!sides_->index_name.empty())  // last: without it, a directory is no checkpoint
+          output_->write_text(sides_->index_name,
+                              has_index ? sides_->store->index_text(indexed) : model_index(target()));
       }
     });
   }

@@ -1,8 +1,11 @@
 #include "jobs/reshard_plan.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
+#include "frameworks/dcp_layout.hpp"
 #include "jobs/misfit.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
@@ -19,6 +22,33 @@ void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& si
   sides.target = resolve_target(model_files(sides.selection.tensors, *job.target.file_bytes, format.ending),
                                 sides.selection.tensors);
   if (sides.target.placement.mesh().size() > 1) sides.index_name = model_index_name(format.ending);
+}
+
+/// A format with an index has each piece of a tensor once, as an array by itself, and no groups.
+void resolve_pieces(ReshardSides& sides) {
+  const Store& store = *sides.store;
+  const auto& files = sides.checkpoint.files();
+  const bool keeps_names = std::all_of(files.begin(), files.end(),
+                                       [&](const FileCatalog& file) { return file.schema->format == store.name(); });
+  std::vector<std::string> names;
+  for (const Tensor& tensor : sides.selection.tensors)
+    names.push_back(keeps_names ? tensor.name : dcp_tensor_name(tensor.name));
+  const Layout layout = dcp_layout(sides.target.placement, names);
+  std::vector<std::size_t> order(names.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
+  Selection renamed;
+  for (const std::size_t at : order) {
+    if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
+      throw Error(Kind::usage, "parameter " + names[at],
+                  {"two parameters get this name, as / becomes .", "expected one", "", {Advice::What::rename, ""}});
+    renamed.tensors.push_back(sides.selection.tensors[at]);
+    renamed.tensors.back().name = names[at];
+    renamed.source_of.push_back(sides.selection.source_of[at]);
+  }
+  sides.selection = std::move(renamed);
+  sides.target.placement = resolve_target(layout, sides.selection.tensors).placement;
+  sides.index_name = store.index_name();
 }
 
 /// What is there, as its layout has it, and what is taken of it. Collective.
@@ -70,8 +100,9 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
         stores.formats(), job.format,
         job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
     sides.store = &stores.named(format.name);
-    if (job.output.is_pipe && sides.store->keeps_trees()) refuse_pipe(format);
+    if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(format);
     sides.target = resolve_target(with_ending(layout, stores.formats(), format), sides.selection.tensors);
+    if (!sides.store->index_name().empty()) resolve_pieces(sides);
   });
   return sides;
 }

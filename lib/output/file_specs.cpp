@@ -25,13 +25,14 @@ void add_group(const Group& group, std::vector<Group>& groups) {
 }  // namespace
 
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
-                     const SourceTrees& trees)
+                     const SourceTrees& trees, bool has_index)
     : source_(source),
       planner_(planner),
       where_(where),
       tied_(tied_arrays(source, planner)),
       layout_text_(to_json(planner.target().layout())),
-      manifest_text_(std::move(manifest)) {
+      manifest_text_(std::move(manifest)),
+      has_index_(has_index) {
   const auto all = sayings(source_);
   std::vector<std::string> differing;
   LeafChoice leaves = choose_leaves(all, source_.layout().files, trees.used(), differing);
@@ -97,13 +98,15 @@ void FileSpecs::add_attribute(const Attribute& attribute) {
       attributes.push_back(attribute);
 }
 
-FileSpec::Array FileSpecs::array_spec(ArrayId array, const Extents& shape) const {
+FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   const Placement& target = planner_.target();
   const ArrayPlace& place = target.arrays()[array];
   FileSpec::Array spec;
   spec.name = where_.name(array);
   spec.dtype = place.dtype;
-  spec.shape = shape;
+  spec.shape = form.shape;
+  spec.corner = form.corner;
+  if (has_index_) spec.source_name = planner_.source().tensors()[planner_.source_of(place.members.front())].name;
   if (const auto number = target.spreads()[place.members.front()].bucket) {
     const Bucket& bucket = target.layout().buckets[*number];
     // Of a short last piece the others' length is not known here.
@@ -119,14 +122,14 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Extents& shape) const
   return spec;
 }
 
-FileSpec FileSpecs::spec(std::size_t entry, const Shapes& shapes) const {
+FileSpec FileSpecs::spec(std::size_t entry, const Forms& forms) const {
   FileSpec spec;
-  std::vector<std::size_t> places(shapes.size());  // in the specification
-  for (ArrayId array = 0; array < shapes.size(); ++array) {
-    if (!shapes[array]) continue;
+  std::vector<std::size_t> places(forms.size());  // in the specification
+  for (ArrayId array = 0; array < forms.size(); ++array) {
+    if (!forms[array]) continue;
     places[array] = spec.arrays.size();
-    spec.arrays.push_back(array_spec(array, *shapes[array]));
-    if (const auto other = tied_[array]; other && shapes[*other] == shapes[array])
+    spec.arrays.push_back(array_spec(array, *forms[array]));
+    if (const auto other = tied_[array]; other && forms[*other] == forms[array])
       spec.arrays.back().same_as = places[*other];
   }
   spec.attributes = root_attributes_[entry];
@@ -140,18 +143,32 @@ std::shared_ptr<const FileSpec> FileSpecs::of(FileNumber file, SourceTrees::Tree
   const Placement& target = planner_.target();
   const Position card = where_.table().owner(file);
   const std::size_t entry = where_.table().entry(file);
-  Shapes shapes(target.arrays().size());
-  for (ArrayId array = 0; array < shapes.size(); ++array)
-    if (where_.entry(array) == entry && target.holds(card, array)) shapes[array] = target.stored_shape(array, card);
+  Forms forms(target.arrays().size());
+  for (ArrayId array = 0; array < forms.size(); ++array)
+    if (where_.entry(array) == entry && target.holds(card, array)) forms[array] = form_of(array, card);
   const std::lock_guard lock(mutex_);
-  if (!spec_ || entry != entry_ || shapes != shapes_ || tree != spec_->tree) {
-    FileSpec made = spec(entry, shapes);
+  if (!spec_ || entry != entry_ || forms != forms_ || tree != spec_->tree) {
+    FileSpec made = spec(entry, forms);
     made.tree = std::move(tree);
     spec_ = std::make_shared<const FileSpec>(std::move(made));
     entry_ = entry;
-    shapes_ = std::move(shapes);
+    forms_ = std::move(forms);
   }
-  return spec_;
+  if (!has_index_ || file == 0) return spec_;
+  auto data_alone = std::make_shared<FileSpec>(*spec_);
+  data_alone->attributes.clear();
+  data_alone->groups.clear();
+  return data_alone;
+}
+
+FileSpecs::Form FileSpecs::form_of(ArrayId array, Position card) const {
+  const Placement& target = planner_.target();
+  Form form{target.stored_shape(array, card), std::nullopt};
+  if (!has_index_) return form;
+  form.corner = Extents(form.shape.size());
+  target.for_each_region(array, card, {0, volume(form.shape)},
+                         [&](ParameterId, const Region& region) { form.corner = region.box.lo; });
+  return form;
 }
 
 std::vector<std::string> FileSpecs::losses(Store& store) const {
@@ -163,11 +180,11 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
   const Placement& target = planner_.target();
   std::set<std::string> told;
   for (std::size_t entry = 0; entry < groups_.size(); ++entry) {
-    Shapes shapes(target.arrays().size());
-    for (ArrayId array = 0; array < shapes.size(); ++array)
+    Forms forms(target.arrays().size());
+    for (ArrayId array = 0; array < forms.size(); ++array)
       if (const auto& members = target.arrays()[array].members; where_.entry(array) == entry)
-        shapes[array] = members.size() == 1 ? target.tensors()[members.front()].shape : Extents{1};
-    for (const std::string& what : store.losses(spec(entry, shapes)))
+        forms[array] = Form{members.size() == 1 ? target.tensors()[members.front()].shape : Extents{1}, std::nullopt};
+    for (const std::string& what : store.losses(spec(entry, forms)))
       if (told.insert(what).second) losses.push_back(what);
   }
   return losses;

@@ -19,9 +19,9 @@ namespace ckpt {
 class FileSpecs {
  public:
   /// `manifest`: that of a single file, as long as it will be; else empty. `trees`: those that the files take.
-  /// Attributes are those of the lowest card that has them.
+  /// Attributes are those of the lowest card that has them. `has_index`: the format does (Store::index_name).
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
-            const SourceTrees& trees);
+            const SourceTrees& trees, bool has_index);
 
   /// An attribute that the root group of each file is to have where the source's has none of that name.
   void add_attribute(const Attribute& attribute);
@@ -45,12 +45,18 @@ class FileSpecs {
     std::vector<Attribute> attributes;
     const Dataset* first = nullptr;
   };
-  using Shapes = std::vector<std::optional<Extents>>;  // by array; nothing: not in the file
+  struct Form {
+    Extents shape;
+    std::optional<Extents> corner;
+    friend bool operator==(const Form&, const Form&) = default;
+  };
+  using Forms = std::vector<std::optional<Form>>;  // by array; nothing: not in the file
 
   ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const ArrayFiles& from_files,
                            const std::vector<Position>& by_card);
-  FileSpec::Array array_spec(ArrayId array, const Extents& shape) const;
-  FileSpec spec(std::size_t entry, const Shapes& shapes) const;
+  FileSpec::Array array_spec(ArrayId array, const Form& form) const;
+  FileSpec spec(std::size_t entry, const Forms& forms) const;
+  Form form_of(ArrayId array, Position card) const;
 
   const Checkpoint& source_;
   const Planner& planner_;
@@ -63,10 +69,11 @@ class FileSpecs {
   std::vector<std::optional<ArrayId>> tied_;             // likewise
   std::string layout_text_;
   std::string manifest_text_;
+  bool has_index_;
 
   std::mutex mutex_;
   std::size_t entry_ = 0;  // of the last file
-  Shapes shapes_;          // of its arrays
+  Forms forms_;            // of its arrays
   std::shared_ptr<const FileSpec> spec_;
 };
 

@@ -31,10 +31,11 @@ std::optional<std::size_t> entry_of_prefix(const CardFiles& files, const std::st
 }  // namespace
 
 SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, const Store& format)
-    : source_(source), format_(format.name()) {
+    : source_(source), format_(format) {
   const FileTable targets(target.layout());
   for (FileNumber file = 0; file < targets.count(); ++file) {
-    origins_.push_back(format.keeps_trees() ? find_origin(file, targets, target.layout()) : std::nullopt);
+    const bool takes_one = format.index_name().empty() || file == 0;
+    origins_.push_back(takes_one ? find_origin(file, targets, target.layout()) : std::nullopt);
     if (origins_.back()) used_.insert(source.file(*origins_.back()).schema.get());
   }
   if (used_.empty()) return;
@@ -63,7 +64,7 @@ std::optional<FileNumber> SourceTrees::find_origin(FileNumber target, const File
 std::optional<FileNumber> SourceTrees::file_of(Position card, std::size_t entry) const {
   const FileNumber file = source_.table().of(card, entry);
   const Schema& schema = *source_.file(file).schema;
-  return source_.is_there(file) && schema.has_tree && schema.format == format_ ? std::optional(file) : std::nullopt;
+  return source_.is_there(file) && schema.has_tree && format_.takes_trees_of(schema.format) ? std::optional(file) : std::nullopt;
 }
 
 void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& store, Communicator& processes) {

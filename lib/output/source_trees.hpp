@@ -24,7 +24,8 @@ class SourceTrees {
  public:
   using Tree = std::shared_ptr<const std::string>;
 
-  /// `format`: the output's. Files of another give no tree. Throws as TreeFit.
+  /// `format`: the output's. Only files of which it takes trees give one; where it has an index, only the first file
+  /// takes one. Throws as TreeFit.
   SourceTrees(const Checkpoint& source, const Placement& target, const Store& format);
 
   /// The file whose tree a target file takes, if there is one.
@@ -46,7 +47,7 @@ class SourceTrees {
   Tree read(FileNumber file, SourceStore& store);
 
   const Checkpoint& source_;
-  std::string_view format_;
+  const Store& format_;
   std::optional<TreeFit> fit_;  // where there are trees
   std::vector<std::optional<FileNumber>> origins_;  // by target file
   std::set<const Schema*> used_;

@@ -15,6 +15,7 @@
 #include "layout/model_files.hpp"
 #include "layout/parse_json.hpp"
 #include "store/posix_file.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -75,6 +76,10 @@ bool carries_layout(const fs::path& file, Store& store) {
 
 /// Whether a file says of no others than these which of them holds what.
 bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
+  for (const Format& format : formats())
+    if (!format.index_name.empty() && file.filename() == format.index_name)
+      return std::any_of(names.begin(), names.end(),
+                         [&](const std::string& name) { return name.ends_with(format.ending); });
   if (names.empty() || !file.native().ends_with(".index.json")) return false;
   try {
     const auto reference = parse_reference(read_small(file, most_index_bytes), file.string());
@@ -151,7 +156,8 @@ Inspection::Inspection(const Layout& target, bool is_single_file, const std::str
 /// A file of the kind that is to be written, or one in which there is nothing to lose.
 bool Inspection::is_own_file(const fs::path& file) const {
   std::error_code error;
-  return fs::file_size(file, error) == 0 || store_.recognises(file);
+  return fs::file_size(file, error) == 0 || store_.recognises(file) ||
+         (file.filename() == store_.index_name() && store_.is_index(file));
 }
 
 Standing Inspection::output(const fs::path& place) const {

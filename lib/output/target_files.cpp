@@ -39,7 +39,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
 }
 
 void TargetFiles::check_format() {
-  specs_.emplace(source_, planner_, where_, manifest_text_, trees_);
+  specs_.emplace(source_, planner_, where_, manifest_text_, trees_, !store_.index_name().empty());
   warn_of_losses(*specs_, store_);
 }
 
@@ -214,6 +214,12 @@ std::vector<ManifestFile> TargetFiles::list(const ContentSums* sums) const {
   for (const FileNumber file : numbers_)
     list.push_back({name(file), planner_.target().mesh().card(where_.table().owner(file)), rooms_.at(file)->bytes,
                     sums != nullptr ? to_string(sums->of_file(file)) : ""});
+  return list;
+}
+
+std::vector<IndexedFile> TargetFiles::indexed() const {
+  std::vector<IndexedFile> list;
+  for (const FileNumber file : numbers_) list.push_back({name(file), rooms_.at(file)->index});
   return list;
 }
 

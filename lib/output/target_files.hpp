@@ -76,6 +76,8 @@ class TargetFiles {
 
   /// They as the manifest tells of them, with fingerprints if there are sums.
   std::vector<ManifestFile> list(const ContentSums* sums) const;
+  /// What the index of a format that has one says of them.
+  std::vector<IndexedFile> indexed() const;
   /// Where a single file's manifest is to be, and writes it.
   ManifestRoom manifest_room() const;
   void set_manifest(const std::string& text);

@@ -30,6 +30,17 @@ std::vector<T> give_each(std::vector<T> to_peer, Communicator& processes) {
   return received;
 }
 
+/// The lists of all processes, one behind the other, on process 0; nothing on the others.
+template <class T>
+std::vector<T> gather_at_first(const std::vector<T>& mine, Communicator& processes) {
+  std::vector<std::vector<T>> to_peer(static_cast<std::size_t>(processes.size()));
+  to_peer[0] = mine;
+  std::vector<T> list;
+  for (const auto& theirs : give_each(std::move(to_peer), processes))
+    list.insert(list.end(), theirs.begin(), theirs.end());
+  return list;
+}
+
 /// What all processes have found, as one list without repetition; each process's own is `mine`.
 template <class Value>
 std::set<Value> of_all(const std::vector<Value>& mine, Communicator& processes) {

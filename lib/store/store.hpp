@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "store/catalog.hpp"
@@ -30,6 +31,10 @@ struct FileSpec {
     std::optional<Value> verbatim;        ///< its whole value, where its elements have no fixed size
     /// An array before it (an index) whose bytes its own are in the source, too: a format may store them once.
     std::optional<std::size_t> same_as = {};
+    /// Where in the tensor of `global_shape` it begins: of a format whose directories have an index.
+    std::optional<Extents> corner = {};
+    /// Likewise: its name in the source, which may have groups.
+    std::string source_name = {};
 
     friend bool operator==(const Array&, const Array&) = default;
   };
@@ -38,8 +43,8 @@ struct FileSpec {
   std::vector<Group> groups;          ///< attributes of groups below it; made where no array needs them, too
   std::string layout;                 ///< `ckpt_layout`; empty: none
   std::string manifest;               ///< `ckpt_manifest`; empty: none
-  /// Of a file of the same format (SourceStore::tree): it is written again with these arrays, attributes and groups.
-  /// Null: none.
+  /// Of a file of a format that this one takes trees of (SourceStore::tree): it is written again with these arrays,
+  /// attributes and groups. Null: none.
   std::shared_ptr<const std::string> tree = {};
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
@@ -52,6 +57,15 @@ struct FileRoom {
   std::optional<Interval> manifest;  ///< where FileSpec::manifest is, if it has least_manifest_bytes
   bool is_in_order = true;           ///< data lies in the arrays' order, and nothing but zeros between it, ever
   PartialSum metadata;  ///< of all bytes that are neither an array's data nor the manifest, by their offset in the file
+  std::string index = {};  ///< what the directory's index is to say of it, for Store::index_text
+};
+
+/// A file of a directory that has an index.
+struct IndexedFile {
+  std::string name;
+  std::string index;  ///< FileRoom::index
+
+  static auto fields(auto& self) { return std::tie(self.name, self.index); }
 };
 
 /// Where data and manifest lie in a new file: what is written after it has been made.
@@ -179,8 +193,17 @@ class Store : public SourceStore {
   /// that `catalog` would not read back, and for a dataset in the place of such a group.
   virtual void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const = 0;
 
-  /// Whether a file holds FileSpec::tree.
-  virtual bool keeps_trees() const noexcept { return false; }
+  /// Whether a file holds FileSpec::tree that a file of another format, or of this one, gave.
+  virtual bool takes_trees_of(std::string_view /*format*/) const noexcept { return false; }
+
+  /// The file that says what all others of a directory hold together, and is made last; empty for formats whose files
+  /// each tell all of themselves. Where there is one, each array is a box of its tensor, each tensor is stored once,
+  /// and attributes, groups and tree are in the first file alone.
+  virtual std::string_view index_name() const noexcept { return {}; }
+  /// What it says. Throws input for names that are there twice.
+  virtual std::string index_text(const std::vector<IndexedFile>& /*files*/) const { return {}; }
+  /// Whether a file may be such an index, by its first bytes.
+  virtual bool is_index(const std::filesystem::path& /*file*/) const { return false; }
 
   /// What of a specification such a file would not hold, in words for the user. Throws input for elements that it has
   /// no type for.

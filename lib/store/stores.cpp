@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/mindspore/mindspore_store.hpp"
 #include "store/posix_file.hpp"
 #include "store/safetensors/safetensors_store.hpp"
+#include "store/torch/dcp_directory.hpp"
+#include "store/torch/dcp_store.hpp"
 #include "store/torch/torch_store.hpp"
 
 namespace ckpt {
@@ -15,8 +18,16 @@ const std::vector<Format>& formats() {
   static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
                                        {"safetensors", ".safetensors", {}, safetensors_store},
                                        {"mindspore", ".ckpt", {}, mindspore_store},
-                                       {"torch", ".pt", {".pth", ".bin"}, torch_store}};
+                                       {"torch", ".pt", {".pth", ".bin"}, torch_store},
+                                       {"dcp", ".distcp", {}, dcp_store, nullptr, torch::dcp_index}};
   return all;
+}
+
+std::string names_of_files(const std::vector<Format>& formats) {
+  std::vector<std::string> names;
+  for (const Format& format : formats)
+    if (format.index_name.empty()) names.emplace_back(format.name);
+  return join(names, names.size());
 }
 
 void leave_libraries_at_exit() {

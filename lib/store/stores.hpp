@@ -16,13 +16,17 @@ struct Format {
   std::string_view ending;  ///< of its files' names, as they are written: ".h5"
   std::vector<std::string_view> other_endings;
   std::function<std::unique_ptr<Store>()> make;
-  std::string (*library_version)() = nullptr;    ///< of the library that it is read and written with, if there is one
+  std::string (*library_version)() = nullptr;  ///< of the library that it is read and written with, if there is one
+  std::string_view index_name = {};            ///< as Store::index_name: its files say only together what they hold
 };
 
 /// The file formats there are. A new one is a folder beside this file, and a line in stores.cpp. The first one is
 /// written where nothing tells. What is wrong with a file of none of them is said by the one that its ending tells,
 /// else by the first.
 const std::vector<Format>& formats();
+
+/// "hdf5, safetensors": the formats in which a file by itself may be.
+std::string names_of_files(const std::vector<Format>& formats);
 
 /// Has the formats' libraries do nothing at the program's exit. For `main`, before their first use.
 void leave_libraries_at_exit();

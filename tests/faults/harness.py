@@ -47,7 +47,7 @@ class Job:
 
     def __init__(self, place, name, words, output, ranks=0):
         self.place, self.words, self.ranks = place, [str(place.bin / name), *map(str, words)], ranks
-        self.name = ", ".join([name, *(["safetensors"] if "safetensors" in output else []), *([f"{ranks} ranks"] if ranks else [])])
+        self.name = ", ".join([name, *(form for form in ("safetensors", "dcp") if form in output), *([f"{ranks} ranks"] if ranks else [])])
         self.write_to(place.directory / f"{ranks}_{output}")
 
     def write_to(self, output):

@@ -17,6 +17,9 @@ inline constexpr std::uint64_t most_visits = 10'000'000;
 /// The name of the one tensor that is all of a file.
 inline constexpr const char* lone_tensor = "tensor";
 
+/// The name of the object without tensors that is all of a file, as training_args.bin has it.
+inline constexpr const char* lone_object = "object";
+
 inline constexpr const char* ordered_dict = "collections.OrderedDict";
 
 struct Branch {

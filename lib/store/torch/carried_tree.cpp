@@ -1,11 +1,7 @@
 #include "store/torch/carried_tree.hpp"
 
-#include <set>
-
 #include "store/torch/branches.hpp"
 #include "store/torch/leaf.hpp"
-#include "store/torch/opaque.hpp"
-#include "store/torch/pickle_writer.hpp"
 #include "store/torch/placeholders.hpp"
 #include "store/torch/tensor_view.hpp"
 
@@ -22,11 +18,9 @@ class TreeCarrier {
   TreeCarrier(const Archive& archive, const PosixFile& file)
       : tree_(archive.tree),
         storages_(archive.storages),
-        file_(file),
-        survey_(archive.tree, archive.storages),
         placeholders_(archive.tree, archive.storages),
         out_(archive.tree.protocol()),
-        copy_(archive.tree, out_, [this](PickleId id) { return write_storage(id); }) {}
+        objects_(archive, file, out_) {}
 
   std::string write() {
     value(tree_.root(), is_tensor(tree_.root()) ? lone_tensor : "", 0);
@@ -52,10 +46,7 @@ class TreeCarrier {
     if (is_tensor(id)) return tensor(id, name);
     const bool is_leaf = !is_container(tree_, id) || is_long_list(tree_, id) || leaf_value(tree_, id);
     if (!is_leaf) return container(id, name, level);
-    if (survey_.of(id).is_carried())
-      copy_.node(id);
-    else
-      out_.opcode('N');
+    objects_.copy_leaf(id);
   }
 
   void container(PickleId id, const std::string& name, int level) {
@@ -66,13 +57,13 @@ class TreeCarrier {
     if (!branches.empty() || node.kind == PickleKind::tuple) {
       out_.opcode(PickleWriter::mark);
       for (const Branch& branch : branches) {
-        if (branch.key_node != no_node) copy_.node(branch.key_node);
+        if (branch.key_node != no_node) objects_.copy(branch.key_node);
         value(branch.value, name_below(name, branch.key), level + 1);
       }
       out_.opcode(node.kind == PickleKind::tuple ? 't' : has_keys ? 'u' : 'e');
     }
     if (node.state == no_node) return;
-    copy_.node(node.state);
+    objects_.copy(node.state);
     out_.opcode('b');
   }
 
@@ -80,11 +71,11 @@ class TreeCarrier {
   void begin(const PickleNode& node, bool is_of_pairs) {
     if (node.kind == PickleKind::tuple) return;
     if (node.kind != PickleKind::call) return out_.opcode(node.kind == PickleKind::list ? ']' : '}');
-    copy_.node(node.function);
+    objects_.copy(node.function);
     if (is_of_pairs)
       out_.opcode(')');
     else
-      copy_.node(node.arguments);
+      objects_.copy(node.arguments);
     out_.opcode(node.opcode);
   }
 
@@ -97,10 +88,10 @@ class TreeCarrier {
     if (function == typed_tensor_function) return typed(arguments, name);
     if (!function.starts_with(parameter_functions))
       return reference({carried_tensor, name}, requires_grad(arguments));
-    copy_.node(tree_[id].function);
+    objects_.copy(tree_[id].function);
     out_.opcode(PickleWriter::mark);
     tensor(arguments[0], name);
-    for (std::size_t i = 1; i < arguments.size(); ++i) copy_.node(arguments[i]);
+    for (std::size_t i = 1; i < arguments.size(); ++i) objects_.copy(arguments[i]);
     out_.opcode('t');
     out_.opcode('R');
   }
@@ -111,9 +102,9 @@ class TreeCarrier {
     out_.global("torch._tensor", "_rebuild_from_type_v2");
     out_.opcode(PickleWriter::mark);
     out_.opcode('N');
-    copy_.node(arguments[1]);
+    objects_.copy(arguments[1]);
     reference({carried_tensor, name}, requires_grad(tree_[arguments[2]].items));
-    copy_.node(arguments[3]);
+    objects_.copy(arguments[3]);
     out_.opcode('t');
     out_.opcode('R');
   }
@@ -130,37 +121,48 @@ class TreeCarrier {
     out_.opcode('Q');
   }
 
-  /// A storage in an object that is copied. False for all else.
-  bool write_storage(PickleId id) {
-    if (tree_[id].kind != PickleKind::persistent) return false;
-    const PickleNode& key = tree_[tree_[id].arguments];
-    const auto place = survey_.storage(id);
-    if (!place) return false;
-    out_.opcode(PickleWriter::mark);
-    out_.word(carried_bytes);
-    copy_.node(key.items[1]);
-    out_.text(tree_[key.items[2]].text);
-    out_.integer(tree_[key.items[4]].number);
-    std::string bytes(given_.insert(place->lo).second ? place->size() : 0, '\0');
-    file_.read(place->lo, std::as_writable_bytes(std::span(bytes)));
-    out_.sized('B', bytes);
-    out_.opcode('t');
-    out_.opcode('Q');
-    return true;
-  }
-
   const Pickle& tree_;
   const Storages& storages_;
-  const PosixFile& file_;
-  OpaqueSurvey survey_;
   Placeholders placeholders_;
   PickleWriter out_;
-  PickleCopy copy_;
+  ObjectCarrier objects_;
   TreeBounds bounds_;
-  std::set<std::uint64_t> given_;  // where the storages begin whose bytes were written
 };
 
 }  // namespace
+
+ObjectCarrier::ObjectCarrier(const Archive& archive, const PosixFile& file, PickleWriter& out)
+    : tree_(archive.tree),
+      file_(file),
+      out_(out),
+      survey_(archive.tree, archive.storages),
+      copy_(archive.tree, out, [this](PickleId id) { return write_storage(id); }) {}
+
+void ObjectCarrier::copy_leaf(PickleId id) {
+  if (survey_.of(id).is_carried())
+    copy_.node(id);
+  else
+    out_.opcode('N');
+}
+
+/// A storage in an object that is copied. False for all else.
+bool ObjectCarrier::write_storage(PickleId id) {
+  if (tree_[id].kind != PickleKind::persistent) return false;
+  const PickleNode& key = tree_[tree_[id].arguments];
+  const auto place = survey_.storage(id);
+  if (!place) return false;
+  out_.opcode(PickleWriter::mark);
+  out_.word(carried_bytes);
+  copy_.node(key.items[1]);
+  out_.text(tree_[key.items[2]].text);
+  out_.integer(tree_[key.items[4]].number);
+  std::string bytes(given_.insert(place->lo).second ? place->size() : 0, '\0');
+  file_.read(place->lo, std::as_writable_bytes(std::span(bytes)));
+  out_.sized('B', bytes);
+  out_.opcode('t');
+  out_.opcode('Q');
+  return true;
+}
 
 std::string carried_tree(const Archive& archive, const PosixFile& file) {
   return TreeCarrier(archive, file).write();

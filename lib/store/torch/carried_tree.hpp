@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "store/torch/archive.hpp"
+#include "store/torch/opaque.hpp"
+#include "store/torch/pickle_writer.hpp"
 
 /// How a tree travels from the file that it was read from to one that is written: as a pickle in which each tensor is
 /// no more than its name. Persistent ids, all tuples:
@@ -17,6 +21,32 @@ inline constexpr const char* carried_tensor = "tensor";
 inline constexpr const char* carried_storage = "storage";
 inline constexpr const char* carried_bytes = "bytes";
 inline constexpr std::size_t carried_bytes_items = 5;
+
+/// Copies objects that nobody understands into such a tree, with the storages in them.
+class ObjectCarrier {
+ public:
+  /// All three must outlive it.
+  ObjectCarrier(const Archive& archive, const PosixFile& file, PickleWriter& out);
+  ObjectCarrier(const ObjectCarrier&) = delete;
+  ObjectCarrier& operator=(const ObjectCarrier&) = delete;
+  ObjectCarrier(ObjectCarrier&&) = delete;
+  ObjectCarrier& operator=(ObjectCarrier&&) = delete;
+  ~ObjectCarrier() = default;
+
+  void copy(PickleId id) { copy_.node(id); }
+  /// None where it is too large.
+  void copy_leaf(PickleId id);
+
+ private:
+  bool write_storage(PickleId id);
+
+  const Pickle& tree_;
+  const PosixFile& file_;
+  PickleWriter& out_;
+  OpaqueSurvey survey_;
+  PickleCopy copy_;
+  std::set<std::uint64_t> given_;  // where the storages begin whose bytes were written
+};
 
 /// The tree of a file. Throws input, as reading the file does.
 std::string carried_tree(const Archive& archive, const PosixFile& file);

@@ -8,8 +8,9 @@
 #include "base/byte_stream.hpp"
 #include "base/checked.hpp"
 #include "base/text.hpp"
-#include "store/isolated.hpp"
+#include "store/guarded_reading.hpp"
 #include "store/posix_file.hpp"
+#include "store/torch/branches.hpp"
 #include "store/torch/dcp_item.hpp"
 #include "store/torch/leaf.hpp"
 #include "store/torch/view_dataset.hpp"
@@ -18,7 +19,6 @@ namespace ckpt::torch {
 
 namespace {
 
-constexpr const char* library = "torch";
 constexpr std::uint64_t most_parts = 8;
 
 /// A pickle's nodes, and what is made of them.
@@ -30,15 +30,7 @@ constexpr std::uint64_t memory_per_item = 4096;
 constexpr std::uint64_t items_per_second = 1000;  // as slow as that where nothing of the files is in memory
 
 std::string metadata_of(const PosixFile& file, std::uint64_t bytes) {
-  std::string text(bytes, '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return encode(parse_dcp_metadata(text));
-}
-
-std::string metadata_in_child(std::string_view argument, int fd) {
-  ByteReader in(argument, "a request for metadata");
-  const std::uint64_t bytes = in.number();
-  return metadata_of(PosixFile::adopt(in.text(), Fd(fd)), bytes);
+  return encode(parse_dcp_metadata(file.text(0, bytes)));
 }
 
 /// Reads the items of one file.
@@ -61,20 +53,25 @@ class FileReader {
     });
   }
 
-  void add(const DcpObject& object, std::vector<std::string>& left_out) {
+  void add(const DcpObject& object) {
     with_context("/" + object.name, [&] {
       const Archive archive = read(object.item);
-      if (auto value = leaf_value(archive.tree, archive.tree.root()))
-        attributes_[object.group].insert_or_assign(object.key, std::move(*value));
-      else
-        left_out.push_back(object.name + " (" + describe(archive.tree, archive.tree.root()) + ")");
+      const PickleId root = archive.tree.root();
+      std::string group;
+      for (std::size_t i = 0; i + 1 < object.path.size(); ++i) group = name_below(group, object.path[i].text);
+      if (auto value = leaf_value(archive.tree, root)) {
+        attributes_[group].insert_or_assign(object.path.back().text, std::move(*value));
+        return;
+      }
+      leaves_.push_back(leaf_of(archive.tree, OpaqueSurvey(archive.tree, archive.storages).of(root), root,
+                                name_below(group, object.path.back().text)));
     });
   }
 
   void finish(std::vector<FileCatalog>& catalogs) {
     for (Slot& slot : slots_) {
       auto schema = std::make_shared<Schema>();
-      schema->format = library;
+      schema->format = dcp_format;
       schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(slot.arrays));
       schema->datasets = std::move(slot.datasets);
       if (&slot == &slots_.front()) add_attributes(*schema);
@@ -106,6 +103,7 @@ class FileReader {
   }
 
   void add_attributes(Schema& schema) {
+    schema.leaves = std::move(leaves_);
     for (auto& [group, values] : attributes_) {
       std::vector<Attribute> attributes;
       for (auto& [name, value] : values) attributes.push_back({name, std::move(value)});
@@ -120,6 +118,7 @@ class FileReader {
   PosixFile::Status status_;
   std::vector<Slot> slots_;
   std::map<std::string, std::map<std::string, Value>> attributes_;
+  std::vector<Leaf> leaves_;
 };
 
 /// What lies in one file.
@@ -158,11 +157,11 @@ void check_items_apart(std::vector<Interval> items) {
                    "is .metadata that of these files?"});
 }
 
-DcpCatalogs catalogs_of(const std::filesystem::path& directory, const DcpMetadata& metadata,
-                        const std::vector<std::uint32_t>& files) {
+std::vector<FileCatalog> catalogs_of(const std::filesystem::path& directory, const DcpMetadata& metadata,
+                                     const std::vector<std::uint32_t>& files) {
   const std::vector<Contents> contents = contents_of(metadata);
   const std::vector<std::uint32_t> slots = dcp_slots(metadata);
-  DcpCatalogs found;
+  std::vector<FileCatalog> found;
   for (const std::uint32_t number : files)
     with_file((directory / metadata.files[number]).string(), [&] {
       FileReader file(directory / metadata.files[number], slots[number]);
@@ -171,25 +170,10 @@ DcpCatalogs catalogs_of(const std::filesystem::path& directory, const DcpMetadat
         const DcpTensor& tensor = metadata.tensors[each.tensor];
         file.add(tensor, tensor.chunks[each.chunk]);
       }
-      for (const std::uint32_t object : contents[number].objects) file.add(metadata.objects[object], found.left_out);
-      file.finish(found.catalogs);
+      for (const std::uint32_t object : contents[number].objects) file.add(metadata.objects[object]);
+      file.finish(found);
     });
   return found;
-}
-
-std::string encode(const DcpCatalogs& found) {
-  ByteWriter out;
-  out.text(ckpt::encode(found.catalogs));
-  out.number(found.left_out.size());
-  for (const std::string& what : found.left_out) out.text(what);
-  return out.take();
-}
-
-void decode(std::string_view bytes, DcpCatalogs& found) {
-  ByteReader in(bytes, "a catalog from a child process");
-  for (FileCatalog& catalog : decode_catalogs({in.text()})) found.catalogs.push_back(std::move(catalog));
-  for (std::uint64_t left = in.count(sizeof(std::uint64_t)); left-- > 0;) found.left_out.push_back(in.text());
-  in.finish();
 }
 
 std::string catalogs_in_child(std::string_view argument, int /*fd*/) {
@@ -198,7 +182,7 @@ std::string catalogs_in_child(std::string_view argument, int /*fd*/) {
   std::vector<std::uint32_t> files(in.count(sizeof(std::uint64_t)));
   for (std::uint32_t& file : files) file = checked_narrow<std::uint32_t>(in.number());
   const DcpMetadata metadata = decode_dcp_metadata(in.text());
-  return encode(catalogs_of(directory, metadata, files));
+  return ckpt::encode(catalogs_of(directory, metadata, files));
 }
 
 IsolatedWork work_for(const std::filesystem::path& directory, const DcpMetadata& metadata,
@@ -217,7 +201,7 @@ IsolatedWork work_for(const std::filesystem::path& directory, const DcpMetadata&
   limits.memory_bytes += checked_mul(items, memory_per_item);
   limits.processor_s += items / items_per_second;
   limits.clock_s += limits.processor_s;
-  return {catalogs_in_child, argument.take(), -1, library, limits};
+  return {catalogs_in_child, argument.take(), -1, dcp_format, limits};
 }
 
 }  // namespace
@@ -236,20 +220,13 @@ DcpMetadata read_dcp_metadata(const std::filesystem::path& path) {
     if (bytes > most_metadata_bytes)
       throw Error(Kind::input, "",
                   {"has " + format_bytes(bytes), "expected at most " + format_bytes(most_metadata_bytes), ""});
-    IsolationLimits limits;
-    limits.memory_bytes += checked_mul(bytes, memory_per_metadata_byte);
-    limits.processor_s += bytes / metadata_bytes_per_second;
-    limits.clock_s += limits.processor_s;
-    ByteWriter request;
-    request.number(bytes);
-    request.text(file.path());
-    const auto said = isolated({metadata_in_child, request.take(), file.fd(), library, limits});
-    return decode_dcp_metadata(said ? *said : metadata_of(file, bytes));
+    const IsolationLimits limits = limits_for(bytes, memory_per_metadata_byte, metadata_bytes_per_second);
+    return decode_dcp_metadata(read_guarded<metadata_of>(file, bytes, dcp_format, limits));
   });
 }
 
-DcpCatalogs read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata,
-                              const std::vector<std::uint32_t>& files) {
+std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata,
+                                           const std::vector<std::uint32_t>& files) {
   const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::uint64_t parts = std::min({cores, most_parts, std::max<std::uint64_t>(1, files.size())});
   std::vector<IsolatedWork> works;
@@ -260,10 +237,9 @@ DcpCatalogs read_dcp_catalogs(const std::filesystem::path& directory, const DcpM
     works.push_back(work_for(directory, metadata, {at(part), at(part + 1)}));
   }
   const auto said = isolated(works);
-  if (!said) return catalogs_of(directory, metadata, files);
-  DcpCatalogs found;
-  for (const std::string& bytes : *said) decode(bytes, found);
-  return found;
+  if (said) return decode_catalogs(*said);
+  warn_of_unguarded_reading();
+  return catalogs_of(directory, metadata, files);
 }
 
 }  // namespace ckpt::torch

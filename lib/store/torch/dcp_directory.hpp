@@ -13,20 +13,23 @@ namespace ckpt::torch {
 /// A DCP directory's `.metadata`, read in a process of its own. Throws input, naming the file.
 DcpMetadata read_dcp_metadata(const std::filesystem::path& file);
 
-/// What some files of a DCP directory hold.
-struct DcpCatalogs {
-  /// For each file, one behind the other, as many catalogs as it has slots: the first chunk of each tensor that the
-  /// file holds is in the first one, with the objects, which are attributes; the second chunk in the second one.
-  std::vector<FileCatalog> catalogs;
-  std::vector<std::string> left_out;  ///< objects that are neither numbers nor texts: "rng (numpy.ndarray)"
-};
+/// As Schema::format has it.
+inline constexpr const char* dcp_format = "dcp";
+inline constexpr const char* dcp_index = ".metadata";
+inline constexpr const char* dcp_ending = ".distcp";
 
 /// How many slots each file has.
 std::vector<std::uint32_t> dcp_slots(const DcpMetadata& metadata);
 
-/// Reads the items of `files` (numbers, ascending), in processes of their own, as many at once as there are cores.
-/// Throws input, naming file and tensor, for an item that is not what the metadata says.
-DcpCatalogs read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata,
-                              const std::vector<std::uint32_t>& files);
+/// Reads the items of `files` (numbers, ascending), in processes of their own, as many at once as there are cores. For
+/// each file, one behind the other, there are as many catalogs as it has slots: the first chunk of each tensor that the
+/// file holds is in the first one, with the objects, which are attributes or leaves; the second chunk in the second
+/// one. Throws input, naming file and tensor, for an item that is not what the metadata says.
+std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata,
+                                           const std::vector<std::uint32_t>& files);
+
+/// What a directory holds besides data (SourceStore::tree): the paths of its tensors, and its objects; read in a process
+/// of its own. Throws as the above.
+std::string read_dcp_tree(const std::filesystem::path& directory);
 
 }  // namespace ckpt::torch

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "base/checked.hpp"
+#include "store/torch/little_endian.hpp"
+#include "store/torch/zip_records.hpp"
 
 namespace ckpt::torch {
 
@@ -13,17 +15,13 @@ namespace {
 /// Headers, pickle and small entries of a tensor's item are 700 bytes or so.
 constexpr std::uint64_t head_bytes = 4096;
 
-// An entry's header and the record behind its bytes, as of zip_directory.cpp.
-constexpr std::string_view entry_mark = "PK\3\4";
+// The record behind an entry's bytes.
 constexpr std::string_view behind_mark = "PK\7\10";
-constexpr std::size_t entry_bytes = 30;
 constexpr std::size_t behind_bytes = 16;
 constexpr std::uint64_t sizes_follow = 8;  // a flag
 
 std::uint64_t little_at(std::string_view bytes, std::size_t at, std::size_t count) {
-  std::uint64_t value = 0;
-  for (std::size_t i = count; i-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes[at + i]);
-  return value;
+  return little_endian(bytes.substr(at, count));
 }
 
 /// Walks over the entries in an item's first bytes.
@@ -34,14 +32,14 @@ class Head {
   /// Goes to the next entry; false where its header is none, or not all in the head.
   bool next() {
     const std::string_view rest = bytes_.substr(at_);
-    if (rest.size() < entry_bytes || !rest.starts_with(entry_mark)) return false;
+    if (rest.size() < local_bytes || !rest.starts_with(local_mark)) return false;
     flags_ = little_at(rest, 6, 2);
     const std::uint64_t method = little_at(rest, 8, 2);
     size_ = little_at(rest, 22, 4);
     const std::uint64_t name = little_at(rest, 26, 2);
-    const std::uint64_t whole = entry_bytes + name + little_at(rest, 28, 2);
+    const std::uint64_t whole = local_bytes + name + little_at(rest, 28, 2);
     if (method != 0 || whole > rest.size()) return false;
-    name_ = rest.substr(entry_bytes, name);
+    name_ = rest.substr(local_bytes, name);
     at_ += whole;
     return true;
   }

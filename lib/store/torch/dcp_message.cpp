@@ -30,8 +30,26 @@ Interval take_item(ByteReader& in, std::uint32_t& file) {
   return {lo, in.number()};
 }
 
+void put_path(ByteWriter& out, const DcpPath& path) {
+  out.number(path.size());
+  for (const DcpKey& key : path) {
+    out.text(key.text);
+    out.flag(key.is_place);
+  }
+}
+
+DcpPath take_path(ByteReader& in) {
+  DcpPath path(in.count(sizeof(std::uint64_t) + 1));
+  for (DcpKey& key : path) {
+    key.text = in.text();
+    key.is_place = in.flag();
+  }
+  return path;
+}
+
 void put_tensor(ByteWriter& out, const DcpTensor& tensor) {
   out.text(tensor.name);
+  put_path(out, tensor.path);
   out.number(static_cast<std::uint64_t>(tensor.dtype.kind));
   out.number(static_cast<std::uint64_t>(tensor.dtype.order));
   out.number(tensor.dtype.size);
@@ -49,6 +67,7 @@ void put_tensor(ByteWriter& out, const DcpTensor& tensor) {
 DcpTensor take_tensor(ByteReader& in) {
   DcpTensor tensor;
   tensor.name = in.text();
+  tensor.path = take_path(in);
   tensor.dtype.kind = in.choice(ElementKind::space_padded_text);
   tensor.dtype.order = in.choice(ByteOrder::big);
   tensor.dtype.size = in.number();
@@ -74,7 +93,8 @@ std::string encode(const DcpMetadata& metadata) {
   for (const DcpTensor& tensor : metadata.tensors) put_tensor(out, tensor);
   out.number(metadata.objects.size());
   for (const DcpObject& object : metadata.objects) {
-    for (const std::string& text : {object.name, object.group, object.key}) out.text(text);
+    out.text(object.name);
+    put_path(out, object.path);
     put_item(out, object.file, object.item);
   }
   return out.take();
@@ -85,11 +105,12 @@ DcpMetadata decode_dcp_metadata(std::string_view bytes) {
   DcpMetadata metadata;
   metadata.files.resize(in.count(sizeof(std::uint64_t)));
   for (std::string& file : metadata.files) file = in.text();
-  metadata.tensors.resize(in.count(7 * sizeof(std::uint64_t)));
+  metadata.tensors.resize(in.count(8 * sizeof(std::uint64_t)));
   for (DcpTensor& tensor : metadata.tensors) tensor = take_tensor(in);
-  metadata.objects.resize(in.count(6 * sizeof(std::uint64_t)));
+  metadata.objects.resize(in.count(5 * sizeof(std::uint64_t)));
   for (DcpObject& object : metadata.objects) {
-    for (std::string* text : {&object.name, &object.group, &object.key}) *text = in.text();
+    object.name = in.text();
+    object.path = take_path(in);
     object.item = take_item(in, object.file);
   }
   in.finish();

@@ -72,14 +72,15 @@ class DcpReader {
     if (is_tensor)
       metadata_.tensors.push_back(tensor_at(name, value));
     else
-      metadata_.objects.push_back({name, "", name, in_no_file, {}});
+      metadata_.objects.push_back({name, {{name}}, in_no_file, {}});
   }
 
   DcpTensor tensor_at(const std::string& name, PickleId value) const {
     DcpTensor tensor{name,
                      dtype_in(pickle_, need_field(pickle_, value, "properties")),
                      whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"),
-                     {}};
+                     {},
+                     {{name}}};
     checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
     for (const PickleId id : items_in(pickle_, need_field(pickle_, value, "chunks"), "its chunks")) {
       const Extents lo = whole_numbers(pickle_, need_field(pickle_, id, "offsets"), "a chunk's offsets");
@@ -161,24 +162,22 @@ class DcpReader {
     return known->second;
   }
 
-  /// The keys of an object: texts, and the numbers of list items.
+  /// Keys are texts, and the numbers of list items.
   void add_paths(PickleId paths) {
     if (pickle_[paths].kind != PickleKind::dict) return;
     for_each_pair(paths, "planner_data", [&](PickleId key, PickleId value) {
       const PickleNode& name = pickle_[key];
       const PickleNode& keys = pickle_[value];
       const auto known = name.kind == PickleKind::text ? known_.find(std::string(name.text)) : known_.end();
-      if (known == known_.end() || known->second.is_tensor || keys.kind != PickleKind::tuple || keys.items.empty())
-        return;
-      DcpObject& object = metadata_.objects[known->second.number];
-      for (std::size_t i = 0; i < keys.items.size(); ++i) {
-        const PickleNode& item = pickle_[keys.items[i]];
-        const std::string text = item.kind == PickleKind::text ? std::string(item.text) : std::to_string(item.number);
-        if (i + 1 == keys.items.size())
-          object.key = text;
-        else
-          object.group += (object.group.empty() ? "" : "/") + text;
+      if (known == known_.end() || keys.kind != PickleKind::tuple || keys.items.empty()) return;
+      DcpPath path;
+      for (const PickleId id : keys.items) {
+        const PickleNode& item = pickle_[id];
+        const bool is_place = item.kind != PickleKind::text;
+        path.push_back({is_place ? std::to_string(item.number) : std::string(item.text), is_place});
       }
+      const std::size_t number = known->second.number;
+      (known->second.is_tensor ? metadata_.tensors[number].path : metadata_.objects[number].path) = std::move(path);
     });
   }
 
@@ -228,14 +227,14 @@ class DcpReader {
 DcpMetadata parse_dcp_metadata(std::string_view bytes) {
   std::size_t at = 0;
   const auto pickle = Pickle::read(bytes, at);
-  if (!pickle) refuse_dcp("", "ends before its object does", "", "is the file truncated?");
+  if (!pickle) refuse_dcp("", "ends before its object does", "a whole one", "is the file truncated? Take another checkpoint");
   return DcpReader(*pickle).read();
 }
 
 DcpMetadata within_files(const DcpMetadata& metadata, const std::vector<bool>& files) {
   DcpMetadata part{metadata.files, {}, {}};
   for (const DcpTensor& tensor : metadata.tensors) {
-    DcpTensor some{tensor.name, tensor.dtype, tensor.shape, {}};
+    DcpTensor some{tensor.name, tensor.dtype, tensor.shape, {}, {}};
     for (const DcpChunk& chunk : tensor.chunks)
       if (files[chunk.file]) some.chunks.push_back(chunk);
     if (!some.chunks.empty()) part.tensors.push_back(std::move(some));

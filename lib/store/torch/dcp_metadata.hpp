@@ -18,18 +18,27 @@ struct DcpChunk {
   Interval item;           ///< of the file's bytes; says nothing where the file is one of safetensors
 };
 
+/// What leads from one dict or list to the next: a key, or a place.
+struct DcpKey {
+  std::string text;
+  bool is_place = false;  ///< the number of a list's item
+
+  friend bool operator==(const DcpKey&, const DcpKey&) = default;
+};
+using DcpPath = std::vector<DcpKey>;
+
 struct DcpTensor {
   std::string name;
   DType dtype;
   Extents shape;
   std::vector<DcpChunk> chunks;  ///< none of them empty, unless the tensor is
+  DcpPath path = {};             ///< where it was before names were made of it; never empty when read
 };
 
 /// A Python object that is an item by itself.
 struct DcpObject {
   std::string name;
-  std::string group;  ///< the keys of the dicts that it was in, joined with '/'
-  std::string key;    ///< its own
+  DcpPath path;
   std::uint32_t file = 0;
   Interval item;
 };
@@ -45,6 +54,10 @@ struct DcpMetadata {
 /// itself: chunks outside their tensor, stored nowhere or twice, files elsewhere, transformed data.
 /// https://github.com/pytorch/pytorch, torch/distributed/checkpoint/metadata.py and filesystem.py
 DcpMetadata parse_dcp_metadata(std::string_view pickle);
+
+/// The pickle that torch writes, of a form that all of its versions from 2.3 on read. Tensors without chunks only tell
+/// a path. What has none was there by its name.
+std::string pickled(const DcpMetadata& metadata);
 
 /// As bytes, for another process. `decode_dcp_metadata` throws input on damage.
 std::string encode(const DcpMetadata& metadata);

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_stream.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
+#include "store/torch/pickle_fields.hpp"
 
 namespace ckpt::torch {
 
@@ -54,13 +56,6 @@ std::optional<nlohmann::json> json_of(const PickleNode& node) {
     default:
       return std::nullopt;
   }
-}
-
-/// A size is a tuple in a call.
-PickleId list_of(const Pickle& pickle, PickleId id) {
-  if (!pickle.is_call_of(id, "torch.Size")) return id;
-  const PickleNode& arguments = pickle[pickle[id].arguments];
-  return arguments.kind == PickleKind::tuple && arguments.items.size() == 1 ? arguments.items.front() : id;
 }
 
 /// Objects of classes without a form of their own are made by a function, which is told the class.
@@ -111,6 +106,12 @@ std::string leaf_json(const Pickle& pickle, PickleId id) {
     list.push_back(std::move(*value));
   }
   return list.dump();
+}
+
+Leaf leaf_of(const Pickle& pickle, const Opaque& found, PickleId id, std::string name) {
+  std::string what = describe(pickle, id);
+  if (!found.is_carried()) what += " with tensors of " + format_bytes(found.storage_bytes);
+  return {std::move(name), std::move(what), leaf_json(pickle, id), found.digest, found.is_carried()};
 }
 
 std::string describe(const Pickle& pickle, PickleId id) {

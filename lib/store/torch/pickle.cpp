@@ -1,5 +1,7 @@
 #include "store/torch/pickle.hpp"
 
+#include <unordered_map>
+
 #include "store/torch/pickle_machine.hpp"
 
 namespace ckpt::torch {
@@ -17,6 +19,27 @@ PickleId Pickle::add(PickleNode node) {
   if (id == no_node) refuse_pickle("2^32 values", "fewer");
   nodes_.push_back(std::move(node));
   return id;
+}
+
+Pickle Pickle::part(PickleId id) const {
+  Pickle result(protocol_);
+  std::unordered_map<PickleId, PickleId> known;
+  std::vector<PickleId> found;  // by the new numbers
+  const auto number = [&](PickleId& old) {
+    if (old == no_node) return;
+    const auto [place, is_new] = known.try_emplace(old, static_cast<PickleId>(found.size()));
+    if (is_new) found.push_back(old);
+    old = place->second;
+  };
+  number(id);
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    PickleNode node = nodes_[found[next]];
+    for (PickleId* const each : {&node.function, &node.arguments, &node.state}) number(*each);
+    for (PickleId& item : node.items) number(item);
+    result.add(std::move(node));
+  }
+  result.set_root(id);
+  return result;
 }
 
 std::string_view Pickle::name_of(PickleId id) const {

@@ -71,6 +71,9 @@ class Pickle {
   std::string_view keep(std::string text) { return names_.emplace_back(std::move(text)); }
   void set_root(PickleId id) noexcept { root_ = id; }
 
+  /// What one of its nodes says, by itself; this one must outlive it.
+  Pickle part(PickleId id) const;
+
   /// The name that a global is, or that the function of a call is; empty for anything else.
   std::string_view name_of(PickleId id) const;
   bool is_call_of(PickleId id, std::string_view name) const {

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "store/torch/little_endian.hpp"
 #include "store/torch/pickle_machine.hpp"
 
 // What the opcodes do.
@@ -27,10 +28,7 @@ std::string_view PickleMachine::line() {
 }
 
 std::uint64_t PickleMachine::little(std::size_t count) {
-  std::uint64_t number = 0;
-  const std::string_view taken = bytes(count);
-  for (std::size_t i = count; i-- > 0;) number = number << 8U | static_cast<unsigned char>(taken[i]);
-  return number;
+  return little_endian(bytes(count));
 }
 
 PickleId PickleMachine::push(PickleNode node) {
@@ -76,9 +74,8 @@ void PickleMachine::push_long(std::uint64_t count) {
     push(std::move(node));
     return;
   }
-  std::uint64_t number = count > 0 && (static_cast<unsigned char>(taken.back()) & 0x80U) != 0 ? ~std::uint64_t{0} : 0;
-  for (std::size_t i = count; i-- > 0;) number = number << 8U | static_cast<unsigned char>(taken[i]);
-  push_integer(static_cast<std::int64_t>(number));
+  const bool is_negative = count > 0 && (static_cast<unsigned char>(taken.back()) & 0x80U) != 0;
+  push_integer(static_cast<std::int64_t>(little_endian(taken, is_negative ? ~std::uint64_t{0} : 0)));
 }
 
 void PickleMachine::push_bytes(PickleKind kind, unsigned opcode, std::uint64_t count) {

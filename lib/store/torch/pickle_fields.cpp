@@ -47,16 +47,18 @@ std::uint64_t whole_number(const Pickle& pickle, PickleId id, std::string_view w
   return static_cast<std::uint64_t>(node.number);
 }
 
+PickleId list_of(const Pickle& pickle, PickleId id) {
+  const PickleNode& node = pickle[id];
+  if (node.kind != PickleKind::call || class_of(pickle, id) != "Size") return id;
+  const PickleNode& arguments = pickle[node.arguments];
+  if (arguments.kind != PickleKind::tuple || arguments.items.size() > 1) return id;
+  return arguments.items.empty() ? node.arguments : arguments.items.front();  // without any, of no dimension
+}
+
 const std::vector<PickleId>& items_in(const Pickle& pickle, PickleId id, std::string_view what) {
-  const PickleNode* node = &pickle[id];
-  if (node->kind == PickleKind::call && class_of(pickle, id) == "Size") {
-    const PickleNode& arguments = pickle[node->arguments];
-    static const std::vector<PickleId> none;
-    if (arguments.kind == PickleKind::tuple && arguments.items.empty()) return none;
-    if (arguments.kind == PickleKind::tuple && arguments.items.size() == 1) node = &pickle[arguments.items.front()];
-  }
-  if (node->kind != PickleKind::tuple && node->kind != PickleKind::list) refuse_field(what, "is no list", "a list");
-  return node->items;
+  const PickleNode& node = pickle[list_of(pickle, id)];
+  if (node.kind != PickleKind::tuple && node.kind != PickleKind::list) refuse_field(what, "is no list", "a list");
+  return node.items;
 }
 
 Extents whole_numbers(const Pickle& pickle, PickleId id, std::string_view what) {

@@ -26,6 +26,9 @@ std::uint64_t whole_number(const Pickle& pickle, PickleId id, std::string_view w
 Extents whole_numbers(const Pickle& pickle, PickleId id, std::string_view what);
 std::string_view text_of(const Pickle& pickle, PickleId id, std::string_view what);
 
+/// The tuple that a torch.Size is made of; any other node itself.
+PickleId list_of(const Pickle& pickle, PickleId id);
+
 /// The items of a tuple, a list or a torch.Size. Throws input.
 const std::vector<PickleId>& items_in(const Pickle& pickle, PickleId id, std::string_view what);
 

@@ -81,7 +81,7 @@ class TorchStore final : public Store {
  public:
   std::string_view name() const noexcept override { return format_name; }
 
-  bool keeps_trees() const noexcept override { return true; }
+  bool takes_trees_of(std::string_view format) const noexcept override { return format == format_name; }
 
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);

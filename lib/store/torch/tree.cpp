@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
 #include "store/torch/branches.hpp"
 #include "store/torch/leaf.hpp"
 #include "store/torch/opaque.hpp"
@@ -17,8 +16,6 @@ namespace ckpt::torch {
 
 namespace {
 
-/// The name of an object without tensors that is all of a file, as training_args.bin has it.
-constexpr const char* lone_object = "object";
 /// Root attributes of files that these programs write begin so.
 constexpr std::string_view own_attributes = "ckpt_";
 
@@ -69,10 +66,7 @@ class TreeReader {
   }
 
   void add_leaf(const std::string& name, PickleId id) {
-    const Opaque found = survey_.of(id);
-    std::string what = describe(pickle_, id);
-    if (!found.is_carried()) what += " with tensors of " + format_bytes(found.storage_bytes);
-    schema_.leaves.push_back({name, std::move(what), leaf_json(pickle_, id), found.digest, found.is_carried()});
+    schema_.leaves.push_back(leaf_of(pickle_, survey_.of(id), id, name));
   }
 
   /// A storage by itself is a tensor of one dimension.

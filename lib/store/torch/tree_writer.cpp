@@ -17,6 +17,14 @@ namespace ckpt::torch {
 
 namespace {
 
+/// Adds the node that a tensor of this name is in a carried tree.
+PickleId add_tensor(Pickle& tree, const std::string& name) {
+  PickleNode key = node_of(PickleKind::tuple);
+  key.items = {add_text(tree, carried_tensor), add_text(tree, name)};
+  PickleNode tensor = node_of(PickleKind::persistent);
+  tensor.arguments = tree.add(std::move(key));
+  return tree.add(std::move(tensor));
+}
 
 Pickle parsed(const FileSpec& spec) {
   if (!spec.tree) return Pickle();
@@ -60,13 +68,18 @@ void for_each_attribute(const FileSpec& spec, Visit&& visit) {
 
 class TreeWriter {
  public:
-  explicit TreeWriter(const FileSpec& spec) : spec_(spec), tree_(parsed(spec)), out_(std::max(tree_.protocol(), 2U)) {
+  TreeWriter(const FileSpec& spec, Pickle tree)
+      : spec_(spec), tree_(std::move(tree)), out_(std::max(tree_.protocol(), 2U)) {
     for (std::size_t i = 0; i < spec.arrays.size(); ++i) arrays_.emplace(spec.arrays[i].name, i);
   }
 
   PickledTree write() {
     name_storages();
     edit();
+    return write_as_it_is();
+  }
+
+  PickledTree write_as_it_is() {
     PickleCopy copy(tree_, out_, [&](PickleId id) { return write_node(id, copy); });
     copy.node(tree_.root());
     result_.pickle = out_.take();
@@ -83,15 +96,8 @@ class TreeWriter {
     NameSet tensors;
     for (const FileSpec::Array& array : spec_.arrays) tensors.insert(array.name);
     TreeEdit edit(tree_, tensors);
-    const PickleId what = add_text(tree_, carried_tensor);
-    for (const FileSpec::Array& array : spec_.arrays) {
-      if (edit.has_tensor(array.name)) continue;
-      PickleNode key = node_of(PickleKind::tuple);
-      key.items = {what, add_text(tree_, array.name)};
-      PickleNode tensor = node_of(PickleKind::persistent);
-      tensor.arguments = tree_.add(std::move(key));
-      edit.put(array.name, tree_.add(std::move(tensor)));
-    }
+    for (const FileSpec::Array& array : spec_.arrays)
+      if (!edit.has_tensor(array.name)) edit.put(array.name, add_tensor(tree_, array.name));
     for_each_attribute(spec_, [&](const std::string& name, const Attribute& attribute, bool has_place) {
       if (has_place && !edit.has(name)) edit.put(name, add_value(tree_, attribute.value));
     });
@@ -217,7 +223,19 @@ TorchType checked_type(const FileSpec::Array& array) {
 }
 
 PickledTree write_tree(const FileSpec& spec) {
-  return TreeWriter(spec).write();
+  return TreeWriter(spec, parsed(spec)).write();
+}
+
+PickledTree write_tensor(const FileSpec::Array& array) {
+  FileSpec spec;
+  spec.arrays.push_back(array);
+  Pickle tree;
+  tree.set_root(add_tensor(tree, array.name));
+  return TreeWriter(spec, std::move(tree)).write();
+}
+
+PickledTree write_object(const Pickle& tree, PickleId object) {
+  return TreeWriter(FileSpec{}, tree.part(object)).write_as_it_is();
 }
 
 std::vector<std::string> lost_attributes(const FileSpec& spec) {

@@ -6,6 +6,7 @@
 
 #include "store/store.hpp"
 #include "store/torch/element_types.hpp"
+#include "store/torch/pickle.hpp"
 
 namespace ckpt::torch {
 
@@ -24,6 +25,12 @@ struct PickledTree {
 /// their paths: what it holds of other tensors is taken out, and what is missing is put in. Throws input for arrays
 /// that torch has no type for, and where a list is in the way.
 PickledTree write_tree(const FileSpec& spec);
+
+/// The pickle of one array by itself.
+PickledTree write_tensor(const FileSpec::Array& array);
+
+/// The pickle of an object in a carried tree that is, or holds, no tensor of its own. Throws input for one that does.
+PickledTree write_object(const Pickle& tree, PickleId object);
 
 /// The type of an array's elements. Throws input where torch has none.
 TorchType checked_type(const FileSpec::Array& array);

@@ -38,12 +38,6 @@ void add_arrays(const FileSpec& spec, const PickledTree& tree, ZipLayout& zip, F
   for (const PickledTree::Known& other : tree.others) zip.add("data/" + other.key, other.bytes);
 }
 
-PartialSum sum_of_passages(const ZipForm& zip) {
-  PartialSum sum;
-  for (const Passage& passage : zip.passages) sum += sum_of(std::as_bytes(std::span(passage.bytes)), passage.offset);
-  return sum;
-}
-
 [[noreturn]] void refuse_name(const std::string& name, const std::string& found, const std::string& expected) {
   throw Error(Kind::input, "tensor name \"" + name + '"', {found, expected, "", {Advice::What::rename, ""}});
 }
@@ -75,6 +69,12 @@ NewFile form_of(const FileSpec& spec) {
     made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), made.room.manifest->lo);
   made.passages = std::move(form.passages);
   return made;
+}
+
+PartialSum sum_of_passages(const ZipForm& zip) {
+  PartialSum sum;
+  for (const Passage& passage : zip.passages) sum += sum_of(std::as_bytes(std::span(passage.bytes)), passage.offset);
+  return sum;
 }
 
 std::vector<std::string> losses(const FileSpec& spec) {

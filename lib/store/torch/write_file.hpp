@@ -16,6 +16,9 @@ inline constexpr const char* global_shapes_entry = "ckpt_global_shapes";  ///< J
 /// Throws input for a specification that no such file can hold.
 NewFile form_of(const FileSpec& spec);
 
+/// The sum of all that a form holds already.
+PartialSum sum_of_passages(const ZipForm& zip);
+
 /// What such a file would not hold. Throws input for elements that torch has no type for.
 std::vector<std::string> losses(const FileSpec& spec);
 

@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "store/outside_data.hpp"
+#include "store/torch/little_endian.hpp"
 #include "store/torch/zip_records.hpp"
 
 namespace ckpt::torch {
@@ -25,9 +26,7 @@ constexpr std::uint64_t most_directory_bytes = 1U << 30;
 
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t count) {
   if (at + count > bytes.size()) refuse_zip("its zip directory", "a field that is cut off", "a whole one");
-  std::uint64_t value = 0;
-  for (std::size_t i = count; i-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes[at + i]);
-  return value;
+  return little_endian(bytes.substr(at, count));
 }
 
 /// Where the directory lies, counted from the archive's start, and how many entries it has.

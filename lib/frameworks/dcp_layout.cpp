@@ -1,0 +1,85 @@
+#include "frameworks/dcp_layout.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/error.hpp"
+#include "frameworks/cut_rules.hpp"
+#include "store/torch/dcp_directory.hpp"
+#include "store/torch/dcp_parts.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// A target file: its card, and how many of that card's come before it.
+using FilePlace = std::pair<Position, std::uint64_t>;
+
+struct PlacedPiece {
+  FilePlace file;
+  Box box;
+};
+
+std::vector<PlacedPiece> pieces_of(const Placement& target, ParameterId parameter) {
+  std::vector<PlacedPiece> pieces;
+  std::map<Position, std::uint64_t> of_card;
+  const Box all = whole(target.tensors()[parameter].shape);
+  if (all.empty()) return {{{target.first_base(parameter), 0}, all}};
+  target.for_each_shard(parameter, all, [&](Position card, const Region& region) {
+    pieces.push_back({{card, of_card[card]++}, region.box});
+  });
+  return pieces;
+}
+
+std::string file_name(const FilePlace& place) {
+  return "__" + std::to_string(place.first) + "_" + std::to_string(place.second) + torch::dcp_ending;
+}
+
+/// The files by the positions of the mesh.
+void set_files(Layout& layout, const std::map<FilePlace, Position>& files) {
+  const bool is_one_each = std::all_of(files.begin(), files.end(), [](const auto& file) {
+    return file.first.second == 0 && file.first.first == file.second;
+  });
+  if (is_one_each) {
+    layout.files =
+        CardFiles({{FileTemplate("__{card}_0" + std::string(torch::dcp_ending), layout.mesh), ""}});
+    return;
+  }
+  FileTemplate::ByCard names;
+  for (const auto& [place, position] : files) names.emplace(position, file_name(place));
+  layout.files = CardFiles({{FileTemplate(std::move(names), layout.mesh), ""}});
+}
+
+}  // namespace
+
+std::string dcp_tensor_name(const std::string& name) {
+  return torch::dcp_name(torch::dcp_path(name));
+}
+
+Layout dcp_layout(const Placement& target, const std::vector<std::string>& names) {
+  std::vector<std::vector<PlacedPiece>> pieces;
+  std::map<FilePlace, Position> files;
+  for (ParameterId p = 0; p < target.tensors().size(); ++p) {
+    pieces.push_back(pieces_of(target, p));
+    for (const PlacedPiece& piece : pieces.back()) files.emplace(piece.file, 0);
+  }
+  if (files.size() > max_cards)
+    throw Error(Kind::layout, target.layout().origin,
+                {std::to_string(files.size()) + " files of pieces", "expected at most " + std::to_string(max_cards),
+                 "write it for fewer cards"});
+  Position next = 0;
+  for (auto& [place, position] : files) position = next++;
+  std::vector<CutTensor> tensors;
+  for (ParameterId p = 0; p < pieces.size(); ++p) {
+    CutTensor tensor{names[p], target.tensors()[p].shape, {}};
+    for (PlacedPiece& piece : pieces[p]) tensor.held.push_back({files.at(piece.file), std::move(piece.box)});
+    tensors.push_back(std::move(tensor));
+  }
+  const Mesh mesh{{"card"}, {files.size()}, {}};
+  Layout layout = layout_of(tensors, mesh, "the layout of a directory of torch.distributed.checkpoint");
+  set_files(layout, files);
+  return layout;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,143 @@
+#include "store/torch/dcp_parts.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "store/torch/branches.hpp"
+#include "store/torch/carried_tree.hpp"
+#include "store/torch/held_value.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+/// The dict of a tree that was read from a DCP directory; no_node for another tree.
+PickleId paths_of(const Pickle& tree) {
+  const PickleNode& root = tree[tree.root()];
+  if (root.kind != PickleKind::persistent) return no_node;
+  const std::vector<PickleId>& items = tree[root.arguments].items;
+  return items.size() == 2 && tree[items[0]].text == carried_paths ? items[1] : no_node;
+}
+
+DcpPath path_of(const Pickle& tree, PickleId tuple) {
+  DcpPath path;
+  for (const PickleId id : tree[tuple].items) {
+    const PickleNode& key = tree[id];
+    const bool is_place = key.kind == PickleKind::integer;
+    path.push_back({is_place ? std::to_string(key.number) : std::string(key.text), is_place});
+  }
+  return path;
+}
+
+class TreeCutter {
+ public:
+  explicit TreeCutter(const Pickle& tree) : tree_(tree) {}
+
+  DcpParts cut() {
+    if (tree_.root() == no_node) return {};
+    if (const PickleId paths = paths_of(tree_); paths != no_node)
+      for (std::size_t i = 0; i + 1 < tree_[paths].items.size(); i += 2)
+        add(tree_[paths].items[i + 1], path_of(tree_, tree_[paths].items[i]));
+    else
+      enter(tree_.root(), {});
+    return std::move(parts_);
+  }
+
+ private:
+  void add(PickleId id, DcpPath path) {
+    if (const auto tensor = carried_name(tree_, id))
+      parts_.tensors.push_back({std::string(*tensor), std::move(path)});
+    else
+      add_object(id, std::move(path));
+  }
+
+  void add_object(PickleId id, DcpPath path) { parts_.objects.push_back({std::move(path), write_object(tree_, id)}); }
+
+  void enter(PickleId id, const DcpPath& path) {
+    bounds_.check_level(static_cast<int>(path.size()));
+    bounds_.visit(tree_[id], "");
+    if (const auto tensor = carried_name(tree_, id)) {
+      parts_.tensors.push_back({dcp_name(dcp_path(std::string(*tensor))), path.empty() ? DcpPath{{lone_tensor}} : path});
+      return;
+    }
+    const auto branches = is_entered(id) ? branches_of(tree_, id) : std::vector<Branch>{};
+    if (branches.empty() && !(path.empty() && is_container(tree_, id)))
+      return add_object(id, path.empty() ? DcpPath{{lone_object}} : path);
+    for (const Branch& branch : branches) {
+      DcpPath below = path;
+      below.push_back({branch.key, branch.key_node == no_node});
+      enter(branch.value, below);
+    }
+  }
+
+  bool is_entered(PickleId id) const {
+    return is_container(tree_, id) && (is_dict(id) || holds_tensor(id, 0));
+  }
+
+  bool is_dict(PickleId id) const {
+    return tree_[id].kind == PickleKind::dict || tree_[id].has_pairs || tree_.name_of(id) == ordered_dict;
+  }
+
+  bool holds_tensor(PickleId id, int level) const {
+    if (carried_name(tree_, id)) return true;
+    if (level > most_levels || !is_container(tree_, id) || is_long_list(tree_, id)) return false;
+    const auto branches = branches_of(tree_, id);
+    return std::any_of(branches.begin(), branches.end(),
+                       [&](const Branch& branch) { return holds_tensor(branch.value, level + 1); });
+  }
+
+  const Pickle& tree_;
+  DcpParts parts_;
+  TreeBounds bounds_;
+};
+
+}  // namespace
+
+std::string dcp_name(const DcpPath& path) {
+  std::string name;
+  for (const DcpKey& key : path) name += (name.empty() ? "" : ".") + key.text;
+  return name;
+}
+
+DcpPath dcp_path(const std::string& name) {
+  DcpPath path;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    path.push_back({name.substr(begin, end - begin)});
+    begin = end + 1;
+  }
+  return path;
+}
+
+DcpParts dcp_parts(const FileSpec& spec) {
+  std::size_t at = 0;
+  auto tree = spec.tree ? Pickle::read(*spec.tree, at) : Pickle();
+  if (!tree) throw Error(Kind::input, "its tree", {"ends before its object does", "a whole one", ""});
+  DcpParts parts = TreeCutter(*tree).cut();
+  std::set<std::string> known;
+  for (const DcpParts::Object& object : parts.objects) known.insert(dcp_name(object.path));
+  // What catalogs tell of a list one by one is one object, which the tree has.
+  const auto is_known = [&](const DcpPath& path) {
+    DcpPath above;
+    return std::any_of(path.begin(), path.end(), [&](const DcpKey& key) {
+      above.push_back(key);
+      return known.contains(dcp_name(above));
+    });
+  };
+  const auto add = [&](DcpPath path, const Attribute& attribute) {
+    path.push_back({attribute.name});
+    if (!is_held(attribute.value) || is_known(path)) return;
+    known.insert(dcp_name(path));
+    Pickle value;
+    value.set_root(add_value(value, attribute.value));
+    parts.objects.push_back({std::move(path), write_object(value, value.root())});
+  };
+  for (const Attribute& attribute : spec.attributes) add({}, attribute);
+  for (const Group& group : spec.groups)
+    for (const Attribute& attribute : group.attributes) add(dcp_path(group.path), attribute);
+  return parts;
+}
+
+}  // namespace ckpt::torch

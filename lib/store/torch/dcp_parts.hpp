@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/store.hpp"
+#include "store/torch/dcp_metadata.hpp"
+#include "store/torch/tree_writer.hpp"
+
+/// A tree as DCP stores it: tensors, and objects that are items by themselves, each with a name and a path.
+namespace ckpt::torch {
+
+/// ("paths", {path: value}): the root of a tree that was read from a DCP directory, a persistent value.
+inline constexpr const char* carried_paths = "paths";
+
+/// "model", "layers", 0 → "model.layers.0".
+std::string dcp_name(const DcpPath& path);
+
+/// "model/layers" → "model", "layers": the path of what stood by this name in a file with groups.
+DcpPath dcp_path(const std::string& name);
+
+struct DcpParts {
+  struct Object {
+    DcpPath path;
+    PickledTree pickled;
+  };
+  std::vector<Object> objects;
+  struct Tensor {
+    std::string name;  ///< as the output has it: `dcp_name` of what the source has
+    DcpPath path;
+  };
+  std::vector<Tensor> tensors;
+};
+
+/// What a specification's tree holds, cut as torch cuts it: dicts are entered, lists where there is a tensor in them;
+/// and the attributes whose names are not in it. Throws input for a tree that is too deep.
+DcpParts dcp_parts(const FileSpec& spec);
+
+}  // namespace ckpt::torch

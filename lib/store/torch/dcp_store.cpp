@@ -1,0 +1,77 @@
+#include "store/torch/dcp_store.hpp"
+
+#include "base/utf8.hpp"
+#include "store/offset_file.hpp"
+#include "store/posix_file.hpp"
+#include "store/torch/dcp_directory.hpp"
+#include "store/torch/dcp_file.hpp"
+#include "store/torch/zip_directory.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::string_view pickle_begin = "\x80";
+
+class DcpStore final : public Store {
+ public:
+  std::string_view name() const noexcept override { return torch::dcp_format; }
+
+  bool takes_trees_of(std::string_view format) const noexcept override {
+    return format == torch::dcp_format || format == "torch";
+  }
+
+  std::string_view index_name() const noexcept override { return torch::dcp_index; }
+
+  std::string index_text(const std::vector<IndexedFile>& files) const override {
+    return torch::pickled(torch::dcp_metadata_of(files));
+  }
+
+  bool is_index(const std::filesystem::path& path) const override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return file.status().bytes > 0 && file.text(0, 1) == pickle_begin;
+  }
+
+  bool recognises(const std::filesystem::path& path) override {
+    if (path.extension() != torch::dcp_ending) return false;
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return !torch::first_entry(file, file.status().bytes).empty();
+  }
+
+  FileCatalog catalog(const std::filesystem::path& path) override {
+    throw Error(Kind::input, path.string(),
+                {"is one file of a checkpoint of torch.distributed.checkpoint",
+                 "expected the directory with its " + std::string(torch::dcp_index) + ", which tells what is in it",
+                 "give the directory"});
+  }
+
+  std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
+    return std::make_unique<OffsetFile>(file, catalog);
+  }
+
+  std::string tree(const std::filesystem::path& path) override {
+    return with_file(path.string(), [&] { return torch::read_dcp_tree(path.parent_path()); });
+  }
+
+  void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
+    for (const auto* const names : {&datasets, &groups})
+      for (const std::string& name : *names)
+        if (name.empty() || !is_utf8(name))
+          throw Error(Kind::input, "tensor name \"" + name + '"',
+                      {"it is no UTF-8", "text, as torch files hold names", "", {Advice::What::rename, ""}});
+  }
+
+  std::vector<std::string> losses(const FileSpec& spec) const override { return torch::losses(spec); }
+
+  std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
+    return std::make_shared<const NewFile>(torch::dcp_form(spec));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Store> dcp_store() {
+  return std::make_unique<DcpStore>();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,90 @@
+#include "base/byte_stream.hpp"
+#include "base/checked.hpp"
+#include "store/guarded_reading.hpp"
+#include "store/posix_file.hpp"
+#include "store/torch/carried_tree.hpp"
+#include "store/torch/dcp_directory.hpp"
+#include "store/torch/dcp_item.hpp"
+#include "store/torch/dcp_parts.hpp"
+#include "store/torch/pickle_writer.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+/// An object is read, copied into the tree, and sent.
+constexpr std::uint64_t memory_per_object_byte = 8;
+constexpr std::uint64_t object_bytes_per_second = 1U << 20;
+/// As of Python's own from version 3.8 on: objects of all protocols are in it.
+constexpr unsigned tree_protocol = 4;
+
+class DcpTreeWriter {
+ public:
+  explicit DcpTreeWriter(const std::filesystem::path& directory) : directory_(directory), out_(tree_protocol) {}
+
+  std::string write(const DcpMetadata& metadata) {
+    out_.text(carried_paths);
+    out_.opcode('}');
+    out_.opcode(PickleWriter::mark);
+    for (const DcpTensor& tensor : metadata.tensors) {
+      path(tensor.path);
+      out_.word(carried_tensor);
+      out_.text(tensor.name);
+      out_.opcode(0x86);
+      out_.opcode('Q');
+    }
+    for (const DcpObject& object : metadata.objects)
+      with_context("/" + object.name, [&] { add(object, metadata.files[object.file]); });
+    out_.opcode('u');
+    out_.opcode(0x86);
+    out_.opcode('Q');
+    return out_.take();
+  }
+
+ private:
+  void path(const DcpPath& keys) {
+    out_.opcode(PickleWriter::mark);
+    for (const DcpKey& key : keys)
+      if (key.is_place)
+        out_.integer(std::stoll(key.text));
+      else
+        out_.word(key.text);
+    out_.opcode('t');
+  }
+
+  void add(const DcpObject& object, const std::string& name) {
+    const PosixFile file = PosixFile::open_for_reading(directory_ / name);
+    const Archive archive = read_dcp_item(file, object.item);
+    const PickleId root = archive.tree.root();
+    if (!OpaqueSurvey(archive.tree, archive.storages).of(root).is_carried()) return;
+    path(object.path);
+    ObjectCarrier(archive, file, out_).copy(root);
+  }
+
+  const std::filesystem::path& directory_;
+  PickleWriter out_;
+};
+
+std::string tree_in_child(std::string_view argument, int /*fd*/) {
+  ByteReader in(argument, "a request for a tree");
+  const std::filesystem::path directory = in.text();
+  return DcpTreeWriter(directory).write(decode_dcp_metadata(in.text()));
+}
+
+}  // namespace
+
+std::string read_dcp_tree(const std::filesystem::path& directory) {
+  DcpMetadata metadata = read_dcp_metadata(directory / dcp_index);
+  std::uint64_t bytes = 0;
+  for (const DcpObject& object : metadata.objects) bytes = checked_add(bytes, object.item.size(), "objects");
+  for (DcpTensor& tensor : metadata.tensors) tensor.chunks.clear();
+  ByteWriter argument;
+  argument.text(directory.string());
+  argument.text(encode(metadata));
+  const IsolationLimits limits = limits_for(bytes, memory_per_object_byte, object_bytes_per_second);
+  if (auto said = isolated({tree_in_child, argument.take(), -1, dcp_format, limits})) return std::move(*said);
+  warn_of_unguarded_reading();
+  return DcpTreeWriter(directory).write(metadata);
+}
+
+}  // namespace ckpt::torch
