@@ -46,8 +46,7 @@ TEST_CASE("the dry-run table is plain text with one fact on each line") {
         "threads                 2 in each process\n"
         "busiest process         3: 1,024 (1.0 KiB)\n"
         "staging memory          8,388,608 (8.0 MiB) in each process\n"
-        "no data was read        what bytes can show of a wrong layout, the job itself\n"
-        "                        checks\n");
+        "no data was read        what bytes can show of a wrong layout, the job itself checks\n");
 }
 
 TEST_CASE("rules are listed with their parameters as people count") {
