@@ -42,7 +42,7 @@ class TreeCarrier {
   void value(PickleId id, const std::string& name, int level) {
     bounds_.check_level(level);
     bounds_.visit(tree_[id], name);
-    if (is_placeholder(id, name)) return copy_.node(id);
+    if (is_placeholder(id, name)) return objects_.copy(id);
     if (is_tensor(id)) return tensor(id, name);
     const bool is_leaf = !is_container(tree_, id) || is_long_list(tree_, id) || leaf_value(tree_, id);
     if (!is_leaf) return container(id, name, level);
