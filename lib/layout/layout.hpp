@@ -105,7 +105,7 @@ struct Bucket {
   std::uint64_t align = 1;
   std::uint64_t multiple_of = 1;
   std::uint64_t multiple_of_each = 1;  ///< the end is padded to a multiple of this and the axis size, too
-  bool last_is_short = false;          ///< the last card's piece is stored without the padding
+  bool last_is_short = false;          ///< the padding is not stored: the last pieces are short
   std::optional<At> at;
   At at_last;  ///< as in Keys
   std::vector<BucketMember> members;

@@ -75,9 +75,9 @@ std::uint64_t Placement::flat_piece(ParameterId parameter, const Extents& local)
 
 std::uint64_t Placement::stored_length(const BucketPlace& bucket, const BucketPlace::Laid& where,
                                        std::uint64_t card) const {
+  if (!bucket.last_is_short) return where.each;
   const std::uint64_t start = card * where.each;
-  if (!bucket.last_is_short || card + 1 < mesh().shape[bucket.axis]) return where.each;
-  return where.end > start ? where.end - start : 0;
+  return where.end > start ? std::min(where.end - start, where.each) : 0;
 }
 
 Placement::BucketSizes Placement::bucket_sizes(ArrayId array, Position position) const {
@@ -85,8 +85,7 @@ Placement::BucketSizes Placement::bucket_sizes(ArrayId array, Position position)
   const BucketPlace& bucket = buckets_[*spreads_[members.front()].bucket];
   const auto& where = laid(bucket, position);
   const std::uint64_t k = mesh().shape[bucket.axis];
-  BucketSizes sizes{0, where.end, k * where.each, (k - 1) * where.each + stored_length(bucket, where, k - 1),
-                    bucket.is_flat};
+  BucketSizes sizes{0, where.end, k * where.each, bucket.last_is_short ? where.end : k * where.each, bucket.is_flat};
   for (const ParameterId parameter : members) sizes.members += volume(local_shape(parameter, position));
   return sizes;
 }

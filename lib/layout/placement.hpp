@@ -147,7 +147,7 @@ class Placement {
     Axis axis = 0;
     std::vector<Axis> axes;
     bool is_flat = false;        ///< members are cut first, and `bases` are those of each card's pieces
-    bool last_is_short = false;  ///< the last card does not store what lies beyond `end`
+    bool last_is_short = false;  ///< no card stores what lies beyond `end`
     struct Laid {
       std::vector<std::uint64_t> bases;
       std::uint64_t end = 0;  ///< of the last member
