@@ -7,8 +7,8 @@ int main(int argc, char** argv) {
        "[--layout A.json] SRC -o merged.h5 [options]",
        "Merges a checkpoint that N cards saved into one file that holds every parameter whole. SRC is a directory "
        "with one file for each card. One that says itself how it is cut needs no layout: torch.distributed.checkpoint, "
-       "Megatron's torch_dist, rank files of DTensors or of FSDP, files with an index. Runs by itself or under mpirun "
-       "or srun, with any number of processes.",
+       "Megatron's torch_dist, DeepSpeed's ZeRO, rank files of DTensors or of FSDP, files with an index. Runs by itself "
+       "or under mpirun or srun, with any number of processes.",
        {{"A model for serving from what torch.distributed.checkpoint saved:",
          "ckpt-merge --drop 'optim.*' step-1000 -o model.safetensors"},
         {"One file of what 64 cards saved, on all cores of this machine:",
