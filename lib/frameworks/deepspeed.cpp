@@ -40,9 +40,8 @@ class DeepSpeedDescription {
       schemas.optimizers.push_back(described_.files[i].catalog.schema.get());
     const std::string origin = "what " + directory_.string() + " says of itself";
     const auto layout = [&](const std::string& folder) {
-      const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(), [&] {
-        return deepspeed::zero_layout(files_, folder, states_, schemas);
-      });
+      const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(),
+                                         [&] { return deepspeed::zero_layout(files_, folder, states_, schemas); });
       return parse_layout(text, origin);
     };
     described_.layout = layout(files_.folder);
@@ -58,12 +57,12 @@ class DeepSpeedDescription {
     const std::uint64_t expected = states_.groups.empty() ? 0 : states_.data_ranks;
     if (files_.optimizer_ranks == expected) return;
     const std::string ranks = std::to_string(states_.data_ranks) + " (dp_world_size of " + files_.model + ")";
-    throw Error(Kind::input, (directory_ / files_.folder).string(),
-                {"found optimizer files of " + std::to_string(files_.optimizer_ranks) + " ranks",
-                 "expected " + (expected == 0 ? "none, as " + files_.model + " lists no groups of parameters" : ranks),
-                 files_.optimizer_ranks < expected
-                     ? "restore the others; the model states alone can be read as a single file"
-                     : "remove those of another job"});
+    throw Error(
+        Kind::input, (directory_ / files_.folder).string(),
+        {"found optimizer files of " + std::to_string(files_.optimizer_ranks) + " ranks",
+         "expected " + (expected == 0 ? "none, as " + files_.model + " lists no groups of parameters" : ranks),
+         files_.optimizer_ranks < expected ? "restore the others; the model states alone can be read as a single file"
+                                           : "remove those of another job"});
   }
 
   /// ZeRO-3 keeps one of them only.

@@ -65,7 +65,8 @@ void check_parts(const fs::path& directory, const std::string& name) {
 }  // namespace
 
 std::optional<FileName> parse_file_name(const std::string& name) {
-  static const std::regex form(R"((bf16_|fp16_)?(?:zero_pp_rank_(\d{1,9})_)?mp_rank_(\d{1,9})_(model|optim)_states\.pt)");
+  static const std::regex form(
+      R"((bf16_|fp16_)?(?:zero_pp_rank_(\d{1,9})_)?mp_rank_(\d{1,9})_(model|optim)_states\.pt)");
   std::smatch found;
   if (!std::regex_match(name, found, form)) return std::nullopt;
   FileName file{found[4] == "optim", found[1], std::nullopt, std::stoull(found[3])};
@@ -104,12 +105,13 @@ TagFiles find_tag(const fs::path& directory) {
     ++files.optimizer_ranks;
   }
   const std::string of_rank = "zero_pp_rank_" + std::string(rank_word) + "_";
-  files.model_of_each_rank = std::binary_search(names.begin(), names.end(), "zero_pp_rank_0_" + std::string(first_model_file));
+  files.model_of_each_rank =
+      std::binary_search(names.begin(), names.end(), "zero_pp_rank_0_" + std::string(first_model_file));
   files.model = (files.model_of_each_rank ? of_rank : "") + first_model_file;
   if (precisions.size() > 1)
-    throw Error(Kind::input, place.string(),
-                {"found optimizer files of several precisions", "expected those of one job",
-                 "remove those of another job"});
+    throw Error(
+        Kind::input, place.string(),
+        {"found optimizer files of several precisions", "expected those of one job", "remove those of another job"});
   if (!precisions.empty()) files.optimizer = *precisions.begin() + of_rank + "mp_rank_00_optim_states.pt";
   return files;
 }

@@ -98,7 +98,8 @@ TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source
     if (target.spreads()[target.arrays()[array].members.front()].bucket) by_name.emplace(where_.name(array), array);
   is_of_pieces_ = by_name.contains(std::string(deepspeed::flat_groups_of_pieces) + "0");
   const std::string path = is_of_pieces_ ? deepspeed::flat_groups_of_pieces : deepspeed::flat_groups;
-  for (auto at = by_name.find(path + "0"); at != by_name.end(); at = by_name.find(path + std::to_string(groups_.size())))
+  for (auto at = by_name.find(path + "0"); at != by_name.end();
+       at = by_name.find(path + std::to_string(groups_.size())))
     groups_.push_back(at->second);
   if (!is_of_pieces_) check_order(source);
 }

@@ -170,9 +170,10 @@ class ZeroGroups {
   GroupState master(std::size_t g, const Size& size) const {
     const std::string stored = homes_.master + std::to_string(g);
     if (!length(first_, stored))
-      throw Error(Kind::input, "/" + stored,
-                  {"not found", "expected the master weights of group " + std::to_string(g) + " of param_shapes, end to end",
-                   not_zero});
+      throw Error(
+          Kind::input, "/" + stored,
+          {"not found", "expected the master weights of group " + std::to_string(g) + " of param_shapes, end to end",
+           not_zero});
     return {stored, master_word, true, is_short(stored, size, says_stage(first_))};
   }
 

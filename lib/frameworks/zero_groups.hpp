@@ -9,7 +9,8 @@
 
 namespace ckpt::deepspeed {
 
-/// The master weights of a group of parameters, a flat tensor in each rank's optimizer file: ZeRO-1's and 2's, ZeRO-3's.
+/// The master weights of a group of parameters, a flat tensor in each rank's optimizer file: ZeRO-1's and 2's,
+/// ZeRO-3's.
 inline constexpr const char* flat_groups = "optimizer_state_dict/single_partition_of_fp32_groups/";
 inline constexpr const char* flat_groups_of_pieces = "optimizer_state_dict/fp32_flat_groups/";
 
@@ -21,8 +22,8 @@ inline constexpr std::uint64_t slice_multiple = 2;
 
 /// A tensor that the optimizer's files have for a group: the master weights, or what the optimizer keeps.
 struct GroupState {
-  std::string stored;  ///< its name in the files
-  std::string word;    ///< "fp32", "exp_avg", "step"
+  std::string stored;     ///< its name in the files
+  std::string word;       ///< "fp32", "exp_avg", "step"
   bool is_flat = false;   ///< one element for each of the group's, cut over the ranks; else the same on all
   bool is_short = false;  ///< of flat ones: saved without the padding
 };

@@ -20,7 +20,11 @@ constexpr const char* frozen_folder = "frozen_param_fragments/";
 class ZeroLayout {
  public:
   ZeroLayout(const TagFiles& files, const std::string& folder, const ModelStates& states, const TagSchemas& schemas)
-      : files_(files), folder_(folder), states_(states), schemas_(schemas), model_prefix_(files.optimizer.empty() ? "" : model_prefix) {}
+      : files_(files),
+        folder_(folder),
+        states_(states),
+        schemas_(schemas),
+        model_prefix_(files.optimizer.empty() ? "" : model_prefix) {}
 
   Json write() {
     if (!schemas_.optimizers.empty()) groups_ = zero_groups(states_, schemas_.optimizers);
@@ -98,8 +102,10 @@ class ZeroLayout {
   Json renames() const {
     Json renames = Json::array();
     for (const NamedShape* each : frozen_pieces())
-      renames.push_back({{"stored", literal(model_prefix_ + frozen_folder + each->name)}, {"name", literal(each->name)}});
-    renames.push_back({{"stored", model_prefix_ + frozen_folder + "{param}"}, {"name", std::string(frozen_folder) + "{param}"}});
+      renames.push_back(
+          {{"stored", literal(model_prefix_ + frozen_folder + each->name)}, {"name", literal(each->name)}});
+    renames.push_back(
+        {{"stored", model_prefix_ + frozen_folder + "{param}"}, {"name", std::string(frozen_folder) + "{param}"}});
     std::set<std::string> known;
     for (std::size_t g = 0; g < groups_.size(); ++g)
       for (const GroupState& state : groups_[g].states) {
@@ -108,12 +114,13 @@ class ZeroLayout {
       }
     for (const StoredArray& array : *schemas_.model->arrays)
       if (!array.name.starts_with(weights_folder) && !array.name.starts_with(frozen_folder))
-        renames.push_back({{"stored", literal(model_prefix_ + array.name)}, {"name", literal(model_prefix_ + array.name)}});
+        renames.push_back(
+            {{"stored", literal(model_prefix_ + array.name)}, {"name", literal(model_prefix_ + array.name)}});
     if (!schemas_.optimizers.empty())
       for (const StoredArray& array : *schemas_.optimizers.front()->arrays)
         if (!known.contains(array.name))
-          renames.push_back({{"stored", literal(optimizer_prefix + array.name)},
-                             {"name", literal(optimizer_prefix + array.name)}});
+          renames.push_back(
+              {{"stored", literal(optimizer_prefix + array.name)}, {"name", literal(optimizer_prefix + array.name)}});
     renames.push_back({{"stored", model_prefix_ + weights_folder + "{param}"}, {"name", "{param}"}});
     return renames;
   }

@@ -21,7 +21,8 @@ constexpr std::uint64_t memory_per_file_byte = 4;
 constexpr std::uint64_t file_bytes_per_second = 1U << 20;
 
 [[noreturn]] void refuse(const std::string& where, const std::string& found, const std::string& expected) {
-  throw Error(Kind::input, where, {"found " + found, "expected " + expected, "was it written by DeepSpeed's save_checkpoint?"});
+  throw Error(Kind::input, where,
+              {"found " + found, "expected " + expected, "was it written by DeepSpeed's save_checkpoint?"});
 }
 
 std::uint64_t count_at(const Pickle& tree, std::string_view key) {

@@ -32,8 +32,8 @@ struct ModelStates {
   std::uint64_t data_ranks = 1;                 ///< `dp_world_size`
 };
 
-/// Reads them from the tree of such a file. Throws input for a tree that does not say them, and for several model ranks.
-/// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _save_checkpoint
+/// Reads them from the tree of such a file. Throws input for a tree that does not say them, and for several model
+/// ranks. https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _save_checkpoint
 ModelStates model_states(const torch::Pickle& tree);
 
 /// The same of a file. Throws input.

@@ -38,8 +38,8 @@ class ZeroTree {
   /// `group_paddings` and `param_slice_mappings`. Throws input where the tree has more groups.
   void set_slices(const std::vector<GroupSlice>& groups);
   /// Whether ZeRO-3 makes the groups that there are for this number of ranks: it begins a new one where one has come to
-  /// `sub_group_size` elements of a rank. Throws input where no value does; with `is_told` warns where another is needed
-  /// than the tree's.
+  /// `sub_group_size` elements of a rank. Throws input where no value does; with `is_told` warns where another is
+  /// needed than the tree's.
   void check_groups(const std::vector<GroupSlice>& groups, std::uint64_t ranks, bool is_told) const;
 
   std::string take() const;

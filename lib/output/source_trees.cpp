@@ -64,7 +64,8 @@ std::optional<FileNumber> SourceTrees::find_origin(FileNumber target, const File
 std::optional<FileNumber> SourceTrees::file_of(Position card, std::size_t entry) const {
   const FileNumber file = source_.table().of(card, entry);
   const Schema& schema = *source_.file(file).schema;
-  return source_.is_there(file) && schema.has_tree && format_.takes_trees_of(schema.format) ? std::optional(file) : std::nullopt;
+  return source_.is_there(file) && schema.has_tree && format_.takes_trees_of(schema.format) ? std::optional(file)
+                                                                                            : std::nullopt;
 }
 
 void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& store, Communicator& processes) {

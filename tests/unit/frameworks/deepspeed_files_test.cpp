@@ -32,8 +32,8 @@ TEST_CASE("DeepSpeed's file names say whose a file is") {
   CHECK(third->model_rank == 1);
   CHECK(parse_file_name("zero_pp_rank_12_mp_rank_00_model_states.pt")->data_rank == 12);
   CHECK_FALSE(parse_file_name("mp_rank_00_model_states.pt")->data_rank);
-  for (const char* name : {"mp_rank_00_optim_states.pt", "bf16_mp_rank_00_model_states.pt", "mp_rank_00_model_states.h5",
-                           "layer_00-model_00-model_states.pt", "latest"})
+  for (const char* name : {"mp_rank_00_optim_states.pt", "bf16_mp_rank_00_model_states.pt",
+                           "mp_rank_00_model_states.h5", "layer_00-model_00-model_states.pt", "latest"})
     CHECK_FALSE(parse_file_name(name));
 }
 
@@ -72,11 +72,13 @@ TEST_CASE("what DeepSpeed does not say is refused by its file's name") {
     touch(place / name);
     return refused([&] { find_tag(place / ""); });
   };
-  CHECK_THAT(with("mp_rank_01_model_states.pt"), Contains("mp_rank_01_model_states.pt: found a file of a second model"));
+  CHECK_THAT(with("mp_rank_01_model_states.pt"),
+             Contains("mp_rank_01_model_states.pt: found a file of a second model"));
   CHECK_THAT(with("layer_1_expert_0_mp_rank_00_model_states.pt"), Contains("found experts"));
   CHECK_THAT(with("expp_rank_0_mp_rank_00_optim_states.pt"), Contains("found experts"));
   CHECK_THAT(with("layer_03-model_00-model_states.pt"), Contains("found the layers of a pipeline"));
   CHECK_THAT(with("zero/x"), Contains("found a universal checkpoint"));
-  CHECK_THAT(with("zero_pp_rank_1_mp_rank_00_optim_states.pt"), Contains("found optimizer files of several precisions"));
+  CHECK_THAT(with("zero_pp_rank_1_mp_rank_00_optim_states.pt"),
+             Contains("found optimizer files of several precisions"));
   CHECK(with("zero_to_fp32.py").empty());
 }

@@ -89,9 +89,12 @@ TEST_CASE("Model states say the new number of ranks, an optimizer's file what it
   const std::string tree = optimizer_tree(integer(1));
   const auto state = [&](FileNumber file, const std::string& of) { return said(fit.fitted(file, of).value()); };
   const std::string address = "deepspeed.utils.tensor_fragment.fragment_address";
-  CHECK(state(1, tree) == "{optimizer_state_dict: {partition_count: [4], group_paddings: [0], zero_stage: 1, "
-                          "param_slice_mappings: [{a: " + address + "{numel: 4, start: 0}}], overflow: 0}}");
-  CHECK_THAT(state(2, tree), Contains("[{a: " + address + "{numel: 1, start: 0}, b: " + address + "{numel: 3, start: 1}}]"));
+  CHECK(state(1, tree) ==
+        "{optimizer_state_dict: {partition_count: [4], group_paddings: [0], zero_stage: 1, "
+        "param_slice_mappings: [{a: " +
+            address + "{numel: 4, start: 0}}], overflow: 0}}");
+  CHECK_THAT(state(2, tree),
+             Contains("[{a: " + address + "{numel: 1, start: 0}, b: " + address + "{numel: 3, start: 1}}]"));
   CHECK_THAT(state(4, tree), Contains("group_paddings: [3]"));
   CHECK_THAT(state(4, tree), Contains("[{b: " + address + "{numel: 1, start: 0}}]"));
 }
@@ -141,17 +144,18 @@ TEST_CASE("Groups by size are those of another sub_group_size, or of none") {
   const auto of = [](std::uint64_t first) {
     return target(layout(R"(["dp"])", "[2]",
                          R"("files": "step2/zero_pp_rank_{dp}_mp_rank_00_optim_states.pt",
-            "rename": [{"stored": ")" + root + R"(fp32_flat_groups/{g}", "name": "fp32/{g}"}],
+            "rename": [{"stored": ")" +
+                             root + R"(fp32_flat_groups/{g}", "name": "fp32/{g}"}],
             "buckets": [{"name": "fp32/0", "axis": "dp", "members": [{"name": "a", "shape": [)" +
                              std::to_string(first) + R"(], "flat": {"axis": "dp"}}]}, {"name": "fp32/1", "axis": "dp",
                          "members": [{"name": "b", "shape": [100], "flat": {"axis": "dp"}}, {"name": "c", "shape": [2], "flat": {"axis": "dp"}}]}])"),
                   {tensor("a", {first}), tensor("b", {100}), tensor("c", {2})});
   };
-  const std::string tree = pickle(dict(
-      {{"optimizer_state_dict",
-        dict({{"partition_count", integer(4)},
-              {"optimizer_state_dict",
-               dict({{"param_groups", list({dict({{"params", list({integer(0), integer(1)})}})})}})}})}}));
+  const std::string tree =
+      pickle(dict({{"optimizer_state_dict",
+                    dict({{"partition_count", integer(4)},
+                          {"optimizer_state_dict",
+                           dict({{"param_groups", list({dict({{"params", list({integer(0), integer(1)})}})})}})}})}}));
   const Placement fits = of(300);  // 150 of a rank's, then 50 and 1
   CHECK_THAT(said(TreeFit(fits, {}).fitted(0, tree).value()), Contains("partition_count: 2"));
   const Placement never = of(40);  // 20 end the first group, and 50 do not end the second one

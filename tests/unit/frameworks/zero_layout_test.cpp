@@ -21,7 +21,10 @@ const std::string kept = root + "base_optimizer_state/state/";
 Schema slice_of(std::uint64_t rank) {
   const bool is_last = rank == 3;
   Schema schema = schema_of({{masters + "0", {is_last ? 30U : 36U}},
-                             {masters + "1", {is_last ? 0U : rank == 2 ? 2U : 4U}},
+                             {masters + "1",
+                              {is_last     ? 0U
+                               : rank == 2 ? 2U
+                                           : 4U}},
                              {kept + "0/exp_avg", {36}},
                              {kept + "0/step", {}},
                              {kept + "1/exp_avg", {4}},
@@ -49,8 +52,9 @@ Files slices() {
 
 Layout layout_of(const Files& files, bool is_of_pieces) {
   const std::string rank = is_of_pieces ? "zero_pp_rank_{dp}_" : "";
-  const TagFiles names{"step2", "", rank + "mp_rank_00_model_states.pt", "zero_pp_rank_{dp}_mp_rank_00_optim_states.pt",
-                       is_of_pieces, 4};
+  const TagFiles names{
+      "step2",      "", rank + "mp_rank_00_model_states.pt", "zero_pp_rank_{dp}_mp_rank_00_optim_states.pt",
+      is_of_pieces, 4};
   return parse_layout(zero_layout(names, "step2/", small_model(), files.schemas()), "zero");
 }
 
@@ -83,8 +87,7 @@ TEST_CASE("Model states that do not say how ZeRO has cut them are refused") {
   CHECK_THAT(why({ranks, alone, {"param_shapes", integer(4)}}), Contains("param_shapes: found no list of shapes"));
   CHECK_THAT(why({ranks, alone, {"param_shapes", list({ordered({{"w", integer(3)}})})}}),
              Contains("param_shapes/0/w: found no shape"));
-  CHECK_THAT(why({ranks, alone, {"param_shapes", list({ordered({{"w", size({-1})}})})}}),
-             Contains("param_shapes/0/w"));
+  CHECK_THAT(why({ranks, alone, {"param_shapes", list({ordered({{"w", size({-1})}})})}}), Contains("param_shapes/0/w"));
   CHECK_THAT(why({ranks, alone, {"param_shapes", list({list({integer(3)})})}}),
              Contains("param_shapes/0: found something else than a dict"));
   CHECK(why({ranks, alone, {"param_shapes", "N"}}).empty());

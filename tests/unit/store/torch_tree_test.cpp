@@ -106,10 +106,11 @@ TEST_CASE("A tree is written again as it was, with the tensors of the new file")
 std::string with_placeholders(const std::string& shapes_of_groups) {
   const auto empty = [](const std::string& key) { return tensor(storage(key, 0), 0, {0}, {1}); };
   const auto size = [](std::int64_t extent) { return call(global("torch", "Size"), {fixture::numbers({extent})}); };
-  return torch_file(dict({{"module", dict({{"w", empty("0")}, {"none", empty("1")}, {"tied", empty("2")}, {"b", two("3")}})},
-                          {"param_shapes", "](" + shapes_of_groups + "e"},
-                          {"frozen_param_shapes", dict({{"none", size(0)}})}}),
-                    {{"0", ""}, {"1", ""}, {"2", ""}, {"3", eight}});
+  return torch_file(
+      dict({{"module", dict({{"w", empty("0")}, {"none", empty("1")}, {"tied", empty("2")}, {"b", two("3")}})},
+            {"param_shapes", "](" + shapes_of_groups + "e"},
+            {"frozen_param_shapes", dict({{"none", size(0)}})}}),
+      {{"0", ""}, {"1", ""}, {"2", ""}, {"3", eight}});
 }
 
 TEST_CASE("Empty tensors that stand for weights elsewhere are no tensors, and stay in the tree") {
