@@ -162,7 +162,7 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
   std::optional<Expectation> expectation;
   agree(processes, [&] {
     if (!options.mesh.empty()) job.mesh = parse_axes(options.mesh);
-    if (is_described(options.path))
+    if (is_described(options.path, false))
       throw Error(Kind::usage, options.path,
                   {"it says itself how it is cut", "expected a checkpoint that does not",
                    "it needs no layout: give the directory alone; ckpt-inspect --as-layout prints what it says"});
