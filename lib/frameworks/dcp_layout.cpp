@@ -64,6 +64,7 @@ Layout dcp_layout(const Placement& target, const std::vector<std::string>& names
     pieces.push_back(pieces_of(target, p));
     for (const PlacedPiece& piece : pieces.back()) files.emplace(piece.file, 0);
   }
+  if (files.empty()) files.emplace(FilePlace{0, 0}, 0);  // for objects alone
   if (files.size() > max_cards)
     throw Error(Kind::layout, target.layout().origin,
                 {std::to_string(files.size()) + " files of pieces", "expected at most " + std::to_string(max_cards),

@@ -72,6 +72,11 @@ def of_torch():
 def of_one_file():
     """a whole .pt with objects of all kinds, and HDF5"""
     place, saved = jobs.scratch(), tree()
+    dcp.save(saved_objects := {"sets": {1, 2}, "error": KeyError("x"), "range": range(3)}, checkpoint_id=place / "objects")
+    jobs.program("merge", "--format", "dcp", place / "objects", "-o", place / "objects_again")
+    found = as_one(place / "objects_again")
+    assert (found["sets"], repr(found["error"]), found["range"]) == ({1, 2}, "KeyError('x')", range(3)), found
+    assert found.keys() == saved_objects.keys()
     torch.save(saved, place / "saved.pt")
     jobs.program("merge", "--format", "dcp", place / "saved.pt", "-o", place / "one")
     jobs.program("verify", place / "one")

@@ -15,8 +15,9 @@ namespace {
 /// An object is read, copied into the tree, and sent.
 constexpr std::uint64_t memory_per_object_byte = 8;
 constexpr std::uint64_t object_bytes_per_second = 1U << 20;
-/// As of Python's own from version 3.8 on: objects of all protocols are in it.
-constexpr unsigned tree_protocol = 4;
+/// As of torch.save: names in it are those of Python 2 (`__builtin__.set`), which readers translate up to this protocol
+/// only; those of later ones are read with it, too.
+constexpr unsigned tree_protocol = 2;
 
 class DcpTreeWriter {
  public:
