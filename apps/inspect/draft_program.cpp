@@ -105,7 +105,8 @@ std::string open_line(const drafting::Open& why, std::vector<std::string> names)
   return line;
 }
 
-/// One line for all names that are open for the same reason, and one for all that the same entry of `indices` may count.
+/// One line for all names that are open for the same reason, and one for all that the same entry of `indices` may
+/// count.
 std::vector<std::string> open_lines(const drafting::OpenNames& open) {
   std::map<drafting::Open, std::vector<std::string>> by_reason;
   for (const auto& [name, why] : open) by_reason[why].push_back(name);

@@ -81,8 +81,7 @@ void add_form(std::vector<AttributeForm>& forms, AttributeForm form) {
 }
 
 void add_attributes(std::vector<AttributeForm>& forms, const std::vector<Attribute>& attributes, std::size_t group) {
-  for (const auto& attribute : attributes)
-    add_form(forms, {attribute.name, attribute_value(attribute.value), {group}});
+  for (const auto& attribute : attributes) add_form(forms, {attribute.name, attribute_value(attribute.value), {group}});
 }
 
 void add_array(StoredParameter& parameter, const StoredArray& array, std::size_t group, std::uint64_t files) {

@@ -160,9 +160,9 @@ class DcpDescription {
   std::optional<FileCatalog> safetensors_catalog(std::uint32_t file) {
     const fs::path path = directory_ / metadata_.files[file];
     if (!is_there(path))
-      throw Error(Kind::input, path.string(),
-                  {"no such file", std::string(metadata_file) + " expects it",
-                   "restore it, or take another checkpoint"});
+      throw Error(
+          Kind::input, path.string(),
+          {"no such file", std::string(metadata_file) + " expects it", "restore it, or take another checkpoint"});
     const PosixFile first = PosixFile::open_for_reading(path);
     if (!torch::first_entry(first, first.status().bytes).empty() || !store_.recognises(path)) return std::nullopt;
     FileCatalog catalog = store_.catalog(path);

@@ -42,8 +42,7 @@ void set_files(Layout& layout, const std::map<FilePlace, Position>& files) {
     return file.first.second == 0 && file.first.first == file.second;
   });
   if (is_one_each) {
-    layout.files =
-        CardFiles({{FileTemplate("__{card}_0" + std::string(torch::dcp_ending), layout.mesh), ""}});
+    layout.files = CardFiles({{FileTemplate("__{card}_0" + std::string(torch::dcp_ending), layout.mesh), ""}});
     return;
   }
   FileTemplate::ByCard names;

@@ -104,8 +104,7 @@ std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest
     const auto [known, is_new] = is_same.try_emplace(schema);
     const bool carries_none = schema->layout.empty() && !stores.named(schema->format).index_name().empty();
     if (is_new)
-      known->second =
-          carries_none || nlohmann::json::parse(schema->layout, nullptr, false) == manifest.layout_json;
+      known->second = carries_none || nlohmann::json::parse(schema->layout, nullptr, false) == manifest.layout_json;
     if (!known->second) damages.push_back({What::layout, checkpoint.file_name(file), "", {}});
   }
   return damages;
@@ -147,7 +146,8 @@ void check_is_checkpoint(const std::filesystem::path& file, Stores& stores) {
       stores.reading().recognises(file))
     return;
   throw Error(Kind::input, file.string(),
-              {"no checkpoint", "expected a file of one of these formats: " + names_of_files(stores.formats()), "check the path"});
+              {"no checkpoint", "expected a file of one of these formats: " + names_of_files(stores.formats()),
+               "check the path"});
 }
 
 /// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.

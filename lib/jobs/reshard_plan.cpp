@@ -70,9 +70,8 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
     });
   });
   const std::string change = found.lines.empty() ? "" : fitting_change(misfit, processes);
-  agree(processes, [&] {
-    sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change);
-  });
+  agree(processes,
+        [&] { sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change); });
 }
 
 /// Tensors of one storage are written once, and whoever has a tree wants it as it was: such files are not made in
@@ -87,7 +86,12 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
 
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
   ReshardSides sides{ExpectedTensors(job.expectation, stores.reading(), processes),
-                     Checkpoint::open(job.source, stores.reading(), processes), {}, {}, nullptr, {}, {}};
+                     Checkpoint::open(job.source, stores.reading(), processes),
+                     {},
+                     {},
+                     nullptr,
+                     {},
+                     {}};
   resolve_source_side(job, stores.reading(), processes, sides);
   agree(processes, [&] {
     if (job.target.file_bytes) return resolve_model_files(job, stores, sides);

@@ -48,7 +48,7 @@ class SourceTrees {
 
   const Checkpoint& source_;
   const Store& format_;
-  std::optional<TreeFit> fit_;  // where there are trees
+  std::optional<TreeFit> fit_;                      // where there are trees
   std::vector<std::optional<FileNumber>> origins_;  // by target file
   std::set<const Schema*> used_;
   std::map<FileNumber, Tree> sent_;

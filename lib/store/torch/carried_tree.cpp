@@ -86,8 +86,7 @@ class TreeCarrier {
     const auto& arguments = tree_[tree_[id].arguments].items;
     if (function == "torch._utils._rebuild_device_tensor_from_cpu_tensor") return tensor(arguments[0], name);
     if (function == typed_tensor_function) return typed(arguments, name);
-    if (!function.starts_with(parameter_functions))
-      return reference({carried_tensor, name}, requires_grad(arguments));
+    if (!function.starts_with(parameter_functions)) return reference({carried_tensor, name}, requires_grad(arguments));
     objects_.copy(tree_[id].function);
     out_.opcode(PickleWriter::mark);
     tensor(arguments[0], name);

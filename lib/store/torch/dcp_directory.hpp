@@ -28,8 +28,8 @@ std::vector<std::uint32_t> dcp_slots(const DcpMetadata& metadata);
 std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata,
                                            const std::vector<std::uint32_t>& files);
 
-/// What a directory holds besides data (SourceStore::tree): the paths of its tensors, and its objects; read in a process
-/// of its own. Throws as the above.
+/// What a directory holds besides data (SourceStore::tree): the paths of its tensors, and its objects; read in a
+/// process of its own. Throws as the above.
 std::string read_dcp_tree(const std::filesystem::path& directory);
 
 }  // namespace ckpt::torch

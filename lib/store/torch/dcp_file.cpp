@@ -61,8 +61,7 @@ DcpTensor tensor_of(const FileSpec::Array& array, Interval item) {
 }
 
 [[noreturn]] void refuse_twice(const std::string& name) {
-  throw Error(Kind::input, "/" + name,
-              {"two values would have this name", "one", "", {Advice::What::rename, ""}});
+  throw Error(Kind::input, "/" + name, {"two values would have this name", "one", "", {Advice::What::rename, ""}});
 }
 
 }  // namespace

@@ -227,7 +227,8 @@ class DcpReader {
 DcpMetadata parse_dcp_metadata(std::string_view bytes) {
   std::size_t at = 0;
   const auto pickle = Pickle::read(bytes, at);
-  if (!pickle) refuse_dcp("", "ends before its object does", "a whole one", "is the file truncated? Take another checkpoint");
+  if (!pickle)
+    refuse_dcp("", "ends before its object does", "a whole one", "is the file truncated? Take another checkpoint");
   return DcpReader(*pickle).read();
 }
 

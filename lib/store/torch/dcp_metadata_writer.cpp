@@ -104,7 +104,8 @@ class DcpWriter {
     const auto known = properties_.find(tensor.dtype.name);
     if (known != properties_.end()) return out_.recall(known->second);
     const auto type = torch_type(tensor.dtype);
-    if (!type) throw Error(Kind::input, "/" + tensor.name, {"elements of type " + tensor.dtype.name, "a type of torch", ""});
+    if (!type)
+      throw Error(Kind::input, "/" + tensor.name, {"elements of type " + tensor.dtype.name, "a type of torch", ""});
     out_.global(metadata_module, "TensorProperties");
     out_.opcode(')');
     out_.opcode(new_object);
@@ -165,9 +166,8 @@ class DcpWriter {
     object(metadata_module, "MetadataIndex", [&] {
       field("fqn", [&] { out_.word(name); });
       field("offset", [&] { offset == nullptr ? out_.opcode(nothing) : size(*offset); });
-      field("index", [&] {
-        offset == nullptr ? out_.opcode(nothing) : out_.integer(static_cast<std::int64_t>(number));
-      });
+      field("index",
+            [&] { offset == nullptr ? out_.opcode(nothing) : out_.integer(static_cast<std::int64_t>(number)); });
     });
   }
 

@@ -59,7 +59,8 @@ class TreeCutter {
     bounds_.check_level(static_cast<int>(path.size()));
     bounds_.visit(tree_[id], "");
     if (const auto tensor = carried_name(tree_, id)) {
-      parts_.tensors.push_back({dcp_name(dcp_path(std::string(*tensor))), path.empty() ? DcpPath{{lone_tensor}} : path});
+      parts_.tensors.push_back(
+          {dcp_name(dcp_path(std::string(*tensor))), path.empty() ? DcpPath{{lone_tensor}} : path});
       return;
     }
     const auto branches = is_entered(id) ? branches_of(tree_, id) : std::vector<Branch>{};
@@ -72,9 +73,7 @@ class TreeCutter {
     }
   }
 
-  bool is_entered(PickleId id) const {
-    return is_container(tree_, id) && (is_dict(id) || holds_tensor(id, 0));
-  }
+  bool is_entered(PickleId id) const { return is_container(tree_, id) && (is_dict(id) || holds_tensor(id, 0)); }
 
   bool is_dict(PickleId id) const {
     return tree_[id].kind == PickleKind::dict || tree_[id].has_pairs || tree_.name_of(id) == ordered_dict;

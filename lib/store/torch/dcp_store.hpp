@@ -6,8 +6,8 @@
 
 namespace ckpt {
 
-/// The directories of torch.distributed.checkpoint: their files are read as frameworks/dcp.cpp describes them, together,
-/// and written one by one.
+/// The directories of torch.distributed.checkpoint: their files are read as frameworks/dcp.cpp describes them,
+/// together, and written one by one.
 std::unique_ptr<Store> dcp_store();
 
 }  // namespace ckpt

@@ -12,7 +12,6 @@ namespace {
 /// Readers of Python give up at 1,000 calls in one another.
 constexpr int most_levels_of_values = 900;
 
-
 }  // namespace
 
 PickleWriter::PickleWriter(unsigned protocol) {

@@ -22,7 +22,11 @@ constexpr std::string_view own_attributes = "ckpt_";
 class TreeReader {
  public:
   TreeReader(const Pickle& pickle, const Storages& storages, GlobalShapes shapes)
-      : pickle_(pickle), storages_(storages), shapes_(std::move(shapes)), survey_(pickle, storages), placeholders_(pickle, storages) {}
+      : pickle_(pickle),
+        storages_(storages),
+        shapes_(std::move(shapes)),
+        survey_(pickle, storages),
+        placeholders_(pickle, storages) {}
 
   Schema read() {
     const PickleId root = pickle_.root();

@@ -1,18 +1,17 @@
-#include "store/torch/dcp_store.hpp"
-
 #include <fstream>
 
 #include "catch.hpp"
 #include "refused.hpp"
 #include "store/torch/dcp_file.hpp"
 #include "store/torch/dcp_parts.hpp"
+#include "store/torch/dcp_store.hpp"
 #include "temporary_directory.hpp"
 #include "unit/store/torch_fixture.hpp"
 
 using namespace ckpt;
 using namespace ckpt::torch;
-using fixture::refused;
 using Catch::Matchers::Contains;
+using fixture::refused;
 
 namespace {
 
@@ -45,9 +44,13 @@ std::vector<std::string> names_of(const std::vector<DcpParts::Object>& objects) 
 
 TEST_CASE("what is written of a directory of DCP is read again") {
   DcpMetadata metadata{{"__0_0.distcp", "__1_0.distcp"}, {}, {}};
-  metadata.tensors.push_back({"a.0", f32, {5, 2}, {{{{0, 0}, {3, 2}}, 0, 0, {64, 700}}, {{{3, 0}, {5, 2}}, 1, 0, {0, 640}}},
+  metadata.tensors.push_back({"a.0",
+                              f32,
+                              {5, 2},
+                              {{{{0, 0}, {3, 2}}, 0, 0, {64, 700}}, {{{3, 0}, {5, 2}}, 1, 0, {0, 640}}},
                               {{"a"}, {"0", true}}});
-  metadata.tensors.push_back({"scalar", number_type("bf16").value(), {}, {{{{}, {}}, 1, 0, {704, 1400}}}, {{"scalar"}}});
+  metadata.tensors.push_back(
+      {"scalar", number_type("bf16").value(), {}, {{{{}, {}}, 1, 0, {704, 1400}}}, {{"scalar"}}});
   metadata.objects.push_back({"lr", {{"lr"}}, 0, {704, 1 << 20}});
   const DcpMetadata again = parse_dcp_metadata(pickled(metadata));
   CHECK(encode(again) == encode(metadata));
@@ -55,7 +58,8 @@ TEST_CASE("what is written of a directory of DCP is read again") {
 
 TEST_CASE("a file of DCP has an item for each piece, and tells its index of them") {
   FileSpec spec;
-  spec.arrays = {piece("w", {2, 2}, {5, 2}, {3, 0}), piece("late", {0, 2}, {4, 2}, {4, 0}), piece("none", {0}, {0}, {0})};
+  spec.arrays = {piece("w", {2, 2}, {5, 2}, {3, 0}), piece("late", {0, 2}, {4, 2}, {4, 0}),
+                 piece("none", {0}, {0}, {0})};
   spec.attributes.push_back({"epoch", text_value("seven")});
   const NewFile form = dcp_form(spec);
   REQUIRE(form.room.data.size() == 3);
@@ -95,7 +99,8 @@ TEST_CASE("a tree is cut into DCP's items as torch cuts it") {
 }
 
 TEST_CASE("attributes that a tree has are no items of their own") {
-  FileSpec spec = with_tree(fixture::pickle(fixture::dict({{"n", "](" + fixture::integer(1) + fixture::text("x") + "e"}})));
+  FileSpec spec =
+      with_tree(fixture::pickle(fixture::dict({{"n", "](" + fixture::integer(1) + fixture::text("x") + "e"}})));
   spec.attributes.push_back({"more", text_value("one")});
   spec.groups.push_back({"n", {{"0", text_value("one")}}});
   CHECK(names_of(dcp_parts(spec).objects) == std::vector<std::string>{"n", "more"});
