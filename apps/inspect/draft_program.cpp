@@ -158,19 +158,29 @@ Mesh parse_axes(const std::string& text) {
   return mesh;
 }
 
+/// Whether no layout is needed. Where the files are plain ones and what they say is not enough, one is.
+bool says_how_it_is_cut(const std::filesystem::path& path, SourceStore& store) {
+  if (!is_described(path, false) || is_described(path, true)) return is_described(path, true);
+  try {
+    return describe(path, store).has_value();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 int run_draft(const DraftOptions& options, Communicator& processes) {
+  Stores stores;
   drafting::DraftJob job;
   std::optional<Expectation> expectation;
   agree(processes, [&] {
     if (!options.mesh.empty()) job.mesh = parse_axes(options.mesh);
-    if (is_described(options.path, false))
+    if (says_how_it_is_cut(options.path, stores.reading()))
       throw Error(Kind::usage, options.path,
                   {"it says itself how it is cut", "expected a checkpoint that does not",
                    "it needs no layout: give the directory alone; ckpt-inspect --as-layout prints what it says"});
     expectation = parse_expectation(options.expectation);
     if (expectation) job.may_be_missing = expectation->excuses.missing;
   });
-  Stores stores;
   job.files = find_files(options.path, stores.reading(), processes);
   std::optional<Reference> reference;
   if (expectation) reference = Reference::load(expectation->reference, stores.reading(), processes);

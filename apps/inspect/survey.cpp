@@ -134,11 +134,11 @@ Survey survey(const FoundCheckpoint& found) {
   result.files = found.files.names;
   result.numbers = numbers_of(result.files);
   std::map<std::string, StoredParameter, CountLess> parameters;
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> leaves;  // name and what it is
   for (auto& alike : group(found)) {
     const std::size_t group = result.groups.size();
     add_attributes(result.attributes, alike.schema->attributes, group);
-    for (const Leaf& leaf : alike.schema->leaves)
-      add_form(result.leaves, {alike.prefix + leaf.name, leaf.what, {group}});
+    for (const Leaf& leaf : alike.schema->leaves) leaves[{alike.prefix + leaf.name, leaf.what}].push_back(group);
     for (std::size_t i = 0; i < alike.schema->arrays->size(); ++i) {
       const StoredArray& array = (*alike.schema->arrays)[i];
       StoredParameter& parameter = parameters[alike.prefix + array.name];
@@ -155,6 +155,7 @@ Survey survey(const FoundCheckpoint& found) {
     sort_by_name(parameter.attributes);
     result.parameters.push_back(std::move(parameter));
   }
+  for (auto& [leaf, groups] : leaves) result.leaves.push_back({leaf.first, leaf.second, std::move(groups)});
   sort_by_name(result.attributes);
   sort_by_name(result.leaves);
   for (const auto& catalog : found.files.catalogs) result.file_bytes += catalog.bytes;

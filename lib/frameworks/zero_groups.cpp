@@ -31,12 +31,12 @@ const Value* attribute(const Schema& schema, const std::string& path, const std:
 }
 
 /// The numbers of an attribute, one or a list; none where there is no such attribute.
-Extents numbers(const Schema& schema, const std::string& path, const std::string& name) {
+std::vector<std::uint64_t> numbers(const Schema& schema, const std::string& path, const std::string& name) {
   const Value* const value = attribute(schema, path, name);
   if (value == nullptr || !value->shape) return {};
   Value list = *value;
   if (list.shape->empty()) list.shape = Extents{1};
-  return extents_in(list).value_or(Extents());
+  return whole_numbers_in(list).value_or(std::vector<std::uint64_t>());
 }
 
 /// Where a rank's file keeps what, in its tree.
@@ -141,7 +141,7 @@ class ZeroGroups {
   /// What makes the gaps between parameters that the file lists: `parameter_alignment` has each begin at 16 bytes.
   std::uint64_t align_of(std::size_t g) const {
     const std::string path = std::string(root) + "/param_alignment_paddings";
-    const Extents gaps = numbers(first_, path, std::to_string(g));
+    const std::vector<std::uint64_t> gaps = numbers(first_, path, std::to_string(g));
     const std::vector<NamedShape>& group = states_.groups[g];
     const auto makes_gaps = [&](std::uint64_t align) {
       std::uint64_t end = 0;

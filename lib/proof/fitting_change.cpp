@@ -10,7 +10,6 @@
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/stored_sample.hpp"
 #include "layout/layout_changes.hpp"
-#include "layout/name_groups.hpp"
 #include "layout/naming.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/layout_with_copies.hpp"
@@ -32,6 +31,26 @@ struct Sample {
   static auto fields(auto& self) { return std::tie(self.file, self.dataset, self.digest, self.is_constant); }
 };
 
+/// One name of each kind. Two are of one kind that differ in parts that are whole numbers: "layers.0.w1" and
+/// "layers.1.w1", but not "layers.0.w2".
+std::vector<std::string> one_of_each_kind(const std::vector<StoredArray>& arrays) {
+  std::map<std::string, std::string> first;
+  for (const StoredArray& array : arrays) {
+    std::string kind;
+    for (std::size_t begin = 0; begin < array.name.size();) {
+      const std::size_t end = std::min(array.name.find_first_of("./", begin), array.name.size());
+      const std::string part = array.name.substr(begin, end - begin);
+      kind += part.find_first_not_of("0123456789") == std::string::npos ? "*" : part;
+      kind += '.';
+      begin = end + 1;
+    }
+    first.try_emplace(std::move(kind), array.name);
+  }
+  std::vector<std::string> names;
+  for (auto& [kind, name] : first) names.push_back(std::move(name));
+  return names;
+}
+
 /// In each file one dataset of each kind of name.
 std::vector<Sample> own_samples(const MisfitSource& source, const Communicator& processes) {
   const Checkpoint& checkpoint = source.checkpoint;
@@ -44,11 +63,7 @@ std::vector<Sample> own_samples(const MisfitSource& source, const Communicator& 
                                                       static_cast<std::uint32_t>(processes.size()))) {
     const Schema& schema = *checkpoint.file(number).schema;
     const auto [known, is_new] = names_of.try_emplace(&schema);
-    if (is_new) {
-      std::vector<std::string> all;
-      for (const StoredArray& array : *schema.arrays) all.push_back(array.name);
-      for (const NameGroup& group : group_names(all)) known->second.push_back(group.names.front());
-    }
+    if (is_new) known->second = one_of_each_kind(*schema.arrays);
     for (const std::string& name : known->second) {
       const std::size_t dataset = schema.find(name);
       const StoredSample found = stored_sample(*files.get(number), schema, dataset);

@@ -59,12 +59,12 @@ std::optional<std::string> text_in(const Value& value) {
   return std::move(texts->front());
 }
 
-std::optional<Extents> extents_in(const Value& value) {
+std::optional<std::vector<std::uint64_t>> whole_numbers_in(const Value& value) {
   const auto format = number_format(value.dtype);
   if (!format || format->is_float || !value.shape || value.shape->size() != 1 ||
       value.bytes.size() != checked_mul(value.count(), format->size))
     return std::nullopt;
-  Extents numbers;
+  std::vector<std::uint64_t> numbers;
   for (std::uint64_t i = 0; i < value.count(); ++i) {
     const auto* element = reinterpret_cast<const std::byte*>(value.bytes.data()) + i * format->size;
     if (format->kind == ElementKind::signed_integer && signed_value(*format, element) < 0) return std::nullopt;
@@ -72,6 +72,12 @@ std::optional<Extents> extents_in(const Value& value) {
     numbers.push_back(unsigned_value(*format, element));
   }
   return numbers;
+}
+
+std::optional<Extents> extents_in(const Value& value) {
+  const auto numbers = whole_numbers_in(value);
+  if (!numbers) return std::nullopt;
+  return Extents(std::span<const std::uint64_t>(*numbers));
 }
 
 }  // namespace ckpt

@@ -43,9 +43,10 @@ Value integers_value(const Extents& numbers);
 /// Each element as text, as far as it ends; nothing where the elements are no texts. Throws input for damaged bytes.
 std::optional<std::vector<std::string>> texts_in(const Value& value);
 
-/// The one text that a value is; the list of non-negative integers that it is, such as a shape. Nothing where it is
-/// not.
+/// The one text that a value is; the list of non-negative integers that it is; the shape. Nothing where it is not.
+/// A shape of too many dimensions throws input.
 std::optional<std::string> text_in(const Value& value);
+std::optional<std::vector<std::uint64_t>> whole_numbers_in(const Value& value);
 std::optional<Extents> extents_in(const Value& value);
 
 }  // namespace ckpt

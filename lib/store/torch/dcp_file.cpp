@@ -60,10 +60,6 @@ DcpTensor tensor_of(const FileSpec::Array& array, Interval item) {
   return {array.name, array.dtype, array.global_shape.value_or(array.shape), {{box, 0, 0, item}}, std::move(path)};
 }
 
-[[noreturn]] void refuse_twice(const std::string& name) {
-  throw Error(Kind::input, "/" + name, {"two values would have this name", "one", "", {Advice::What::rename, ""}});
-}
-
 }  // namespace
 
 NewFile dcp_form(const FileSpec& spec) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "store/torch/branches.hpp"
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/held_value.hpp"
@@ -92,6 +93,26 @@ class TreeCutter {
   TreeBounds bounds_;
 };
 
+/// work(path, value) for each attribute of the root, and of groups.
+template <typename Work>
+void for_each_attribute(const FileSpec& spec, const Work& work) {
+  const auto all = [&](const DcpPath& above, const std::vector<Attribute>& attributes) {
+    for (const Attribute& attribute : attributes) {
+      DcpPath path = above;
+      path.push_back({attribute.name});
+      work(std::move(path), attribute.value);
+    }
+  };
+  all({}, spec.attributes);
+  for (const Group& group : spec.groups) all(dcp_path(group.path), group.attributes);
+}
+
+std::set<std::string> tensor_names(const FileSpec& spec) {
+  std::set<std::string> names;
+  for (const FileSpec::Array& array : spec.arrays) names.insert(array.name);
+  return names;
+}
+
 }  // namespace
 
 std::string dcp_name(const DcpPath& path) {
@@ -110,33 +131,54 @@ DcpPath dcp_path(const std::string& name) {
   return path;
 }
 
+void refuse_twice(const std::string& name) {
+  throw Error(Kind::input, "/" + name,
+              {"two values would have this name", "expected one, as the parts of a name are joined by dots",
+               "leave one out with --drop, or rename it"});
+}
+
 DcpParts dcp_parts(const FileSpec& spec) {
   std::size_t at = 0;
   auto tree = spec.tree ? Pickle::read(*spec.tree, at) : Pickle();
-  if (!tree) throw Error(Kind::input, "its tree", {"ends before its object does", "a whole one", ""});
+  if (!tree) throw Error(Kind::input, "its tree", {"ends before its object does", "expected a whole one", ""});
   DcpParts parts = TreeCutter(*tree).cut();
-  std::set<std::string> known;
-  for (const DcpParts::Object& object : parts.objects) known.insert(dcp_name(object.path));
+  std::set<std::string> of_tree;
+  for (const DcpParts::Object& object : parts.objects) of_tree.insert(dcp_name(object.path));
   // What catalogs tell of a list one by one is one object, which the tree has.
-  const auto is_known = [&](const DcpPath& path) {
+  const auto is_of_tree = [&](const DcpPath& path) {
     DcpPath above;
     return std::any_of(path.begin(), path.end(), [&](const DcpKey& key) {
       above.push_back(key);
-      return known.contains(dcp_name(above));
+      return of_tree.contains(dcp_name(above));
     });
   };
-  const auto add = [&](DcpPath path, const Attribute& attribute) {
-    path.push_back({attribute.name});
-    if (!is_held(attribute.value) || is_known(path)) return;
-    known.insert(dcp_name(path));
-    Pickle value;
-    value.set_root(add_value(value, attribute.value));
-    parts.objects.push_back({std::move(path), write_object(value, value.root())});
-  };
-  for (const Attribute& attribute : spec.attributes) add({}, attribute);
-  for (const Group& group : spec.groups)
-    for (const Attribute& attribute : group.attributes) add(dcp_path(group.path), attribute);
+  for_each_attribute(spec, [&](DcpPath path, const Value& value) {
+    if (!is_held(value) || is_of_tree(path)) return;
+    Pickle pickle;
+    pickle.set_root(add_value(pickle, value));
+    parts.objects.push_back({std::move(path), write_object(pickle, pickle.root())});
+  });
+  std::set<std::string> names = tensor_names(spec);
+  for (const DcpParts::Object& object : parts.objects)
+    if (std::string name = dcp_name(object.path); !names.insert(name).second) refuse_twice(name);
   return parts;
+}
+
+std::vector<std::string> dcp_losses(const FileSpec& spec) {
+  std::vector<std::string> lost;
+  std::set<std::string> names = tensor_names(spec);
+  for_each_attribute(spec, [&](const DcpPath& path, const Value& value) {
+    std::string name = dcp_name(path);
+    if (!is_held(value)) return lost.push_back("attribute " + name + ", which is no number, text, or list of them");
+    if (!names.insert(name).second) refuse_twice(name);
+  });
+  std::vector<std::string> marked;
+  for (const FileSpec::Array& array : spec.arrays) {
+    checked_type(array);
+    if (!array.attributes.empty()) marked.push_back(array.name);
+  }
+  if (!marked.empty()) lost.push_back("attributes of " + join(marked));
+  return lost;
 }
 
 }  // namespace ckpt::torch

@@ -33,7 +33,14 @@ struct DcpParts {
 };
 
 /// What a specification's tree holds, cut as torch cuts it: dicts are entered, lists where there is a tensor in them;
-/// and the attributes whose names are not in it. Throws input for a tree that is too deep.
+/// and the attributes that are not in it. Throws input for a tree that is too deep, and where two values would have one
+/// name.
 DcpParts dcp_parts(const FileSpec& spec);
+
+/// What of a specification a directory would not hold. Throws input for elements that torch has no type for, and for
+/// attributes of one name.
+std::vector<std::string> dcp_losses(const FileSpec& spec);
+
+[[noreturn]] void refuse_twice(const std::string& name);
 
 }  // namespace ckpt::torch

@@ -5,6 +5,7 @@
 #include "store/posix_file.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/dcp_file.hpp"
+#include "store/torch/dcp_parts.hpp"
 #include "store/torch/zip_directory.hpp"
 
 namespace ckpt {
@@ -61,7 +62,7 @@ class DcpStore final : public Store {
                       {"it is no UTF-8", "text, as torch files hold names", "", {Advice::What::rename, ""}});
   }
 
-  std::vector<std::string> losses(const FileSpec& spec) const override { return torch::losses(spec); }
+  std::vector<std::string> losses(const FileSpec& spec) const override { return torch::dcp_losses(spec); }
 
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
     return std::make_shared<const NewFile>(torch::dcp_form(spec));

@@ -81,8 +81,12 @@ TEST_CASE("a name of DCP stands for one value") {
   FileSpec spec;
   spec.arrays = {piece("epoch", {2}, {2}, {0})};
   spec.attributes.push_back({"epoch", text_value("seven")});
+  CHECK_THAT(refused([&] { dcp_form(spec); }), Contains("two values would have this name"));
+  CHECK_THAT(refused([&] { dcp_losses(spec); }), Contains("two values would have this name"));
+  spec.arrays.clear();
   const std::string index = dcp_form(spec).room.index;
-  CHECK_THAT(refused([&] { dcp_metadata_of({{"__0_0.distcp", index}}); }), Contains("two values would have this name"));
+  const std::vector<IndexedFile> files{{"__0_0.distcp", index}, {"__1_0.distcp", index}};
+  CHECK_THAT(refused([&] { dcp_metadata_of(files); }), Contains("two values would have this name"));
 }
 
 TEST_CASE("a tree is cut into DCP's items as torch cuts it") {

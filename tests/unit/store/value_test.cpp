@@ -52,6 +52,13 @@ TEST_CASE("What is no list of extents is none") {
   CHECK_FALSE(extents_in(Value{*number_type("i64"), Extents{2}, std::string(8, '\0')}));
 }
 
+TEST_CASE("a list of whole numbers may be longer than a shape") {
+  const Value list{*number_type("i64"), Extents{40}, std::string(320, '\0')};
+  REQUIRE(whole_numbers_in(list));
+  CHECK(*whole_numbers_in(list) == std::vector<std::uint64_t>(40));
+  CHECK_THROWS_AS(extents_in(list), Error);
+}
+
 TEST_CASE("Integers of every size and order are extents") {
   CHECK(extents_in(Value{*number_type("u8"), Extents{2}, std::string("\1\xff", 2)}) == Extents{1, 255});
   CHECK(extents_in(Value{*number_type("i32be"), Extents{1}, std::string("\0\0\1\0", 4)}) == Extents{256});
