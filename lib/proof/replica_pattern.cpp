@@ -75,6 +75,7 @@ std::string wider_entry(const Layout& layout, const std::string& name, const std
     if (std::none_of(rule.axes.begin(), rule.axes.end(), is_over) || rule.in.matches(name)) continue;
     const std::string& text = rule.in.text();
     const std::size_t end = text.find("{i}");
+    if (end == 0 || end == std::string::npos) continue;  // nothing stands before the number
     const std::size_t begin = end < 2 ? 0 : text.find_last_of("./*?]}", end - 2) + 1;
     for (const std::string& before : {text.substr(0, end), "*" + text.substr(begin, end - begin)})
       if (const std::string wider = before + "{i}" + text[end - 1] + "*";
