@@ -5,7 +5,7 @@
 namespace ckpt {
 
 MisfitSource misfit_of(const Checkpoint& checkpoint, SourceStore& store, const NameChoice& choice,
-                       const ExpectedTensors& expected) {
+                       const ExpectedTensors& expected, const std::vector<CastRule>& casts) {
   const auto wishes = std::make_shared<Wishes>(choice);
   MisfitSource source{checkpoint, store};
   source.keep = [wishes](const std::string& name) { return wishes->is_kept(name); };
@@ -13,8 +13,9 @@ MisfitSource misfit_of(const Checkpoint& checkpoint, SourceStore& store, const N
     return expected.shape(wishes->new_name(name));
   };
   if (!expected) return source;
-  source.is_expected = [&choice, &expected](const Resolved& resolved) {
-    const Selection selection = select(choice, resolved.placement);
+  source.is_expected = [&choice, &expected, casts](const Resolved& resolved) {
+    Selection selection = select(choice, resolved.placement);
+    cast(casts, resolved.placement, selection);
     const CountedNames names(choice, resolved, selection);
     return expected.of(selection, resolved.placement, &names, false).lines.empty();
   };

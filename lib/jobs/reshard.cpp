@@ -180,7 +180,7 @@ class Run {
     std::vector<bool> is_taken(source().tensors().size(), false);
     for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
     const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
-    explain_misfit(misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected), processes_, [&] {
+    explain_misfit(misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected, job_.casts), processes_, [&] {
       check_source({{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()},
                     plan_->readers,
                     stores_.reading(),

@@ -54,7 +54,7 @@ void resolve_pieces(ReshardSides& sides) {
 /// What is there, as its layout has it, and what is taken of it. Collective.
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
-  const MisfitSource misfit = misfit_of(checkpoint, store, job.names, sides.expected);
+  const MisfitSource misfit = misfit_of(checkpoint, store, job.names, sides.expected, job.casts);
   const auto deviations = [&](bool has_hints) {
     const CountedNames names(job.names, sides.source, sides.selection);
     return sides.expected.of(sides.selection, sides.source.placement, &names, has_hints);

@@ -22,15 +22,8 @@ constexpr std::size_t most_axes = 5;      // of a mesh whose orders are tried
 constexpr std::size_t most_counters = 4;  // words before numbers that are tried
 constexpr std::size_t most_ways_to_split = 64;
 
-/// The mesh as it stands in a layout.
-std::string mesh_text(const Mesh& mesh) {
-  std::vector<std::string> names;
-  for (const std::string& axis : mesh.axes) names.push_back("\"" + axis + "\"");
-  return "\"axes\": [" + join(names, names.size()) + "], \"shape\": " + format_list(mesh.shape);
-}
-
-/// The layout's text on another mesh of axes with these names: by its text, since rules hold axes by their place. Nothing
-/// where the layout does not go with it (`counts` for an axis of another size).
+/// The layout's text on another mesh of axes with these names: by its text, since rules hold axes by their place.
+/// Nothing where the layout does not go with it (`counts` for an axis of another size).
 std::optional<Layout> on_reordered_mesh(const Layout& layout, const Mesh& mesh) {
   nlohmann::json text = nlohmann::json::parse(to_json(layout));
   text["mesh"]["axes"] = mesh.axes;
@@ -101,7 +94,7 @@ std::vector<LayoutChange> other_meshes(const Layout& layout) {
       }
       if (!known.emplace(other.axes, other.shape).second) continue;
       if (auto changed = on_reordered_mesh(layout, other))
-        changes.push_back({"the mesh with " + mesh_text(other), *std::move(changed)});
+        changes.push_back({"\"mesh\": " + to_json(other), *std::move(changed)});
     }
   return changes;
 }
@@ -150,8 +143,7 @@ std::vector<LayoutChange> other_counts(const Layout& layout) {
   std::vector<LayoutChange> changes;
   for (std::size_t entry = 0; entry < layout.indices.size(); ++entry) {
     const auto add = [&](const std::string& what, const auto& edit) {
-      LayoutChange& change =
-          changes.emplace_back(LayoutChange{what + " in /indices/" + std::to_string(entry), layout});
+      LayoutChange& change = changes.emplace_back(LayoutChange{what + " in /indices/" + std::to_string(entry), layout});
       edit(change.layout.indices[entry]);
     };
     const IndexRule& rule = layout.indices[entry];
@@ -167,28 +159,24 @@ std::vector<LayoutChange> other_counts(const Layout& layout) {
   return changes;
 }
 
-std::vector<LayoutChange> other_splits(const Layout& layout) {
+std::vector<LayoutChange> other_splits(const Layout& layout, std::size_t rule_number) {
   std::vector<LayoutChange> changes;
-  if (layout.mesh.axes.size() > most_axes) return changes;
-  for (std::size_t r = 0; r < layout.parameters.size(); ++r) {
-    const Rule& rule = layout.parameters[r];
-    if (rule.like || rule.keys.boxes) continue;
-    const std::vector<std::vector<Axis>> now = rule.keys.split.value_or(std::vector<std::vector<Axis>>{});
-    std::size_t count = 0;
-    for (const auto& of_dim : now) count += of_dim.size();
-    std::vector<std::vector<std::vector<Axis>>> splits;
-    std::vector<std::vector<Axis>> split(std::max<std::size_t>(2, now.size()));
-    for (const auto& axes : sets_of(layout.mesh, std::max<std::size_t>(1, count)))
-      distribute(axes, 0, split, splits);
-    for (auto& other : splits) {
-      while (!other.empty() && other.back().empty()) other.pop_back();
-      if (other == now) continue;
-      Keys keys;
-      keys.split = other;
-      LayoutChange change{to_json(keys, layout.mesh) + " in rule \"" + rule.names.front().text() + "\"", layout};
-      change.layout.parameters[r].keys.split = std::move(other);
-      changes.push_back(std::move(change));
-    }
+  const Rule& rule = layout.parameters.at(rule_number);
+  if (layout.mesh.axes.size() > most_axes || rule.like || rule.keys.boxes) return changes;
+  const std::vector<std::vector<Axis>> now = rule.keys.split.value_or(std::vector<std::vector<Axis>>{});
+  std::size_t count = 0;
+  for (const auto& of_dim : now) count += of_dim.size();
+  std::vector<std::vector<std::vector<Axis>>> splits;
+  std::vector<std::vector<Axis>> split(std::max<std::size_t>(2, now.size()));
+  for (const auto& axes : sets_of(layout.mesh, std::max<std::size_t>(1, count))) distribute(axes, 0, split, splits);
+  for (auto& other : splits) {
+    while (!other.empty() && other.back().empty()) other.pop_back();
+    if (other == now) continue;
+    Keys keys;
+    keys.split = other;
+    LayoutChange change{to_json(keys, layout.mesh) + " in rule \"" + rule.names.front().text() + "\"", layout};
+    change.layout.parameters[rule_number].keys.split = std::move(other);
+    changes.push_back(std::move(change));
   }
   return changes;
 }

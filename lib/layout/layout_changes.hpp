@@ -10,7 +10,7 @@ namespace ckpt {
 
 /// A layout with one thing said otherwise.
 struct LayoutChange {
-  std::string what;  ///< how it is said then: `the mesh with "axes": ["pp", "dp"], "shape": [4, 2]`
+  std::string what;  ///< how it is said then: `"mesh": {"axes": ["pp", "dp"], "shape": [4, 2]}`
   Layout layout;
 };
 
@@ -28,7 +28,8 @@ std::vector<LayoutChange> more_counts(const Layout& layout, const std::vector<st
 /// Each entry of `indices` over another axis, with the other numbering, and with as large a total as the names tell.
 std::vector<LayoutChange> other_counts(const Layout& layout);
 
-/// Each rule with its `split` over as many axes in every other way, those of one that does not split over one.
-std::vector<LayoutChange> other_splits(const Layout& layout);
+/// A rule, by its place in `parameters`, with its `split` over as many axes in every other way; over one where it does
+/// not split.
+std::vector<LayoutChange> other_splits(const Layout& layout, std::size_t rule_number);
 
 }  // namespace ckpt

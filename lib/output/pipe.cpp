@@ -68,6 +68,11 @@ void Pipe::stop(std::exception_ptr why) noexcept {
 }
 
 void Pipe::finish(bool sync) {
+  for (; past_data_ < data_.size(); ++past_data_)
+    if (data_[past_data_].hi > at_)
+      throw Error(Kind::io, name(),
+                  {"data that begins at byte " + std::to_string(data_[past_data_].lo) + " was never brought",
+                   "expected all of it", "this is a defect of the program"});
   fill(bytes_);
   send(std::exchange(small_, {}));
   if (sync) stream_.sync();

@@ -14,7 +14,7 @@ namespace ckpt {
 struct MisfitSource {
   const Checkpoint& checkpoint;
   SourceStore& store;
-  Keep keep = {};                    ///< as `resolve` takes them
+  Keep keep = {};  ///< as `resolve` takes them
   ExpectedShape expected_shape = {};
   /// Whether names, shapes and dtypes are what is expected; null: nothing is expected.
   std::function<bool(const Resolved&)> is_expected = {};
@@ -22,7 +22,7 @@ struct MisfitSource {
 
 /// The change of a layout (the order of the mesh's axes, what a number counts, where a split's axes go) with which
 /// it fits all that can be seen: names and shapes resolve and are as expected, cards that would hold the same hold the
-/// same, and others something else, by samples of each kind of name. `the mesh with "axes": […] would fit (a.json)`.
+/// same, and others something else, by samples of each kind of name. `"mesh": {"axes": […], …} would fit (a.json)`.
 /// Empty where the layout fits itself, none fits, or many do that would give different tensors; a few are all told of.
 /// Collective.
 std::string fitting_change(const MisfitSource& source, Communicator& processes);

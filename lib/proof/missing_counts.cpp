@@ -1,7 +1,6 @@
 #include "proof/missing_counts.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "layout/layout_changes.hpp"
 #include "layout/name_groups.hpp"
@@ -10,16 +9,6 @@
 namespace ckpt {
 
 namespace {
-
-/// What a card stores of a parameter.
-struct Held {
-  ParameterId parameter = 0;
-  Position card = 0;
-  std::uint64_t digest = 0;
-  bool is_constant = false;
-
-  static auto fields(auto& self) { return std::tie(self.parameter, self.card, self.digest, self.is_constant); }
-};
 
 /// The patterns of numbers in a parameter's name that `indices` do not count, in the order of the numbers.
 std::vector<Pattern> uncounted(const Placement& placement, ParameterId parameter) {
@@ -53,33 +42,12 @@ std::vector<ParameterId> counted_by(const Placement& placement, const std::vecto
   return parameters;
 }
 
-std::vector<Held> held(const ReplicatedFiles& files, const std::vector<ParameterId>& parameters,
-                       Communicator& processes) {
-  std::vector<Held> mine;
-  agree(processes, [&] {
-    for (const ParameterId parameter : parameters) {
-      const ArrayId array = files.placement.array_of(parameter);
-      for (Position card = 0; card < files.placement.mesh().size(); ++card) {
-        if (files.process_of(card, static_cast<std::uint32_t>(processes.size())) !=
-                static_cast<std::uint32_t>(processes.rank()) ||
-            !files.placement.holds(card, array) || !files.reader.dataset(card, array))
-          continue;
-        const StoredSample sample = files.reader.sample(card, array);
-        if (!sample.is_empty) mine.push_back({parameter, card, sample.digest, !sample.value.empty()});
-      }
-    }
-  });
-  std::vector<Held> all;
-  for (const auto& theirs : gather_all(mine, processes)) all.insert(all.end(), theirs.begin(), theirs.end());
-  return all;
-}
-
 /// Whether cards that differ on this axis alone hold the same of a parameter, and that is no constant.
-bool is_same_along(const Mesh& mesh, const std::vector<Held>& all, ParameterId parameter, Axis axis) {
+template <class Held>
+bool is_same_along(const Mesh& mesh, const std::vector<Held>& copies, Axis axis) {
   std::map<Position, std::uint64_t> digest_of;  // by the position with coordinate 0 on the axis
   bool is_constant = true;
-  for (const Held& each : all) {
-    if (each.parameter != parameter) continue;
+  for (const Held& each : copies) {
     is_constant = is_constant && each.is_constant;
     const Position others = each.card - mesh.coordinate(each.card, axis) * mesh.stride(axis);
     if (digest_of.try_emplace(others, each.digest).first->second != each.digest) return false;
@@ -97,17 +65,37 @@ const std::vector<IndexRule>& MissingCounts::of(ParameterId parameter, const std
   return known->second;
 }
 
+void MissingCounts::sample(const std::vector<ParameterId>& parameters) {
+  std::vector<Held> mine;
+  agree(processes_, [&] {
+    const auto processes = static_cast<std::uint32_t>(processes_.size());
+    for (const ParameterId parameter : parameters) {
+      if (!held_.try_emplace(parameter).second) continue;
+      const ArrayId array = files_.placement.array_of(parameter);
+      for (Position card = 0; card < files_.placement.mesh().size(); ++card) {
+        if (files_.process_of(card, processes) != static_cast<std::uint32_t>(processes_.rank()) ||
+            !files_.placement.holds(card, array) || !files_.reader.dataset(card, array))
+          continue;
+        const StoredSample sample = files_.reader.sample(card, array);
+        if (!sample.is_empty) mine.push_back({parameter, card, sample.digest, !sample.value.empty()});
+      }
+    }
+  });
+  for (const auto& theirs : gather_all(mine, processes_))
+    for (const Held& each : theirs) held_[each.parameter].push_back(each);
+}
+
 std::vector<IndexRule> MissingCounts::found(ParameterId parameter, const std::vector<Axis>& axes) {
   const Placement& placement = files_.placement;
   const std::vector<Pattern> patterns = uncounted(placement, parameter);
   if (patterns.empty()) return {};
   const std::vector<ParameterId> parameters = counted_by(placement, patterns);
-  const std::vector<Held> all = held(files_, parameters, processes_);
+  sample(parameters);
   std::vector<IndexRule> rules;
   for (const Axis axis : axes) {
     const auto fits = [&](const Pattern& pattern) {
       return std::none_of(parameters.begin(), parameters.end(), [&](ParameterId each) {
-        return pattern.matches(placement.tensors()[each].name) && is_same_along(placement.mesh(), all, each, axis);
+        return pattern.matches(placement.tensors()[each].name) && is_same_along(placement.mesh(), held_.at(each), axis);
       });
     };
     const auto pattern = std::find_if(patterns.begin(), patterns.end(), fits);

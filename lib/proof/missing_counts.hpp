@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,10 +21,23 @@ class MissingCounts {
   const std::vector<IndexRule>& of(ParameterId parameter, const std::vector<Axis>& axes);
 
  private:
+  /// What a card stores of a parameter.
+  struct Held {
+    ParameterId parameter = 0;
+    Position card = 0;
+    std::uint64_t digest = 0;
+    bool is_constant = false;
+
+    static auto fields(auto& self) { return std::tie(self.parameter, self.card, self.digest, self.is_constant); }
+  };
+
+  /// Looks at those of these parameters that were not looked at yet. Collective.
+  void sample(const std::vector<ParameterId>& parameters);
   std::vector<IndexRule> found(ParameterId parameter, const std::vector<Axis>& axes);
 
   const ReplicatedFiles& files_;
   Communicator& processes_;
+  std::map<ParameterId, std::vector<Held>> held_;
   /// By the text of names, which those of a kind share, and the axes.
   std::map<std::pair<std::vector<std::string>, std::vector<Axis>>, std::vector<IndexRule>> known_;
 };
