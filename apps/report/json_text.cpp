@@ -1,5 +1,9 @@
 #include "report/json_text.hpp"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/printable.hpp"
 #include "base/utf8.hpp"
 
@@ -25,14 +29,15 @@ bool is_sound(const Json& json) {
 
 void make_sound(Json& json) {
   if (!is_sound(json)) json = printable(json.get_ref<const std::string&>());
-  if (!json.is_structured()) return;
-  Json beside = Json::object();
-  for (auto& item : json.items()) {
-    if (json.is_object() && !is_sound(item.value()))
-      beside[item.key() + "_hex"] = hexadecimal(item.value().get_ref<const std::string&>());
-    make_sound(item.value());
+  if (json.is_array())
+    for (Json& item : json) make_sound(item);
+  if (!json.is_object()) return;
+  std::vector<std::pair<std::string, std::string>> beside;
+  for (auto& [key, value] : json.get_ref<Json::object_t&>()) {
+    if (!is_sound(value)) beside.emplace_back(key + "_hex", hexadecimal(value.get_ref<const std::string&>()));
+    make_sound(value);
   }
-  if (json.is_object()) json.update(beside);
+  for (auto& [key, text] : beside) json[key] = std::move(text);
 }
 
 }  // namespace

@@ -75,6 +75,11 @@ std::string printable_json(std::string_view json) {
   std::string shown;
   shown.reserve(json.size());
   for (std::size_t at = 0; at < json.size();) {
+    const auto rest = json.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto plain = std::find_if(rest, json.end(), [](char c) { return (c < 0x20 && c != '\n') || c == 0x7f; });
+    shown.append(rest, plain);  // char has a sign: what is beyond ASCII is below 0
+    at += static_cast<std::size_t>(plain - rest);
+    if (at == json.size()) break;
     const Character character = character_at(json, at);
     const std::string_view bytes = json.substr(at, character.bytes);
     at += character.bytes;

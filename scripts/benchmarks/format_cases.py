@@ -48,12 +48,12 @@ def torch_metadata(case, space, options):
                                ("a DCP of 1,024 files, 128,000 chunks", ("dcp", 1024 // small, 125), 2.0)):
         made, report = space.path("made"), space.path("table.json")
         measure.run(space.script("torch_metadata.py", made, *words))
-        side = Side([space.program("ckpt-inspect"), "--json", made], report)
+        side = Side([space.program("ckpt-inspect"), made], report)
         runs = [measure.run_and_read(side.command)[0] for _ in range(options.pairs)]
         seconds = min(run.seconds for run in runs)
         rows.append(Row(case, variant=words[0], goal="≤ 1", met=seconds <= bound, seconds=seconds, rival=f"bound: {bound:g} s",
                         ratio=seconds / bound, bytes=0, peak_bytes=max(run.peak_bytes for run in runs),
-                        definition=f"wall of ckpt-inspect --json of {what} / {bound:g} s"))
+                        definition=f"wall of ckpt-inspect of {what} / {bound:g} s"))
         measure.remove(made)
     return rows
 
