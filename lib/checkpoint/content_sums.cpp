@@ -5,7 +5,6 @@
 #include "base/buffer.hpp"
 #include "base/error.hpp"
 #include "base/workers.hpp"
-#include "plan/chunk_sequence.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -85,6 +84,15 @@ void ContentSums::add_metadata(FileNumber file, const PartialSum& sum) {
   files_[file] += NameKey("(metadata)") * sum;
 }
 
+void ContentSums::give_to_owners(const std::function<std::uint32_t(FileNumber)>& owner, Communicator& processes) {
+  if (processes.size() == 1) return;
+  std::vector<std::map<FileNumber, PartialSum>> to_peer(static_cast<std::size_t>(processes.size()));
+  for (const auto& [file, sum] : files_) to_peer[owner(file)].emplace(file, sum);
+  files_.clear();
+  for (const auto& theirs : give_each(std::move(to_peer), processes))
+    for (const auto& [file, sum] : theirs) files_[file] += sum;
+}
+
 Fingerprint ContentSums::of_file(FileNumber file) const {
   const std::lock_guard lock(mutex_);
   const auto found = files_.find(file);
@@ -117,15 +125,13 @@ std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) con
   return fingerprints;
 }
 
-void sum_files(const Placement& placement, const std::vector<Position>& cards, std::uint64_t chunk_bytes,
-               unsigned threads, const ReadChunk& read, ContentSums& sums) {
-  ChunkSequence chunks(placement, cards, chunk_bytes);
+void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums) {
   std::mutex mutex;
   Workers workers(threads);
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < threads; ++i)
     tasks.run([&] {
-      Buffer buffer(chunk_bytes);
+      Buffer buffer;
       for (;;) {
         std::optional<Chunk> chunk;
         {

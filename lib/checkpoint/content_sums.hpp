@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "layout/file_table.hpp"
-#include "plan/chunk.hpp"
+#include "plan/chunk_sequence.hpp"
 #include "processes/communicator.hpp"
 #include "tensor/fingerprint.hpp"
 
@@ -42,6 +42,8 @@ class ContentSums {
   /// What of a file is no data (sum_outside).
   void add_metadata(FileNumber file, const PartialSum& sum);
 
+  /// Gives what was added of a file to the process that `owner` names: only there `of_file` is then right. Collective.
+  void give_to_owners(const std::function<std::uint32_t(FileNumber)>& owner, Communicator& processes);
   Fingerprint of_file(FileNumber file) const;
 
   /// One copy of a parameter, by its name (Placement::base_of).
@@ -78,8 +80,7 @@ class ContentSums {
 /// Fills in a chunk's bytes; or gives false, and the chunk is left out.
 using ReadChunk = std::function<bool(const Chunk&, std::span<std::byte>)>;
 
-/// Sums all data of some cards' files that `read` gives. Several threads call it.
-void sum_files(const Placement& placement, const std::vector<Position>& cards, std::uint64_t chunk_bytes,
-               unsigned threads, const ReadChunk& read, ContentSums& sums);
+/// Sums all of these chunks that `read` gives. Several threads call it.
+void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums);
 
 }  // namespace ckpt

@@ -13,6 +13,7 @@ void check_reread(const Placement& target, TargetFiles& files, const ContentSums
                   unsigned threads, Communicator& processes) {
   ContentSums again(target);
   agree(processes, [&] { files.sum_again(piece_bytes, threads, again); });
+  again.give_to_owners([&](FileNumber file) { return files.owner(file); }, processes);
   const auto before = written.of_parameters(processes);
   const auto after = again.of_parameters(processes);
   agree(processes, [&] {

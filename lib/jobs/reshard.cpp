@@ -81,9 +81,9 @@ class Run {
     warn();
 
     const ExchangeKind kind = choose_exchange(wanted_exchange(), checkpoint().is_shared(), processes_);
-    plan_.emplace(*sides_, kind, job_.replicas, processes_);
+    plan_.emplace(*sides_, kind, job_, processes_);
     agree(processes_, [&] {
-      check_target_names(checkpoint(), plan_->planner, plan_->cards, *sides_->store);
+      check_target_names(checkpoint(), plan_->planner, plan_->shares.owned_by(process()), *sides_->store);
       if (processes_.rank() == 0) check_manifest_size(target(), job_.output.is_single_file, is_verified());
       divide_memory();
     });
@@ -93,7 +93,7 @@ class Run {
     describe(*sides_, report_);
     if (job_.dry_run) return look_ahead();
     reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open);
-    files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->cards, most_open);
+    files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->shares, process(), most_open);
     agree(processes_, [&] { files_->check_format(); });
     // What transformers ask of a model's files.
     if (job_.target.file_bytes && sides_->store->name() == "safetensors")
@@ -148,7 +148,7 @@ class Run {
       const SourceTrees trees(checkpoint(), target(), *sides_->store);
       const bool has_index = !sides_->store->index_name().empty();
       warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, "", trees, has_index), *sides_->store);
-      summarise(plan_->planner, plan_->readers, plan_->writers, process_count(), report_);
+      summarise(plan_->planner, plan_->readers, plan_->shares, report_);
     });
     time("plan");
   }
@@ -180,14 +180,15 @@ class Run {
     std::vector<bool> is_taken(source().tensors().size(), false);
     for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
     const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
-    explain_misfit(misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected, job_.casts), processes_, [&] {
-      check_source({{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()},
-                    plan_->readers,
-                    stores_.reading(),
-                    equal_pairs(*sides_),
-                    most_open},
-                   *exchange_, processes_);
-    });
+    explain_misfit(misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected, job_.casts), processes_,
+                   [&] {
+                     check_source({{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()},
+                                   plan_->readers,
+                                   stores_.reading(),
+                                   equal_pairs(*sides_),
+                                   most_open},
+                                  *exchange_, processes_);
+                   });
   }
 
   /// Makes the place that is written to. True where an earlier run of this job has left one to go on with.
@@ -234,8 +235,9 @@ class Run {
       files_->create(is_resumed, threads(), stores_.reading());
       if (is_verified()) files_->add_the_rest(*sums_);
     });
+    files_->tell_rooms(processes_);
     time("metadata");
-    ChunkSequence chunks(target(), plan_->cards, exchange_->chunk_bytes(), shares_.order());
+    ChunkSequence chunks = files_->chunks(exchange_->chunk_bytes(), shares_.order());
     chunks.take_cells(plan_->casts.cells());
     if (job_.output.is_pipe) chunks.take_order(files_->order());
     if (is_resumed) chunks.skip(check_earlier());
@@ -254,6 +256,7 @@ class Run {
                       std::move(chunks));
     if (output_) output_->fill();
     exchange_->run(work);
+    if (is_verified()) sums_->give_to_owners([&](FileNumber file) { return files_->owner(file); }, processes_);
     report_.overflows = tell_overflows(work.overflows(), target(), report_.bytes_resumed != 0, processes_);
     report_.bytes_to_write = processes_.sum(total);
     const double moving = watch_.lap();
@@ -263,11 +266,12 @@ class Run {
     report_.seconds["exchange"] = std::max(0.0, moving - report_.seconds["read"] - report_.seconds["write"]);
   }
 
-  /// Data of this process's files.
+  /// Data that this process writes.
   std::uint64_t bytes_to_write() const {
     std::uint64_t total = 0;
-    for (ArrayId array = 0; array < target().arrays().size(); ++array)
-      for (const Position card : plan_->cards) total += target().stored_bytes(array, card);
+    for (const Position card : plan_->shares.written_by(process()))
+      for (ArrayId array = 0; array < target().arrays().size(); ++array)
+        total += plan_->shares.of(process(), card, array).size() * target().arrays()[array].dtype.size;
     return total;
   }
 

@@ -124,16 +124,13 @@ std::vector<Equality> equal_pairs(const ReshardSides& sides) {
   return pairs;
 }
 
-MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, ReplicaCheck replicas, const Communicator& processes)
+MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJob& job, const Communicator& processes)
     : readers(sides.source.placement,
               kind == ExchangeKind::direct ? Owners{}
                                            : sides.checkpoint.owners(static_cast<std::uint32_t>(processes.size())),
-              replicas == ReplicaCheck::full),
+              job.replicas == ReplicaCheck::full),
       planner(sides.source.placement, sides.target.placement, sides.selection.source_of, readers),
       casts(planner),
-      writers(assign_writers(sides.target.placement, static_cast<std::uint32_t>(processes.size()))) {
-  for (Position card = 0; card < writers.size(); ++card)
-    if (writers[card] == static_cast<std::uint32_t>(processes.rank())) cards.push_back(card);
-}
+      shares(sides.target.placement, static_cast<std::uint32_t>(processes.size()), !job.output.is_pipe) {}
 
 }  // namespace ckpt

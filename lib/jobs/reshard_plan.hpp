@@ -8,6 +8,7 @@
 #include "layout/resolve.hpp"
 #include "plan/chunk_casts.hpp"
 #include "plan/planner.hpp"
+#include "plan/write_shares.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt {
@@ -33,13 +34,12 @@ std::vector<Equality> equal_pairs(const ReshardSides& sides);
 /// How the bytes get from one side to the other, the same on every process. It refers to `sides`, which must outlive it
 /// where they are.
 struct MovePlan {
-  MovePlan(const ReshardSides& sides, ExchangeKind kind, ReplicaCheck replicas, const Communicator& processes);
+  MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJob& job, const Communicator& processes);
 
   Readers readers;
   Planner planner;
   ChunkCasts casts;
-  std::vector<std::uint32_t> writers;  ///< of each target card's files
-  std::vector<Position> cards;         ///< whose files are this process's
+  WriteShares shares;
 };
 
 }  // namespace ckpt

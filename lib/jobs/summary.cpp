@@ -18,28 +18,26 @@ void describe(const ReshardSides& sides, Report& report) {
   report.target_rules = rule_use(target);
 }
 
-void summarise(const Planner& planner, const Readers& readers, const std::vector<std::uint32_t>& writers,
-               std::uint32_t processes, Report& report) {
+void summarise(const Planner& planner, const Readers& readers, const WriteShares& shares, Report& report) {
   const Placement& source = planner.source();
   const Placement& target = planner.target();
-  std::vector<std::uint64_t> busy(processes, 0);
-  for (ArrayId array = 0; array < target.arrays().size(); ++array) {
-    const ArrayPlace& place = target.arrays()[array];
-    if (place.verbatim) continue;
-    for (Position card = 0; card < target.mesh().size(); ++card) {
-      const std::uint64_t bytes = target.stored_bytes(array, card);
-      if (bytes == 0) continue;
-      const std::uint64_t elements = bytes / place.dtype.size;
-      const std::uint32_t writer = writers[card];
-      report.bytes_to_write += bytes;
-      busy[writer] += bytes;
-      planner.for_each_transfer({card, array, {0, elements}, bytes}, writer, [&](const Transfer& transfer) {
-        const std::uint64_t moved = transfer.bytes();
-        report.bytes_to_read += moved;
-        busy[readers.is_shared() ? writer : readers.owner(transfer.card)] += moved;
-        if (source.mesh().card(transfer.card) != target.mesh().card(card)) report.bytes_changing_card += moved;
-      });
-    }
+  std::vector<std::uint64_t> busy(shares.processes(), 0);
+  for (Position card = 0; card < target.mesh().size(); ++card) {
+    const std::uint32_t last = shares.last_writer(card);
+    for (std::uint32_t writer = shares.owner(card); writer <= last; ++writer)
+      for (ArrayId array = 0; array < target.arrays().size(); ++array) {
+        const Interval elements = shares.of(writer, card, array);
+        if (elements.empty()) continue;
+        const std::uint64_t bytes = elements.size() * target.arrays()[array].dtype.size;
+        report.bytes_to_write += bytes;
+        busy[writer] += bytes;
+        planner.for_each_transfer({card, array, elements, bytes}, writer, [&](const Transfer& transfer) {
+          const std::uint64_t moved = transfer.bytes();
+          report.bytes_to_read += moved;
+          busy[readers.is_shared() ? writer : readers.owner(transfer.card)] += moved;
+          if (source.mesh().card(transfer.card) != target.mesh().card(card)) report.bytes_changing_card += moved;
+        });
+      }
   }
   const auto busiest = std::max_element(busy.begin(), busy.end());
   report.busiest_process = static_cast<std::uint64_t>(busiest - busy.begin());

@@ -12,8 +12,7 @@ namespace ckpt {
 void describe(const ReshardSides& sides, Report& report);
 
 /// What a plan will move, in figures: bytes to read, to write, that change card, and the busiest process.
-void summarise(const Planner& planner, const Readers& readers, const std::vector<std::uint32_t>& writers,
-               std::uint32_t processes, Report& report);
+void summarise(const Planner& planner, const Readers& readers, const WriteShares& shares, Report& report);
 
 /// What all processes have done together, and the seconds of the slowest of each. Collective.
 void add_up(const Traffic& traffic, Communicator& processes, Report& report);

@@ -19,7 +19,7 @@ bool makes_sense(const JournalRecord& record, const Placement& target, const Tar
   const auto array = static_cast<ArrayId>(record.array);
   const ArrayPlace& place = target.arrays()[array];
   if (place.verbatim || !target.holds(record.card, array) || !files.is_kept(record.card, array) ||
-      record.elements.empty())
+      intersect(files.share(record.card, array), record.elements).empty())
     return false;
   return record.elements.hi <= volume(target.stored_shape(array, record.card)) &&
          (record.elements.size() == 1 || record.elements.size() <= most_bytes / place.dtype.size);
@@ -43,10 +43,17 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
     files.read(chunk, data);
     const ChunkSums found = sums.of(chunk, data);
     if (!(found.all == record.read) || !found.has_clean_padding) return;
+    // Written by as many processes as there were then: the rest of it is others' now.
+    const Interval mine = intersect(files.share(chunk.card, array), chunk.elements);
+    const std::uint64_t element = target.arrays()[array].dtype.size;
+    const Chunk part{chunk.card, array, mine, mine.size() * element};
+    const ChunkSums of_part = mine == chunk.elements
+                                  ? found
+                                  : sums.of(part, data.subspan((mine.lo - chunk.elements.lo) * element, part.bytes));
     const std::lock_guard lock(mutex);
-    if (!finished.add(chunk.card, chunk.array, chunk.elements)) return;
-    sums.add(found);
-    bytes += chunk.bytes;
+    if (!finished.add(part.card, part.array, part.elements)) return;
+    sums.add(of_part);
+    bytes += part.bytes;
   };
   for (unsigned i = 0; i < threads; ++i)
     tasks.run([&] {

@@ -7,25 +7,19 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/workers.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
-std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t processes) {
-  const Position cards = target.mesh().size();
-  std::vector<std::uint64_t> bytes(cards, 1);
-  if (processes > 1)
-    for (ArrayId array = 0; array < target.arrays().size(); ++array)
-      for (Position card = 0; card < cards; ++card) bytes[card] += target.stored_bytes(array, card);
-  return in_blocks(bytes, processes);
-}
-
 TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const TargetPlace& place,
-                         std::vector<Position> cards, std::size_t most_open)
+                         const WriteShares& shares, std::uint32_t process, std::size_t most_open)
     : source_(source),
       planner_(planner),
       store_(store),
       place_(place),
-      cards_(std::move(cards)),
+      shares_(shares),
+      process_(process),
+      cards_(shares.owned_by(process)),
       where_(planner.target()),
       trees_(source, planner.target(), store),
       manifest_text_(place.is_single_file ? provisional_manifest(planner.target(), place.fingerprints) : ""),
@@ -90,6 +84,43 @@ void TargetFiles::create_file(FileNumber file, const FileSpec& spec, bool is_res
   const std::lock_guard lock(making_);
   if (is_kept) kept_.insert(file);
   rooms_[file] = std::move(made);
+}
+
+TargetFiles::SharedRoom TargetFiles::shared_room(FileNumber file) const {
+  const FileRoom& room = *rooms_.at(file);
+  SharedRoom shared{file, kept_.contains(file), room.is_in_order, {}};
+  for (const FileExtents& extents : room.data) {
+    std::vector<Interval> parts;
+    extents.append_to(parts);
+    auto& places = shared.data.emplace_back();
+    for (const Interval& part : parts) places.emplace_back(part.lo, part.hi);
+  }
+  return shared;
+}
+
+void TargetFiles::tell_rooms(Communicator& processes) {
+  std::vector<std::vector<SharedRoom>> to_peer(shares_.processes());
+  for (const Position card : cards_)
+    for (std::uint32_t peer = process_ + 1; peer <= shares_.last_writer(card); ++peer)
+      for (const FileNumber file : where_.table().owned_by(card)) to_peer[peer].push_back(shared_room(file));
+  for (auto& theirs : give_each(std::move(to_peer), processes))
+    for (const SharedRoom& shared : theirs) {
+      FileRoom room;
+      room.is_in_order = shared.is_in_order;
+      for (const auto& places : shared.data) {
+        std::vector<Interval> parts;
+        for (const auto& [lo, hi] : places) parts.push_back({lo, hi});
+        room.data.emplace_back(parts);
+      }
+      if (shared.is_kept) kept_.insert(shared.file);
+      rooms_[shared.file] = std::make_shared<const FileRoom>(std::move(room));
+    }
+}
+
+ChunkSequence TargetFiles::chunks(std::uint64_t chunk_bytes, ChunkOrder order) const {
+  ChunkSequence sequence(planner_.target(), shares_.written_by(process_), chunk_bytes, order);
+  sequence.take_share(shares_, process_);
+  return sequence;
 }
 
 std::string TargetFiles::name(FileNumber file) const {
@@ -171,14 +202,14 @@ void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
 }
 
 void TargetFiles::sync() {
-  for (const FileNumber file : numbers_) {
+  for (const auto& [file, room] : rooms_) {
     check_interrupt();
     files_.get(file)->sync();
   }
 }
 
 void TargetFiles::add_the_rest(ContentSums& sums) const {
-  for (const auto& [file, room] : rooms_) sums.add_metadata(file, room->metadata);
+  for (const FileNumber file : numbers_) sums.add_metadata(file, rooms_.at(file)->metadata);
   add_values(sums);
 }
 
@@ -194,19 +225,18 @@ void TargetFiles::add_values(ContentSums& sums) const {
 }
 
 void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums) {
-  const Placement& target = planner_.target();
-  for (const FileNumber number : numbers_) {
+  for (const auto& [number, room] : rooms_) {
     const auto file = files_.get(number);
     file->sync();
     file->drop_cached();
-    sums.add_metadata(number, file->sum_rest());
+    if (owner(number) == process_) sums.add_metadata(number, file->sum_rest());
   }
   add_values(sums);  // these lie among the metadata
   const auto read_chunk = [this](const Chunk& chunk, std::span<std::byte> bytes) {
     read(chunk, bytes);
     return true;
   };
-  sum_files(target, cards_, chunk_bytes, threads, read_chunk, sums);
+  sum_chunks(chunks(chunk_bytes), threads, read_chunk, sums);
 }
 
 std::vector<ManifestFile> TargetFiles::list(const ContentSums* sums) const {

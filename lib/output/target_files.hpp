@@ -17,15 +17,12 @@
 #include "output/file_specs.hpp"
 #include "output/output.hpp"
 #include "output/pipe.hpp"
-#include "plan/chunk.hpp"
+#include "plan/chunk_sequence.hpp"
 #include "plan/planner.hpp"
+#include "plan/write_shares.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
-
-/// Which process writes each target card's files: one writer for a card, equal shares of the bytes. The same on every
-/// process.
-std::vector<std::uint32_t> assign_writers(const Placement& target, std::uint32_t processes);
 
 /// Where files are made, and in which form.
 struct TargetPlace {
@@ -35,13 +32,13 @@ struct TargetPlace {
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
 };
 
-/// The files that this process writes: made with all their metadata, then filled chunk by chunk.
+/// The files that this process writes: it makes those of its cards with all their metadata, then fills its share of
+/// them, and of one that another process has made, chunk by chunk.
 class TargetFiles {
  public:
-  /// `cards`: the positions whose files are this process's. `most_open`: how many may be open at a time
-  /// (`files_in_cache`).
+  /// `shares` must outlive it. `most_open`: how many files may be open at a time (`files_in_cache`).
   TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const TargetPlace& place,
-              std::vector<Position> cards, std::size_t most_open);
+              const WriteShares& shares, std::uint32_t process, std::size_t most_open);
 
   /// Has what is not seen everywhere sent to the processes that write it. Collective; before `create`.
   void fetch_trees(SourceStore& reading, Communicator& processes) { trees_.fetch(numbers_, reading, processes); }
@@ -52,7 +49,15 @@ class TargetFiles {
   /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
   /// there may be kept. `reading`: of the source's files, which may be taken as they are but for their data.
   void create(bool is_resumed, unsigned threads, SourceStore& reading);
-  /// Whether this process's file that holds an array of a card had data that was kept.
+  /// Tells the processes that fill a part of a file where its data goes. Collective, after `create`.
+  void tell_rooms(Communicator& processes);
+  /// The chunks that this process writes.
+  ChunkSequence chunks(std::uint64_t chunk_bytes, ChunkOrder order = ChunkOrder::in_step) const;
+  /// What of an array this process writes.
+  Interval share(Position card, ArrayId array) const { return shares_.of(process_, card, array); }
+  /// The process that makes a file.
+  std::uint32_t owner(FileNumber file) const { return shares_.owner(where_.table().owner(file)); }
+  /// Whether a file of this process that holds an array of a card had data that was kept.
   bool is_kept(Position card, ArrayId array) const { return kept_.contains(where_.file(card, array)); }
   /// The arrays of a single file in the order of their data, once it is made.
   std::vector<ArrayId> order() const;
@@ -71,7 +76,7 @@ class TargetFiles {
 
   /// Adds what `write` has not been given: metadata, and values that have no fixed size.
   void add_the_rest(ContentSums& sums) const;
-  /// Sums what the files hold, read from the storage.
+  /// Sums this process's share of what the files hold, read from the storage.
   void sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums);
 
   /// They as the manifest tells of them, with fingerprints if there are sums.
@@ -87,6 +92,16 @@ class TargetFiles {
   Interval bytes_of(const Chunk& chunk) const;
   /// Whether a chunk lies in its file as one run.
   bool is_in_one_extent(const Chunk& chunk) const;
+  /// What others need to fill a file.
+  struct SharedRoom {
+    FileNumber file = 0;
+    bool is_kept = false;
+    bool is_in_order = true;
+    std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> data;  ///< by array: from and to in the file
+
+    static auto fields(auto& self) { return std::tie(self.file, self.is_kept, self.is_in_order, self.data); }
+  };
+  SharedRoom shared_room(FileNumber file) const;
   void create_file(FileNumber file, const FileSpec& spec, bool is_resumed);
   std::string name(FileNumber file) const;
   std::filesystem::path path(FileNumber file) const;
@@ -98,14 +113,16 @@ class TargetFiles {
   const Planner& planner_;
   Store& store_;
   TargetPlace place_;
-  std::vector<Position> cards_;
+  const WriteShares& shares_;
+  std::uint32_t process_;
+  std::vector<Position> cards_;  // whose files this process makes
   ArrayFiles where_;
-  std::vector<FileNumber> numbers_;  // of the files, card by card
+  std::vector<FileNumber> numbers_;  // of their files, card by card
   SourceTrees trees_;
   std::optional<FileSpecs> specs_;  // from check_format on
   std::string manifest_text_;
-  std::mutex making_;  // for rooms_ and kept_, while files are made
-  std::map<FileNumber, std::shared_ptr<const FileRoom>> rooms_;
+  std::mutex making_;                                            // for rooms_ and kept_, while files are made
+  std::map<FileNumber, std::shared_ptr<const FileRoom>> rooms_;  // of all files that this process fills
   std::set<FileNumber> kept_;
   FileCache<TargetFile> files_;
 };

@@ -35,7 +35,9 @@ std::optional<Chunk> ChunkSequence::next() {
 
 std::optional<Chunk> ChunkSequence::next_of_all() {
   do {
-    if (auto chunk = group_.size() > 1 ? next_of_group() : one_.next()) {
+    while (auto chunk = group_.size() > 1 ? next_of_group() : one_.next()) {
+      chunk->elements = share_of(chunk->card, chunk->array, chunk->elements);
+      if (chunk->elements.empty()) continue;
       chunk->bytes = chunk->elements.size() * cell(chunk->array);
       return chunk;
     }
@@ -47,7 +49,9 @@ ChunkSequence::Array ChunkSequence::look_at(ArrayId array) const {
   Array found{array, std::vector<std::uint64_t>(cards_.size(), 0), 0};
   for (std::size_t i = 0; i < cards_.size(); ++i) {
     const std::uint64_t stored = target_.stored_bytes(array, cards_[i]);
-    if (stored != 0) found.bytes[i] = stored / target_.arrays()[array].dtype.size * cell(array);
+    if (stored == 0) continue;
+    const std::uint64_t elements = stored / target_.arrays()[array].dtype.size;
+    if (!share_of(cards_[i], array, {0, elements}).empty()) found.bytes[i] = elements * cell(array);
     found.most = std::max(found.most, found.bytes[i]);
   }
   return found;

@@ -6,6 +6,7 @@
 #include "layout/placement.hpp"
 #include "plan/chunk_merge.hpp"
 #include "plan/finished.hpp"
+#include "plan/write_shares.hpp"
 
 namespace ckpt {
 
@@ -22,6 +23,11 @@ class ChunkSequence {
   void take_cells(std::vector<std::uint64_t> cells) { cells_ = std::move(cells); }
   /// In which order the arrays come, all of them, where it is not their own.
   void take_order(std::vector<ArrayId> order) { order_ = std::move(order); }
+  /// Leaves out what other processes write. The shares must outlive it.
+  void take_share(const WriteShares& shares, std::uint32_t process) {
+    shares_ = &shares;
+    process_ = process;
+  }
   /// Leaves out what is finished.
   void skip(Finished finished) { finished_ = std::move(finished); }
 
@@ -37,6 +43,10 @@ class ChunkSequence {
   std::uint64_t cell(ArrayId array) const {
     return cells_.empty() ? target_.arrays()[array].dtype.size : cells_[array];
   }
+  /// What of an array is this process's.
+  Interval share_of(Position card, ArrayId array, Interval elements) const {
+    return shares_ == nullptr ? elements : intersect(elements, shares_->of(process_, card, array));
+  }
   bool enter_group();
   std::optional<Chunk> next_of_all();
   std::optional<Chunk> next_of_group();
@@ -45,6 +55,8 @@ class ChunkSequence {
   std::vector<Position> cards_;
   std::uint64_t chunk_bytes_;
   std::vector<std::uint64_t> cells_;
+  const WriteShares* shares_ = nullptr;  // null: all is this process's
+  std::uint32_t process_ = 0;
   std::vector<ArrayId> order_;  // empty: that of the placement
   ArrayId seen_ = 0;            // arrays that have been looked at
   std::optional<Array> ahead_;  // has been, but did not fit into the group

@@ -98,7 +98,7 @@ class ContentSearch {
       count(bytes.size());
       return true;
     };
-    sum_files(placement_, cards, chunk_bytes_, threads_, read, sums);
+    sum_chunks(ChunkSequence(placement_, cards, chunk_bytes_), threads_, read, sums);
   }
 
   /// The data of a file as if it were file `as`.
@@ -109,7 +109,7 @@ class ContentSearch {
       count(bytes.size());
       return true;
     };
-    sum_files(placement_, {checkpoint_.table().owner(as)}, chunk_bytes_, threads_, read, sums);
+    sum_chunks(ChunkSequence(placement_, {checkpoint_.table().owner(as)}, chunk_bytes_), threads_, read, sums);
   }
 
   void count(std::uint64_t bytes) {

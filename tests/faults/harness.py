@@ -113,8 +113,10 @@ class Job:
         check(says_so == self.partial.exists(), f".partial {'is' if self.partial.exists() else 'is not'} there: {done}")
 
     def check_again(self):
-        """What was left is gone on with, to the same bytes."""
-        done = self.run([self.place.way_on, *(["--force"] if self.output.exists() else [])])
+        """What was left is gone on with, to the same bytes; several ranks by one more, each with another part."""
+        again = copy.copy(self)
+        again.ranks += 1 if self.ranks else 0
+        done = again.run([self.place.way_on, *(["--force"] if self.output.exists() else [])])
         check(done.status == 0, f"the run after it failed: {done}")
         check(self.is_whole(), f"the run after it made something else: {done}")
         self.check_nothing_left(done)

@@ -88,8 +88,9 @@ class Move {
         output_({directory_ / "out"}),
         cards_(up_to<Position>(target_.mesh().size())),
         reader_(checkpoint_, source_, memory.stores.reading(), 1 << 20, 8),
+        shares_(target_, 1),
         files_(checkpoint_, planner_, memory.stores.named("memory"), {&output_, nullptr, false, FingerprintPlace::manifest},
-               cards_, 2),
+               shares_, 0, 2),
         sums_(target_) {
     output_.plan(to, "", memory.stores.named("memory"));
     output_.claim();
@@ -141,6 +142,7 @@ class Move {
   Output output_;
   std::vector<Position> cards_;
   SourceReader reader_;
+  WriteShares shares_;
   TargetFiles files_;
   ContentSums sums_;
   Traffic traffic_;

@@ -124,13 +124,11 @@ int main() {
     owners[card] = static_cast<std::uint32_t>(card * processes / owners.size());
   const Readers readers(source.placement, owners);
   const Planner planner(source.placement, target.placement, same, readers);
-  const auto writers = assign_writers(target.placement, processes);
+  const WriteShares shares(target.placement, processes);
   const double resolved = now();
 
-  std::vector<Position> cards;
-  for (Position card = 0; card < writers.size(); ++card)
-    if (writers[card] == 1) cards.push_back(card);
-  ChunkSequence chunks(target.placement, cards, 4ULL << 20);
+  ChunkSequence chunks(target.placement, shares.written_by(1), 4ULL << 20);
+  chunks.take_share(shares, 1);
   std::uint64_t transfers = 0;
   std::uint64_t bytes = 0;
   while (const auto chunk = chunks.next())
@@ -138,7 +136,7 @@ int main() {
   const double planned = now();
 
   Report report;
-  summarise(planner, readers, writers, processes, report);
+  summarise(planner, readers, shares, report);
   const double summarised = now();
   const double mean = double(report.bytes_to_write) * 2 / processes;
   struct rusage usage {};

@@ -53,14 +53,73 @@ TEST_CASE("cards without an array, empty arrays and strings have no chunks") {
   CHECK(all(ChunkSequence(placement, {}, 1 << 20)).empty());
 }
 
-TEST_CASE("files are shared out in blocks of about equal bytes, each to one writer") {
+TEST_CASE("files are shared out in blocks of about equal bytes; small ones each to one writer") {
   const Layout of = layout(R"(["x"])", "[5]",
                            R"("parameters": [{"name": "w", "split": ["x"], "sizes": {"0": [60, 10, 20, 30, 0]}}])");
   const Placement placement = target(of, {tensor("w", {120})});
-  CHECK(assign_writers(placement, 1) == std::vector<std::uint32_t>(5, 0));
-  CHECK(assign_writers(placement, 2) == std::vector<std::uint32_t>{0, 0, 1, 1, 1});  // in blocks
-  const auto many = assign_writers(placement, 9);
+  const auto owners = [&](std::uint32_t processes) {
+    const WriteShares shares(placement, processes);
+    std::vector<std::uint32_t> found;
+    for (Position card = 0; card < 5; ++card) {
+      found.push_back(shares.owner(card));
+      CHECK(shares.last_writer(card) == found.back());
+    }
+    return found;
+  };
+  CHECK(owners(1) == std::vector<std::uint32_t>(5, 0));
+  CHECK(owners(2) == std::vector<std::uint32_t>{0, 1, 1, 1, 1});  // in blocks: 60 and 60 elements
+  const auto many = owners(9);
   CHECK(std::set<std::uint32_t>(many.begin(), many.end()).size() == 5);  // nobody has two while others have none
+  CHECK(many.front() == 0);
+}
+
+TEST_CASE("large files are cut, so that every process writes about as much, and each element once") {
+  constexpr std::uint64_t mib = 1 << 18;  // elements
+  const auto check = [](const Placement& placement, std::uint32_t processes) {
+    const WriteShares shares(placement, processes);
+    std::vector<std::uint64_t> written(processes, 0);
+    std::uint64_t sum = 0;
+    for (Position card = 0; card < placement.mesh().size(); ++card)
+      for (ArrayId array = 0; array < placement.arrays().size(); ++array) {
+        std::uint64_t next = 0;
+        for (std::uint32_t process = 0; process < processes; ++process) {
+          const Interval part = shares.of(process, card, array);
+          if (part.empty()) continue;
+          CHECK(part.lo == next);
+          CHECK((part.lo == 0 || part.lo % mib == 0));
+          next = part.hi;
+          written[process] += part.size();
+          const auto cards = shares.written_by(process);
+          CHECK(std::count(cards.begin(), cards.end(), card) == 1);
+          CHECK(shares.owner(card) <= process);
+          CHECK(process <= shares.last_writer(card));
+        }
+        CHECK(next * 4 == placement.stored_bytes(array, card));
+        sum += next;
+      }
+    const std::uint64_t most = *std::max_element(written.begin(), written.end());
+    CHECK(double(most) <= 1.05 * double(sum) / processes + double(mib));
+    for (std::uint32_t process = 0; process < processes; ++process) {
+      ChunkSequence sequence(placement, shares.written_by(process), 4 << 20);
+      sequence.take_share(shares, process);
+      std::uint64_t elements = 0;
+      for (const Chunk& chunk : all(std::move(sequence))) elements += chunk.elements.size();
+      CHECK(elements == written[process]);
+    }
+  };
+  const std::vector<Tensor> tensors{tensor("a", {3 * mib}), tensor("b", {64, mib}), tensor("c", {7}),
+                                    tensor("d", {100 * mib + 3})};
+  const Layout merged = layout(R"(["x"])", "[1]", R"("default": "replicate")");
+  const Layout split =
+      layout(R"(["x"])", "[7]", R"("parameters": [{"name": "*", "split": ["x"], "uneven": "balanced"}])");
+  for (const std::uint32_t processes : {1U, 2U, 3U, 7U, 8U, 40U}) {
+    check(target(merged, tensors), processes);
+    check(target(split, tensors), processes);
+  }
+  const Placement one = target(merged, tensors);
+  const WriteShares whole(one, 4, false);
+  CHECK(whole.last_writer(0) == 0);
+  CHECK(whole.written_by(3).empty());
 }
 
 TEST_CASE("a plan in figures") {
@@ -69,12 +128,12 @@ TEST_CASE("a plan in figures") {
   const Readers readers(source, {0, 1});
   const Planner planner(source, wanted, {0}, readers);
   Report report;
-  summarise(planner, readers, {0, 0, 0, 1}, 2, report);
+  summarise(planner, readers, WriteShares(wanted, 2), report);
   CHECK(report.bytes_to_write == 32);
   CHECK(report.bytes_to_read == 32);
   CHECK(report.bytes_changing_card == 24);  // card 0 keeps two elements, card 1's come from card 0
   CHECK(report.busiest_process == 0);
-  CHECK(report.busiest_process_bytes == 24 + 16);  // writes three files, reads one
+  CHECK(report.busiest_process_bytes == 16 + 16);  // writes two files, reads one
 }
 
 TEST_CASE("each rule is shown with what it decided") {
