@@ -46,7 +46,9 @@ struct MessageShares {
 class MessageExchange final : public Exchange {
  public:
   MessageExchange(Communicator& processes, const Staging& staging)
-      : processes_(processes), shares_(staging), rounds_(processes, shares_.part_bytes) {}
+      : processes_(processes),
+        shares_(staging),
+        rounds_(processes, shares_.part_bytes, share_rounds(shares_.part_bytes, staging.asked, processes)) {}
 
   const char* name() const noexcept override { return "mpi"; }
   std::uint64_t chunk_bytes() const noexcept override { return rounds_.chunk_bytes(); }

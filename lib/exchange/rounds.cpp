@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/buffer.hpp"
 
@@ -25,27 +26,29 @@ void Messages::place() {
   bytes = offsets.back() + sizes.back();
 }
 
-Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes)
+Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes, RoundShares shares)
     : processes_(processes),
       peers_(static_cast<std::uint64_t>(processes.size())),
       rank_(static_cast<std::uint64_t>(processes.rank())),
       part_bytes_(part_bytes),
-      peer_bytes_(std::max<std::uint64_t>(part_bytes / peers_, 4096)) {}
+      shares_(std::move(shares)) {}
 
 void Rounds::take_chunks(Workload& work, RoundPlan& plan) {
   plan.chunks.clear();
   plan.chunk_bytes = 0;
   plan.received.clear(peers_);
   std::vector<RequestWriter> requests(peers_);
+  const bool is_my_turn = round_++ % shares_.turns == rank_ % shares_.turns;
   for (;;) {
     if (!next_) next_ = next(work);
-    if (!next_ || !fits(work, *next_, plan)) break;
+    if (!next_ || !is_my_turn || !fits(work, *next_, plan)) break;
     ChunkInRound& chunk = plan.chunks.emplace_back(std::move(*next_));
     next_.reset();
     chunk.offset = plan.chunk_bytes;
     plan.chunk_bytes = round_up(checked_add(plan.chunk_bytes, chunk.chunk.bytes), 16);  // for GPUs' wide words
     sort_transfers(work, chunk, plan, requests);
   }
+  plan.is_last = !next_ && plan.chunks.empty();
   plan.received.place();
   plan.requests.clear();
   for (RequestWriter& request : requests) plan.requests.push_back(request.take());
@@ -70,7 +73,7 @@ bool Rounds::fits(const Workload& work, const ChunkInRound& chunk, const RoundPl
   for (const Transfer& transfer : chunk.local)
     if (const std::uint32_t peer = work.owner(transfer.card); peer != rank_) {
       sizes[peer] += std::max(message_bytes(transfer), least_cost);
-      if (sizes[peer] > peer_bytes_) return false;
+      if (sizes[peer] > shares_.most_asked[peer]) return false;
     }
   return true;
 }
@@ -93,7 +96,7 @@ void Rounds::sort_transfers(const Workload& work, ChunkInRound& chunk, RoundPlan
 }
 
 bool Rounds::ask(RoundPlan& plan) {
-  if (processes_.maximum(plan.chunks.size()) == 0) return false;
+  if (processes_.maximum(plan.is_last ? 0 : 1) == 0) return false;
   plan.requests = processes_.all_to_all(std::move(plan.requests));
   return true;
 }

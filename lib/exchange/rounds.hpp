@@ -9,6 +9,7 @@
 #include "base/workers.hpp"
 #include "exchange/exchange.hpp"
 #include "exchange/request.hpp"
+#include "exchange/round_shares.hpp"
 
 namespace ckpt {
 
@@ -41,6 +42,7 @@ struct ChunkInRound {
 /// What moves in one round, as one process sees it.
 struct RoundPlan {
   std::vector<ChunkInRound> chunks;
+  bool is_last = false;               ///< this process has no more
   std::uint64_t chunk_bytes = 0;      ///< of all of them
   std::vector<std::string> requests;  ///< to each peer; then, of each peer
   Messages received;
@@ -49,14 +51,12 @@ struct RoundPlan {
 };
 
 /// Divides an exchange into rounds whose chunks, and messages either way, take `part_bytes` each. Every process takes
-/// part in a round with the chunks that it has left.
+/// part in a round with the chunks that it has left, if it is its turn.
 class Rounds {
  public:
-  static constexpr std::uint64_t best_chunk = 4ULL << 20;
+  Rounds(Communicator& processes, std::uint64_t part_bytes, RoundShares shares);
 
-  Rounds(Communicator& processes, std::uint64_t part_bytes);
-
-  std::uint64_t chunk_bytes() const noexcept { return std::min(best_chunk, peer_bytes_); }
+  std::uint64_t chunk_bytes() const noexcept { return shares_.chunk_bytes; }
 
   // A round is planned in three steps. The second is collective, and says whether any process has a chunk left.
   void take_chunks(Workload& work, RoundPlan& plan);
@@ -77,8 +77,9 @@ class Rounds {
   std::uint64_t peers_;
   std::uint64_t rank_;
   std::uint64_t part_bytes_;
-  std::uint64_t peer_bytes_;
-  std::optional<ChunkInRound> next_;  // planned, but did not fit into the round before
+  RoundShares shares_;
+  std::uint64_t round_ = 0;
+  std::optional<ChunkInRound> next_;  // planned, but did not fit into a round, or it was not this process's turn
 };
 
 /// Starts reading what the peers asked for, into messages that lie in `buffer` as plan.sent says. The plan must outlive

@@ -103,7 +103,9 @@ Header parse_header(const std::string& text, std::uint64_t data_bytes) {
   const json root = parse_json(text, "its header", rules);
   if (!root.is_object()) refuse("its header", "no JSON object", "a safetensors header");
   Header header;
-  for (const auto& [name, object] : root.items()) {
+  for (const auto& item : root.items()) {
+    const std::string& name = item.key();
+    const auto& object = item.value();
     if (name == metadata_key)
       header.metadata = metadata_of(object);
     else
