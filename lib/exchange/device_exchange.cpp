@@ -44,13 +44,12 @@ struct Alarmed {};
 /// One run of the exchange: everything that it holds on the device lives as long as this.
 class DeviceRun {
  public:
-  DeviceRun(Communicator& processes, const DeviceShares& shares, const RoundShares& round_shares,
-            std::chrono::seconds stall_limit, Workload& work)
+  DeviceRun(Communicator& processes, const DeviceShares& shares, std::chrono::seconds stall_limit, Workload& work)
       : processes_(processes),
         shares_(shares),
         stall_limit_(stall_limit),
         work_(work),
-        rounds_(processes, shares.part_bytes, round_shares),
+        rounds_(processes, shares.part_bytes),
         workers_(shares.threads),
         slots_{DeviceRound(workers_), DeviceRound(workers_), DeviceRound(workers_), DeviceRound(workers_)} {}
 
@@ -114,9 +113,11 @@ class DeviceRun {
   bool begin(DeviceRound& slot) {
     agree(processes_, [&] {
       slot.wait_for_writes();  // its memory is free again
-      rounds_.take_chunks(work_, slot.plan);
+      rounds_.look_ahead(work_);
     });
-    if (!rounds_.ask(slot.plan)) return false;
+    if (!rounds_.agree_on_grants()) return false;
+    agree(processes_, [&] { rounds_.take_chunks(slot.plan); });
+    rounds_.ask(slot.plan);
     agree(processes_, [&] {
       rounds_.accept(work_, slot.plan);
       slot.lay_out();
@@ -223,12 +224,12 @@ class DeviceExchange final : public Exchange {
         stall_limit_(staging.stall_limit),
         name_(name),
         make_(std::move(make)),
-        round_shares_(share_rounds(shares_.part_bytes, staging.asked, processes)) {}
+        chunk_bytes_(Rounds(processes, shares_.part_bytes).chunk_bytes()) {}
 
   const char* name() const noexcept override { return name_; }
-  std::uint64_t chunk_bytes() const noexcept override { return round_shares_.chunk_bytes; }
+  std::uint64_t chunk_bytes() const noexcept override { return chunk_bytes_; }
   std::uint64_t staging_bytes() const noexcept override { return shares_.staging_bytes(); }
-  void run(Workload& work) override { DeviceRun(processes_, shares_, round_shares_, stall_limit_, work).run(make_); }
+  void run(Workload& work) override { DeviceRun(processes_, shares_, stall_limit_, work).run(make_); }
 
  private:
   Communicator& processes_;
@@ -236,7 +237,7 @@ class DeviceExchange final : public Exchange {
   std::chrono::seconds stall_limit_;
   const char* name_;
   MakeDevice make_;
-  RoundShares round_shares_;
+  std::uint64_t chunk_bytes_;
 };
 
 }  // namespace

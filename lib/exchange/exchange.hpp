@@ -47,7 +47,8 @@ class Workload {
   virtual void write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read);
   /// Counts bytes that this process has sent to another one.
   virtual void count_exchanged(std::uint64_t bytes) = 0;
-  /// Called, by any thread, while an error is handled that ends the exchange: a `write` that waits for others is to end.
+  /// Called, by any thread, while an error is handled that ends the exchange: a `write` that waits for others is to
+  /// end.
   virtual void stop() noexcept {}
 };
 
@@ -66,20 +67,18 @@ class Exchange {
   virtual void run(Workload& work) = 0;
 };
 
-/// Staging memory and threads of a process, and what it will ask of the others.
+/// Staging memory and threads of each process.
 struct Staging {
   std::uint64_t memory_bytes = 512ULL << 20;
   unsigned threads = 1;
   std::uint64_t device_memory_bytes = 2ULL << 30;  ///< of each process on its GPU
   std::chrono::seconds stall_limit{120};           ///< how long GPUs may make no progress
-  std::vector<std::uint64_t> asked = {};           ///< bytes, by rank, as far as known; empty: of all the same
 };
 
 /// Every process reads what it writes: all see all source files.
 std::unique_ptr<Exchange> direct_exchange(Communicator& processes, const Staging& staging);
 
 /// Readers send to writers in rounds of bounded size. Round r + 1 is read while r is exchanged and r − 1 is written.
-/// Collective, as the next is.
 std::unique_ptr<Exchange> message_exchange(Communicator& processes, const Staging& staging);
 
 /// The same through one GPU for each process, and NCCL between them. Throws io where a process has none.

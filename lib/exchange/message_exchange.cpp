@@ -46,9 +46,7 @@ struct MessageShares {
 class MessageExchange final : public Exchange {
  public:
   MessageExchange(Communicator& processes, const Staging& staging)
-      : processes_(processes),
-        shares_(staging),
-        rounds_(processes, shares_.part_bytes, share_rounds(shares_.part_bytes, staging.asked, processes)) {}
+      : processes_(processes), shares_(staging), rounds_(processes, shares_.part_bytes) {}
 
   const char* name() const noexcept override { return "mpi"; }
   std::uint64_t chunk_bytes() const noexcept override { return rounds_.chunk_bytes(); }
@@ -91,11 +89,15 @@ class MessageExchange final : public Exchange {
   bool begin(Workload& work, Round& round) {
     agree(processes_, [&] {
       round.writes.wait();  // its buffers are free again
-      rounds_.take_chunks(work, round.plan);
+      rounds_.look_ahead(work);
+    });
+    if (!rounds_.agree_on_grants()) return false;
+    agree(processes_, [&] {
+      rounds_.take_chunks(round.plan);
       grow(round.staging, round.plan.chunk_bytes);
       grow(round.received, round.plan.received.bytes);
     });
-    if (!rounds_.ask(round.plan)) return false;
+    rounds_.ask(round.plan);
     agree(processes_, [&] {
       rounds_.accept(work, round.plan);
       grow(round.sent, round.plan.sent.bytes);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "base/buffer.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::uint64_t task_bytes = 1ULL << 20;  // reads of one task of a reader's thread, about
 constexpr std::uint64_t least_cost = 512;         // of a transfer, in bytes of a round: its request has a size too
+constexpr std::uint64_t best_chunk = 4ULL << 20;
+constexpr std::uint64_t least_chunk = 4096;
+
+/// What a chunk takes of a round.
+std::uint64_t room_of(const Chunk& chunk) {
+  return checked_add(chunk.bytes, least_cost, "a chunk");
+}
 
 }  // namespace
 
@@ -26,79 +33,94 @@ void Messages::place() {
   bytes = offsets.back() + sizes.back();
 }
 
-Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes, RoundShares shares)
+Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes)
     : processes_(processes),
       peers_(static_cast<std::uint64_t>(processes.size())),
       rank_(static_cast<std::uint64_t>(processes.rank())),
       part_bytes_(part_bytes),
-      shares_(std::move(shares)) {}
+      chunk_bytes_(std::clamp(part_bytes / 8, least_chunk, best_chunk)) {}
 
-void Rounds::take_chunks(Workload& work, RoundPlan& plan) {
+void Rounds::look_ahead(Workload& work) {
+  while (ahead_.empty() || bytes_ahead_ < part_bytes_) {
+    const auto chunk = work.next();
+    if (!chunk) return;
+    ahead_.push_back(plan_chunk(work, *chunk));
+    bytes_ahead_ += room_of(*chunk);
+  }
+}
+
+Rounds::Planned Rounds::plan_chunk(Workload& work, const Chunk& chunk) const {
+  Planned planned;
+  ChunkInRound& in_round = planned.chunk;
+  in_round.chunk = chunk;
+  const std::uint64_t filled = work.plan(chunk, [&](const Transfer& transfer) {
+    const std::uint32_t peer = work.owner(transfer.card);
+    if (peer == rank_) {
+      in_round.local.push_back(transfer);
+      return;
+    }
+    in_round.pieces.push_back({peer, 0, transfer});
+    planned.asked[peer] += std::max(message_bytes(transfer), least_cost);
+  });
+  in_round.has_padding = filled < chunk.bytes;
+  return planned;
+}
+
+std::vector<RoundWish> Rounds::wishes() const {
+  std::vector<RoundWish> wishes(peers_);
+  for (RoundWish& wish : wishes) wish.has_more = !ahead_.empty();
+  std::uint64_t room = 0;
+  for (std::size_t i = 0; i < ahead_.size(); ++i) {
+    room += room_of(ahead_[i].chunk.chunk);
+    if (i > 0 && room > part_bytes_) break;
+    for (const auto& [peer, bytes] : ahead_[i].asked) {
+      wishes[peer].most += bytes;
+      if (i == 0) wishes[peer].least = bytes;
+    }
+  }
+  return wishes;
+}
+
+bool Rounds::agree_on_grants() {
+  const std::vector<RoundWish> of_all = give_each(wishes(), processes_);
+  if (std::none_of(of_all.begin(), of_all.end(), [](const RoundWish& wish) { return wish.has_more; })) return false;
+  set_grants(give_each(grant_round(part_bytes_, round_++, of_all), processes_));
+  return true;
+}
+
+bool Rounds::is_granted(const Planned& planned, const RoundPlan& plan) const {
+  if (!plan.chunks.empty() &&
+      plan.chunk_bytes + least_cost * plan.chunks.size() + planned.chunk.chunk.bytes > part_bytes_)
+    return false;
+  return std::all_of(planned.asked.begin(), planned.asked.end(),
+                     [&](const auto& asked) { return asked.second <= granted_[asked.first]; });
+}
+
+void Rounds::take_chunks(RoundPlan& plan) {
   plan.chunks.clear();
   plan.chunk_bytes = 0;
   plan.received.clear(peers_);
   std::vector<RequestWriter> requests(peers_);
-  const bool is_my_turn = round_++ % shares_.turns == rank_ % shares_.turns;
-  for (;;) {
-    if (!next_) next_ = next(work);
-    if (!next_ || !is_my_turn || !fits(work, *next_, plan)) break;
-    ChunkInRound& chunk = plan.chunks.emplace_back(std::move(*next_));
-    next_.reset();
+  while (!ahead_.empty() && is_granted(ahead_.front(), plan)) {
+    for (const auto& [peer, bytes] : ahead_.front().asked) granted_[peer] -= bytes;
+    ChunkInRound& chunk = plan.chunks.emplace_back(std::move(ahead_.front().chunk));
+    ahead_.pop_front();
+    bytes_ahead_ -= room_of(chunk.chunk);
     chunk.offset = plan.chunk_bytes;
     plan.chunk_bytes = round_up(checked_add(plan.chunk_bytes, chunk.chunk.bytes), 16);  // for GPUs' wide words
-    sort_transfers(work, chunk, plan, requests);
+    for (ChunkInRound::Piece& piece : chunk.pieces) {
+      requests[piece.peer].add(piece.transfer);
+      piece.message_offset = plan.received.sizes[piece.peer];
+      plan.received.sizes[piece.peer] += message_bytes(piece.transfer);
+    }
   }
-  plan.is_last = !next_ && plan.chunks.empty();
   plan.received.place();
   plan.requests.clear();
   for (RequestWriter& request : requests) plan.requests.push_back(request.take());
 }
 
-/// The next chunk with all its transfers (in `local` until they are sorted).
-std::optional<ChunkInRound> Rounds::next(Workload& work) const {
-  const auto chunk = work.next();
-  if (!chunk) return std::nullopt;
-  ChunkInRound planned;
-  planned.chunk = *chunk;
-  planned.has_padding =
-      work.plan(*chunk, [&](const Transfer& transfer) { planned.local.push_back(transfer); }) < chunk->bytes;
-  return planned;
-}
-
-/// Whether a chunk still fits: among the round's, and in what each peer may be asked for (it serves all of us).
-bool Rounds::fits(const Workload& work, const ChunkInRound& chunk, const RoundPlan& plan) const {
-  if (plan.chunks.empty()) return true;
-  if (plan.chunk_bytes + chunk.chunk.bytes + least_cost * plan.chunks.size() > part_bytes_) return false;
-  std::vector<std::uint64_t> sizes = plan.received.sizes;
-  for (const Transfer& transfer : chunk.local)
-    if (const std::uint32_t peer = work.owner(transfer.card); peer != rank_) {
-      sizes[peer] += std::max(message_bytes(transfer), least_cost);
-      if (sizes[peer] > shares_.most_asked[peer]) return false;
-    }
-  return true;
-}
-
-void Rounds::sort_transfers(const Workload& work, ChunkInRound& chunk, RoundPlan& plan,
-                            std::vector<RequestWriter>& requests) {
-  std::vector<Transfer> transfers = std::move(chunk.local);
-  chunk.local.clear();
-  for (Transfer& transfer : transfers) {
-    const std::uint32_t peer = work.owner(transfer.card);
-    if (peer == rank_) {
-      chunk.local.push_back(std::move(transfer));
-      continue;
-    }
-    requests[peer].add(transfer);
-    const std::uint64_t bytes = message_bytes(transfer);
-    chunk.pieces.push_back({peer, plan.received.sizes[peer], std::move(transfer)});
-    plan.received.sizes[peer] += bytes;
-  }
-}
-
-bool Rounds::ask(RoundPlan& plan) {
-  if (processes_.maximum(plan.is_last ? 0 : 1) == 0) return false;
+void Rounds::ask(RoundPlan& plan) {
   plan.requests = processes_.all_to_all(std::move(plan.requests));
-  return true;
 }
 
 void Rounds::accept(Workload& work, RoundPlan& plan) const {

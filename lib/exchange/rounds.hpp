@@ -1,15 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/workers.hpp"
 #include "exchange/exchange.hpp"
 #include "exchange/request.hpp"
-#include "exchange/round_shares.hpp"
+#include "exchange/round_grants.hpp"
 
 namespace ckpt {
 
@@ -42,7 +45,6 @@ struct ChunkInRound {
 /// What moves in one round, as one process sees it.
 struct RoundPlan {
   std::vector<ChunkInRound> chunks;
-  bool is_last = false;               ///< this process has no more
   std::uint64_t chunk_bytes = 0;      ///< of all of them
   std::vector<std::string> requests;  ///< to each peer; then, of each peer
   Messages received;
@@ -51,16 +53,24 @@ struct RoundPlan {
 };
 
 /// Divides an exchange into rounds whose chunks, and messages either way, take `part_bytes` each. Every process takes
-/// part in a round with the chunks that it has left, if it is its turn.
+/// part in a round with the chunks that it has left, as far as the readers of their pieces grant it.
 class Rounds {
  public:
-  Rounds(Communicator& processes, std::uint64_t part_bytes, RoundShares shares);
+  Rounds(Communicator& processes, std::uint64_t part_bytes);
 
-  std::uint64_t chunk_bytes() const noexcept { return shares_.chunk_bytes; }
+  std::uint64_t chunk_bytes() const noexcept { return chunk_bytes_; }
 
-  // A round is planned in three steps. The second is collective, and says whether any process has a chunk left.
-  void take_chunks(Workload& work, RoundPlan& plan);
-  bool ask(RoundPlan& plan);
+  // A round is planned in five steps. The second and the fourth are collective.
+  /// Plans as many chunks as this process has room for.
+  void look_ahead(Workload& work);
+  /// Tells the readers what these would take, and hears what each grants. False where no process has a chunk left.
+  bool agree_on_grants();
+  /// Its two halves: what this process would like of each peer, and what it may then ask each for.
+  std::vector<RoundWish> wishes() const;
+  void set_grants(std::vector<std::uint64_t> granted) { granted_ = std::move(granted); }
+  /// Takes the chunks that may come in this round.
+  void take_chunks(RoundPlan& plan);
+  void ask(RoundPlan& plan);
   void accept(Workload& work, RoundPlan& plan) const;
 
   /// The messages in `buffer`, in an order in which not everybody begins with the same peer.
@@ -68,18 +78,25 @@ class Rounds {
   std::vector<Communicator::Message> incoming(const Messages& messages, std::byte* buffer) const;
 
  private:
-  std::optional<ChunkInRound> next(Workload& work) const;
-  bool fits(const Workload& work, const ChunkInRound& chunk, const RoundPlan& plan) const;
-  void sort_transfers(const Workload& work, ChunkInRound& chunk, RoundPlan& plan, std::vector<RequestWriter>& requests);
+  /// A chunk that is planned, and what it takes of each peer.
+  struct Planned {
+    ChunkInRound chunk;
+    std::map<std::uint32_t, std::uint64_t> asked;
+  };
+
+  Planned plan_chunk(Workload& work, const Chunk& chunk) const;
+  bool is_granted(const Planned& planned, const RoundPlan& plan) const;
   std::vector<Communicator::Message> messages(const Messages& messages, std::byte* buffer, std::uint64_t step) const;
 
   Communicator& processes_;
   std::uint64_t peers_;
   std::uint64_t rank_;
   std::uint64_t part_bytes_;
-  RoundShares shares_;
+  std::uint64_t chunk_bytes_;
   std::uint64_t round_ = 0;
-  std::optional<ChunkInRound> next_;  // planned, but did not fit into a round, or it was not this process's turn
+  std::deque<Planned> ahead_;
+  std::uint64_t bytes_ahead_ = 0;       // of them, as they count in a round
+  std::vector<std::uint64_t> granted_;  // by peer: what this process may ask it for in this round
 };
 
 /// Starts reading what the peers asked for, into messages that lie in `buffer` as plan.sent says. The plan must outlive

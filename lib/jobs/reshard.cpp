@@ -87,8 +87,7 @@ class Run {
       if (processes_.rank() == 0) check_manifest_size(target(), job_.output.is_single_file, is_verified());
       divide_memory();
     });
-    exchange_ =
-        make_exchange(kind, job_.resources, shares_.rest, threads(), processes_, plan_->asked_by(process()));
+    exchange_ = make_exchange(kind, job_.resources, shares_.rest, threads(), processes_);
     report_.exchange = exchange_->name();
     report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
     describe(*sides_, report_);

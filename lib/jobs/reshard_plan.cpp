@@ -133,16 +133,4 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJo
       casts(planner),
       shares(sides.target.placement, static_cast<std::uint32_t>(processes.size()), !job.output.is_pipe) {}
 
-std::vector<std::uint64_t> MovePlan::asked_by(std::uint32_t process) const {
-  if (readers.is_shared() || shares.processes() == 1) return {};
-  std::vector<std::uint64_t> asked(shares.processes(), 0);
-  ChunkSequence chunks(planner.target(), shares.written_by(process), 64ULL << 20);  // large: nothing is held of them
-  chunks.take_share(shares, process);
-  while (const auto chunk = chunks.next())
-    planner.for_each_transfer(
-        *chunk, process, [&](const Transfer& transfer) { asked[readers.owner(transfer.card)] += transfer.bytes(); });
-  asked[process] = 0;
-  return asked;
-}
-
 }  // namespace ckpt

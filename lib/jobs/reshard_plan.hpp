@@ -40,9 +40,6 @@ struct MovePlan {
   Planner planner;
   ChunkCasts casts;
   WriteShares shares;
-
-  /// The bytes that a process will ask of each other one, by rank; nothing where all see every file.
-  std::vector<std::uint64_t> asked_by(std::uint32_t process) const;
 };
 
 }  // namespace ckpt

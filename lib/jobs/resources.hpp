@@ -30,10 +30,8 @@ std::size_t open_files_allowed(const Resources& resources, Communicator& process
 /// source file. Throws where the one asked for is not possible. Collective.
 ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& processes);
 
-/// The exchange of a kind that was chosen; `memory_bytes` is its share for staging; `asked` as Staging has it.
-/// Collective.
+/// The exchange of a kind that was chosen; `memory_bytes` is its share for staging.
 std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, const Resources& resources, std::uint64_t memory_bytes,
-                                        unsigned threads, Communicator& processes,
-                                        std::vector<std::uint64_t> asked = {});
+                                        unsigned threads, Communicator& processes);
 
 }  // namespace ckpt
