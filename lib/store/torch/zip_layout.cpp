@@ -22,6 +22,7 @@ constexpr std::string_view padding_id = "FB";
 constexpr std::uint64_t field_head_bytes = 4;
 constexpr std::uint64_t most_entries_in_16_bits = 0xffff;
 
+/// The lowest so many bytes, at most 8.
 void append_number(std::string& to, std::uint64_t number, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) to += static_cast<char>(number >> 8 * i & 0xffU);
 }
@@ -76,7 +77,7 @@ Interval ZipLayout::add_header(std::string_view name, std::uint64_t bytes, std::
   directory_ += central_mark;
   append_number(directory_, zip_version, 2);
   directory_ += common_header(bytes, checksum, path.size(), wide.size());
-  append_number(directory_, 0, 10);  // no comment, on one disk, no attributes
+  directory_.append(10, 0);  // no comment, on one disk, no attributes
   append_number(directory_, std::min(offset, in_wide_field), 4);
   directory_ += path + wide;
   ++entries_;
