@@ -4,7 +4,7 @@
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libspdlog-dev libhdf5-dev zlib1g-dev libopenmpi-dev openmpi-bin)
 sample_packages=(python3-h5py)
-test_packages=(catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client)
+test_packages=(catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client valgrind)
 
 # has_header HEADER [HEADER…]: the compiler finds one of them.
 has_header() {
@@ -43,6 +43,7 @@ has_package() {
     slurmctld) has_command slurmctld || [ -x /usr/sbin/slurmctld ] ;;
     slurmd) has_command slurmd || [ -x /usr/sbin/slurmd ] ;;
     slurm-client) has_command srun ;;
+    valgrind) has_command valgrind ;;
     python3-h5py) has_module h5py ;;
     python3-jsonschema) has_module jsonschema ;;
     *) return 1 ;;
