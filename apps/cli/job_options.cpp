@@ -232,6 +232,8 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
     throw Error(Kind::usage, "--shard-size",
                 {"a directory of files with an index of its own (--format " + job.format + ")",
                  "expected a format whose files are read by themselves", "leave --shard-size out"});
+  if (!options.leaves.empty())
+    job.keeps_trees = choose<bool>({options.leaves, "--leaves"}, {{"json", false}, {"tree", true}});
   job.dry_run = options.dry_run;
   job.resources = resources_from(options, environment);
   return job;

@@ -74,6 +74,11 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
       "--format", to.format, names,
       "the output's files; default: as the ending of their names tells (.safetensors, .pt, .ckpt), else HDF5; dcp: "
       "a directory as torch.distributed.checkpoint writes it");
+  line.value(
+      "--leaves", to.leaves, "json|tree",
+      "what of torch's files is no tensor, number or text, in HDF5 and safetensors: json, what JSON can say, the rest "
+      "is told of and left out; tree, all of it, too, as opaque bytes that come back where torch's files are made of "
+      "these; default: json");
   if (verb == Verb::merge)
     line.value(
         "--shard-size", to.shard_size, "SIZE",

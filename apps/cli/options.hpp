@@ -39,6 +39,7 @@ struct Options {
   std::string replicas;
   std::string verify;
   std::string format;
+  std::string leaves;
   std::string shard_size;
   bool dry_run = false;
   bool force = false;

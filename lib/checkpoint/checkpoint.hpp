@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "frameworks/file_beside.hpp"
 #include "layout/file_table.hpp"
 #include "layout/resolve.hpp"
 #include "plan/readers.hpp"
@@ -55,6 +56,9 @@ class Checkpoint {
   /// The rules for other cards: the layout, unless the directory's own metadata says more than its framework means.
   const Layout& layout_elsewhere() const noexcept { return elsewhere_ ? *elsewhere_ : layout_; }
   void set_layout_elsewhere(Layout layout) { elsewhere_ = std::move(layout); }
+  /// The small files that a directory of the same form has beside those with data.
+  const std::vector<FileBeside>& beside() const noexcept { return beside_; }
+  void set_beside(std::vector<FileBeside> files) { beside_ = std::move(files); }
   /// Whether the layout is what the directory says of itself: nobody wrote it, so nobody was mistaken.
   bool describes_itself() const noexcept { return elsewhere_.has_value(); }
 
@@ -100,6 +104,7 @@ class Checkpoint {
   bool is_single_file_ = false;
   Layout layout_;
   std::optional<Layout> elsewhere_;
+  std::vector<FileBeside> beside_;
   FileTable table_;
   std::vector<std::string> paths_;  // by number, where they are not the names; else empty
   std::vector<bool> is_there_;      // by number, as the following

@@ -24,15 +24,18 @@ struct DescribedMessage {
   std::vector<std::string> paths;
   std::string catalogs;
   std::vector<std::string> left_out;
+  std::vector<FileBeside> beside;
 
   static auto fields(auto& self) {
-    return std::tie(self.layout, self.elsewhere, self.origin, self.names, self.paths, self.catalogs, self.left_out);
+    return std::tie(self.layout, self.elsewhere, self.origin, self.names, self.paths, self.catalogs, self.left_out,
+                    self.beside);
   }
 };
 
 std::string message_of(const Described& described) {
-  DescribedMessage message{to_json(described.layout), to_json(described.elsewhere), described.layout.origin, {}, {}, {},
-                           described.left_out};
+  DescribedMessage message{
+      to_json(described.layout), to_json(described.elsewhere), described.layout.origin, {}, {}, {}, described.left_out,
+      described.beside};
   std::vector<FileCatalog> catalogs;
   for (const DescribedFile& file : described.files) {
     message.names.push_back(file.name);
@@ -48,7 +51,8 @@ Described described_in(const std::string& bytes) {
   Described described{parse_layout(message.layout, message.origin),
                       parse_layout(message.elsewhere, message.origin),
                       {},
-                      std::move(message.left_out)};
+                      std::move(message.left_out),
+                      std::move(message.beside)};
   std::vector<FileCatalog> catalogs = decode_catalogs({message.catalogs});
   for (std::size_t i = 0; i < catalogs.size(); ++i)
     described.files.push_back({message.names.at(i), message.paths.at(i), std::move(catalogs[i])});
@@ -127,6 +131,7 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
       for (DescribedFile& file : described->files)
         seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
       if (!seen.layout) seen.layout = std::move(described->layout);
+      seen.beside = std::move(described->beside);
       if (!place.layout) seen.elsewhere = std::move(described->elsewhere);
     }
   }

@@ -25,6 +25,8 @@ constexpr std::string_view data_ending = torch::dcp_ending;
 /// Of Megatron's torch_dist: what is not sharded, and what is written last.
 constexpr const char* common_file = "common.pt";
 constexpr const char* finished_file = "metadata.json";
+/// As large as the largest value that a tree carries: what is more is no small file beside the data.
+constexpr std::uint64_t most_common_bytes = 64ULL << 20;
 
 bool is_there(const fs::path& path) {
   std::error_code ignored;
@@ -196,7 +198,8 @@ class DcpDescription {
     return std::make_shared<const Schema>(std::move(schema));
   }
 
-  /// What Megatron keeps beside the data: to the attributes of the first file.
+  /// What Megatron keeps beside the data: to the attributes and leaves of the first file, and as it is for another
+  /// directory of the same form.
   void add_common() {
     if (!is_there(directory_ / common_file)) return;
     const FileCatalog common = store_.catalog(directory_ / common_file);
@@ -204,6 +207,25 @@ class DcpDescription {
       described_.left_out.push_back(array.name + " (a tensor of " + common_file + ")");
     FileCatalog& first = described_.files.front().catalog;
     first.schema = with_attributes_of(*first.schema, *common.schema);
+    std::vector<Leaf> leaves = first.schema->leaves;
+    std::vector<std::string> names;
+    for (Leaf leaf : common.schema->leaves) {
+      leaf.is_carried = false;
+      names.push_back(leaf.name);
+      leaves.push_back(std::move(leaf));
+    }
+    first.schema = with_leaves(*first.schema, std::move(leaves), first.schema->has_tree);
+    if (common.bytes > most_common_bytes) {
+      described_.left_out.push_back(std::string(common_file) + " (" + format_bytes(common.bytes) + ")");
+      return;
+    }
+    described_.beside.push_back({common_file, whole_file(common_file), std::move(names)});
+    described_.beside.push_back({finished_file, whole_file(finished_file)});
+  }
+
+  std::string whole_file(const char* name) const {
+    const PosixFile file = PosixFile::open_for_reading(directory_ / name);
+    return file.text(0, file.status().bytes);
   }
 
   fs::path directory_;
@@ -218,6 +240,13 @@ class DcpDescription {
 
 bool is_dcp(const fs::path& directory) {
   return has_data_file(directory);
+}
+
+std::vector<std::string> dcp_names_beside(const Layout& layout) {
+  const std::vector<std::string> paths = layout.files.paths(layout.mesh);
+  const bool is_meant =
+      std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return path.ends_with(data_ending); });
+  return is_meant ? std::vector<std::string>{common_file, finished_file} : std::vector<std::string>{};
 }
 
 Described describe_dcp(const fs::path& directory, SourceStore& store) {

@@ -16,4 +16,8 @@ bool is_dcp(const std::filesystem::path& directory);
 /// unfinished or contradicts itself.
 Described describe_dcp(const std::filesystem::path& directory, SourceStore& store);
 
+/// The names of the files that Megatron has beside those of a layout: of what is not sharded, and of the form. None
+/// where the layout's files are not of a DCP directory.
+std::vector<std::string> dcp_names_beside(const Layout& layout);
+
 }  // namespace ckpt

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/workers.hpp"
 #include "frameworks/deepspeed_files.hpp"
 #include "frameworks/zero_layout.hpp"
 #include "frameworks/zero_states.hpp"
@@ -20,6 +22,8 @@ namespace fs = std::filesystem;
 
 using deepspeed::ModelStates;
 using deepspeed::TagFiles;
+
+constexpr std::uint64_t most_at_once = 8;
 
 class DeepSpeedDescription {
  public:
@@ -35,23 +39,31 @@ class DeepSpeedDescription {
     for (std::uint64_t rank = 0; rank < models; ++rank) add(files_.path(files_.model, rank));
     if (!files_.optimizer.empty())
       for (std::uint64_t rank = 0; rank < states_.data_ranks; ++rank) add(files_.path(files_.optimizer, rank));
+    read_files();
     deepspeed::TagSchemas schemas{described_.files.front().catalog.schema.get(), {}};
     for (std::size_t i = models; i < described_.files.size(); ++i)
       schemas.optimizers.push_back(described_.files[i].catalog.schema.get());
-    const std::string origin = "what " + directory_.string() + " says of itself";
-    const auto layout = [&](const std::string& folder) {
-      const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(),
-                                         [&] { return deepspeed::zero_layout(files_, folder, states_, schemas); });
-      return parse_layout(text, origin);
-    };
-    described_.layout = layout(files_.folder);
-    described_.elsewhere = layout(files_.tag + "/");
+    const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(),
+                                       [&] { return deepspeed::zero_layout(files_, states_, schemas); });
+    described_.layout = parse_layout(text, "what " + directory_.string() + " says of itself");
+    described_.elsewhere = described_.layout;
+    described_.elsewhere.files = deepspeed::zero_files(files_, files_.tag + "/", described_.layout.mesh);
     tell_tied();
     return std::move(described_);
   }
 
  private:
-  void add(const std::string& name) { described_.files.push_back({name, name, store_.catalog(directory_ / name)}); }
+  void add(const std::string& name) { described_.files.push_back({name, name, {}}); }
+
+  /// Several at a time: each takes a child process, which reads what is in it.
+  void read_files() {
+    const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
+    Workers workers(static_cast<unsigned>(std::min<std::uint64_t>({cores, most_at_once, described_.files.size()})));
+    TaskGroup tasks(workers);
+    for (DescribedFile& file : described_.files)
+      tasks.run([&] { file.catalog = store_.catalog(directory_ / file.path); });
+    tasks.wait();
+  }
 
   void check_optimizer_files() const {
     const std::uint64_t expected = states_.groups.empty() ? 0 : states_.data_ranks;

@@ -94,6 +94,11 @@ TagFiles find_tag(const fs::path& directory) {
     files.tag = latest_tag(directory);
     files.folder = files.tag + "/";
   }
+  if (files.tag.find_first_of("{}") != std::string::npos)
+    throw Error(
+        Kind::input, (directory / files.folder).string(),
+        {"found the tag \"" + files.tag + '"', "expected one without { and }, which stand for axes in a layout",
+         std::string("rename its folder") + (files.folder.empty() ? "" : ", and in " + std::string(latest_file))});
   const fs::path place = directory / files.folder;
   const std::vector<std::string> names = names_in(place);
   std::set<std::string> precisions;

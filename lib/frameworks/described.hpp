@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "frameworks/file_beside.hpp"
 #include "layout/layout.hpp"
 #include "store/catalog.hpp"
 
@@ -22,6 +23,8 @@ struct Described {
   Layout elsewhere;
   std::vector<DescribedFile> files;   ///< by the numbers that `layout` gives them
   std::vector<std::string> left_out;  ///< what no catalog can hold: "rng (numpy.ndarray)"
+  std::vector<FileBeside> beside;     ///< that another checkpoint of the same form has as they are; in it, and in no
+                                      ///< file of `files`, are the leaves that they name
 };
 
 }  // namespace ckpt

@@ -31,21 +31,31 @@ std::uint64_t ranks_in(const std::vector<std::string>& paths) {
   return ranks;
 }
 
-/// The parameters of a group in the order in which the ranks' slices have them; of each rank's file those that it has.
-std::vector<std::string> order_in(std::vector<NamedSchema> files, std::size_t g) {
-  const auto rank = [](const NamedSchema& file) { return file_name(file.name)->data_rank.value_or(0); };
-  std::erase_if(files, [](const NamedSchema& file) {
-    const auto name = file_name(file.name);
-    return !name || !name->is_optimizer;
-  });
-  std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  const std::string path = std::string(mappings) + std::to_string(g) + "/";
-  std::vector<std::string> order;
+using Names = std::vector<std::string>;
+
+/// The optimizer's files by their ranks.
+std::map<std::uint64_t, const Schema*> optimizers_in(const std::vector<NamedSchema>& files) {
+  std::map<std::uint64_t, const Schema*> optimizers;
   for (const NamedSchema& file : files)
-    for (const Leaf& leaf : file.schema->leaves)
-      if (leaf.name.starts_with(path) && (order.empty() || order.back() != leaf.name.substr(path.size())))
-        order.push_back(leaf.name.substr(path.size()));
-  return order;
+    if (const auto name = file_name(file.name); name && name->is_optimizer)
+      optimizers.emplace(*name->data_rank, file.schema);
+  return optimizers;
+}
+
+/// The parameters of each group in the order in which the ranks' slices have them; of each rank's file those that it
+/// has. A parameter that a border of slices cuts is named by both.
+std::map<std::string, Names, std::less<>> orders_in(const std::vector<NamedSchema>& files) {
+  std::map<std::string, Names, std::less<>> orders;
+  for (const auto& [rank, schema] : optimizers_in(files))
+    for (const Leaf& leaf : schema->leaves) {
+      if (!leaf.name.starts_with(mappings)) continue;
+      const std::size_t slash = leaf.name.find('/', mappings.size());
+      if (slash == std::string::npos) continue;  // a group of which the rank has nothing
+      Names& order = orders[leaf.name.substr(mappings.size(), slash - mappings.size())];
+      std::string name = leaf.name.substr(slash + 1);
+      if (order.empty() || order.back() != name) order.push_back(std::move(name));
+    }
+  return orders;
 }
 
 bool deals_out(const NamedSchema& file) {
@@ -63,8 +73,6 @@ std::vector<std::size_t> deal(std::size_t count, std::uint64_t ranks) {
     for (std::size_t at = rank; at < count; at += ranks) places.push_back(at);
   return places;
 }
-
-using Names = std::vector<std::string>;
 
 Names dealt_out(const Names& names, std::uint64_t ranks) {
   Names dealt;
@@ -111,11 +119,13 @@ void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
   const std::uint64_t before = ranks_in(paths);
   if (before == ranks_) return;
   const bool is_set = std::any_of(source.begin(), source.end(), deals_out);
+  const auto orders = orders_in(source);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    std::vector<std::string> laid;
+    Names laid;
     for (const ParameterId member : target_.arrays()[groups_[g]].members)
       laid.push_back(weight_name(target_.tensors()[member].name));
-    const std::vector<std::string> order = order_in(source, g);
+    const auto found = orders.find(std::to_string(g));
+    const Names order = found == orders.end() ? Names{} : found->second;
     if (!is_set && (order.empty() || order == laid)) continue;
     const Names original = gathered(laid, before);
     if ((order.empty() || order == original) && dealt_out(original, ranks_) == laid) continue;
@@ -165,7 +175,7 @@ bool follows_from_ranks(std::string_view name) {
   return name == "group_paddings" || name.find(mappings) != std::string_view::npos;
 }
 
-std::optional<TextBeside> text_beside(const Layout& target) {
+std::optional<FileBeside> file_beside(const Layout& target) {
   std::set<std::string> folders;
   for (const std::string& path : target.files.paths(target.mesh)) {
     if (!file_name(path)) return std::nullopt;
@@ -173,7 +183,7 @@ std::optional<TextBeside> text_beside(const Layout& target) {
   }
   if (folders.size() != 1 || folders.begin()->empty() || folders.begin()->find('/') != std::string::npos)
     return std::nullopt;
-  return TextBeside{deepspeed::latest_file, *folders.begin()};
+  return FileBeside{deepspeed::latest_file, *folders.begin()};
 }
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frameworks/file_beside.hpp"
 #include "layout/file_table.hpp"
 #include "layout/placement.hpp"
 #include "store/catalog.hpp"
@@ -47,13 +48,7 @@ class TreeFit {
 /// a checkpoint something else, which TreeFit sees to. It is no news where files differ, and no loss.
 bool follows_from_ranks(std::string_view name);
 
-/// A text beside the files of a directory, by which the framework finds them.
-struct TextBeside {
-  std::string name;
-  std::string text;
-};
-
 /// DeepSpeed's `latest`, where the files of a target are those of one tag; nothing for others.
-std::optional<TextBeside> text_beside(const Layout& target);
+std::optional<FileBeside> file_beside(const Layout& target);
 
 }  // namespace ckpt

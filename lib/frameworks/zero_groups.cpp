@@ -88,19 +88,26 @@ class ZeroGroups {
 
   std::vector<ZeroGroup> read() {
     check_ranks();
+    std::vector<std::vector<Kept>> kept(states_.groups.size());
+    for (const StoredArray& array : *first_.arrays)
+      if (auto found = kept_as(array.name, homes_.state); found && found->first < kept.size())
+        kept[found->first].push_back({&array, std::move(found->second)});
     std::vector<ZeroGroup> groups;
     for (std::size_t g = 0; g < states_.groups.size(); ++g) {
       groups.push_back({align_of(g), {}});
       const Size size = size_of(states_.groups[g], groups.back().align);
       groups.back().states.push_back(master(g, size));
-      for (const StoredArray& array : *first_.arrays)
-        if (const auto kept = kept_as(array.name, homes_.state); kept && kept->first == g)
-          groups.back().states.push_back(state(array, kept->second, size));
+      for (const Kept& each : kept[g]) groups.back().states.push_back(state(*each.array, each.word, size));
     }
     return groups;
   }
 
  private:
+  /// What the optimizer keeps for a group.
+  struct Kept {
+    const StoredArray* array;
+    std::string word;
+  };
   /// In elements.
   struct Size {
     std::uint64_t end = 0;   ///< of all parameters, without padding

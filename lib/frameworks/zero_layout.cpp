@@ -17,25 +17,29 @@ using Json = nlohmann::ordered_json;
 constexpr const char* weights_folder = "module/";
 constexpr const char* frozen_folder = "frozen_param_fragments/";
 
+/// A file's place in a folder, and what stands before the names in it.
+struct PathPrefix {
+  std::string path;
+  std::string prefix;
+};
+
+std::vector<PathPrefix> paths_in(const TagFiles& files, const std::string& folder) {
+  if (files.optimizer.empty()) return {{folder + files.model, ""}};
+  return {{folder + files.model, model_prefix}, {folder + files.optimizer, optimizer_prefix}};
+}
+
 class ZeroLayout {
  public:
-  ZeroLayout(const TagFiles& files, const std::string& folder, const ModelStates& states, const TagSchemas& schemas)
-      : files_(files),
-        folder_(folder),
-        states_(states),
-        schemas_(schemas),
-        model_prefix_(files.optimizer.empty() ? "" : model_prefix) {}
+  ZeroLayout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas)
+      : files_(files), states_(states), schemas_(schemas), model_prefix_(files.optimizer.empty() ? "" : model_prefix) {}
 
   Json write() {
     if (!schemas_.optimizers.empty()) groups_ = zero_groups(states_, schemas_.optimizers);
     Json layout;
     layout["ckpt_layout"] = 1;
     layout["mesh"] = {{"axes", {"dp"}}, {"shape", {states_.data_ranks}}};
-    if (files_.optimizer.empty())
-      layout["files"] = folder_ + files_.model;
-    else
-      layout["files"] = {{{"path", folder_ + files_.model}, {"prefix", model_prefix}},
-                         {{"path", folder_ + files_.optimizer}, {"prefix", optimizer_prefix}}};
+    for (const PathPrefix& each : paths_in(files_, files_.folder))
+      layout["files"].push_back({{"path", each.path}, {"prefix", each.prefix}});
     if (Json all = rules(); !all.empty()) layout["parameters"] = std::move(all);
     layout["default"] = "replicate";
     layout["rename"] = renames();
@@ -126,7 +130,6 @@ class ZeroLayout {
   }
 
   const TagFiles& files_;
-  const std::string& folder_;
   const ModelStates& states_;
   const TagSchemas& schemas_;
   std::string model_prefix_;  // none where there is one file only
@@ -135,9 +138,15 @@ class ZeroLayout {
 
 }  // namespace
 
-std::string zero_layout(const TagFiles& files, const std::string& folder, const ModelStates& states,
-                        const TagSchemas& schemas) {
-  return ZeroLayout(files, folder, states, schemas).write().dump(2) + "\n";
+std::string zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas) {
+  return ZeroLayout(files, states, schemas).write().dump(2) + "\n";
+}
+
+CardFiles zero_files(const TagFiles& files, const std::string& folder, const Mesh& mesh) {
+  std::vector<FileEntry> entries;
+  for (PathPrefix& each : paths_in(files, folder))
+    entries.push_back({FileTemplate(std::move(each.path), mesh), std::move(each.prefix)});
+  return CardFiles(std::move(entries));
 }
 
 }  // namespace ckpt::deepspeed

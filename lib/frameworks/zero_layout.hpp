@@ -5,6 +5,7 @@
 
 #include "frameworks/deepspeed_files.hpp"
 #include "frameworks/zero_states.hpp"
+#include "layout/card_files.hpp"
 #include "store/catalog.hpp"
 
 namespace ckpt::deepspeed {
@@ -19,12 +20,13 @@ struct TagSchemas {
   std::vector<const Schema*> optimizers;
 };
 
-/// How ZeRO has cut a model and its optimizer over the axis dp, as the text of a layout whose files lie in `folder`
-/// ("global_step1000/", or nothing). Weights and buffers have the model's own names; all other names have a '/' in
-/// them: `fp32/NAME` (ZeRO-1 and 2: the master weights; ZeRO-3 has no others), `exp_avg/NAME` (what the optimizer keeps
-/// for each element, whatever it is called), `step/G` (what it keeps for a group). Throws input for files that are
-/// none of ZeRO's.
-std::string zero_layout(const TagFiles& files, const std::string& folder, const ModelStates& states,
-                        const TagSchemas& schemas);
+/// How ZeRO has cut a model and its optimizer over the axis dp, as the text of a layout. Weights and buffers have the
+/// model's own names; all other names have a '/' in them: `fp32/NAME` (ZeRO-1 and 2: the master weights; ZeRO-3 has no
+/// others), `exp_avg/NAME` (what the optimizer keeps for each element, whatever it is called), `step/G` (what it keeps
+/// for a group). Throws input for files that are none of ZeRO's.
+std::string zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas);
+
+/// Such a layout's files where they lie in another folder: "global_step1000/", or nothing.
+CardFiles zero_files(const TagFiles& files, const std::string& folder, const Mesh& mesh);
 
 }  // namespace ckpt::deepspeed

@@ -6,7 +6,6 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "checkpoint/manifest.hpp"
-#include "frameworks/tree_fit.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/reread.hpp"
@@ -14,6 +13,7 @@
 #include "jobs/summary.hpp"
 #include "layout/model_files.hpp"
 #include "output/file_workload.hpp"
+#include "output/files_beside.hpp"
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/target_names.hpp"
@@ -134,7 +134,8 @@ class Run {
   }
 
   TargetPlace target_place() {
-    TargetPlace place{output_ ? &*output_ : nullptr, pipe_ ? &*pipe_ : nullptr, job_.output.is_single_file};
+    TargetPlace place{output_ ? &*output_ : nullptr, pipe_ ? &*pipe_ : nullptr, job_.output.is_single_file,
+                      job_.keeps_trees};
     if (is_verified())
       place.fingerprints = job_.output.is_pipe && !sides_->store->ends_with_manifest() ? FingerprintPlace::report
                                                                                        : FingerprintPlace::manifest;
@@ -145,7 +146,7 @@ class Run {
   void look_ahead() {
     agree(processes_, [&] {
       const ArrayFiles where(target());
-      const SourceTrees trees(checkpoint(), target(), *sides_->store);
+      const SourceTrees trees(checkpoint(), target(), *sides_->store, job_.keeps_trees);
       const bool has_index = !sides_->store->index_name().empty();
       warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, "", trees, has_index), *sides_->store);
       summarise(plan_->planner, plan_->readers, plan_->shares, report_);
@@ -172,7 +173,11 @@ class Run {
       if (const auto manifest = checkpoint().path() / manifest_name; std::filesystem::exists(manifest))
         files.push_back(manifest);
       output_->check_sources(files);
-      if (processes_.rank() == 0) output_->plan(target().layout(), sides_->index_name, *sides_->store);
+      std::vector<std::string> beside;
+      for (FileBeside& file : files_beside(checkpoint(), target().layout(), *sides_->store))
+        beside.push_back(std::move(file.name));
+      if (!sides_->index_name.empty()) beside.push_back(sides_->index_name);
+      if (processes_.rank() == 0) output_->plan(target().layout(), beside, *sides_->store);
     });
   }
 
@@ -313,7 +318,8 @@ class Run {
         if (output_ || sides_->store->ends_with_manifest()) files_->set_manifest(text);
         if (pipe_) report_.manifest = text;
       } else {
-        if (const auto beside = text_beside(target().layout())) output_->write_text(beside->name, beside->text);
+        for (const FileBeside& file : files_beside(checkpoint(), target().layout(), *sides_->store))
+          output_->write_text(file.name, file.bytes);
         output_->write_text(manifest_name, manifest(target(), list, fingerprints));
         if (!sides_->index_name.empty())  // last: without it, a directory is no checkpoint
           output_->write_text(sides_->index_name,

@@ -82,6 +82,14 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
                "write it to a file, or in another format"});
 }
 
+void check_keeps_trees(const Store& store) {
+  if (store.keeps_trees() || store.takes_trees_of(store.name())) return;
+  throw Error(
+      Kind::usage, "--leaves tree",
+      {"an output of format " + std::string(store.name()) + " is to keep trees",
+       "expected a format whose files have room for one", "write HDF5 or safetensors, or leave the option out"});
+}
+
 }  // namespace
 
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
@@ -104,6 +112,7 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
         stores.formats(), job.format,
         job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
     sides.store = &stores.named(format.name);
+    if (job.keeps_trees) check_keeps_trees(*sides.store);
     if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(format);
     sides.target = resolve_target(with_ending(layout, stores.formats(), format), sides.selection.tensors);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);

@@ -35,7 +35,7 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
       has_index_(has_index) {
   const auto all = sayings(source_);
   std::vector<std::string> differing;
-  LeafChoice leaves = choose_leaves(all, source_.layout().files, trees.used(), differing);
+  LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, differing);
   if (trees.used().empty())
     lost_leaves_ = std::move(leaves.lost);
   else if (!leaves.lost.empty())
@@ -53,6 +53,10 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   // Where each file's tree is taken by one of the output's, nothing is lost that differs.
   if (!trees.are_all_used(all)) warnings_.insert(warnings_.end(), differing.begin(), differing.end());
   groups_ = shared_out(std::move(groups), planner_.target().layout().files, warnings_);
+  if (trees.has_all_beside()) {  // and what was an object of the directory is in its tree
+    for (auto& attributes : root_attributes_) attributes.clear();
+    for (auto& of_entry : groups_) of_entry.clear();
+  }
   std::set<std::string> telling;  // arrays of which some file says more than shape and dtype
   for (const Saying& saying : all)
     for (std::size_t i = 0; i < saying.schema->datasets.size(); ++i)

@@ -22,15 +22,15 @@ bool is_random_state(const std::string& name) {
 }
 
 std::map<std::string, LeafOfAll> of_all_files(const std::vector<Saying>& sayings, const CardFiles& files,
-                                              const std::set<const Schema*>& trees) {
+                                              const SourceTrees& trees) {
   std::map<std::string, LeafOfAll> leaves;
   for (const Saying& saying : sayings)
     for (const Leaf& leaf : saying.schema->leaves) {
-      if (follows_from_ranks(leaf.name)) continue;
+      if (follows_from_ranks(leaf.name) || (trees.has_all_beside() && trees.is_beside(leaf.name))) continue;
       LeafOfAll& all = leaves[files.entries()[saying.entry].prefix + leaf.name];
       if (all.first == nullptr) all.first = &leaf;
       all.differs = all.differs || leaf.digest != all.first->digest;
-      all.is_carried = all.is_carried || (leaf.is_carried && trees.contains(saying.schema));
+      all.is_carried = all.is_carried || (leaf.is_carried && trees.used().contains(saying.schema));
     }
   return leaves;
 }
@@ -44,19 +44,17 @@ void add_as_json(const std::string& name, const Leaf& leaf, std::map<std::string
 
 }  // namespace
 
-LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files,
-                         const std::set<const Schema*>& trees, std::vector<std::string>& warnings) {
+LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files, const SourceTrees& trees,
+                         std::vector<std::string>& warnings) {
   LeafChoice choice;
   std::map<std::string, Group> groups;
   std::vector<std::string> differing;
   for (const auto& [name, leaf] : of_all_files(sayings, files, trees)) {
     const std::string in_words = name + " (" + leaf.first->what + ")";
     if (leaf.is_carried && leaf.differs && !is_random_state(name)) differing.push_back(in_words);
-    if (leaf.is_carried) continue;
-    if (trees.empty() && !leaf.first->json.empty())
-      add_as_json(name, *leaf.first, groups);
-    else
-      choice.lost.push_back(in_words);
+    const bool is_in_json = (trees.used().empty() || !trees.has_trees()) && !leaf.first->json.empty();
+    if (is_in_json) add_as_json(name, *leaf.first, groups);
+    if (!is_in_json && !leaf.is_carried) choice.lost.push_back(in_words);
   }
   if (!differing.empty())
     warnings.push_back("values that differ between cards; the lowest card's are kept: " + join(differing));

@@ -62,8 +62,8 @@ void Output::check_sources(const std::vector<fs::path>& files) const {
   for (const fs::path& file : files) overlap.check(file);
 }
 
-void Output::plan(const Layout& target, const std::string& index_name, Store& store) {
-  inspection_.emplace(target, is_single_file_, index_name, store);
+void Output::plan(const Layout& target, const std::vector<std::string>& beside, Store& store) {
+  inspection_.emplace(target, is_single_file_, beside, store);
   places_.check_lengths(inspection_->names());
   if (force_) inspection_->output(places_.target).check_own(places_.target, clear_remedy);
   if (force_ || resume_) inspection_->partial(places_).check_own(places_.partial, clear_remedy);

@@ -47,8 +47,8 @@ class Output {
   /// gone on with) or another job is in the way.
   void check_free() const;
   /// Now that it is known what is to be written: throws io when what would be replaced is not these programs', or a
-  /// name is too long. `index_name`: of a text that is to lie beside the files (empty: none).
-  void plan(const Layout& target, const std::string& index_name, Store& store);
+  /// name is too long. `beside`: the names of what is to lie beside the layout's files.
+  void plan(const Layout& target, const std::vector<std::string>& beside, Store& store);
 
   /// Takes the lock; from here on no other job touches the place. On process 0, after `plan`.
   void claim();

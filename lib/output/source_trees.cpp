@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -30,8 +31,11 @@ std::optional<std::size_t> entry_of_prefix(const CardFiles& files, const std::st
 
 }  // namespace
 
-SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, const Store& format)
-    : source_(source), format_(format) {
+SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps)
+    : source_(source), format_(format), keeps_(keeps) {
+  const std::vector<FileBeside> beside = files_of_source(source, format);
+  has_all_beside_ = !beside.empty();
+  for (const FileBeside& file : beside) leaves_beside_.insert(file.leaves.begin(), file.leaves.end());
   const FileTable targets(target.layout());
   for (FileNumber file = 0; file < targets.count(); ++file) {
     const bool takes_one = format.index_name().empty() || file == 0;
@@ -64,15 +68,16 @@ std::optional<FileNumber> SourceTrees::find_origin(FileNumber target, const File
 std::optional<FileNumber> SourceTrees::file_of(Position card, std::size_t entry) const {
   const FileNumber file = source_.table().of(card, entry);
   const Schema& schema = *source_.file(file).schema;
-  return source_.is_there(file) && schema.has_tree && format_.takes_trees_of(schema.format) ? std::optional(file)
-                                                                                            : std::nullopt;
+  if (!source_.is_there(file) || tree_format(schema).empty()) return std::nullopt;
+  const bool may_keep = format_.keeps_trees() && (keeps_ || !schema.has_tree);
+  return may_keep || !is_kept(schema) ? std::optional(file) : std::nullopt;
 }
 
 void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& store, Communicator& processes) {
   if (source_.is_shared()) return;
   std::vector<FileNumber> wanted;
   for (const FileNumber target : targets)
-    if (origins_[target]) wanted.push_back(*origins_[target]);
+    if (origins_[target] && source_.file(*origins_[target]).schema->has_tree) wanted.push_back(*origins_[target]);
   const auto all = gather_all(wanted, processes);
   const Owners owners = source_.owners(static_cast<std::uint32_t>(processes.size()));
   std::vector<std::map<FileNumber, std::string>> to_peer(all.size());
@@ -84,7 +89,7 @@ void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& sto
           to_peer[peer].emplace(file, store.tree(source_.file_path(file)));
   });
   for (auto& trees : give_each(std::move(to_peer), processes))
-    for (auto& [file, tree] : trees) sent_.emplace(file, std::make_shared<const std::string>(std::move(tree)));
+    for (auto& [file, tree] : trees) sent_.emplace(file, as_taken(file, std::move(tree)));
 }
 
 SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
@@ -92,8 +97,16 @@ SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
   if (!file) return nullptr;
   const auto sent = sent_.find(*file);
   Tree tree = sent != sent_.end() ? sent->second : read(*file, store);
+  if (is_kept(*source_.file(*file).schema)) return tree;
   if (auto fitted = fit_->fitted(target, *tree)) tree = std::make_shared<const std::string>(std::move(*fitted));
   return tree;
+}
+
+/// As the output's format has it: its own, or the text that it keeps.
+SourceTrees::Tree SourceTrees::as_taken(FileNumber file, std::string tree) const {
+  const Schema& schema = *source_.file(file).schema;
+  if (is_kept(schema)) tree = kept_tree_text(tree_format(schema), tree);
+  return std::make_shared<const std::string>(std::move(tree));
 }
 
 SourceTrees::Tree SourceTrees::read(FileNumber file, SourceStore& store) {
@@ -101,7 +114,13 @@ SourceTrees::Tree SourceTrees::read(FileNumber file, SourceStore& store) {
     const std::lock_guard lock(mutex_);
     if (last_ == file) return last_tree_;
   }
-  auto tree = std::make_shared<const std::string>(store.tree(source_.file_path(file)));
+  const Schema& schema = *source_.file(file).schema;
+  Tree tree = schema.has_tree
+                  ? as_taken(file, store.tree(source_.file_path(file)))
+                  : with_file(source_.file_path(file).string(), [&] {
+                      std::string kept = kept_tree(schema.kept_tree);
+                      return as_taken(file, is_kept(schema) ? std::move(kept) : format_.admitted_tree(kept));
+                    });
   const std::lock_guard lock(mutex_);
   last_ = file;
   last_tree_ = tree;

@@ -13,26 +13,35 @@
 #include "layout/file_table.hpp"
 #include "output/sayings.hpp"
 #include "processes/communicator.hpp"
+#include "store/kept_tree.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
 
 /// Which source file's tree (SourceStore::tree) each file of an output takes: that of the card with the same
-/// coordinates, else of the lowest card, in the file with the same names; fitted to where it is taken (TreeFit). All
-/// arguments of the constructor must outlive it.
+/// coordinates, else of the lowest card, in the file with the same names; fitted to where it is taken (TreeFit). Trees
+/// that the source's files keep for another format (Schema::kept_tree) are trees like others. All arguments of the
+/// constructor must outlive it.
 class SourceTrees {
  public:
   using Tree = std::shared_ptr<const std::string>;
 
-  /// `format`: the output's. Only files of which it takes trees give one; where it has an index, only the first file
-  /// takes one. Throws as TreeFit.
-  SourceTrees(const Checkpoint& source, const Placement& target, const Store& format);
+  /// `format`: the output's. Only files of which it takes trees give one, and with `keeps`, or where they keep one
+  /// themselves, those whose trees it keeps (Store::keeps_trees); where it has an index, only the first file takes one.
+  /// Throws as TreeFit.
+  SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps);
 
   /// The file whose tree a target file takes, if there is one.
   std::optional<FileNumber> origin(FileNumber target) const { return origins_[target]; }
   /// What the files say of which some target file takes the tree; and whether that is all that there is.
   const std::set<const Schema*>& used() const noexcept { return used_; }
   bool are_all_used(const std::vector<Saying>& sayings) const;
+  /// Whether the output's format has trees: what it only keeps nobody sees but those who take it later.
+  bool has_trees() const noexcept { return format_.takes_trees_of(format_.name()); }
+  /// Whether files that the output has beside those with data (files_beside) hold all that is neither in these nor in
+  /// the first one's tree; and the leaves that are there.
+  bool has_all_beside() const noexcept { return has_all_beside_; }
+  bool is_beside(const std::string& leaf) const { return leaves_beside_.contains(leaf); }
 
   /// Where not every process sees every file, has those that do send the trees that this process's target files take.
   /// Collective. Before `of`.
@@ -44,10 +53,15 @@ class SourceTrees {
  private:
   std::optional<FileNumber> find_origin(FileNumber target, const FileTable& targets, const Layout& layout) const;
   std::optional<FileNumber> file_of(Position card, std::size_t entry) const;
+  bool is_kept(const Schema& schema) const { return !format_.takes_trees_of(tree_format(schema)); }
+  Tree as_taken(FileNumber file, std::string tree) const;
   Tree read(FileNumber file, SourceStore& store);
 
   const Checkpoint& source_;
   const Store& format_;
+  bool keeps_;
+  bool has_all_beside_ = false;
+  std::set<std::string> leaves_beside_;
   std::optional<TreeFit> fit_;                      // where there are trees
   std::vector<std::optional<FileNumber>> origins_;  // by target file
   std::set<const Schema*> used_;

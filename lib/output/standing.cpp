@@ -11,9 +11,9 @@
 #include "base/text.hpp"
 #include "checkpoint/manifest.hpp"
 #include "checkpoint/reference_json.hpp"
-#include "frameworks/tree_fit.hpp"
 #include "layout/model_files.hpp"
 #include "layout/parse_json.hpp"
+#include "output/files_beside.hpp"
 #include "store/posix_file.hpp"
 #include "store/stores.hpp"
 
@@ -47,7 +47,7 @@ std::string kind_of(const fs::path& path, fs::file_type type) {
 
 void add_names(const Layout& layout, std::set<std::string>& names) {
   for (std::string& name : layout.files.paths(layout.mesh)) names.insert(std::move(name));
-  if (auto beside = text_beside(layout)) names.insert(std::move(beside->name));
+  for (std::string& name : names_beside(layout)) names.insert(std::move(name));
 }
 
 /// The layout that a JSON text holds under `key`, if it is these programs' (it has `mark`).
@@ -145,12 +145,11 @@ void Standing::remove() const {
   std::for_each(directories.rbegin(), directories.rend(), remove_one);
 }
 
-Inspection::Inspection(const Layout& target, bool is_single_file, const std::string& index_name, Store& store)
+Inspection::Inspection(const Layout& target, bool is_single_file, const std::vector<std::string>& beside, Store& store)
     : is_single_file_(is_single_file), store_(store) {
   if (is_single_file) return;
   names_ = target.files.paths(target.mesh);
-  if (!index_name.empty()) names_.push_back(index_name);
-  if (auto beside = text_beside(target)) names_.push_back(std::move(beside->name));
+  names_.insert(names_.end(), beside.begin(), beside.end());
 }
 
 /// A file of the kind that is to be written, or one in which there is nothing to lose.

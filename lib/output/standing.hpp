@@ -26,8 +26,8 @@ struct Standing {
 /// Tells the files that a job may replace or clear from all others, by names and content.
 class Inspection {
  public:
-  /// `target`: the layout of what is to be written; `index_name`: of the index beside it, empty where there is none.
-  Inspection(const Layout& target, bool is_single_file, const std::string& index_name, Store& store);
+  /// `target`: the layout of what is to be written; `beside`: the names of the other files to be written.
+  Inspection(const Layout& target, bool is_single_file, const std::vector<std::string>& beside, Store& store);
 
   /// The names of the files to be written.
   const std::vector<std::string>& names() const noexcept { return names_; }

@@ -29,6 +29,7 @@ struct TargetPlace {
   const Output* output = nullptr;  ///< null: the one file goes to `pipe`, on the process that writes it
   Pipe* pipe = nullptr;
   bool is_single_file = false;  ///< it has room for its manifest
+  bool keeps_trees = false;     ///< also where the format can do no more than keep them
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
 };
 

@@ -205,6 +205,7 @@ std::string encode(const Schema& schema) {
   out.flag(schema.has_tree);
   out.number(schema.leaves.size());
   for (const Leaf& leaf : schema.leaves) put(out, leaf);
+  out.text(schema.kept_tree);
   out.text(schema.layout);
   out.text(schema.manifest);
   return out.take();
@@ -228,6 +229,7 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
   schema->has_tree = in.flag();
   schema->leaves.resize(in.count(4 * sizeof(std::uint64_t)));
   for (Leaf& leaf : schema->leaves) leaf = take_leaf(in);
+  schema->kept_tree = in.text();
   schema->layout = in.text();
   schema->manifest = in.text();
   in.finish();

@@ -83,6 +83,7 @@ struct Schema {
   std::vector<Group> groups;          ///< those with attributes, sorted by path
   std::vector<Leaf> leaves;           ///< in the file's order
   bool has_tree = false;              ///< SourceStore::tree gives what is around its arrays
+  std::string kept_tree;              ///< root attribute `ckpt_tree`, or empty: the tree of a file of another format
   std::string layout;                 ///< root attribute `ckpt_layout`, or empty
   std::string manifest;               ///< root attribute `ckpt_manifest`, or empty
 

@@ -44,7 +44,7 @@ struct FileSpec {
   std::string layout;                 ///< `ckpt_layout`; empty: none
   std::string manifest;               ///< `ckpt_manifest`; empty: none
   /// Of a file of a format that this one takes trees of (SourceStore::tree): it is written again with these arrays,
-  /// attributes and groups. Null: none.
+  /// attributes and groups. Of a format that only keeps trees: the text that it keeps (kept_tree_text). Null: none.
   std::shared_ptr<const std::string> tree = {};
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
@@ -195,6 +195,13 @@ class Store : public SourceStore {
 
   /// Whether a file holds FileSpec::tree that a file of another format, or of this one, gave.
   virtual bool takes_trees_of(std::string_view /*format*/) const noexcept { return false; }
+
+  /// Whether a file keeps a tree of any other format as a text (kept_tree_text), for one that takes it later.
+  virtual bool keeps_trees() const noexcept { return false; }
+
+  /// A tree that a file of another format has kept, as `tree` of a file of its own would have given it. Throws input
+  /// for what is none; it may be anything.
+  virtual std::string admitted_tree(const std::string& tree) const { return tree; }
 
   /// The file that says what all others of a directory hold together, and is made last; empty for formats whose files
   /// each tell all of themselves. Where there is one, each array is a box of its tensor, each tensor is stored once,

@@ -59,6 +59,9 @@ void check_all(void (*promise)(const StoreUnderTest&)) {
 TEST_CASE("a store keeps what it is given") {
   check_all(keeps_what_it_is_given);
 }
+TEST_CASE("a store keeps trees or has none") {
+  check_all(keeps_trees_or_has_none);
+}
 TEST_CASE("a store holds each type or refuses it") {
   check_all(holds_each_type_or_refuses_it);
 }

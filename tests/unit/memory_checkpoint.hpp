@@ -92,7 +92,7 @@ class Move {
         files_(checkpoint_, planner_, memory.stores.named("memory"), {&output_, nullptr, false, FingerprintPlace::manifest},
                shares_, 0, 2),
         sums_(target_) {
-    output_.plan(to, "", memory.stores.named("memory"));
+    output_.plan(to, {}, memory.stores.named("memory"));
     output_.claim();
     output_.begin("{}", false);
     files_.check_format();
@@ -111,7 +111,8 @@ class Move {
   void make_files(bool is_resumed) { files_.create(is_resumed, 2, memory_.stores.reading()); }
   void fill() {
     const auto exchange = direct_exchange(*memory_.alone, {1 << 16, 2, 0, {}});
-    FileWorkload work({planner_, casts_, readers_, reader_, files_, 0, traffic_, &sums_}, ChunkSequence(target_, cards_, 200));
+    FileWorkload work({planner_, casts_, readers_, reader_, files_, 0, traffic_, &sums_},
+                      ChunkSequence(target_, cards_, 200));
     exchange->run(work);
   }
 

@@ -32,6 +32,8 @@ class Hdf5Store final : public Store {
 
   std::string_view name() const noexcept override { return "hdf5"; }
 
+  bool keeps_trees() const noexcept override { return true; }
+
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     return has_signature(file, file.status().bytes);

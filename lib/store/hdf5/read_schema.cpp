@@ -8,6 +8,7 @@
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/read_dataset.hpp"
+#include "store/kept_tree.hpp"
 #include "tensor/box.hpp"
 
 namespace ckpt::hdf5 {
@@ -101,6 +102,7 @@ SchemaReading Walk::run(hid_t file) {
   auto schema = std::make_shared<Schema>();
   schema->format = "hdf5";
   schema->attributes = attributes_of(root.get());
+  schema->kept_tree = take_text(schema->attributes, tree_attribute);
   schema->layout = take_text(schema->attributes, layout_attribute);
   schema->manifest = take_text(schema->attributes, manifest_attribute);
   visit_group(root.get(), "");

@@ -11,6 +11,7 @@
 #include "store/hdf5/file_image.hpp"
 #include "store/hdf5/marked_type.hpp"
 #include "store/hdf5/object_names.hpp"
+#include "store/kept_tree.hpp"
 #include "tensor/alignment.hpp"
 
 namespace ckpt::hdf5 {
@@ -166,6 +167,7 @@ void Skeleton::declare() {
   {
     const auto root = own<GroupId>(H5Gopen2(file_.get(), "/", H5P_DEFAULT), "opening the root group");
     for (const auto& attribute : spec_.attributes) write_attribute(root.get(), attribute);
+    if (spec_.tree) write_text(root.get(), tree_attribute, *spec_.tree);
     if (!spec_.layout.empty()) write_text(root.get(), layout_attribute, spec_.layout);
     if (!spec_.manifest.empty()) write_text(root.get(), manifest_attribute, spec_.manifest);
   }

@@ -7,6 +7,7 @@
 
 #include "store/attributes_json.hpp"
 #include "store/global_shapes.hpp"
+#include "store/kept_tree.hpp"
 #include "store/safetensors/header.hpp"
 
 namespace ckpt::safetensors {
@@ -43,6 +44,7 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
 
   auto schema = std::make_shared<Schema>();
   schema->format = "safetensors";
+  schema->kept_tree = take(header.metadata, tree_attribute);
   schema->layout = take(header.metadata, layout_key);
   schema->manifest = take(header.metadata, manifest_key);
   auto shapes = parse_global_shapes(take(header.metadata, global_shapes_key), global_shapes_key);

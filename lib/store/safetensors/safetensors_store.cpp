@@ -29,6 +29,8 @@ class SafetensorsStore final : public Store {
  public:
   std::string_view name() const noexcept override { return "safetensors"; }
 
+  bool keeps_trees() const noexcept override { return true; }
+
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     return safetensors::is_safetensors(file, file.status().bytes);

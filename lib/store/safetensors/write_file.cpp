@@ -11,6 +11,7 @@
 #include "base/utf8.hpp"
 #include "store/attributes_json.hpp"
 #include "store/global_shapes.hpp"
+#include "store/kept_tree.hpp"
 #include "store/safetensors/header.hpp"
 #include "store/safetensors/read_schema.hpp"
 
@@ -38,6 +39,7 @@ std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
     if (auto text = held_text(attribute)) metadata[attribute.name] = std::move(*text);
   if (AttributesJson others = no_texts(spec); !others.text.empty()) metadata[attributes_key] = std::move(others.text);
   if (std::string shapes = global_shapes_text(spec); !shapes.empty()) metadata[global_shapes_key] = std::move(shapes);
+  if (spec.tree) metadata[tree_attribute] = *spec.tree;
   if (!spec.layout.empty()) metadata[layout_key] = spec.layout;
   if (!spec.manifest.empty()) metadata[manifest_key] = spec.manifest;
   return metadata;

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "store/torch/dcp_metadata.hpp"
+#include "store/torch/dcp_parts.hpp"
 #include "store/torch/element_types.hpp"
 #include "store/torch/pickle_writer.hpp"
 
@@ -105,7 +106,9 @@ class DcpWriter {
     if (known != properties_.end()) return out_.recall(known->second);
     const auto type = torch_type(tensor.dtype);
     if (!type)
-      throw Error(Kind::input, "/" + tensor.name, {"elements of type " + tensor.dtype.name, "a type of torch", ""});
+      throw Error(Kind::input, "/" + tensor.name,
+                  {"found elements of type " + tensor.dtype.name, "expected a type that torch has",
+                   "cast it (--cast), or leave it out"});
     out_.global(metadata_module, "TensorProperties");
     out_.opcode(')');
     out_.opcode(new_object);
@@ -138,14 +141,7 @@ class DcpWriter {
 
   void path(const std::string& name, const DcpPath& keys) {
     out_.word(name);
-    out_.opcode(PickleWriter::mark);
-    for (const DcpKey& key : keys)
-      if (key.is_place)
-        out_.integer(std::stoll(key.text));
-      else
-        out_.word(key.text);
-    if (keys.empty()) out_.word(name);
-    out_.opcode(make_tuple);
+    write_path(out_, keys.empty() ? DcpPath{{name}} : keys);
   }
 
   void places() {

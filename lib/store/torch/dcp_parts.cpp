@@ -131,6 +131,16 @@ DcpPath dcp_path(const std::string& name) {
   return path;
 }
 
+void write_path(PickleWriter& out, const DcpPath& path) {
+  out.opcode(PickleWriter::mark);
+  for (const DcpKey& key : path)
+    if (key.is_place)
+      out.integer(std::stoll(key.text));
+    else
+      out.word(key.text);
+  out.opcode('t');
+}
+
 void refuse_twice(const std::string& name) {
   throw Error(Kind::input, "/" + name,
               {"two values would have this name", "expected one, as the parts of a name are joined by dots",

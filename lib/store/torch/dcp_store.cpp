@@ -3,6 +3,7 @@
 #include "base/utf8.hpp"
 #include "store/offset_file.hpp"
 #include "store/posix_file.hpp"
+#include "store/torch/admitted_tree.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/dcp_file.hpp"
 #include "store/torch/dcp_parts.hpp"
@@ -53,6 +54,8 @@ class DcpStore final : public Store {
   std::string tree(const std::filesystem::path& path) override {
     return with_file(path.string(), [&] { return torch::read_dcp_tree(path.parent_path()); });
   }
+
+  std::string admitted_tree(const std::string& tree) const override { return torch::admitted_tree(tree); }
 
   void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
     for (const auto* const names : {&datasets, &groups})

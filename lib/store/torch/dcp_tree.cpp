@@ -28,7 +28,7 @@ class DcpTreeWriter {
     out_.opcode('}');
     out_.opcode(PickleWriter::mark);
     for (const DcpTensor& tensor : metadata.tensors) {
-      path(tensor.path);
+      write_path(out_, tensor.path);
       out_.word(carried_tensor);
       out_.text(tensor.name);
       out_.opcode(0x86);
@@ -43,22 +43,12 @@ class DcpTreeWriter {
   }
 
  private:
-  void path(const DcpPath& keys) {
-    out_.opcode(PickleWriter::mark);
-    for (const DcpKey& key : keys)
-      if (key.is_place)
-        out_.integer(std::stoll(key.text));
-      else
-        out_.word(key.text);
-    out_.opcode('t');
-  }
-
   void add(const DcpObject& object, const std::string& name) {
     const PosixFile file = PosixFile::open_for_reading(directory_ / name);
     const Archive archive = read_dcp_item(file, object.item);
     const PickleId root = archive.tree.root();
     if (!OpaqueSurvey(archive.tree, archive.storages).of(root).is_carried()) return;
-    path(object.path);
+    write_path(out_, object.path);
     ObjectCarrier(archive, file, out_).copy(root);
   }
 

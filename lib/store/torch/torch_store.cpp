@@ -6,6 +6,7 @@
 
 #include "store/guarded_reading.hpp"
 #include "store/offset_file.hpp"
+#include "store/torch/admitted_tree.hpp"
 #include "store/torch/archive.hpp"
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/tree.hpp"
@@ -106,6 +107,8 @@ class TorchStore final : public Store {
     const PosixFile file = PosixFile::open_for_reading(path);
     return with_file(path.string(), [&] { return read_torch<read_carried_tree>(file, file.status().bytes); });
   }
+
+  std::string admitted_tree(const std::string& tree) const override { return torch::admitted_tree(tree); }
 
   void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
     torch::check_names(datasets, groups);

@@ -64,6 +64,15 @@ TEST_CASE("a tag is found by itself, and by what names it") {
   }
 }
 
+TEST_CASE("a tag that would be a template is refused, with the way to another") {
+  const TemporaryDirectory place;
+  const auto run = place / "run";
+  touch(run / "step_{dp}" / "mp_rank_00_model_states.pt");
+  touch(run / "latest", "step_{dp}");
+  CHECK_THAT(refused([&] { find_tag(run); }), Contains("the tag \"step_{dp}\"") && Contains("in latest"));
+  CHECK_THAT(refused([&] { find_tag(run / "step_{dp}"); }), Contains("rename its folder") && !Contains("in latest"));
+}
+
 TEST_CASE("what DeepSpeed does not say is refused by its file's name") {
   const auto with = [](const std::string& name) {
     const TemporaryDirectory place;

@@ -119,15 +119,15 @@ TEST_CASE("Ranks that have padding only say so, but to BF16_Optimizer the last o
 TEST_CASE("Trees of other files stay as they are") {
   const Placement placement = target(one_rule(R"(["dp"])", "[2]", ""), {tensor("a", {4})});
   CHECK_FALSE(TreeFit(placement, {}).fitted(0, pickle(dict({{"dp_world_size", integer(2)}}))));
-  CHECK_FALSE(text_beside(placement.layout()));
+  CHECK_FALSE(file_beside(placement.layout()));
 }
 
 TEST_CASE("The text that names a tag lies beside its folder") {
-  const auto beside = text_beside(slices("2").layout());
+  const auto beside = file_beside(slices("2").layout());
   REQUIRE(beside);
   CHECK(beside->name == "latest");
-  CHECK(beside->text == "step2");
-  CHECK_FALSE(text_beside(layout(R"(["dp"])", "[1]", R"("files": "mp_rank_00_model_states.pt")")));
+  CHECK(beside->bytes == "step2");
+  CHECK_FALSE(file_beside(layout(R"(["dp"])", "[1]", R"("files": "mp_rank_00_model_states.pt")")));
 }
 
 TEST_CASE("An order of parameters that follows the number of ranks is that of no other number") {

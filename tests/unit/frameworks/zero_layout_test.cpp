@@ -53,9 +53,9 @@ Files slices() {
 Layout layout_of(const Files& files, bool is_of_pieces) {
   const std::string rank = is_of_pieces ? "zero_pp_rank_{dp}_" : "";
   const TagFiles names{
-      "step2",      "", rank + "mp_rank_00_model_states.pt", "zero_pp_rank_{dp}_mp_rank_00_optim_states.pt",
+      "step2",      "step2/", rank + "mp_rank_00_model_states.pt", "zero_pp_rank_{dp}_mp_rank_00_optim_states.pt",
       is_of_pieces, 4};
-  return parse_layout(zero_layout(names, "step2/", small_model(), files.schemas()), "zero");
+  return parse_layout(zero_layout(names, small_model(), files.schemas()), "zero");
 }
 
 std::string why_not(const Files& files) {

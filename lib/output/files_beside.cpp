@@ -1,0 +1,29 @@
+#include "output/files_beside.hpp"
+
+#include <algorithm>
+
+#include "frameworks/dcp.hpp"
+#include "frameworks/tree_fit.hpp"
+
+namespace ckpt {
+
+std::vector<FileBeside> files_of_source(const Checkpoint& source, const Store& format) {
+  const bool is_same_format = std::all_of(source.files().begin(), source.files().end(), [&](const FileCatalog& file) {
+    return file.schema->format == format.name();
+  });
+  return is_same_format ? source.beside() : std::vector<FileBeside>{};
+}
+
+std::vector<FileBeside> files_beside(const Checkpoint& source, const Layout& target, const Store& format) {
+  std::vector<FileBeside> files = files_of_source(source, format);
+  if (auto file = file_beside(target)) files.push_back(std::move(*file));
+  return files;
+}
+
+std::vector<std::string> names_beside(const Layout& target) {
+  std::vector<std::string> names = dcp_names_beside(target);
+  if (auto file = file_beside(target)) names.push_back(std::move(file->name));
+  return names;
+}
+
+}  // namespace ckpt
