@@ -39,7 +39,10 @@ class ZeroLayout {
     layout["ckpt_layout"] = 1;
     layout["mesh"] = {{"axes", {"dp"}}, {"shape", {states_.data_ranks}}};
     for (const PathPrefix& each : paths_in(files_, files_.folder))
-      layout["files"].push_back({{"path", each.path}, {"prefix", each.prefix}});
+      if (each.prefix.empty())
+        layout["files"] = each.path;
+      else
+        layout["files"].push_back({{"path", each.path}, {"prefix", each.prefix}});
     if (Json all = rules(); !all.empty()) layout["parameters"] = std::move(all);
     layout["default"] = "replicate";
     layout["rename"] = renames();
