@@ -24,7 +24,7 @@ struct StoreUnderTest {
 
 /// What is declared is read back: names, types, shapes, values, layout, manifest; data is where it was put.
 void keeps_what_it_is_given(const StoreUnderTest& store);
-/// A store that keeps trees gives one back as it was, however long, and its data lies where it lay; no other reads one.
+/// A store that keeps trees gives one back as it was, however long; where none was given there is none.
 void keeps_trees_or_has_none(const StoreUnderTest& store);
 /// Each type that there is a name for is held as it is, or refused before a file is made.
 void holds_each_type_or_refuses_it(const StoreUnderTest& store);

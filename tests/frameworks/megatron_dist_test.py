@@ -45,7 +45,7 @@ def arrays(node, path=""):
     if isinstance(node, (list, tuple)):
         return {name: value for i, item in enumerate(node) for name, value in arrays(item, f"{path}/{i}").items()}
     if torch.is_tensor(node):
-        return {path: node.detach().contiguous().reshape(-1).view(torch.uint8).numpy()}
+        return {path: node.detach().contiguous().reshape(-1).view(torch.uint8).numpy().copy()}
     return {path: np.frombuffer(repr(node).encode(), np.uint8)}
 
 

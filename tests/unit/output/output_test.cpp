@@ -203,7 +203,7 @@ TEST_CASE("two jobs that have both looked: the first one to claim has it") {
   const auto store = hdf5_store();
   Output first(forced(place.job()).output);
   Output second(forced(place.job()).output);
-  for (Output* output : {&first, &second}) output->plan(parse_layout(two_cards, "two"), "", *store);
+  for (Output* output : {&first, &second}) output->plan(parse_layout(two_cards, "two"), {}, *store);
   first.claim();
   CHECK_THAT(error_of([&] { second.claim(); })->what(), Contains("another job is writing it"));
 }
