@@ -134,8 +134,8 @@ class Run {
   }
 
   TargetPlace target_place() {
-    TargetPlace place{output_ ? &*output_ : nullptr, pipe_ ? &*pipe_ : nullptr, job_.output.is_single_file,
-                      job_.keeps_trees};
+    TargetPlace place{output_ ? &*output_ : nullptr, pipe_ ? &*pipe_ : nullptr, job_.output.is_single_file};
+    place.keeps_trees = job_.keeps_trees;
     if (is_verified())
       place.fingerprints = job_.output.is_pipe && !sides_->store->ends_with_manifest() ? FingerprintPlace::report
                                                                                        : FingerprintPlace::manifest;

@@ -29,8 +29,8 @@ struct TargetPlace {
   const Output* output = nullptr;  ///< null: the one file goes to `pipe`, on the process that writes it
   Pipe* pipe = nullptr;
   bool is_single_file = false;  ///< it has room for its manifest
-  bool keeps_trees = false;     ///< also where the format can do no more than keep them
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
+  bool keeps_trees = false;  ///< also where the format can do no more than keep them
 };
 
 /// The files that this process writes: it makes those of its cards with all their metadata, then fills its share of
