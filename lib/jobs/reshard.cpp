@@ -1,7 +1,6 @@
 #include "jobs/reshard.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
@@ -10,6 +9,7 @@
 #include "jobs/misfit.hpp"
 #include "jobs/reread.hpp"
 #include "jobs/reshard_plan.hpp"
+#include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
 #include "layout/model_files.hpp"
 #include "output/file_workload.hpp"
@@ -23,19 +23,6 @@
 namespace ckpt {
 
 namespace {
-
-class Stopwatch {
- public:
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 /// One run, step by step. Everything before `write` only looks.
 class Run {

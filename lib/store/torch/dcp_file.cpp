@@ -78,6 +78,7 @@ NewFile dcp_form(const FileSpec& spec) {
     made.room.data.push_back(bytes > 0 ? FileExtents(data.lo, bytes) : FileExtents());
   }
   DcpParts parts = dcp_parts(spec);
+  index.mcore_data = std::move(parts.mcore_data);
   for (DcpParts::Object& object : parts.objects) {
     Interval none;
     const Interval item = items.add(object.pickled, 0, none);
@@ -102,6 +103,7 @@ DcpMetadata dcp_metadata_of(const std::vector<IndexedFile>& files) {
     const auto number = static_cast<std::uint32_t>(all.files.size());
     all.files.push_back(file.name);
     DcpMetadata part = decode_dcp_metadata(file.index);
+    if (!part.mcore_data.empty()) all.mcore_data = std::move(part.mcore_data);
     for (DcpTensor& tensor : part.tensors) {
       for (DcpChunk& chunk : tensor.chunks) chunk.file = number;
       DcpTensor& known = tensors.try_emplace(tensor.name, DcpTensor{tensor.name, {}, {}, {}, {}}).first->second;

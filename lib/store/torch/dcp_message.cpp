@@ -97,6 +97,7 @@ std::string encode(const DcpMetadata& metadata) {
     put_path(out, object.path);
     put_item(out, object.file, object.item);
   }
+  out.text(metadata.mcore_data);
   return out.take();
 }
 
@@ -113,6 +114,7 @@ DcpMetadata decode_dcp_metadata(std::string_view bytes) {
     object.path = take_path(in);
     object.item = take_item(in, object.file);
   }
+  metadata.mcore_data = in.text();
   in.finish();
   return metadata;
 }

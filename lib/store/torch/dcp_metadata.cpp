@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "store/torch/distributed.hpp"
 #include "store/torch/pickle_fields.hpp"
+#include "store/torch/tree_writer.hpp"
 
 namespace ckpt::torch {
 
@@ -37,6 +38,7 @@ class DcpReader {
     add_contents(need_field(pickle_, root, "state_dict_metadata"));
     add_places(need_field(pickle_, root, "storage_data"));
     if (const PickleId paths = field_of(pickle_, root, "planner_data"); paths != no_node) add_paths(paths);
+    if (const PickleId data = field_of(pickle_, root, "mcore_data"); data != no_node) add_mcore_data(data);
     finish();
     return std::move(metadata_);
   }
@@ -179,6 +181,10 @@ class DcpReader {
       const std::size_t number = known->second.number;
       (known->second.is_tensor ? metadata_.tensors[number].path : metadata_.objects[number].path) = std::move(path);
     });
+  }
+
+  void add_mcore_data(PickleId data) {
+    if (!pickle_[data].items.empty()) metadata_.mcore_data = write_object(pickle_, data).pickle;
   }
 
   void finish() {

@@ -48,6 +48,7 @@ struct DcpMetadata {
   std::vector<std::string> files;  ///< in natural order; bare names
   std::vector<DcpTensor> tensors;  ///< sorted by name
   std::vector<DcpObject> objects;
+  std::string mcore_data = {};  ///< a pickle: what older versions of Megatron say there of each tensor; empty: nothing
 };
 
 /// Reads the pickle of a `.metadata`; nothing in it is run. Throws input, naming the tensor, for what contradicts

@@ -35,6 +35,7 @@ class DcpWriter {
       field("planner_data", [&] { paths(); });
       field("storage_data", [&] { places(); });
       field("storage_meta", [&] { out_.opcode(nothing); });
+      if (!metadata_.mcore_data.empty()) field("mcore_data", [&] { write_copy(metadata_.mcore_data, out_); });
     });
     return out_.take();
   }

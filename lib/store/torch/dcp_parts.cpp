@@ -9,17 +9,20 @@
 #include "store/torch/branches.hpp"
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/held_value.hpp"
+#include "store/torch/leaf.hpp"
+#include "store/torch/pickle_fields.hpp"
 
 namespace ckpt::torch {
 
 namespace {
 
-/// The dict of a tree that was read from a DCP directory; no_node for another tree.
-PickleId paths_of(const Pickle& tree) {
+/// What is behind the word "paths" in a tree that was read from a DCP directory; nothing of another tree.
+std::vector<PickleId> behind_paths(const Pickle& tree) {
   const PickleNode& root = tree[tree.root()];
-  if (root.kind != PickleKind::persistent) return no_node;
+  if (root.kind != PickleKind::persistent) return {};
   const std::vector<PickleId>& items = tree[root.arguments].items;
-  return items.size() == 2 && tree[items[0]].text == carried_paths ? items[1] : no_node;
+  if (items.size() < 2 || tree[items[0]].text != carried_paths) return {};
+  return {items.begin() + 1, items.end()};
 }
 
 DcpPath path_of(const Pickle& tree, PickleId tuple) {
@@ -38,15 +41,38 @@ class TreeCutter {
 
   DcpParts cut() {
     if (tree_.root() == no_node) return {};
-    if (const PickleId paths = paths_of(tree_); paths != no_node)
-      for (std::size_t i = 0; i + 1 < tree_[paths].items.size(); i += 2)
-        add(tree_[paths].items[i + 1], path_of(tree_, tree_[paths].items[i]));
-    else
+    const std::vector<PickleId> behind = behind_paths(tree_);
+    if (behind.empty()) {
       enter(tree_.root(), {});
+      return std::move(parts_);
+    }
+    const std::vector<PickleId>& pairs = tree_[behind[0]].items;
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) add(pairs[i + 1], path_of(tree_, pairs[i]));
+    if (behind.size() > 1) check_runs_nothing(behind[1]);
+    if (behind.size() > 1) parts_.mcore_data = write_object(tree_, behind[1]).pickle;
     return std::move(parts_);
   }
 
  private:
+  /// Other than the objects, which have items of their own, it is loaded by everyone who looks at the directory, and as
+  /// pickles are.
+  void check_runs_nothing(PickleId data) const {
+    std::vector<bool> is_seen(tree_.nodes().size(), false);
+    for (std::vector<PickleId> to_visit{data}; !to_visit.empty();) {
+      const PickleId id = list_of(tree_, to_visit.back());
+      to_visit.pop_back();
+      if (is_seen[id]) continue;
+      is_seen[id] = true;
+      const PickleNode& node = tree_[id];
+      const bool is_list = node.kind == PickleKind::tuple || node.kind == PickleKind::list;
+      if (node.kind > PickleKind::text && node.kind != PickleKind::dict && !is_list)
+        throw Error(Kind::input, "mcore_data of .metadata",
+                    {"found " + describe(tree_, id), "expected numbers, texts, and dicts and lists of them",
+                     "write another format, or save it with another version of Megatron"});
+      to_visit.insert(to_visit.end(), node.items.begin(), node.items.end());
+    }
+  }
+
   void add(PickleId id, DcpPath path) {
     if (const auto tensor = carried_name(tree_, id))
       parts_.tensors.push_back({std::string(*tensor), std::move(path)});

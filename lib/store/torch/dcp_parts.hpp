@@ -11,7 +11,8 @@
 /// A tree as DCP stores it: tensors, and objects that are items by themselves, each with a name and a path.
 namespace ckpt::torch {
 
-/// ("paths", {path: value}): the root of a tree that was read from a DCP directory, a persistent value.
+/// ("paths", {path: value}) or ("paths", {path: value}, mcore_data): the root of a tree that was read from a DCP
+/// directory, a persistent value.
 inline constexpr const char* carried_paths = "paths";
 
 /// "model", "layers", 0 → "model.layers.0".
@@ -34,6 +35,7 @@ struct DcpParts {
     DcpPath path;
   };
   std::vector<Tensor> tensors;
+  std::string mcore_data;  ///< DcpMetadata::mcore_data
 };
 
 /// What a specification's tree holds, cut as torch cuts it: dicts are entered, lists where there is a tensor in them;

@@ -37,7 +37,8 @@ class DcpTreeWriter {
     for (const DcpObject& object : metadata.objects)
       with_context("/" + object.name, [&] { add(object, metadata.files[object.file]); });
     out_.opcode('u');
-    out_.opcode(0x86);
+    if (!metadata.mcore_data.empty()) write_copy(metadata.mcore_data, out_);
+    out_.opcode(metadata.mcore_data.empty() ? 0x86 : 0x87);
     out_.opcode('Q');
     return out_.take();
   }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 
+#include "base/error.hpp"
 #include "store/torch/pickle_machine.hpp"
 
 namespace ckpt::torch {
@@ -213,6 +214,13 @@ void PickleCopy::items(const PickleNode& node, unsigned char in_pairs, unsigned 
 
 void PickleCopy::remember(PickleId id) {
   if (uses_[id] > 1) numbers_[id] = to_.remember() + 1;
+}
+
+void write_copy(std::string_view pickle, PickleWriter& to) {
+  std::size_t at = 0;
+  const auto from = Pickle::read(pickle, at);
+  if (!from) throw Error(Kind::input, "", {"a pickle ends before its object does", "expected a whole one", ""});
+  PickleCopy(*from, to, [](PickleId) { return false; }).node(from->root());
 }
 
 }  // namespace ckpt::torch

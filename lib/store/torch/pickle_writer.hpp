@@ -49,6 +49,9 @@ class PickleWriter {
   std::map<std::string, std::uint32_t, std::less<>> words_;  // a global's with a line's end in it
 };
 
+/// Writes a whole pickle, as a value, into another. Throws input for what is none.
+void write_copy(std::string_view pickle, PickleWriter& to);
+
 /// Writes parts of a pickle into another as they are: what was shared stays so, and nothing in it is understood.
 class PickleCopy {
  public:

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chrono>
+
+namespace ckpt {
+
+/// The time between one lap and the next.
+class Stopwatch {
+ public:
+  /// In seconds.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace ckpt
