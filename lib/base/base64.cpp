@@ -8,7 +8,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint8_t no_digit = 64;
 constexpr std::size_t group_bytes = 3;
 constexpr std::size_t group_digits = 4;
@@ -16,8 +16,8 @@ constexpr std::size_t group_digits = 4;
 constexpr std::array<std::uint8_t, 256> values_of_digits() {
   std::array<std::uint8_t, 256> values{};
   values.fill(no_digit);
-  for (std::size_t i = 0; i < digits.size(); ++i)
-    values[static_cast<unsigned char>(digits[i])] = static_cast<std::uint8_t>(i);
+  for (std::size_t i = 0; i < base64_digits.size(); ++i)
+    values[static_cast<unsigned char>(base64_digits[i])] = static_cast<std::uint8_t>(i);
   return values;
 }
 
@@ -33,7 +33,7 @@ std::string to_base64(std::string_view bytes) {
     for (std::size_t i = 0; i < group_bytes; ++i)
       group = group << 8U | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0U);
     for (std::size_t i = 0; i < group_digits; ++i)
-      text += at + i > bytes.size() ? '=' : digits[group >> (6 * (group_digits - 1 - i)) & 63U];
+      text += at + i > bytes.size() ? '=' : base64_digits[group >> (6 * (group_digits - 1 - i)) & 63U];
   }
   return text;
 }

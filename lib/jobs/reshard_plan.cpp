@@ -16,9 +16,18 @@ namespace ckpt {
 
 namespace {
 
+void check_keeps_trees(const Store& store) {
+  if (store.keeps_trees() || store.takes_trees_of(store.name())) return;
+  throw Error(
+      Kind::usage, "--leaves tree",
+      {"an output of format " + std::string(store.name()) + " is to keep trees",
+       "expected a format whose files have room for one", "write HDF5 or safetensors, or leave the option out"});
+}
+
 void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& sides) {
   const Format& format = output_format(stores.formats(), job.format, "");
   sides.store = &stores.named(format.name);
+  if (job.keeps_trees) check_keeps_trees(*sides.store);
   sides.target = resolve_target(model_files(sides.selection.tensors, *job.target.file_bytes, format.ending),
                                 sides.selection.tensors);
   if (sides.target.placement.mesh().size() > 1) sides.index_name = model_index_name(format.ending);
@@ -80,14 +89,6 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   throw Error(Kind::usage, "an output of format " + std::string(format.name),
               {"it is to go to a pipe", "expected a format that is written from its beginning to its end",
                "write it to a file, or in another format"});
-}
-
-void check_keeps_trees(const Store& store) {
-  if (store.keeps_trees() || store.takes_trees_of(store.name())) return;
-  throw Error(
-      Kind::usage, "--leaves tree",
-      {"an output of format " + std::string(store.name()) + " is to keep trees",
-       "expected a format whose files have room for one", "write HDF5 or safetensors, or leave the option out"});
 }
 
 }  // namespace
