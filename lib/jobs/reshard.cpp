@@ -5,6 +5,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "checkpoint/manifest.hpp"
+#include "frameworks/tree_fit.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/reread.hpp"
@@ -160,9 +161,7 @@ class Run {
       if (const auto manifest = checkpoint().path() / manifest_name; std::filesystem::exists(manifest))
         files.push_back(manifest);
       output_->check_sources(files);
-      std::vector<std::string> beside;
-      for (FileBeside& file : files_beside(checkpoint(), target().layout(), *sides_->store))
-        beside.push_back(std::move(file.name));
+      auto beside = names_beside(checkpoint(), target().layout(), *sides_->store);
       if (!sides_->index_name.empty()) beside.push_back(sides_->index_name);
       if (processes_.rank() == 0) output_->plan(target().layout(), beside, *sides_->store);
     });
@@ -305,8 +304,9 @@ class Run {
         if (output_ || sides_->store->ends_with_manifest()) files_->set_manifest(text);
         if (pipe_) report_.manifest = text;
       } else {
-        for (const FileBeside& file : files_beside(checkpoint(), target().layout(), *sides_->store))
+        for (const FileBeside& file : files_of_source(checkpoint(), *sides_->store))
           output_->write_text(file.name, file.bytes);
+        if (const auto file = file_beside(target().layout())) output_->write_text(file->name, file->bytes);
         output_->write_text(manifest_name, manifest(target(), list, fingerprints));
         if (!sides_->index_name.empty())  // last: without it, a directory is no checkpoint
           output_->write_text(sides_->index_name,

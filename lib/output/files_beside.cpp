@@ -7,17 +7,19 @@
 
 namespace ckpt {
 
-std::vector<FileBeside> files_of_source(const Checkpoint& source, const Store& format) {
+std::span<const FileBeside> files_of_source(const Checkpoint& source, const Store& format) {
   const bool is_same_format = std::all_of(source.files().begin(), source.files().end(), [&](const FileCatalog& file) {
     return file.schema->format == format.name();
   });
-  return is_same_format ? source.beside() : std::vector<FileBeside>{};
+  if (!is_same_format) return {};
+  return source.beside();
 }
 
-std::vector<FileBeside> files_beside(const Checkpoint& source, const Layout& target, const Store& format) {
-  std::vector<FileBeside> files = files_of_source(source, format);
-  if (auto file = file_beside(target)) files.push_back(std::move(*file));
-  return files;
+std::vector<std::string> names_beside(const Checkpoint& source, const Layout& target, const Store& format) {
+  std::vector<std::string> names;
+  for (const FileBeside& file : files_of_source(source, format)) names.push_back(file.name);
+  if (auto file = file_beside(target)) names.push_back(std::move(file->name));
+  return names;
 }
 
 std::vector<std::string> names_beside(const Layout& target) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,12 @@
 
 namespace ckpt {
 
-/// The files that an output of a format has beside those with data since the source, which is of the same format, has
-/// them.
-std::vector<FileBeside> files_of_source(const Checkpoint& source, const Store& format);
+/// The files beside those with data that an output of a format has because its source, of the same format, has them.
+/// The source must outlive the result.
+std::span<const FileBeside> files_of_source(const Checkpoint& source, const Store& format);
 
-/// All that an output of this layout and format has: these, and one by which the framework finds it.
-std::vector<FileBeside> files_beside(const Checkpoint& source, const Layout& target, const Store& format);
+/// The names of these, and of the one by which the framework finds an output of this layout (file_beside).
+std::vector<std::string> names_beside(const Checkpoint& source, const Layout& target, const Store& format);
 
 /// The names that such files may have where nothing but the layout is known.
 std::vector<std::string> names_beside(const Layout& target);

@@ -33,7 +33,7 @@ std::optional<std::size_t> entry_of_prefix(const CardFiles& files, const std::st
 
 SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps)
     : source_(source), format_(format), keeps_(keeps) {
-  const std::vector<FileBeside> beside = files_of_source(source, format);
+  const auto beside = files_of_source(source, format);
   has_all_beside_ = !beside.empty();
   for (const FileBeside& file : beside) leaves_beside_.insert(file.leaves.begin(), file.leaves.end());
   const FileTable targets(target.layout());

@@ -10,7 +10,6 @@
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/held_value.hpp"
 #include "store/torch/leaf.hpp"
-#include "store/torch/pickle_fields.hpp"
 
 namespace ckpt::torch {
 
@@ -59,7 +58,7 @@ class TreeCutter {
   void check_runs_nothing(PickleId data) const {
     std::vector<bool> is_seen(tree_.nodes().size(), false);
     for (std::vector<PickleId> to_visit{data}; !to_visit.empty();) {
-      const PickleId id = list_of(tree_, to_visit.back());
+      const PickleId id = to_visit.back();
       to_visit.pop_back();
       if (is_seen[id]) continue;
       is_seen[id] = true;
