@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
          "ckpt-merge --layout train64.json --cast bf16 --cast 'f32:*.norm.*' step_1000 -o merged.safetensors"},
         {"As transformers read it, in files of 5 GB with an index:",
          "ckpt-merge --layout train64.json --drop 'moments.*' --shard-size 5GB step_1000 -o model"},
+        {"At once and without copying, to evaluate it while it stays where it is:",
+         "ckpt-merge --virtual --layout train64.json step_1000 -o seen.h5"},
         {"Compressed on its way, without a file of its own:",
          "ckpt-merge --layout train64.json --format safetensors step_1000 -o - | zstd > merged.safetensors.zst"},
         {"Only the weights, by 4 processes, as soon as the training job has set its done-file:",

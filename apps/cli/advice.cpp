@@ -47,6 +47,10 @@ std::string words(const Advice& advice) {
       return "give them with --expect";
     case What::give_mesh:
       return "give the mesh of the job that saved it with --mesh";
+    case What::allow_external:
+      return "if you trust it, allow it with --allow-external " + advice.detail;
+    case What::write_data:
+      return "write its data, without --virtual";
     case What::more_patience:
       return "raise --stall-timeout where it takes longer";
   }

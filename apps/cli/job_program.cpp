@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "cli/advice.hpp"
+#include "cli/external.hpp"
 #include "cli/setup.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
@@ -37,8 +38,9 @@ void render(const Program& program, const Options& options, const Setup& setup, 
   if (!options.dry_run) spdlog::info(summary(job.output.name(), report));
 }
 
-Report run_shown(const Setup& setup, Communicator& processes) {
+Report run_shown(const Options& options, const Setup& setup, Communicator& processes) {
   Stores stores;
+  allow_external(options.allow_external, stores);
   Counters counters;
   const Progress progress(counters, setup.progress);
   return reshard(std::get<ReshardJob>(setup.job), stores, processes, counters);
@@ -48,7 +50,7 @@ Report run_shown(const Setup& setup, Communicator& processes) {
 
 int run_job_program(const Program& program, int argc, char** argv) {
   return run_program(program, argc, argv, [&](const Options& options, const Setup& setup, Communicator& processes) {
-    const Report report = run_shown(setup, processes);
+    const Report report = run_shown(options, setup, processes);
     const std::uint64_t peak_bytes = processes.maximum(peak_resident_bytes());
     agree(processes, [&] {
       if (processes.rank() == 0) render(program, options, setup, report, peak_bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "cli/external.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -85,6 +86,10 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
         "a directory of several files that hold at most SIZE each (a larger parameter has one of its own), with an "
         "index, as transformers read them: model-00001-of-00007.safetensors, model.safetensors.index.json; "
         "safetensors unless --format says otherwise, for example --shard-size 5GB");
+  line.flag("--virtual", to.view,
+            "HDF5 alone: write files that only show SRC's data (virtual datasets, by relative paths), at once and "
+            "whatever its size; no data is read, so that copies are compared only where --replicas says so. SRC must "
+            "stay as and where it is: plain readers of HDF5 show zeros for a file that is gone");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");
@@ -125,6 +130,7 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
         "--verify", to.verify, "none|written|reread",
         "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
         "default: written");
+  declare_external(line, to.allow_external);
   line.value("--wait-for", to.wait_for, "FILE", "start when FILE exists: the done-file of whoever writes SRC");
   line.value("--wait-timeout", to.wait_timeout, "S", "give up after S seconds; default: wait for ever");
 }
@@ -175,7 +181,20 @@ void check_comparison(const CommandLine& line, const Options& options) {
   if (!options.rename.empty()) refuse("--rename");
 }
 
+/// What only makes sense where data is written.
+void check_view(const Options& options) {
+  const auto refuse = [](const std::string& option, const std::string& found, const std::string& remedy) {
+    throw Error(Kind::usage, option, {"given with --virtual, " + found, "expected one of them", remedy});
+  };
+  if (options.resume) refuse("--resume", "which has no data to go on with", "start anew with --force");
+  if (!options.cast.empty()) refuse("--cast", "which shows the source's elements as they are", "leave out one of them");
+  if (!options.verify.empty() && options.verify != "none")
+    refuse("--verify " + options.verify, "which writes no data that could be compared",
+           "compare the two afterwards: ckpt-verify SRC " + (options.output.empty() ? "DST" : options.output));
+}
+
 void check_output(const CommandLine& line, const Options& options) {
+  if (options.view) check_view(options);
   if (options.output.empty() && options.dry_run) return;
   if (options.output.empty())
     throw Error(Kind::usage, "-o PATH", {"missing", "expected where to write", line.see_help()});

@@ -41,10 +41,12 @@ struct Options {
   std::string format;
   std::string leaves;
   std::string shard_size;
+  bool view = false;  ///< --virtual
   bool dry_run = false;
   bool force = false;
   bool resume = false;
   bool no_fsync = false;
+  std::vector<std::string> allow_external;
   std::string wait_for;
   std::string wait_timeout;
   std::string report;

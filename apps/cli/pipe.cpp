@@ -59,6 +59,9 @@ void check_pipe(const Program& program, const Options& options) {
   if (program.verb != Verb::merge || !options.shard_size.empty())
     refuse("the output is a directory of files, and no pipe takes that",
            "write a directory and send it with tar, or merge into one file with ckpt-merge");
+  if (options.view)
+    refuse("it is given with --virtual, but what shows other files has to stay where it is put",
+           "write a file, or leave out --virtual");
   if (options.resume) refuse("it is given with --resume, but what went into a pipe is gone", "leave out --resume");
   if (options.verify == "reread")
     refuse("it is given with --verify reread, but a pipe gives nothing back",

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cli/advice.hpp"
+#include "cli/external.hpp"
 #include "cli/job_options.hpp"
 #include "draft/draft.hpp"
 #include "frameworks/describe.hpp"
@@ -170,6 +171,7 @@ bool says_how_it_is_cut(const std::filesystem::path& path, SourceStore& store) {
 
 int run_draft(const DraftOptions& options, Communicator& processes) {
   Stores stores;
+  allow_external(options.allow_external, stores);
   drafting::DraftJob job;
   std::optional<Expectation> expectation;
   agree(processes, [&] {

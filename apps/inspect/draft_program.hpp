@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/expect_options.hpp"
 #include "layout/mesh.hpp"
@@ -13,6 +14,7 @@ struct DraftOptions {
   std::string path;
   std::string mesh;  ///< as written; may be empty
   ExpectOptions expectation;
+  std::vector<std::string> allow_external;
 };
 
 /// "dp=2,tp=4", major axis first. Throws usage.

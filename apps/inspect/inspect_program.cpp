@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "checkpoint/found_files.hpp"
 #include "cli/advice.hpp"
+#include "cli/external.hpp"
 #include "cli/layout_text.hpp"
 #include "cli/processes.hpp"
 #include "inspect/draft_program.hpp"
@@ -85,6 +86,7 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
 /// The layout of a strategy, or of a checkpoint that says it.
 Layout layout_of(const InspectOptions& options, Communicator& processes) {
   Stores stores;
+  allow_external(options.allow_external, stores);
   if (auto own = layout_of_itself(options.as_layout, stores.reading(), processes)) return std::move(*own);
   return read_layout(options.as_layout, options.path, processes);
 }
@@ -122,6 +124,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   std::optional<Layout> layout;
   if (!options.layout.empty()) layout = read_layout(options.layout, options.path, processes);
   Stores stores;
+  allow_external(options.allow_external, stores);
   const ExpectedTensors expected(expectation, stores.reading(), processes);
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
   if (found.damaged_manifest) spdlog::warn("{}", message(*found.damaged_manifest));
@@ -166,6 +169,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
       "instead of tables, a layout as JSON: that of a strategy file of MindSpore, or of a directory with one for "
       "each pipeline stage; or the one that a checkpoint carries, or says of itself. PATH may then be left out");
   line.flag("--json", options.json, "JSON instead of tables");
+  declare_external(line, options.allow_external);
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
   if (const auto text = line.parse(words)) {
@@ -206,7 +210,8 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
       });
       return 0;
     }
-    if (options.draft) return run_draft({options.path, options.mesh, options.expectation}, processes);
+    if (options.draft)
+      return run_draft({options.path, options.mesh, options.expectation, options.allow_external}, processes);
     run_inspection(options, processes);
     return 0;
   });

@@ -19,6 +19,7 @@ struct InspectOptions {
   bool draft = false;
   std::string mesh;
   ExpectOptions expectation;
+  std::vector<std::string> allow_external;
   std::string picture;
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print

@@ -76,6 +76,9 @@ Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& r
 std::string summary(const std::string& output, const Report& report) {
   const auto total = report.seconds.find("total");
   const double seconds = total == report.seconds.end() ? 0 : total->second;
+  if (report.is_view)
+    return fmt::format("wrote {}: {} showing {} of the source, which must stay as and where it is, in {:.1f} s", output,
+                       counted(report.target_files, "file"), format_bytes(report.tensor_bytes), seconds);
   std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", output, counted(report.target_files, "file"),
                                  format_bytes(report.bytes_written), seconds);
   if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";

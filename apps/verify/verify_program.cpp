@@ -1,5 +1,6 @@
 #include "verify/verify_program.hpp"
 
+#include "cli/external.hpp"
 #include "cli/setup.hpp"
 #include "jobs/check.hpp"
 #include "jobs/compare.hpp"
@@ -15,15 +16,16 @@ constexpr int trouble = 2;
 
 /// Runs a job with its progress to be seen.
 template <class Run, class AnyJob>
-auto shown(const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
+auto shown(const Options& options, const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
   Stores stores;
+  allow_external(options.allow_external, stores);
   Counters counters;
   const Progress progress(counters, setup.progress);
   return run(job, stores, processes, counters);
 }
 
 int run_integrity(const Options& options, const Setup& setup, Communicator& processes) {
-  const Integrity integrity = shown(setup, check_integrity, std::get<CheckJob>(setup.job), processes);
+  const Integrity integrity = shown(options, setup, check_integrity, std::get<CheckJob>(setup.job), processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     print(options.json ? Lines::as_they_are(integrity_json(options.source, integrity))
@@ -34,7 +36,7 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
 
 int run_comparison(const Options& options, const Setup& setup, Communicator& processes) {
   const auto& job = std::get<CompareJob>(setup.job);
-  const CompareReport comparison = shown(setup, compare, job, processes);
+  const CompareReport comparison = shown(options, setup, compare, job, processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const ComparedPaths paths{options.source, options.output};

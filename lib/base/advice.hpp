@@ -30,6 +30,8 @@ struct Advice {
     excuse_by_name,  ///< what is meant to differ from what is expected
     give_tensors,    ///< the whole ones, for a draft to be held against
     give_mesh,       ///< that of the job that saved the checkpoint
+    allow_external,  ///< data of files in other places: `detail` is the directory
+    write_data,      ///< an output with data of its own, instead of one that shows the source's
     more_patience,   ///< a longer limit for devices that make no progress
   };
   What what = What::none;

@@ -96,6 +96,12 @@ std::string Checkpoint::file_name(FileNumber file) const {
                          : layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
 }
 
+std::vector<std::filesystem::path> Checkpoint::paths_read(FileNumber file) const {
+  std::vector<std::filesystem::path> paths = viewed_paths(file_path(file), *files_[file].schema);
+  paths.insert(paths.begin(), file_path(file));
+  return paths;
+}
+
 FileNumber Checkpoint::file_of(Position card, const std::string& stored) const {
   return table_.of(card, layout_.files.entry_of(stored).value_or(0));
 }
@@ -260,11 +266,16 @@ Owners Checkpoint::owners(std::uint32_t processes) const {
 }
 
 void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
-  const auto found = store.look_at(file_path(file));
-  if (!found || found->bytes != files_[file].bytes || found->modified_ns != files_[file].modified_ns)
-    throw Error(Kind::input, file_name(file),
-                {"it was changed while it was read", "", "", {Advice::What::wait_for_writer, ""}})
-        .in_file(file_name(file));
+  const std::vector<std::filesystem::path> paths = paths_read(file);
+  std::vector<FileCatalog::Version> versions = files_[file].viewed;
+  versions.insert(versions.begin(), {files_[file].bytes, files_[file].modified_ns});
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const auto found = store.look_at(paths[i]);
+    if (found && found->bytes == versions.at(i).bytes && found->modified_ns == versions[i].modified_ns) continue;
+    const std::string name = i == 0 ? file_name(file) : paths[i].string();
+    throw Error(Kind::input, name, {"it was changed while it was read", "", "", {Advice::What::wait_for_writer, ""}})
+        .in_file(name);
+  }
 }
 
 Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedShape& expected) {

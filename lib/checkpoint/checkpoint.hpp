@@ -70,6 +70,8 @@ class Checkpoint {
   const FileCatalog& file(FileNumber file) const { return files_[file]; }
   std::filesystem::path file_path(FileNumber file) const;
   std::string file_name(FileNumber file) const;
+  /// It, and the files whose data it shows: all that is read of it.
+  std::vector<std::filesystem::path> paths_read(FileNumber file) const;
 
   /// What each card holds: the arrays of all files that it owns, by their names with the files' prefixes.
   std::vector<Holding> holdings() const;
@@ -87,7 +89,7 @@ class Checkpoint {
   std::vector<Position> own_cards(std::uint32_t process, std::uint32_t processes) const;
   std::vector<FileNumber> own_files(std::uint32_t process, std::uint32_t processes) const;
 
-  /// Throws input when a file has changed since its metadata was read.
+  /// Throws input when a file, or one that it shows, has changed since its metadata was read.
   void check_unchanged(SourceStore& store, FileNumber file) const;
 
  private:

@@ -127,7 +127,9 @@ KnownFiles known_files(const FoundFiles& found) {
 }  // namespace
 
 FoundFiles find_files(const fs::path& path, SourceStore& store, Communicator& processes) {
-  return all_files(path, is_single_file(path, store, processes), store, processes);
+  const bool is_single = is_single_file(path, store, processes);
+  let_show_neighbours(path, is_single, store);
+  return all_files(path, is_single, store, processes);
 }
 
 Checkpoint arranged(const FoundFiles& found, Layout layout, const Error::Text& missing) {

@@ -1,5 +1,6 @@
 #include "checkpoint/look.hpp"
 
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -119,10 +120,17 @@ bool is_single_file(const std::filesystem::path& path, SourceStore& store, Commu
   return processes.maximum(status && !status->is_directory ? 1 : 0) != 0;
 }
 
+void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store) {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  if (!is_single_file && !error) store.let_show(real.parent_path());
+}
+
 Look look(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {
   Look seen;
   seen.path = place.path;
   seen.is_single_file = is_single_file(place.path, store, processes);
+  let_show_neighbours(seen.path, seen.is_single_file, store);
   seen.layout = place.layout;
   if (!seen.is_single_file) {
     if (!seen.layout) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);

@@ -21,6 +21,9 @@ struct Look {
 /// Whether a path is a single file; else it is a directory. Collective; throws input where no process sees either.
 bool is_single_file(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
 
+/// Files of a checkpoint may show data of what lies beside its directory: it is one tree with what it was made from.
+void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store);
+
 /// Collective; throws input, the same on every process, where no process sees anything there, and for a directory whose
 /// own metadata contradicts itself.
 Look look(const CheckpointPlace& place, SourceStore& store, Communicator& processes);

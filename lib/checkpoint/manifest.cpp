@@ -94,13 +94,27 @@ bool is_sealed(std::string_view text) {
          text.substr(covered.size()) == checksum_of(covered) + std::string(after_checksum);
 }
 
+std::string_view in_place_of_fingerprints(FingerprintPlace place) {
+  switch (place) {
+    case FingerprintPlace::report:
+      return "in the report of the job, which wrote this to a pipe";
+    case FingerprintPlace::views:
+      return "none: the files show data of others, and have none of their own";
+    case FingerprintPlace::nowhere:
+    case FingerprintPlace::manifest:
+      break;
+  }
+  return "";
+}
+
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room,
-                     bool are_reported) {
+                     FingerprintPlace place) {
   std::string text = "{\n \"ckpt_manifest\": 1,\n \"tool\": \"ckpt-reshard\",\n \"version\": " + quoted(CKPT_VERSION);
   text += ",\n \"layout\": " + to_json(placement.layout());
   while (text.back() == '\n') text.pop_back();
-  if (are_reported) text += ",\n \"fingerprints\": \"in the report of the job, which wrote this to a pipe\"";
+  if (const auto why = in_place_of_fingerprints(place); !why.empty())
+    text += ",\n \"fingerprints\": " + quoted(std::string(why));
   text += ",\n" + (room ? single(files.front(), *room) : list_of(files));
   add_parameters(placement, fingerprints, text);
   const std::uint64_t end = text.size() + before_checksum.size() + checksum_size + after_checksum.size();
@@ -111,7 +125,7 @@ std::string manifest(const Placement& placement, const std::vector<ManifestFile>
 std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints) {
   const bool with_fingerprints = fingerprints == FingerprintPlace::manifest;
   return manifest(placement, {longest("", with_fingerprints)}, any_fingerprints(placement, with_fingerprints),
-                  ManifestRoom{largest, least_manifest_bytes}, fingerprints == FingerprintPlace::report);
+                  ManifestRoom{largest, least_manifest_bytes}, fingerprints);
 }
 
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,

@@ -26,8 +26,11 @@ struct ManifestFile {
 };
 
 /// Where the fingerprints of what is written stand: a merged file that goes to a pipe has its manifest in front of the
-/// data, mostly, and then they are known too late for it.
-enum class FingerprintPlace { nowhere, manifest, report };
+/// data, mostly, and then they are known too late for it. Of data that is only shown nothing is written.
+enum class FingerprintPlace { nowhere, manifest, report, views };
+
+/// What a manifest says in their place; nothing where it has them, or the job made none.
+std::string_view in_place_of_fingerprints(FingerprintPlace place);
 
 /// Where a merged file holds its manifest. What lies there is no part of the file's fingerprint.
 struct ManifestRoom {
@@ -37,11 +40,11 @@ struct ManifestRoom {
 
 /// `checkpoint.json` (in a merged file: root attribute ckpt_manifest): what a checkpoint is, as JSON text that is the
 /// same for the same checkpoint, sealed. `fingerprints`: of every parameter, or none where it is to have none.
-/// `room`: `files` is the one merged file, which holds the text there: spaces fill it up. `are_reported`: it says that
-/// the fingerprints are in the job's report.
+/// `room`: `files` is the one merged file, which holds the text there: spaces fill it up. `place`: where there are
+/// none, it says why.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
-                     bool are_reported = false);
+                     FingerprintPlace place = FingerprintPlace::manifest);
 
 /// A merged file's manifest as long as it will be, before the facts are known.
 std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints);

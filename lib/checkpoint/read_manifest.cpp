@@ -36,8 +36,8 @@ Manifest parsed(const ManifestText& found) {
     const Json& file = json.at("file");
     manifest.files[found.file] = {found.file, 0, file.at("bytes"), file.value("fingerprint", "")};
     manifest.place = file.at("manifest_at");
-    manifest.is_of_pipe = json.contains("fingerprints");
   }
+  manifest.without_fingerprints = json.value("fingerprints", "");
   return manifest;
 }
 
@@ -51,7 +51,13 @@ void check_files(const Manifest& manifest) {
 }
 
 void check_fingerprints(const Manifest& manifest) {
-  if (manifest.is_of_pipe)
+  if (manifest.without_fingerprints == in_place_of_fingerprints(FingerprintPlace::views))
+    throw Error(Kind::input, manifest.origin,
+                {"it holds no fingerprints: the files show data of others, and have none of their own",
+                 "expected one for each file and parameter",
+                 "",
+                 {Advice::What::compare_two, ""}});
+  if (!manifest.without_fingerprints.empty())
     throw Error(Kind::input, manifest.origin,
                 {"it holds no fingerprints: they were not known yet when it went into a pipe",
                  "expected one for each file and parameter",

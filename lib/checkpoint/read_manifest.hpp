@@ -47,7 +47,8 @@ struct Manifest {
   std::map<std::string, ManifestFile> files;      ///< by name; a merged file is its only one
   std::map<std::string, std::string> parameters;  ///< their fingerprints, by name
   std::optional<std::uint64_t> place;             ///< in a merged file: where in it the manifest begins
-  bool is_of_pipe = false;                        ///< it says that its fingerprints are in a report
+  /// What it says in the place of fingerprints; empty: it has them, or the job made none.
+  std::string without_fingerprints;
 };
 
 /// Throws input where the text is no manifest, or one without fingerprints; layout where its layout is wrong. Whether

@@ -18,6 +18,7 @@
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/target_names.hpp"
+#include "output/views.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/check_source.hpp"
 
@@ -32,6 +33,7 @@ class Run {
       : job_(job), stores_(stores), processes_(processes), counters_(counters) {
     report_.processes = static_cast<std::uint64_t>(processes.size());
     report_.threads = thread_count(job.resources, processes);
+    report_.is_view = job.is_view;
   }
 
   Report perform() {
@@ -74,6 +76,8 @@ class Run {
       check_target_names(checkpoint(), plan_->planner, plan_->shares.owned_by(process()), *sides_->store);
       if (processes_.rank() == 0) check_manifest_size(target(), job_.output.is_single_file, is_verified());
       divide_memory();
+      if (job_.is_view)
+        views_.emplace(checkpoint(), plan_->planner, *sides_->store, job_.output.path, job_.output.is_single_file);
     });
     exchange_ = make_exchange(kind, job_.resources, shares_.rest, threads(), processes_);
     report_.exchange = exchange_->name();
@@ -105,7 +109,7 @@ class Run {
   unsigned threads() const { return static_cast<unsigned>(report_.threads); }
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
-  bool is_verified() const { return job_.verify != Verify::none; }
+  bool is_verified() const { return job_.verify != Verify::none && !job_.is_view; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
 
   void warn() const {
@@ -121,12 +125,17 @@ class Run {
     return job_.output.is_pipe && processes_.size() > 1 && is_automatic ? ExchangeKind::mpi : job_.resources.exchange;
   }
 
+  /// What the manifest says at the end.
+  FingerprintPlace fingerprint_place() const { return views_ ? FingerprintPlace::views : FingerprintPlace::manifest; }
+
   TargetPlace target_place() {
     TargetPlace place{output_ ? &*output_ : nullptr, pipe_ ? &*pipe_ : nullptr, job_.output.is_single_file};
     place.keeps_trees = job_.keeps_trees;
     if (is_verified())
       place.fingerprints = job_.output.is_pipe && !sides_->store->ends_with_manifest() ? FingerprintPlace::report
                                                                                        : FingerprintPlace::manifest;
+    if (views_) place.fingerprints = FingerprintPlace::views;
+    place.views = views_ ? &*views_ : nullptr;
     return place;
   }
 
@@ -136,8 +145,10 @@ class Run {
       const ArrayFiles where(target());
       const SourceTrees trees(checkpoint(), target(), *sides_->store, job_.keeps_trees);
       const bool has_index = !sides_->store->index_name().empty();
-      warn_of_losses(FileSpecs(checkpoint(), plan_->planner, where, "", trees, has_index), *sides_->store);
-      summarise(plan_->planner, plan_->readers, plan_->shares, report_);
+      FileSpecs specs(checkpoint(), plan_->planner, where, "", trees, has_index);
+      warn_of_losses(specs, *sides_->store);
+      if (!views_) return summarise(plan_->planner, plan_->readers, plan_->shares, report_);
+      for (FileNumber file = 0; file < where.table().count(); ++file) views_->shown(file, *specs.of(file, {}));
     });
     time("plan");
   }
@@ -157,7 +168,7 @@ class Run {
     agree(processes_, [&] {
       std::vector<std::filesystem::path> files;
       for (const FileNumber file : checkpoint().own_files(process(), process_count()))
-        files.push_back(checkpoint().file_path(file));
+        for (std::filesystem::path& path : checkpoint().paths_read(file)) files.push_back(std::move(path));
       if (const auto manifest = checkpoint().path() / manifest_name; std::filesystem::exists(manifest))
         files.push_back(manifest);
       output_->check_sources(files);
@@ -228,6 +239,7 @@ class Run {
     });
     files_->tell_rooms(processes_);
     time("metadata");
+    if (views_) return;  // all is there
     ChunkSequence chunks = files_->chunks(exchange_->chunk_bytes(), shares_.order());
     chunks.take_cells(plan_->casts.cells());
     if (job_.output.is_pipe) chunks.take_order(files_->order());
@@ -300,14 +312,14 @@ class Run {
       if (output_) output_->check_held();
       if (processes_.rank() != 0) return;
       if (job_.output.is_single_file) {
-        const std::string text = manifest(target(), list, fingerprints, files_->manifest_room());
+        const std::string text = manifest(target(), list, fingerprints, files_->manifest_room(), fingerprint_place());
         if (output_ || sides_->store->ends_with_manifest()) files_->set_manifest(text);
         if (pipe_) report_.manifest = text;
       } else {
         for (const FileBeside& file : files_of_source(checkpoint(), *sides_->store))
           output_->write_text(file.name, file.bytes);
         if (const auto file = file_beside(target().layout())) output_->write_text(file->name, file->bytes);
-        output_->write_text(manifest_name, manifest(target(), list, fingerprints));
+        output_->write_text(manifest_name, manifest(target(), list, fingerprints, {}, fingerprint_place()));
         if (!sides_->index_name.empty())  // last: without it, a directory is no checkpoint
           output_->write_text(sides_->index_name,
                               has_index ? sides_->store->index_text(indexed) : model_index(target()));
@@ -328,6 +340,7 @@ class Run {
   std::optional<Pipe> pipe_;      // on process 0
   std::optional<ReshardSides> sides_;
   std::optional<MovePlan> plan_;
+  std::optional<Views> views_;  // where the output is to have no data
   std::unique_ptr<Exchange> exchange_;
   std::optional<SourceReader> reader_;
   std::optional<TargetFiles> files_;

@@ -33,6 +33,7 @@ struct ReshardJob {
   std::optional<Expectation> expectation;  ///< of what would be written
   ReplicaCheck replicas = ReplicaCheck::sample;
   Verify verify = Verify::written;
+  bool is_view = false;  ///< the output only shows the source's data: none is written, and none to be verified
   bool dry_run = false;
   Resources resources;
 };
@@ -58,6 +59,7 @@ struct Report {
   std::uint64_t bytes_read = 0;             ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
+  bool is_view = false;             ///< nothing is written but what shows the source's data
   std::uint64_t bytes_resumed = 0;  ///< that an earlier run had written, and that were found good
   std::map<std::string, double>
       seconds;  ///< by phase: catalog, plan, read, exchange, write, metadata, publish, total; largest over processes

@@ -141,6 +141,7 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJo
               job.replicas == ReplicaCheck::full),
       planner(sides.source.placement, sides.target.placement, sides.selection.source_of, readers),
       casts(planner),
-      shares(sides.target.placement, static_cast<std::uint32_t>(processes.size()), !job.output.is_pipe) {}
+      shares(sides.target.placement, static_cast<std::uint32_t>(processes.size()),
+             !job.output.is_pipe && !job.is_view) {}
 
 }  // namespace ckpt

@@ -25,7 +25,13 @@ std::string describe_job(const Checkpoint& source, const Planner& planner, bool 
   for (const Tensor& tensor : planner.target().tensors()) dtypes[tensor.name] = tensor.dtype.name;
   auto& files = description["files"] = Json::object();
   for (FileNumber file = 0; file < source.files().size(); ++file)
-    if (source.is_there(file)) files[source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
+    if (source.is_there(file)) {
+      Json& versions = files[source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
+      for (const FileCatalog::Version& viewed : source.file(file).viewed) {
+        versions.push_back(viewed.bytes);
+        versions.push_back(viewed.modified_ns);
+      }
+    }
   return description.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -44,8 +44,11 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
   for (unsigned i = 0; i < workers.count(); ++i)
     tasks.run([&] {
       try {
-        for (std::size_t at = next++; at < numbers_.size(); at = next++)
-          create_file(numbers_[at], *specs_->of(numbers_[at], trees_.of(numbers_[at], reading)), is_resumed);
+        for (std::size_t at = next++; at < numbers_.size(); at = next++) {
+          auto spec = specs_->of(numbers_[at], trees_.of(numbers_[at], reading));
+          if (place_.views != nullptr) spec = place_.views->shown(numbers_[at], *spec);
+          create_file(numbers_[at], *spec, is_resumed);
+        }
       } catch (...) {
         next = numbers_.size();  // the others end, too
         throw;
@@ -53,8 +56,7 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
     });
   tasks.wait();
   if (place_.pipe != nullptr && !store_.ends_with_manifest())  // what it can say it says now
-    set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(),
-                          place_.fingerprints == FingerprintPlace::report));
+    set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints));
 }
 
 FileRoom TargetFiles::make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept) {

@@ -17,6 +17,7 @@
 #include "output/file_specs.hpp"
 #include "output/output.hpp"
 #include "output/pipe.hpp"
+#include "output/views.hpp"
 #include "plan/chunk_sequence.hpp"
 #include "plan/planner.hpp"
 #include "plan/write_shares.hpp"
@@ -30,7 +31,8 @@ struct TargetPlace {
   Pipe* pipe = nullptr;
   bool is_single_file = false;  ///< it has room for its manifest
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
-  bool keeps_trees = false;  ///< also where the format can do no more than keep them
+  bool keeps_trees = false;      ///< also where the format can do no more than keep them
+  const Views* views = nullptr;  ///< not null: the files have no data, and `write` is not called
 };
 
 /// The files that this process writes: it makes those of its cards with all their metadata, then fills its share of

@@ -153,6 +153,64 @@ Piece take_piece(ByteReader& in) {
   return piece;
 }
 
+void put(ByteWriter& out, const Hyperslab& hyperslab) {
+  put(out, hyperslab.shape);
+  for (const auto& [start, stride, count, block] : hyperslab.stripes)
+    for (const std::uint64_t number : {start, stride, count, block}) out.number(number);
+}
+
+Hyperslab take_hyperslab(ByteReader& in) {
+  Hyperslab hyperslab{take_extents(in), {}};
+  hyperslab.stripes.resize(hyperslab.shape.size());
+  for (auto& [start, stride, count, block] : hyperslab.stripes)
+    for (std::uint64_t* number : {&start, &stride, &count, &block}) *number = in.number();
+  return hyperslab;
+}
+
+void put(ByteWriter& out, const std::vector<View>& views) {
+  out.number(views.size());
+  for (const View& view : views) {
+    out.number(view.file);
+    out.text(view.dataset);
+    put(out, view.theirs);
+    put(out, view.ours);
+  }
+}
+
+/// Of so many viewed files.
+std::vector<View> take_views(ByteReader& in, std::uint64_t files) {
+  std::vector<View> views(in.count(4 * sizeof(std::uint64_t)));
+  for (View& view : views) {
+    const std::uint64_t file = in.number();
+    if (file >= files) in.fail();
+    view.file = static_cast<std::uint32_t>(file);
+    view.dataset = in.text();
+    view.theirs = take_hyperslab(in);
+    view.ours = take_hyperslab(in);
+  }
+  return views;
+}
+
+void put(ByteWriter& out, const std::vector<ViewedFile>& viewed) {
+  out.number(viewed.size());
+  for (const ViewedFile& file : viewed) {
+    out.text(file.path);
+    out.flag(file.bytes.has_value());
+    out.number(file.bytes.value_or(0));
+  }
+}
+
+std::vector<ViewedFile> take_viewed(ByteReader& in) {
+  std::vector<ViewedFile> viewed(in.count(2 * sizeof(std::uint64_t)));
+  for (ViewedFile& file : viewed) {
+    file.path = in.text();
+    const bool is_known = in.flag();
+    const std::uint64_t bytes = in.number();
+    if (is_known) file.bytes = bytes;
+  }
+  return viewed;
+}
+
 void put(ByteWriter& out, const Dataset& dataset) {
   out.number(static_cast<std::uint64_t>(dataset.storage));
   std::vector<Interval> extents;
@@ -170,9 +228,10 @@ void put(ByteWriter& out, const Dataset& dataset) {
   if (dataset.verbatim) put(out, *dataset.verbatim);
   out.flag(dataset.piece.has_value());
   if (dataset.piece) put(out, *dataset.piece);
+  put(out, dataset.views);
 }
 
-Dataset take_dataset(ByteReader& in) {
+Dataset take_dataset(ByteReader& in, std::uint64_t viewed_files) {
   Dataset dataset;
   dataset.storage = in.choice(Storage::verbatim);
   std::vector<Interval> extents(in.count(2 * sizeof(std::uint64_t)));
@@ -187,12 +246,14 @@ Dataset take_dataset(ByteReader& in) {
   dataset.attributes = take_attributes(in);
   if (in.flag()) dataset.verbatim = take_value(in);
   if (in.flag()) dataset.piece = take_piece(in);
+  dataset.views = take_views(in, viewed_files);
   return dataset;
 }
 
 std::string encode(const Schema& schema) {
   ByteWriter out;
   out.text(schema.format);
+  put(out, schema.viewed);
   out.number(schema.arrays->size());
   for (const auto& array : *schema.arrays) put(out, array);
   for (const auto& dataset : schema.datasets) put(out, dataset);
@@ -215,10 +276,11 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
   ByteReader in(bytes, in_messages);
   auto schema = std::make_shared<Schema>();
   schema->format = in.text();
+  schema->viewed = take_viewed(in);
   std::vector<StoredArray> arrays(in.count(sizeof(std::uint64_t)));
   for (auto& array : arrays) array = take_array(in);
   schema->datasets.resize(arrays.size());
-  for (auto& dataset : schema->datasets) dataset = take_dataset(in);
+  for (auto& dataset : schema->datasets) dataset = take_dataset(in, schema->viewed.size());
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
   schema->attributes = take_attributes(in);
   schema->groups.resize(in.count(2 * sizeof(std::uint64_t)));
@@ -248,12 +310,19 @@ void decode_message(std::string_view message, Pool& pool, std::vector<FileCatalo
     if (!pooled) pooled = decode_schema(bytes);
     schema = pooled;
   }
-  const std::uint64_t files = in.count(3 * sizeof(std::uint64_t));
+  const std::uint64_t files = in.count(4 * sizeof(std::uint64_t));
   for (std::uint64_t i = 0; i < files; ++i) {
     const std::uint64_t index = in.number();
     if (index >= schemas.size()) in.fail();
     const std::uint64_t bytes = in.number();
     catalogs.push_back({schemas[index], bytes, static_cast<std::int64_t>(in.number())});
+    std::vector<FileCatalog::Version>& viewed = catalogs.back().viewed;
+    viewed.resize(in.count(2 * sizeof(std::uint64_t)));
+    if (!viewed.empty() && viewed.size() != schemas[index]->viewed.size()) in.fail();
+    for (FileCatalog::Version& file : viewed) {
+      file.bytes = in.number();
+      file.modified_ns = static_cast<std::int64_t>(in.number());
+    }
   }
   in.finish();
 }
@@ -275,6 +344,13 @@ std::vector<Interval> data_intervals(const Schema& schema) {
   return intervals;
 }
 
+std::vector<std::filesystem::path> viewed_paths(const std::filesystem::path& file, const Schema& schema) {
+  std::vector<std::filesystem::path> paths;
+  for (const ViewedFile& viewed : schema.viewed)
+    paths.push_back(viewed.path == "." ? file : file.parent_path() / viewed.path);
+  return paths;
+}
+
 std::string encode(const std::vector<FileCatalog>& catalogs) {
   std::unordered_map<const Schema*, std::uint64_t> indices;
   std::vector<const Schema*> schemas;
@@ -289,6 +365,11 @@ std::string encode(const std::vector<FileCatalog>& catalogs) {
     out.number(indices.at(catalog.schema.get()));
     out.number(catalog.bytes);
     out.number(static_cast<std::uint64_t>(catalog.modified_ns));
+    out.number(catalog.viewed.size());
+    for (const FileCatalog::Version& file : catalog.viewed) {
+      out.number(file.bytes);
+      out.number(static_cast<std::uint64_t>(file.modified_ns));
+    }
   }
   return out.take();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "store/file_extents.hpp"
 #include "store/value.hpp"
+#include "store/view.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt {
@@ -18,6 +20,7 @@ enum class Storage : std::uint8_t {
   raw,       ///< as they are, by offset in the file: in Dataset::extents
   strided,   ///< as they are, but not in row-major order: within Dataset::extents, at Dataset::strides
   filtered,  ///< chunked, compressed, compact or never written: through the format's library
+  views,     ///< no more than shown: Dataset::views say of which files; zeros where none does
   verbatim,  ///< StoredArray::verbatim: the value is in the catalog
 };
 
@@ -52,6 +55,7 @@ struct Dataset {
   std::uint64_t decoding_bytes = 0;   ///< the memory that decoding a chunk takes, itself included
   Extents strides;                    ///< for strided: elements from one index of each dimension to the next
   std::optional<Piece> piece;         ///< of a tensor, as far as the file says
+  std::vector<View> views = {};       ///< for views; `file` is an index into Schema::viewed
 };
 
 /// A group below the root that carries attributes.
@@ -76,16 +80,17 @@ struct Leaf {
 
 /// What the metadata of one file says, for any number of files that say the same.
 struct Schema {
-  std::string format;                 ///< the Store's name
-  Holding arrays;                     ///< sorted by name
-  std::vector<Dataset> datasets;      ///< parallel to *arrays
-  std::vector<Attribute> attributes;  ///< of the root group, sorted by name, without the project's own
-  std::vector<Group> groups;          ///< those with attributes, sorted by path
-  std::vector<Leaf> leaves;           ///< in the file's order
-  bool has_tree = false;              ///< SourceStore::tree gives what is around its arrays
-  std::string kept_tree;              ///< root attribute `ckpt_tree`, or empty: the tree of a file of another format
-  std::string layout;                 ///< root attribute `ckpt_layout`, or empty
-  std::string manifest;               ///< root attribute `ckpt_manifest`, or empty
+  std::string format;                   ///< the Store's name
+  Holding arrays;                       ///< sorted by name
+  std::vector<Dataset> datasets;        ///< parallel to *arrays
+  std::vector<Attribute> attributes;    ///< of the root group, sorted by name, without the project's own
+  std::vector<Group> groups;            ///< those with attributes, sorted by path
+  std::vector<Leaf> leaves;             ///< in the file's order
+  bool has_tree = false;                ///< SourceStore::tree gives what is around its arrays
+  std::string kept_tree;                ///< root attribute `ckpt_tree`, or empty: the tree of a file of another format
+  std::string layout;                   ///< root attribute `ckpt_layout`, or empty
+  std::string manifest;                 ///< root attribute `ckpt_manifest`, or empty
+  std::vector<ViewedFile> viewed = {};  ///< the files that its datasets show
 
   /// Index of the array of this name, or arrays->size().
   std::size_t find(const std::string& name) const;
@@ -96,10 +101,18 @@ std::vector<Interval> data_intervals(const Schema& schema);
 
 /// One file's metadata, and what tells whether it is still the same file.
 struct FileCatalog {
+  struct Version {
+    std::uint64_t bytes = 0;
+    std::int64_t modified_ns = 0;
+  };
   std::shared_ptr<const Schema> schema;
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;
+  std::vector<Version> viewed = {};  ///< the same of the files that it shows, parallel to Schema::viewed
 };
+
+/// The files that a file shows, parallel to Schema::viewed.
+std::vector<std::filesystem::path> viewed_paths(const std::filesystem::path& file, const Schema& schema);
 
 /// A catalog as bytes, to send to the other processes. decode throws input on damage.
 std::string encode(const FileCatalog& catalog);

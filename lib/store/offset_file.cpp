@@ -5,6 +5,14 @@
 
 namespace ckpt {
 
+namespace {
+
+bool is_read_by_format(const Dataset& dataset) {
+  return dataset.storage == Storage::filtered || dataset.storage == Storage::views;
+}
+
+}  // namespace
+
 OffsetFile::OffsetFile(const std::filesystem::path& path, const FileCatalog& catalog)
     : file_(PosixFile::open_for_reading(path)),
       status_(file_.status()),
@@ -33,18 +41,17 @@ void OffsetFile::read(std::size_t index, std::uint64_t offset, std::span<std::by
   const StoredArray& array = schema_->arrays->at(index);
   const Dataset& dataset = schema_->datasets.at(index);
   if (out.empty()) return;
-  if (dataset.storage != Storage::filtered && dataset.storage != Storage::strided)
-    return read_as_stored(index, offset, out);
+  if (!is_read_by_format(dataset) && dataset.storage != Storage::strided) return read_as_stored(index, offset, out);
   check_range(index, bytes_of(array), offset, out.size());
   with_context(name_of(index), [&] {
-    if (dataset.storage == Storage::filtered) return read_filtered(index, offset, out);
+    if (is_read_by_format(dataset)) return read_by_format(index, offset, out);
     read_strided(file_, {dataset.extents.offset(), array.dtype.size, array.shape, dataset.strides}, offset, out);
   });
 }
 
 void OffsetFile::read_as_stored(std::size_t index, std::uint64_t offset, std::span<std::byte> out) {
   const Dataset& dataset = schema_->datasets.at(index);
-  if (dataset.storage == Storage::filtered) return read(index, offset, out);
+  if (is_read_by_format(dataset)) return read(index, offset, out);
   check_range(index, dataset.extents.bytes(), offset, out.size());
   with_context(name_of(index), [&] {
     dataset.extents.for_each_part({offset, offset + out.size()}, [&](std::uint64_t place, Interval part) {
@@ -53,8 +60,9 @@ void OffsetFile::read_as_stored(std::size_t index, std::uint64_t offset, std::sp
   });
 }
 
-void OffsetFile::read_filtered(std::size_t /*dataset*/, std::uint64_t /*offset*/, std::span<std::byte> /*out*/) {
-  throw Error(Kind::input, "", {"is stored through filters", "which this format has not", "this is a defect"});
+void OffsetFile::read_by_format(std::size_t /*dataset*/, std::uint64_t /*offset*/, std::span<std::byte> /*out*/) {
+  throw Error(Kind::input, "",
+              {"is stored through filters or as views", "which this format has not", "this is a defect"});
 }
 
 std::optional<StridedForm> OffsetFile::strided(std::size_t index) const {

@@ -21,8 +21,8 @@ class OffsetFile : public SourceFile {
   PartialSum sum_rest(const std::optional<Passage>& left_out) final;
 
  protected:
-  /// Bytes of a dataset of Storage::filtered; both are within it.
-  virtual void read_filtered(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out);
+  /// Bytes of a dataset of Storage::filtered or views; both are within it.
+  virtual void read_by_format(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out);
 
   const PosixFile& file() const noexcept { return file_; }
   const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }

@@ -35,6 +35,8 @@ struct FileSpec {
     std::optional<Extents> corner = {};
     /// Likewise: its name in the source, which may have groups.
     std::string source_name = {};
+    /// Where it is to have no data of its own (Store::can_show): whose elements its own are; zeros where no view is.
+    std::vector<View> views = {};
 
     friend bool operator==(const Array&, const Array&) = default;
   };
@@ -46,6 +48,7 @@ struct FileSpec {
   /// Of a file of a format that this one takes trees of (SourceStore::tree): it is written again with these arrays,
   /// attributes and groups. Of a format that only keeps trees: the text that it keeps (kept_tree_text). Null: none.
   std::shared_ptr<const std::string> tree = {};
+  std::vector<ViewedFile> viewed = {};  ///< the files that its arrays show
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
@@ -173,6 +176,10 @@ class SourceStore {
 
   virtual std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) = 0;
 
+  /// Files may show data of files below this directory, too (Storage::views): otherwise of what lies beside them, or
+  /// below, wherever links lead.
+  virtual void let_show(const std::filesystem::path& /*directory*/) {}
+
   /// What a file's format says besides the elements of tensors, values that no attribute can hold too, in a form of
   /// that format's own; empty where a schema holds everything. Throws as `catalog`.
   virtual std::string tree(const std::filesystem::path& /*file*/) { return {}; }
@@ -211,6 +218,9 @@ class Store : public SourceStore {
   virtual std::string index_text(const std::vector<IndexedFile>& /*files*/) const { return {}; }
   /// Whether a file may be such an index, by its first bytes.
   virtual bool is_index(const std::filesystem::path& /*file*/) const { return false; }
+
+  /// Whether a file can show elements of others of its format (FileSpec::Array::views).
+  virtual bool can_show() const noexcept { return false; }
 
   /// What of a specification such a file would not hold, in words for the user. Throws input for elements that it has
   /// no type for.

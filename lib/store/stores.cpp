@@ -68,6 +68,10 @@ class Stores::ByContent final : public SourceStore {
     return stores_.named(catalog.schema->format).open(file, catalog);
   }
 
+  void let_show(const std::filesystem::path& directory) override {
+    for (const auto& store : stores_.stores_) store->let_show(directory);
+  }
+
   void set_decoding_memory(std::uint64_t bytes) override {
     for (const auto& store : stores_.stores_) store->set_decoding_memory(bytes);
   }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import format_cases
 import measure
 import torch_cases
+import view_cases
 from measure import Side
 from models import Mesh, model
 from rows import COPY, MIB, NUMPY, Case, Row, cp, data_text, versus
@@ -279,6 +280,7 @@ CASES = {
     "fingerprint": Case(fingerprint, reads(), "the fingerprint's sum of data in the cache, one core / 5 GB/s"),
     "gpu": Case(gpu, reads(), "copies, transfers and the whole pipeline on a GPU / the same by plain copies or alone"),
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
+    **view_cases.CASES,
     **format_cases.CASES,
     **torch_cases.CASES,
 }

@@ -133,8 +133,9 @@ def data_outside(place):
         layout = h5py.VirtualLayout((4,), "u1")
         layout[:] = h5py.VirtualSource(str(place.whole), "w", (4,))
         file.create_virtual_dataset("w", layout)
-    for make, text in ((link, "link to another file"), (raw, "external"), (virtual, "virtual")):
-        path = place.directory / "outside.h5"
+    for make, text in ((link, "link to another file"), (raw, "external"), (virtual, "in the same tree")):
+        path = place.directory / "apart" / "outside.h5"
+        path.parent.mkdir(exist_ok=True)
         with h5py.File(path, "w") as file:
             make(file)
         refused(place, run(place, "ckpt-merge", path, "-o", place.merge().output), 1, text)

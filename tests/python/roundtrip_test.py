@@ -23,6 +23,7 @@ try:
     import group_random
     import group_shares
     import group_verify
+    import group_virtual
 except ImportError as problem:
     sys.exit(f"roundtrip_test: {sys.executable}: {problem}; install Debian's python3-h5py")
 from programs import Failure, Programs  # noqa: E402
@@ -33,7 +34,7 @@ GROUPS = {
     "formats": group_formats.random_formats, "sources": group_features.sources,
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
     "memory": group_memory.memory, "verify": group_verify.verification,
-    "intact": group_intact.intact, "shares": group_shares.parts,
+    "intact": group_intact.intact, "shares": group_shares.parts, "virtual": group_virtual.virtual,
 }
 
 

@@ -13,6 +13,7 @@ namespace ckpt::hdf5 {
 /// The project's own attributes.
 inline constexpr const char* layout_attribute = "ckpt_layout";
 inline constexpr const char* manifest_attribute = "ckpt_manifest";
+inline constexpr const char* viewed_attribute = "ckpt_viewed";
 inline constexpr const char* global_shape_attribute = "ckpt_global_shape";
 
 /// All attributes of an object, sorted by name. Those of a reference type mean nothing in another file: their names go

@@ -10,6 +10,7 @@
 #include "store/hdf5/source_file.hpp"
 #include "store/known_schemas.hpp"
 #include "store/posix_file.hpp"
+#include "store/viewed_files.hpp"
 
 namespace ckpt {
 
@@ -39,22 +40,13 @@ class Hdf5Store final : public Store {
     return has_signature(file, file.status().bytes);
   }
 
-  FileCatalog catalog(const std::filesystem::path& path) override {
-    const PosixFile file = PosixFile::open_for_reading(path);
-    const PosixFile::Status status = file.status();
-    if (status.bytes == 0)
-      throw Error(Kind::input, path.string(), {"is empty", "expected an HDF5 file", "was its writer killed?"});
-    if (!has_signature(file, status.bytes))
-      throw Error(Kind::input, path.string(), {"is no HDF5 file", "", "check the path and the layout's `files`"});
-    const std::uint64_t seen = schemas_.version();
-    auto schema = schemas_.find(file, status.bytes);
-    if (!schema) schema = with_file(path.string(), [&] { return read_new(file, status, seen); });
-    return {std::move(schema), status.bytes, status.modified_ns};
-  }
+  FileCatalog catalog(const std::filesystem::path& path) override { return viewed_->checked(path, said_by(path)); }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    return hdf5::open_source(file, catalog, chunks_);
+    return hdf5::open_source(file, catalog, chunks_, viewed_);
   }
+
+  void let_show(const std::filesystem::path& directory) override { viewed_->let_show(directory); }
 
   void set_decoding_memory(std::uint64_t bytes) override { chunks_->set_budget(bytes); }
   Decoding decoding() const override { return chunks_->decoding(); }
@@ -71,9 +63,25 @@ class Hdf5Store final : public Store {
 
   bool ends_with_manifest() const noexcept override { return true; }
 
+  bool can_show() const noexcept override { return true; }
+
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override { return skeletons_.get(spec); }
 
  private:
+  /// A file's catalog without a look at the files that it shows.
+  FileCatalog said_by(const std::filesystem::path& path) {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    const PosixFile::Status status = file.status();
+    if (status.bytes == 0)
+      throw Error(Kind::input, path.string(), {"is empty", "expected an HDF5 file", "was its writer killed?"});
+    if (!has_signature(file, status.bytes))
+      throw Error(Kind::input, path.string(), {"is no HDF5 file", "", "check the path and the layout's `files`"});
+    const std::uint64_t seen = schemas_.version();
+    auto schema = schemas_.find(file, status.bytes);
+    if (!schema) schema = with_file(path.string(), [&] { return read_new(file, status, seen); });
+    return {std::move(schema), status.bytes, status.modified_ns};
+  }
+
   /// HDF5 works for one thread at a time: those that have waited look again whether they still need it.
   std::shared_ptr<const Schema> read_new(const PosixFile& file, const PosixFile::Status& status, std::uint64_t seen) {
     const std::lock_guard lock(reading_);
@@ -88,6 +96,9 @@ class Hdf5Store final : public Store {
   KnownSchemas schemas_;
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;
+  std::shared_ptr<ViewedFiles> viewed_ = std::make_shared<ViewedFiles>(
+      [this](const std::filesystem::path& file) { return said_by(file); },
+      [this](const std::filesystem::path& file, const FileCatalog& catalog) { return open(file, catalog); });
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/check_chunks.hpp"
 #include "store/hdf5/datatype.hpp"
+#include "store/hdf5/mappings.hpp"
 #include "store/hdf5/marked_type.hpp"
 
 namespace ckpt::hdf5 {
@@ -18,10 +19,7 @@ namespace {
 constexpr std::uint64_t max_expansion = 1U << 20;
 constexpr std::uint64_t harmless_bytes = 1U << 30;
 
-void refuse_outside_data(hid_t creation, H5D_layout_t layout) {
-  if (layout == H5D_VIRTUAL)
-    throw Error(Kind::input, "",
-                {"is a virtual dataset", "expected data in the file itself", "copy it into one with h5repack"});
+void refuse_outside_data(hid_t creation) {
   if (check(H5Pget_external_count(creation), "its external files") > 0)
     throw Error(
         Kind::input, "",
@@ -91,6 +89,24 @@ void place_chunks(hid_t id, hid_t creation, std::uint64_t stored, std::uint64_t 
   entry.dataset.decoding_bytes = form.decoding_bytes(largest);
 }
 
+/// Which elements of other files an array shows. HDF5 is never asked for its data, and so opens none of them.
+void place_views(hid_t creation, Mappings mappings, CatalogEntry& entry) {
+  if (entry.array.verbatim)
+    throw Error(Kind::input, "",
+                {"is a virtual dataset of elements without a fixed size", "expected numbers",
+                 "copy it into a dataset of its own with h5repack"});
+  if (volume(entry.array.shape) == 0) return;  // Storage::empty
+  for (View& view : mappings.views) {
+    if (view.ours.stripes.empty()) view.ours = whole_hyperslab(entry.array.shape);
+    if (view.ours.shape != entry.array.shape || !is_valid(view.ours))
+      throw Error(Kind::input, "its mappings are for another shape; is the file damaged?");
+  }
+  check_unmapped(creation, mappings.views, entry.array.shape, entry.array.dtype.size);
+  entry.dataset.storage = Storage::views;
+  entry.dataset.views = std::move(mappings.views);
+  entry.viewed = std::move(mappings.files);
+}
+
 /// Sets the storage of an array of fixed-size elements. For any array: refuses sizes that the file denies. What was
 /// never written reads as the fill value, through HDF5.
 void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_bytes, CatalogEntry& entry) {
@@ -141,7 +157,10 @@ CatalogEntry read_dataset(hid_t id, std::uint64_t file_bytes, GlobalHeap& heap) 
   CatalogEntry entry;
   const auto creation = own<PropertyId>(H5Dget_create_plist(id), "its properties");
   const H5D_layout_t layout = check(H5Pget_layout(creation.get()), "its storage");
-  refuse_outside_data(creation.get(), layout);  // first: even its dataspace could make HDF5 open other files
+  refuse_outside_data(creation.get());
+  // First: for mappings that grow with their sources, even the dataspace would make HDF5 open these.
+  Mappings mappings;
+  if (layout == H5D_VIRTUAL) mappings = read_mappings(creation.get());
 
   const auto type = transient(own<TypeId>(H5Dget_type(id), "its type"));
   const TypeTraits traits = traits_of(type.get());
@@ -154,7 +173,10 @@ CatalogEntry read_dataset(hid_t id, std::uint64_t file_bytes, GlobalHeap& heap) 
   const auto shape = extents_of(space.get());
   if (shape) entry.array.shape = *shape;
   entry.array.verbatim = !shape || traits.variable_length;
-  if (shape) place(id, creation.get(), layout, file_bytes, entry);
+  if (layout == H5D_VIRTUAL)
+    place_views(creation.get(), std::move(mappings), entry);
+  else if (shape)
+    place(id, creation.get(), layout, file_bytes, entry);
   if (entry.array.verbatim) read_verbatim(id, type.get(), space.get(), heap, entry);
   read_attributes_of(id, heap, entry);
   entry.array.dtype = interpreted(entry.array.dtype, entry.dataset.attributes);

@@ -10,6 +10,7 @@ struct CatalogEntry {
   StoredArray array;
   Dataset dataset;
   std::vector<std::string> left_out;  ///< attributes, see read_attributes
+  std::vector<std::string> viewed;    ///< the file that each of Dataset::views shows
 };
 
 /// All about one dataset but its name. Throws input for what cannot or must not be read: data outside the file,

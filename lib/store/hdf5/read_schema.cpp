@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "store/hdf5/attributes.hpp"
+#include "store/hdf5/mappings.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/read_dataset.hpp"
 #include "store/kept_tree.hpp"
@@ -68,6 +69,7 @@ class Walk {
   /// Whether what is visited now belongs to this part.
   bool is_ours() const { return !is_common_ || share_.part == 0; }
   std::vector<Attribute> attributes_of(hid_t object);
+  void number_viewed(const std::string& sizes, Schema& schema);
 
   std::uint64_t file_bytes_;
   GlobalHeap& heap_;
@@ -79,6 +81,7 @@ class Walk {
   std::string here_;
   std::vector<haddr_t> ancestors_;  ///< the groups that are being visited, by address: hard links may form a cycle
   std::vector<CatalogEntry> entries_;
+  ViewedSizes viewed_;
   std::vector<Group> groups_;
   std::vector<std::string> left_out_;
   std::vector<std::string> remarks_;
@@ -101,11 +104,18 @@ SchemaReading Walk::run(hid_t file) {
   const auto root = own<GroupId>(H5Gopen2(file, "/", H5P_DEFAULT), "opening the root group");
   auto schema = std::make_shared<Schema>();
   schema->format = "hdf5";
-  schema->attributes = attributes_of(root.get());
-  schema->kept_tree = take_text(schema->attributes, tree_attribute);
-  schema->layout = take_text(schema->attributes, layout_attribute);
-  schema->manifest = take_text(schema->attributes, manifest_attribute);
+  std::vector<std::string> left_out;
+  auto attributes = read_attributes(root.get(), heap_, left_out);
+  const std::string sizes = take_text(attributes, viewed_attribute);
+  if (is_ours()) {
+    leave_out(left_out);
+    schema->kept_tree = take_text(attributes, tree_attribute);
+    schema->layout = take_text(attributes, layout_attribute);
+    schema->manifest = take_text(attributes, manifest_attribute);
+    schema->attributes = std::move(attributes);
+  }
   visit_group(root.get(), "");
+  number_viewed(sizes, *schema);
 
   std::sort(entries_.begin(), entries_.end(),
             [](const CatalogEntry& a, const CatalogEntry& b) { return a.array.name < b.array.name; });
@@ -191,10 +201,20 @@ void Walk::visit_object(hid_t group, const Link& link, const std::string& path) 
   }
 }
 
+/// By their names, so that the numbers are the same however the file is divided.
+void Walk::number_viewed(const std::string& sizes, Schema& schema) {
+  if (!sizes.empty()) add_sizes(sizes, viewed_);
+  schema.viewed = files_of(viewed_);
+  for (CatalogEntry& entry : entries_)
+    for (std::size_t i = 0; i < entry.viewed.size(); ++i)
+      entry.dataset.views[i].file = number_of(entry.viewed[i], schema.viewed);
+}
+
 void Walk::visit_dataset(hid_t dataset, const std::string& path) {
   if (!is_ours()) return;
   entries_.push_back(read_dataset(dataset, file_bytes_, heap_));
   entries_.back().array.name = path;
+  for (const std::string& viewed : entries_.back().viewed) viewed_.try_emplace(viewed);
   leave_out(entries_.back().left_out);
 }
 
@@ -232,17 +252,24 @@ SchemaReading joined(const std::vector<SchemaReading>& parts) {
   struct Place {
     const StoredArray* array;
     const Dataset* dataset;
+    const std::vector<ViewedFile>* viewed;  // by this part
   };
   std::vector<Place> places;
+  ViewedSizes viewed;
   auto schema = std::make_shared<Schema>();
   schema->format = "hdf5";
   SchemaReading all;
   for (const SchemaReading& part : parts) {
     const std::vector<StoredArray>& arrays = *part.schema->arrays;
     const auto middle = static_cast<std::ptrdiff_t>(places.size());
-    for (std::size_t i = 0; i < arrays.size(); ++i) places.push_back({&arrays[i], &part.schema->datasets[i]});
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      places.push_back({&arrays[i], &part.schema->datasets[i], &part.schema->viewed});
     std::inplace_merge(places.begin(), places.begin() + middle, places.end(),
                        [](const Place& a, const Place& b) { return a.array->name < b.array->name; });
+    for (const ViewedFile& file : part.schema->viewed) {
+      auto& bytes = viewed[file.path];
+      if (file.bytes) bytes = file.bytes;
+    }
     append(schema->groups, part.schema->groups);
     append(all.left_out, part.left_out);
     append(all.remarks, part.remarks);
@@ -253,12 +280,15 @@ SchemaReading joined(const std::vector<SchemaReading>& parts) {
   schema->attributes = first.attributes;
   schema->layout = first.layout;
   schema->manifest = first.manifest;
+  schema->viewed = files_of(viewed);
   auto arrays = std::make_shared<std::vector<StoredArray>>();
   arrays->reserve(places.size());
   schema->datasets.reserve(places.size());
   for (const Place& place : places) {
     arrays->push_back(*place.array);
     schema->datasets.push_back(*place.dataset);
+    for (View& view : schema->datasets.back().views)
+      view.file = number_of((*place.viewed)[view.file].path, schema->viewed);
   }
   schema->arrays = std::move(arrays);
   all.schema = std::move(schema);

@@ -9,6 +9,7 @@
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/file_image.hpp"
+#include "store/hdf5/mappings.hpp"
 #include "store/hdf5/marked_type.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/kept_tree.hpp"
@@ -22,7 +23,9 @@ namespace {
 constexpr std::uint64_t head_bytes = 64;
 
 std::uint64_t data_bytes(const FileSpec::Array& array) {
-  return array.verbatim ? 0 : checked_mul(volume(array.shape), array.dtype.size, "its number of bytes");
+  return array.verbatim || !array.views.empty()
+             ? 0
+             : checked_mul(volume(array.shape), array.dtype.size, "its number of bytes");
 }
 
 /// Where each array's data lies, one behind the other: before there is any metadata, whose size nobody knows yet.
@@ -54,11 +57,19 @@ PropertyId untimed(hid_t kind) {
 }
 
 /// The oldest format that has room for attributes above 64 KiB, and none newer: every HDF5 since 2008 reads it, and
-/// every version of the library writes the same bytes.
-PropertyId write_access() {
+/// every version of the library writes the same bytes. Virtual datasets came with 1.10, in 2016.
+PropertyId write_access(bool has_views) {
   auto access = file_access();
-  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
+  const H5F_libver_t newest = has_views ? H5F_LIBVER_V110 : H5F_LIBVER_V18;
+  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, newest), "H5Pset_libver_bounds");
   return access;
+}
+
+/// Properties of a dataset that shows elements of others.
+PropertyId showing(const FileSpec::Array& array, const std::vector<ViewedFile>& viewed) {
+  auto properties = untimed(H5P_DATASET_CREATE);
+  write_mappings(properties.get(), array.views, viewed);
+  return properties;
 }
 
 template <class Named>
@@ -158,7 +169,7 @@ void Skeleton::finish() {
 }
 
 void Skeleton::declare() {
-  const auto access = write_access();
+  const auto access = write_access(!spec_.viewed.empty());
   image_.attach_to(access.get());
   const auto creation = untimed(H5P_FILE_CREATE);
   // No attribute in the root group's header, which has a checksum: large ones then lie in the file by themselves.
@@ -170,6 +181,7 @@ void Skeleton::declare() {
     if (spec_.tree) write_text(root.get(), tree_attribute, *spec_.tree);
     if (!spec_.layout.empty()) write_text(root.get(), layout_attribute, spec_.layout);
     if (!spec_.manifest.empty()) write_text(root.get(), manifest_attribute, spec_.manifest);
+    if (!spec_.viewed.empty()) write_text(root.get(), viewed_attribute, viewed_text(spec_.viewed));
   }
   for (std::size_t i = 0; i < places_.size(); ++i)
     with_context("/" + spec_.arrays[i].name, [&] { declare_array(spec_.arrays[i], places_[i]); });
@@ -197,7 +209,8 @@ void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
   const auto space = make_space(array.verbatim ? array.verbatim->shape : array.shape);
 
   image_.place_next(place);
-  const PropertyId& creation = array.verbatim ? verbatim_ : by_offset_;
+  const PropertyId shown = array.views.empty() ? PropertyId() : showing(array, spec_.viewed);
+  const PropertyId& creation = !array.views.empty() ? shown : array.verbatim ? verbatim_ : by_offset_;
   const auto id = own<DatasetId>(
       H5Dcreate2(file_.get(), array.name.c_str(), type.get(), space.get(), link_.get(), creation.get(), H5P_DEFAULT),
       "creating it");

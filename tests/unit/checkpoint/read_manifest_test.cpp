@@ -55,6 +55,18 @@ TEST_CASE("a manifest above 64 MiB is read again") {
   CHECK(manifest.parameters.begin()->first == tensors.front().name);
 }
 
+TEST_CASE("of files that only show others there are no fingerprints, and the manifest says so") {
+  const Placement placement = target(single_card(), {tensor("a", {3})});
+  const std::string room = provisional_manifest(placement, FingerprintPlace::views);
+  const std::string merged =
+      manifest(placement, {{"", 0, 5, ""}}, {}, ManifestRoom{7, room.size()}, FingerprintPlace::views);
+  CHECK(merged.size() == room.size());
+  CHECK_THROWS_WITH(parse_manifest(found(merged, false)), Contains("show data of others"));
+  const std::string many = manifest(placement, {{"rank_0.h5", 0, 7, ""}}, {}, {}, FingerprintPlace::views);
+  CHECK(is_sealed(many));
+  CHECK_THROWS_WITH(parse_manifest(found(many)), Contains("show data of others"));
+}
+
 TEST_CASE("what is no manifest, or holds no fingerprints, is refused") {
   const std::string start = R"({"layout": )" + one_card;
   const std::string files = R"(, "files": [{"name": "rank_0.h5", "card": 0, "bytes": 1, "fingerprint": "f"}])";

@@ -31,6 +31,8 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
                          0,
                          {},
                          Piece{{20}, {{"dp", 4, 3, 2}, {"", 2, 0, 0}}, {{1, 0}, {}}}};
+  schema->datasets[1].views = {{1, "w", {{9, 4}, {{1, 3, 2, 2}, {0, 1, 1, 4}}}, {{4, 4}, {{0, 1, 1, 4}, {0, 1, 1, 4}}}}};
+  schema->viewed = {{"../a.h5", 123}, {"b.h5", std::nullopt}};
   schema->attributes = {{"step", seven}};
   schema->groups = {{"g/h", {{"a", seven}}}};
   schema->layout = std::string("{}");
@@ -41,6 +43,7 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
 void check_same(const FileCatalog& a, const FileCatalog& b) {
   CHECK(a.bytes == b.bytes);
   CHECK(a.modified_ns == b.modified_ns);
+  CHECK(a.schema->viewed == b.schema->viewed);
   REQUIRE(a.schema->arrays->size() == b.schema->arrays->size());
   for (std::size_t i = 0; i < a.schema->arrays->size(); ++i) {
     const StoredArray& x = (*a.schema->arrays)[i];
@@ -56,6 +59,7 @@ void check_same(const FileCatalog& a, const FileCatalog& b) {
     CHECK(a.schema->datasets[i].attributes == b.schema->datasets[i].attributes);
     CHECK(a.schema->datasets[i].verbatim == b.schema->datasets[i].verbatim);
     CHECK(a.schema->datasets[i].piece == b.schema->datasets[i].piece);
+    CHECK(a.schema->datasets[i].views == b.schema->datasets[i].views);
     CHECK(a.schema->datasets[i].chunk_bytes == b.schema->datasets[i].chunk_bytes);
     CHECK(a.schema->datasets[i].decoding_bytes == b.schema->datasets[i].decoding_bytes);
   }
