@@ -35,7 +35,7 @@ void render(const Program& program, const Options& options, const Setup& setup, 
   }
   if (!options.report.empty())
     write_report(setup, job, report_json({program.manual.name, job, told_warnings()}, report, peak_bytes));
-  if (!options.dry_run) spdlog::info(summary(job.output.name(), report));
+  if (!options.dry_run) spdlog::info((job.is_view ? view_summary : summary)(job.output.name(), report));
 }
 
 Report run_shown(const Options& options, const Setup& setup, Communicator& processes) {

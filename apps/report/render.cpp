@@ -22,6 +22,11 @@ std::string exact_bytes(std::uint64_t bytes) {
   return bytes < 1024 ? exact : fmt::format("{} ({})", exact, format_bytes(bytes));
 }
 
+double total_seconds(const Report& report) {
+  const auto total = report.seconds.find("total");
+  return total == report.seconds.end() ? 0 : total->second;
+}
+
 }  // namespace
 
 std::string with_commas(std::uint64_t number) {
@@ -74,16 +79,17 @@ Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& r
 }
 
 std::string summary(const std::string& output, const Report& report) {
-  const auto total = report.seconds.find("total");
-  const double seconds = total == report.seconds.end() ? 0 : total->second;
-  if (report.is_view)
-    return fmt::format("wrote {}: {} showing {} of the source, which must stay as and where it is, in {:.1f} s", output,
-                       counted(report.target_files, "file"), format_bytes(report.tensor_bytes), seconds);
+  const double seconds = total_seconds(report);
   std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", output, counted(report.target_files, "file"),
                                  format_bytes(report.bytes_written), seconds);
   if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
   if (seconds > 0) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
   return text;
+}
+
+std::string view_summary(const std::string& output, const Report& report) {
+  return fmt::format("wrote {}: {} showing {} of the source, which must stay as and where it is, in {:.1f} s", output,
+                     counted(report.target_files, "file"), format_bytes(report.tensor_bytes), total_seconds(report));
 }
 
 }  // namespace ckpt::cli

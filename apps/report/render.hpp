@@ -22,8 +22,9 @@ Lines dry_run_table(const Report& report);
 /// For -v: each rule of a layout and, one on a line, the parameters that it decides.
 Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules);
 
-/// "wrote OUTPUT: 56 files, 2.0 GiB in 1.8 s (1.19 GB/s)"; of an output that only shows its source, that this must
-/// stay.
+/// "wrote OUTPUT: 56 files, 2.0 GiB in 1.8 s (1.19 GB/s)".
 std::string summary(const std::string& output, const Report& report);
+/// The same of an output that only shows its source's data.
+std::string view_summary(const std::string& output, const Report& report);
 
 }  // namespace ckpt::cli

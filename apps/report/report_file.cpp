@@ -116,7 +116,7 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
   json["bytes_exchanged"] = report.bytes_exchanged;
   json["bytes_written"] = report.bytes_written;
   json["bytes_resumed"] = report.bytes_resumed;
-  json["virtual"] = report.is_view;
+  json["virtual"] = job.job.is_view;
   if (!report.manifest.empty()) json["manifest"] = Json::parse(report.manifest);
   json["overflows"] = overflows_json(report.overflows);
   json["peak_resident_bytes"] = peak_bytes;

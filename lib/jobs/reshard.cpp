@@ -33,7 +33,6 @@ class Run {
       : job_(job), stores_(stores), processes_(processes), counters_(counters) {
     report_.processes = static_cast<std::uint64_t>(processes.size());
     report_.threads = thread_count(job.resources, processes);
-    report_.is_view = job.is_view;
   }
 
   Report perform() {
@@ -141,15 +140,8 @@ class Run {
 
   /// The end of a dry run.
   void look_ahead() {
-    agree(processes_, [&] {
-      const ArrayFiles where(target());
-      const SourceTrees trees(checkpoint(), target(), *sides_->store, job_.keeps_trees);
-      const bool has_index = !sides_->store->index_name().empty();
-      FileSpecs specs(checkpoint(), plan_->planner, where, "", trees, has_index);
-      warn_of_losses(specs, *sides_->store);
-      if (!views_) return summarise(plan_->planner, plan_->readers, plan_->shares, report_);
-      for (FileNumber file = 0; file < where.table().count(); ++file) views_->shown(file, *specs.of(file, {}));
-    });
+    agree(processes_,
+          [&] { ckpt::look_ahead(*sides_, *plan_, job_.keeps_trees, views_ ? &*views_ : nullptr, report_); });
     time("plan");
   }
 

@@ -59,7 +59,6 @@ struct Report {
   std::uint64_t bytes_read = 0;             ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
-  bool is_view = false;             ///< nothing is written but what shows the source's data
   std::uint64_t bytes_resumed = 0;  ///< that an earlier run had written, and that were found good
   std::map<std::string, double>
       seconds;  ///< by phase: catalog, plan, read, exchange, write, metadata, publish, total; largest over processes

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "output/file_specs.hpp"
+
 namespace ckpt {
 
 void describe(const ReshardSides& sides, Report& report) {
@@ -42,6 +44,16 @@ void summarise(const Planner& planner, const Readers& readers, const WriteShares
   const auto busiest = std::max_element(busy.begin(), busy.end());
   report.busiest_process = static_cast<std::uint64_t>(busiest - busy.begin());
   report.busiest_process_bytes = *busiest;
+}
+
+void look_ahead(const ReshardSides& sides, const MovePlan& plan, bool keeps_trees, const Views* views, Report& report) {
+  const Placement& target = sides.target.placement;
+  const ArrayFiles where(target);
+  const SourceTrees trees(sides.checkpoint, target, *sides.store, keeps_trees);
+  FileSpecs specs(sides.checkpoint, plan.planner, where, "", trees, !sides.store->index_name().empty());
+  warn_of_losses(specs, *sides.store);
+  if (views == nullptr) return summarise(plan.planner, plan.readers, plan.shares, report);
+  for (FileNumber file = 0; file < where.table().count(); ++file) views->shown(file, *specs.of(file, {}));
 }
 
 void add_up(const Traffic& traffic, Communicator& processes, Report& report) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "jobs/reshard_plan.hpp"
+#include "output/views.hpp"
 #include "plan/planner.hpp"
 
 namespace ckpt {
@@ -13,6 +14,10 @@ void describe(const ReshardSides& sides, Report& report);
 
 /// What a plan will move, in figures: bytes to read, to write, that change card, and the busiest process.
 void summarise(const Planner& planner, const Readers& readers, const WriteShares& shares, Report& report);
+
+/// All that a dry run tells, and the errors that making the files would end in. `views`: what they show, where they
+/// have no data; then nothing moves.
+void look_ahead(const ReshardSides& sides, const MovePlan& plan, bool keeps_trees, const Views* views, Report& report);
 
 /// What all processes have done together, and the seconds of the slowest of each. Collective.
 void add_up(const Traffic& traffic, Communicator& processes, Report& report);
