@@ -80,6 +80,9 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
         "a directory of several files that hold at most SIZE each (a larger parameter has one of its own), with an "
         "index, as transformers read them: model-00001-of-00007.safetensors, model.safetensors.index.json; "
         "safetensors unless --format says otherwise, for example --shard-size 5GB");
+  line.flag("--crc", to.crc,
+            "with --format mindspore: each file ends with its CRC, as those that MindSpore saves with crc_check=True; "
+            "costs reading the output once");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");

@@ -40,6 +40,7 @@ struct Options {
   std::string verify;
   std::string format;
   std::string shard_size;
+  bool crc = false;
   bool dry_run = false;
   bool force = false;
   bool resume = false;

@@ -60,6 +60,8 @@ void check_pipe(const Program& program, const Options& options) {
     refuse("the output is a directory of files, and no pipe takes that",
            "write a directory and send it with tar, or merge into one file with ckpt-merge");
   if (options.resume) refuse("it is given with --resume, but what went into a pipe is gone", "leave out --resume");
+  if (options.crc)
+    refuse("it is given with --crc, but a pipe gives nothing back to be summed", "leave out --crc, or write a file");
   if (options.verify == "reread")
     refuse("it is given with --verify reread, but a pipe gives nothing back",
            "compare what came out at its end: ckpt-verify SRC FILE");

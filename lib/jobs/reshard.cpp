@@ -98,6 +98,7 @@ class Run {
     // What transformers ask of a model's files.
     if (job_.target.file_bytes && sides_->store->name() == "safetensors")
       files_->add_attribute({"format", text_value("pt")});
+    if (job_.has_checksums) files_->add_checksum();
     time("plan");
 
     counters_.phase = Phase::replicas;
@@ -280,6 +281,7 @@ class Run {
   void publish() {
     counters_.phase = Phase::publish;
     write_manifest();
+    if (job_.has_checksums) agree(processes_, [&] { files_->finish(threads()); });
     agree(processes_, [&] {
       if (output_ && job_.output.fsync) files_->sync();
       for (const FileNumber file : checkpoint().own_files(process(), process_count()))

@@ -24,8 +24,9 @@ enum class Verify { none, written, reread };
 struct ReshardJob {
   CheckpointPlace source;
   TargetChoice target;
-  OutputPlace output;  ///< for a dry run the path may be empty: then nothing about the place is checked
-  std::string format;  ///< of the output's files; empty: as the ending of their names tells
+  OutputPlace output;          ///< for a dry run the path may be empty: then nothing about the place is checked
+  std::string format;          ///< of the output's files; empty: as the ending of their names tells
+  bool has_checksums = false;  ///< each of them has a CRC, in formats that can have one
   std::vector<std::filesystem::path> spared_files;  ///< that nothing may overwrite: those the layouts were read from
   NameChoice names;
   std::vector<CastRule> casts;

@@ -207,6 +207,11 @@ std::string encode(const Schema& schema) {
   for (const Leaf& leaf : schema.leaves) put(out, leaf);
   out.text(schema.layout);
   out.text(schema.manifest);
+  out.flag(schema.checksum.has_value());
+  if (schema.checksum) {
+    out.number(schema.checksum->lo);
+    out.number(schema.checksum->hi);
+  }
   return out.take();
 }
 
@@ -230,6 +235,10 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
   for (Leaf& leaf : schema->leaves) leaf = take_leaf(in);
   schema->layout = in.text();
   schema->manifest = in.text();
+  if (in.flag()) {
+    const std::uint64_t begin = in.number();
+    schema->checksum = Interval{begin, in.number()};
+  }
   in.finish();
   return schema;
 }
@@ -270,6 +279,7 @@ std::vector<Interval> data_intervals(const Schema& schema) {
   std::vector<Interval> intervals;
   intervals.reserve(schema.datasets.size());
   for (const Dataset& dataset : schema.datasets) dataset.extents.append_to(intervals);
+  if (schema.checksum) intervals.push_back(*schema.checksum);
   return intervals;
 }
 
