@@ -102,8 +102,10 @@ class Layer {
 
   /// Behind everything: the mark, and room for the number.
   void add_crc() {
-    add_passage(std::string(crc_mark) + crc_digits(0));
-    made_.room.checksum = Interval{end_ - (crc_bytes - crc_mark.size()), end_};
+    const std::string digits = crc_digits(0);
+    add_passage(std::string(crc_mark) + digits);
+    made_.room.checksum = Interval{end_ - digits.size(), end_};
+    made_.room.metadata = made_.room.metadata - sum_of(std::as_bytes(std::span(digits)), made_.room.checksum->lo);
   }
 
   NewFile take() {
