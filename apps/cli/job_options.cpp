@@ -230,6 +230,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
     for (const Format& format : formats()) names.emplace_back(format.name, format.name);
     job.format = choose<std::string>({options.format, "--format"}, names);
   }
+  job.has_checksums = options.crc;
   if (job.target.file_bytes && job.format.empty()) job.format = "safetensors";
   if (job.target.file_bytes && is_of_directories(job.format))
     throw Error(Kind::usage, "--shard-size",

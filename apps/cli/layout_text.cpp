@@ -69,19 +69,24 @@ std::vector<StrategyText> read_strategies(const std::filesystem::path& directory
   return texts;
 }
 
-/// A layout's text: a strategy becomes JSON as well.
-std::string layout_text(const std::string& file, const std::string& origin, const RankOf& rank_of) {
+/// A layout as JSON, and whether it was a strategy.
+struct LayoutText {
+  std::string json;
+  bool is_strategy = false;
+};
+
+LayoutText layout_text(const std::string& file, const std::string& origin, const RankOf& rank_of) {
   std::error_code none;
   const bool is_directory = std::filesystem::is_directory(file, none);
   const auto texts =
       is_directory ? read_strategies(file) : std::vector<StrategyText>{{origin, read_text(file, origin)}};
   const std::string& first = texts.front().text;
   const bool is_checkpoint = first.starts_with('\n') && first.find('\0') != std::string::npos;  // not taken for JSON
-  if (!is_strategy(first) && !is_checkpoint) return first;
+  if (!is_strategy(first) && !is_checkpoint) return {first, false};
   std::vector<StageStrategy> stages;
   for (const StrategyText& each : texts)
     for (StageStrategy& stage : parse_strategy(each, rank_of)) stages.push_back(std::move(stage));
-  return to_json(strategy_layout(stages, origin));
+  return {to_json(strategy_layout(stages, origin)), true};
 }
 
 /// How many dimensions a parameter has in the first file of tensors below a path that has it.
@@ -106,7 +111,7 @@ std::optional<std::size_t> stored_rank(const std::filesystem::path& path, const 
 
 Layout read_layout(const std::string& file, const std::filesystem::path& checkpoint, Communicator& processes) {
   const std::string origin = file == "-" ? "standard input" : file;
-  std::string text;
+  LayoutText text;
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     Stores stores;
@@ -114,9 +119,10 @@ Layout read_layout(const std::string& file, const std::filesystem::path& checkpo
       return checkpoint.empty() ? std::nullopt : stored_rank(checkpoint, name, stores.reading());
     });
   });
-  text = processes.broadcast(text, 0);
+  text.json = processes.broadcast(text.json, 0);
   Layout layout;
-  agree(processes, [&] { layout = parse_layout(text, origin); });
+  agree(processes, [&] { layout = parse_layout(text.json, origin); });
+  layout.is_plan = processes.maximum(text.is_strategy ? 1 : 0) != 0;
   return layout;
 }
 

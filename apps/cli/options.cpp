@@ -90,6 +90,9 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
             "HDF5 alone: write files that only show SRC's data (virtual datasets, by relative paths), at once and "
             "whatever its size; no data is read, so that copies are compared only where --replicas says so. SRC must "
             "stay as and where it is: plain readers of HDF5 show zeros for a file that is gone");
+  line.flag("--crc", to.crc,
+            "with --format mindspore: each file ends with its CRC, as those that MindSpore saves with crc_check=True; "
+            "costs reading the output once");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");

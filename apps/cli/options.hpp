@@ -42,6 +42,7 @@ struct Options {
   std::string leaves;
   std::string shard_size;
   bool view = false;  ///< --virtual
+  bool crc = false;
   bool dry_run = false;
   bool force = false;
   bool resume = false;

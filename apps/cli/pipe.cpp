@@ -63,6 +63,8 @@ void check_pipe(const Program& program, const Options& options) {
     refuse("it is given with --virtual, but what shows other files has to stay where it is put",
            "write a file, or leave out --virtual");
   if (options.resume) refuse("it is given with --resume, but what went into a pipe is gone", "leave out --resume");
+  if (options.crc)
+    refuse("it is given with --crc, but a pipe gives nothing back to be summed", "leave out --crc, or write a file");
   if (options.verify == "reread")
     refuse("it is given with --verify reread, but a pipe gives nothing back",
            "compare what came out at its end: ckpt-verify SRC FILE");

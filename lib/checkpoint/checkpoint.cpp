@@ -13,6 +13,7 @@
 #include "checkpoint/lost_files.hpp"
 #include "checkpoint/newest_files.hpp"
 #include "checkpoint/read_catalogs.hpp"
+#include "checkpoint/whole_tensors.hpp"
 
 namespace ckpt {
 
@@ -213,6 +214,30 @@ void Checkpoint::read_metadata(KnownFiles known, SourceStore& store, Communicato
   for (std::size_t i = 0; i < numbers.size(); ++i) catalogs[numbers[i]] = std::move(read[i]);
   keep(std::move(catalogs));
   agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, holdings()); });
+  if (layout_.is_plan) check_plan(store, processes);
+}
+
+/// Process 0 tells for all, by the files that it sees.
+void Checkpoint::check_plan(SourceStore& store, Communicator& processes) {
+  bool are_whole = false;
+  agree(processes, [&] {
+    if (processes.rank() != 0) return;
+    are_whole = hold_whole_tensors(
+        layout_, holdings(), [&](Position card, const std::string& stored) -> std::optional<StoredSample> {
+          if (!is_shared() && owners_of_unshared_[card] != 0) return std::nullopt;
+          const FileNumber number = file_of(card, stored);
+          const FileCatalog& catalog = files_[number];
+          const auto file = store.open(file_path(number), catalog);
+          return stored_sample(*file, *catalog.schema, catalog.schema->find(layout_.files.name_within(stored)));
+        });
+  });
+  if (processes.maximum(are_whole ? 1 : 0) == 0) return;
+  spdlog::warn(
+      "{}: its files hold whole tensors in spite of {}, as MindSpore saves them with integrated_save: they are taken "
+      "as "
+      "they are. If they are pieces that happen to be alike, give the same as a JSON layout",
+      path_.string(), layout_.origin);
+  layout_ = without_cuts(std::move(layout_));
 }
 
 void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {

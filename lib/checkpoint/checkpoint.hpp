@@ -100,6 +100,7 @@ class Checkpoint {
   Holding holding_of(const std::vector<FileNumber>& files) const;
   void warn_of_others(SourceStore& store) const;
   void read_metadata(KnownFiles known, SourceStore& store, Communicator& processes);
+  void check_plan(SourceStore& store, Communicator& processes);
   void keep(std::vector<std::optional<FileCatalog>> catalogs);
 
   std::filesystem::path path_;

@@ -64,6 +64,15 @@ At at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders, co
   return at;
 }
 
+/// The boxes of just these positions.
+std::shared_ptr<const Boxes> boxes_of_holders(const Boxes& boxes, const Mesh& mesh,
+                                              const std::vector<std::uint64_t>& holders) {
+  Boxes kept;
+  for (const std::uint64_t position : holders)
+    if (const auto found = boxes.find(mesh.card(position)); found != boxes.end()) kept.insert(*found);
+  return std::make_shared<const Boxes>(std::move(kept));
+}
+
 }  // namespace
 
 Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<Holding>& holdings) {
@@ -78,13 +87,16 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     const std::string logical = naming.renamed(name);
     const auto decision = naming.decide(logical);
     if (!decision) continue;
-    const bool is_kept_once = positions.size() < holdings.size() && !decision->keys.boxes;
+    const bool is_kept_once = positions.size() < holdings.size();
     (is_kept_once ? replaced : in_use).insert(decision->rules.begin(), decision->rules.end());
     if (!is_kept_once) continue;
     Rule rule;
     rule.names.emplace_back(literal(logical));
     rule.keys = decision->keys;
-    rule.keys.at = at_of_holders(layout.mesh, positions, name);
+    if (rule.keys.boxes)
+      rule.keys.boxes = boxes_of_holders(*rule.keys.boxes, layout.mesh, positions);
+    else
+      rule.keys.at = at_of_holders(layout.mesh, positions, name);
     rules.push_back(std::move(rule));
   }
   for (std::size_t i = 0; i < layout.parameters.size(); ++i)

@@ -89,6 +89,7 @@ class Run {
     // What transformers ask of a model's files.
     if (job_.target.file_bytes && sides_->store->name() == "safetensors")
       files_->add_attribute({"format", text_value("pt")});
+    if (job_.has_checksums) files_->add_checksum();
     time("plan");
 
     counters_.phase = Phase::replicas;
@@ -279,6 +280,10 @@ class Run {
   void publish() {
     counters_.phase = Phase::publish;
     write_manifest();
+    if (job_.has_checksums) {
+      if (process_count() > 1) agree(processes_, [&] { files_->sync(); });  // what other nodes have written is seen
+      agree(processes_, [&] { files_->finish(threads()); });
+    }
     agree(processes_, [&] {
       if (output_ && job_.output.fsync) files_->sync();
       for (const FileNumber file : checkpoint().own_files(process(), process_count()))

@@ -118,6 +118,12 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
     sides.target = resolve_target(with_ending(layout, stores.formats(), format), sides.selection.tensors);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);
   });
+  agree(processes, [&] {
+    if (job.has_checksums && !sides.store->has_checksums())
+      throw Error(Kind::usage, "an output of format " + std::string(sides.store->name()),
+                  {"each file is to have a CRC", "expected the format mindspore, which has one",
+                   "choose that format, or ask for no CRC"});
+  });
   return sides;
 }
 

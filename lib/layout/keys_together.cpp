@@ -55,11 +55,12 @@ class KeysCheck {
   }
 
   void check_boxes_alone() const {
+    if (keys_.grid && !keys_.boxes) refuse_({"grid"}, "\"grid\" without \"boxes\"", "boxes that count its pieces");
     if (!keys_.boxes) return;
     const auto refuse_beside = [&](const char* other, bool is_there) {
       if (is_there)
         refuse_({other}, "\"" + std::string(other) + "\" beside \"boxes\"",
-                R"("boxes" alone, with "shape", "permute" and "replicas" at most)");
+                R"("boxes" alone, with "grid", "shape", "permute" and "replicas" at most)");
     };
     refuse_beside("split", keys_.split.has_value());
     refuse_beside("uneven", keys_.uneven.has_value());
@@ -92,6 +93,7 @@ class KeysCheck {
                 "one below " + std::to_string(rank) + ", as " + teller + " that many");
     };
     if (keys_.boxes) check_same("boxes", keys_.boxes->begin()->second.rank());
+    if (keys_.grid) check_same("grid", keys_.grid->size());
     if (keys_.shape) check_same("shape", keys_.shape->size());
     if (keys_.permute) check_same("permute", keys_.permute->size());
     if (keys_.split && keys_.split->size() > rank)

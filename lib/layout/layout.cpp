@@ -13,6 +13,7 @@ void Keys::override_with(const Keys& over) {
     kept.permute = std::move(permute);
     kept.replicas = replicas;
     kept.boxes = over.boxes;
+    kept.grid = over.grid;
     *this = std::move(kept);
   }
   const auto take = [](auto& mine, const auto& theirs) {

@@ -63,6 +63,9 @@ struct Keys {
   /// For the axes of `at` on which "last" stands, which follows the mesh: the numbers that stand beside it.
   At at_last;
   std::shared_ptr<const Boxes> boxes;  ///< in the place of all others but shape, permute and replicas; null: not given
+  /// Into how many equal pieces each dimension is divided that boxes count, so that they are for any shape; nothing:
+  /// boxes count elements.
+  std::optional<std::vector<std::uint64_t>> grid;
   std::optional<Replicas> replicas;
 
   /// Takes the keys that `over` gives, and keeps its own where it gives none.
@@ -122,6 +125,7 @@ struct Layout {
   std::vector<Rename> rename;
   std::vector<IndexRule> indices;
   std::vector<Bucket> buckets;
+  bool is_plan = false;  ///< what a compiler planned (a strategy): files may hold whole tensors in spite of it
 };
 
 /// Parses layout JSON strictly. Throws layout, naming origin, JSON pointer, what was found and what is allowed.

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "base/text.hpp"
 #include "layout/box_cover.hpp"
 #include "layout/parse_keys.hpp"
 
@@ -33,9 +36,22 @@ Boxes parse_boxes(const Node& node) {
   return boxes;
 }
 
+std::vector<std::uint64_t> parse_grid(const Node& node) {
+  auto grid = node.numbers();
+  if (std::find(grid.begin(), grid.end(), 0) != grid.end())
+    node.fail("a number of pieces of 1 at least for each dimension");
+  return grid;
+}
+
 void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
   const Node place = rule.member("boxes");
-  const Extents shape = keys.shape ? Extents(*keys.shape) : BoxCover::reach(*keys.boxes);
+  if (keys.grid && keys.shape)
+    for (std::size_t d = 0; d < keys.grid->size(); ++d)
+      if ((*keys.shape)[d] % (*keys.grid)[d] != 0)
+        rule.member("shape").fail(format_list(*keys.shape),
+                                  "extents that \"grid\" divides: " + format_list(*keys.grid));
+  const auto& counted = keys.grid ? keys.grid : keys.shape;
+  const Extents shape = counted ? Extents(*counted) : BoxCover::reach(*keys.boxes);
   if (!product({shape.begin(), shape.end()})) place.fail("boxes of 2^64 elements or more together", "fewer");
   std::string flaw;
   try {

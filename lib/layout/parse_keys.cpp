@@ -166,6 +166,7 @@ Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows) {
   }
   if (const auto replicas = node.find("replicas")) keys.replicas = replicas->word(replicas_words);
   if (const auto boxes = node.find("boxes")) keys.boxes = std::make_shared<const Boxes>(parse_boxes(*boxes));
+  if (const auto grid = node.find("grid")) keys.grid = parse_grid(*grid);
   check_keys_together(keys, {mesh, std::nullopt, !borrows}, [&](const auto& path, const auto& found, const auto& what) {
     Node place = node;
     for (const std::string& key : path) place = place.member(key);

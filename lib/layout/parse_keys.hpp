@@ -24,6 +24,7 @@ struct ParsedAt {
 ParsedAt parse_at(const Node& node, const Mesh& mesh);
 
 Boxes parse_boxes(const Node& node);
+std::vector<std::uint64_t> parse_grid(const Node& node);
 /// What `boxes` must satisfy by itself, for the shape that stands beside it.
 void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh);
 std::vector<std::uint64_t> parse_shape(const Node& node);

@@ -48,7 +48,7 @@ std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh) {
   std::vector<Rule> rules;
   for (const auto& item : node.items()) {
     item.check_keys({"name", "split", "uneven", "sizes", "parts", "pad", "flat", "shape", "permute", "at", "boxes",
-                     "like", "equals", "replicas"},
+                     "grid", "like", "equals", "replicas"},
                     1);
     Rule rule;
     rule.names = parse_names(item.member("name"));

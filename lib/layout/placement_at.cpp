@@ -6,10 +6,38 @@
 
 namespace ckpt {
 
-std::shared_ptr<const BoxCover> PlacementBuilder::cover(const std::shared_ptr<const Boxes>& boxes, const Extents& shape,
+namespace {
+
+/// Boxes that count a grid's pieces, in elements.
+Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, const Extents& shape) {
+  for (std::size_t d = 0; d < grid.size(); ++d)
+    if (shape[d] % grid[d] != 0)
+      throw Error(
+          Kind::layout, "dimension " + std::to_string(d) + " of " + to_string(shape),
+          {std::to_string(shape[d]) + " elements do not divide by " + std::to_string(grid[d]),
+           "expected a multiple of it, as \"grid\" says", "say what each card holds in elements, without \"grid\""});
+  Boxes scaled;
+  for (const auto& [card, box] : boxes) {
+    Box& larger = scaled.emplace(card, box).first->second;
+    for (std::size_t d = 0; d < grid.size(); ++d) {
+      const std::uint64_t piece = shape[d] / grid[d];
+      larger.set(d, {box[d].lo * piece, box[d].hi * piece});
+    }
+  }
+  return scaled;
+}
+
+}  // namespace
+
+std::shared_ptr<const BoxCover> PlacementBuilder::cover(const Keys& keys, const Extents& shape,
                                                         const std::string& where) {
-  auto& known = covers_[{boxes.get(), {shape.begin(), shape.end()}}];
-  if (!known) with_context(where, [&] { known = std::make_shared<const BoxCover>(*boxes, shape, layout().mesh); });
+  auto& known = covers_[{keys.boxes.get(), {shape.begin(), shape.end()}}];
+  if (!known)
+    with_context(where, [&] {
+      known = keys.grid
+                  ? std::make_shared<const BoxCover>(in_elements(*keys.boxes, *keys.grid, shape), shape, layout().mesh)
+                  : std::make_shared<const BoxCover>(*keys.boxes, shape, layout().mesh);
+    });
   return known;
 }
 

@@ -71,7 +71,7 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const 
     }
     spread.axes.push_back(plan.dims[d].axes);
   }
-  if (keys.boxes) spread.boxes = cover(keys.boxes, tensor.shape, where);
+  if (keys.boxes) spread.boxes = cover(keys, tensor.shape, where);
   const bool is_cut =
       spread.flat || keys.pad || keys.permute || keys.boxes ||
       std::any_of(spread.axes.begin(), spread.axes.end(), [](const auto& axes) { return !axes.empty(); });

@@ -49,8 +49,7 @@ class PlacementBuilder {
  private:
   ParameterId add_spread(Tensor tensor, const Keys& keys, const CutPlan& plan, const std::string& where);
   std::shared_ptr<const DimCut> cut(std::uint64_t size, const CutSpec& spec);
-  std::shared_ptr<const BoxCover> cover(const std::shared_ptr<const Boxes>& boxes, const Extents& shape,
-                                        const std::string& where);
+  std::shared_ptr<const BoxCover> cover(const Keys& keys, const Extents& shape, const std::string& where);
   void check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const;
   void check_alike(std::uint32_t bucket, const std::vector<ParameterId>& members) const;
   void lay(std::uint32_t bucket, ArrayId array);

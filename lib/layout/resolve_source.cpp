@@ -162,15 +162,38 @@ class SourceResolver {
 
   Extents shape_of(std::size_t n, const Keys& keys, const CutPlan& plan, const At& at, const std::string& where) const {
     if (keys.shape) return Extents(*keys.shape);
-    if (keys.boxes) return BoxCover::reach(*keys.boxes);
     const StoredArray& first = names_.first(n);
-    if (first.global_shape && first.global_shape->size() == plan.dims.size()) return *first.global_shape;
+    if (first.global_shape && first.global_shape->size() == plan.dims.size() && (keys.grid || !keys.boxes))
+      return *first.global_shape;
+    if (keys.grid) return shape_of_grid(n, keys, plan);
+    if (keys.boxes) return BoxCover::reach(*keys.boxes);
     if (first.verbatim) return first.shape;
     Extents shape(plan.dims.size());
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const std::size_t dim = plan.permute[i];
       const CutSpec& spec = plan.dims[dim];
       shape[dim] = spec.declared_size() ? *spec.declared_size() : measure(n, dim, i, spec, at, where);
+    }
+    return shape;
+  }
+
+  /// The logical shape of which cards hold pieces that a grid counts. One odd card must not move the whole.
+  Extents shape_of_grid(std::size_t n, const Keys& keys, const CutPlan& plan) const {
+    const Mesh& mesh = layout_.mesh;
+    Extents shape(keys.grid->size());
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const std::size_t dim = plan.permute[i];
+      std::map<std::uint64_t, std::size_t> votes;
+      for (Position position = 0; position < mesh.size(); ++position) {
+        const StoredArray* array = names_.at(n, position);
+        const auto box = keys.boxes->find(mesh.card(position));
+        if (array == nullptr || i >= array->shape.size() || box == keys.boxes->end()) continue;
+        const std::uint64_t pieces = box->second[dim].size();
+        if (pieces > 0 && array->shape[i] % pieces == 0) ++votes[array->shape[i] / pieces];
+      }
+      const auto most = std::max_element(votes.begin(), votes.end(),
+                                         [](const auto& a, const auto& b) { return a.second < b.second; });
+      shape[dim] = votes.empty() ? 0 : checked_mul(most->first, (*keys.grid)[dim], "a dimension");
     }
     return shape;
   }

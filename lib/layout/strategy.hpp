@@ -90,8 +90,11 @@ using Spans = std::vector<std::vector<Span>>;
 /// The spans of each dimension, optimizer's cut included; nothing where that does not follow the devices' axes.
 std::optional<Spans> spans_of(const ParameterStrategy& parameter);
 
-/// What each device of a stage holds of a tensor of this shape. Throws layout where it cannot be cut so.
-std::vector<Box> boxes_of(const ParameterStrategy& parameter, const Extents& shape);
+/// Into how many equal pieces each dimension is cut, the optimizer's cut included.
+std::vector<std::uint64_t> pieces_of(const ParameterStrategy& parameter);
+
+/// What each device of a stage holds, counted in those pieces.
+std::vector<Box> boxes_of(const ParameterStrategy& parameter, const std::vector<std::uint64_t>& pieces);
 
 }  // namespace strategy
 

@@ -6,12 +6,14 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "layout/literal.hpp"
+#include "layout/refinement.hpp"
 #include "layout/strategy.hpp"
 
 namespace ckpt {
 
 namespace {
 
+using strategy::Refinement;
 using strategy::Span;
 using strategy::Spans;
 
@@ -28,6 +30,12 @@ constexpr std::uint64_t most_boxes = 1U << 17;
 struct Placed {
   const ParameterStrategy* strategy = nullptr;
   std::vector<std::uint64_t> stages;
+};
+
+/// Parameters that are cut alike.
+struct Way {
+  std::vector<std::string> names;
+  bool is_uneven = false;
 };
 
 std::uint64_t devices_of(const ParameterStrategy& parameter) {
@@ -56,34 +64,6 @@ std::map<std::uint64_t, const StageStrategy*> different_stages(const std::vector
   return different;
 }
 
-/// The inner axes of a mesh that serve all spans that fit: boundaries that divide one another.
-class Refinement {
- public:
-  explicit Refinement(std::uint64_t devices) : bounds_{1, devices} {}
-
-  /// Whether spans are, or now become, runs of axes.
-  bool take(const Spans& spans) {
-    std::set<std::uint64_t> bounds = bounds_;
-    for (const auto& of_dim : spans)
-      for (const Span& span : of_dim) bounds.insert({span.lo, span.hi});
-    for (auto it = bounds.begin(); std::next(it) != bounds.end(); ++it)
-      if (*std::next(it) % *it != 0) return false;
-    bounds_ = std::move(bounds);
-    return true;
-  }
-
-  /// Sizes, major first, and the stride of each.
-  std::vector<Span> axes() const {
-    std::vector<Span> axes;
-    for (auto it = bounds_.begin(); std::next(it) != bounds_.end(); ++it)
-      axes.insert(axes.begin(), {*it, *std::next(it)});
-    return axes;
-  }
-
- private:
-  std::set<std::uint64_t> bounds_;
-};
-
 class StrategyLayout {
  public:
   StrategyLayout(const std::vector<StageStrategy>& stages, const std::string& origin)
@@ -96,6 +76,7 @@ class StrategyLayout {
     collect();
     find_devices();
     make_mesh();
+    check_boxed();
     add_unlike_states();
     add_state_rule();
     add_rules();
@@ -134,21 +115,32 @@ class StrategyLayout {
     }
   }
 
-  /// The commonest ways to cut come first: what does not fit them is told by boxes.
-  void make_mesh() {
-    std::map<Spans, std::vector<std::string>> ways;
+  /// The devices' axes as spans that fit as many parameters as can be; the names of the others are left in `boxed_`.
+  Refinement common_refinement() {
+    std::map<Spans, Way> ways;
     for (const auto& [name, placed] : parameters_)
-      if (auto spans = strategy::spans_of(*placed.strategy))
-        ways[*spans].push_back(name);
-      else
+      if (const auto spans = strategy::spans_of(*placed.strategy)) {
+        Way& way = ways[*spans];
+        way.names.push_back(name);
+        way.is_uneven |= !placed.strategy->sizes.empty();
+      } else {
         boxed_.insert(name);
-    std::vector<const std::pair<const Spans, std::vector<std::string>>*> by_count;
-    for (const auto& way : ways) by_count.push_back(&way);
-    std::stable_sort(by_count.begin(), by_count.end(),
-                     [](const auto* a, const auto* b) { return a->second.size() > b->second.size(); });
+      }
+    std::vector<const std::pair<const Spans, Way>*> ordered;
+    for (const auto& way : ways) ordered.push_back(&way);
+    // Boxes that are for any shape cannot tell uneven pieces; otherwise the commonest way comes first.
+    std::stable_sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) {
+      return std::pair(a->second.is_uneven, a->second.names.size()) >
+             std::pair(b->second.is_uneven, b->second.names.size());
+    });
     Refinement refinement(devices_);
-    for (const auto* way : by_count)
-      if (!refinement.take(way->first)) boxed_.insert(way->second.begin(), way->second.end());
+    for (const auto* way : ordered)
+      if (!refinement.take(way->first)) boxed_.insert(way->second.names.begin(), way->second.names.end());
+    return refinement;
+  }
+
+  void make_mesh() {
+    const Refinement refinement = common_refinement();
     Mesh& mesh = layout_.mesh;
     if (stages_.size() > 1) {
       mesh.axes.emplace_back("pp");
@@ -163,6 +155,22 @@ class StrategyLayout {
     if (mesh.axes.empty()) mesh = {{"card"}, {1}, {}};
     const std::uint64_t first_card = stages_.size() == 1 ? stages_.begin()->first * devices_ : 0;
     for (std::uint64_t i = 0; first_card > 0 && i < devices_; ++i) mesh.cards.push_back(first_card + i);
+  }
+
+  /// What is cut alike is one rule, and its boxes are written once.
+  void check_boxed() const {
+    std::set<std::tuple<std::vector<std::uint64_t>, std::vector<std::vector<std::size_t>>, std::uint64_t,
+                        std::optional<std::vector<std::uint64_t>>>>
+        ways;
+    for (const std::string& name : boxed_) {
+      const ParameterStrategy& parameter = *parameters_.at(name).strategy;
+      ways.emplace(parameter.devices, parameter.split, parameter.optimizer_shards, shape_of(parameter));
+    }
+    if (ways.size() * devices_ <= most_boxes) return;
+    throw Error(Kind::layout, origin_,
+                {std::to_string(ways.size()) + " ways to cut parameters over " + std::to_string(devices_) +
+                     " devices have no mesh in common",
+                 "expected at most " + std::to_string(most_boxes) + " boxes", "write a layout for each dev_matrix"});
   }
 
   std::vector<Axis> axes_within(const Span& span) const {
@@ -180,12 +188,12 @@ class StrategyLayout {
   Keys keys_of(const std::string& name, const Placed& placed) const {
     const ParameterStrategy& parameter = *placed.strategy;
     Keys keys;
+    keys.shape = shape_of(parameter);
     if (boxed_.contains(name)) {
-      keys.boxes = boxes_of(name, placed);
-      keys.shape = shape_of(parameter);
+      keys.grid = strategy::pieces_of(parameter);
+      keys.boxes = boxes_of(name, placed, *keys.grid);
       return keys;
     }
-    keys.shape = shape_of(parameter);
     keys.at = at_of(placed);
     if (parameter.fields > 0) {
       keys.split = {axes_within({1, devices_})};
@@ -210,22 +218,17 @@ class StrategyLayout {
     return std::vector<std::uint64_t>(parameter.shape->begin(), parameter.shape->end());
   }
 
-  std::shared_ptr<const Boxes> boxes_of(const std::string& name, const Placed& placed) const {
-    const ParameterStrategy& parameter = *placed.strategy;
+  std::shared_ptr<const Boxes> boxes_of(const std::string& name, const Placed& placed,
+                                        const std::vector<std::uint64_t>& grid) const {
     const std::string object = origin_ + ": parameter '" + name + "'";
-    if (!parameter.shape)
+    if (!placed.strategy->sizes.empty())
       throw Error(Kind::layout, object,
-                  {"dev_matrix " + format_list(parameter.devices) +
-                       " is cut in a way that no mesh has in common with the other parameters",
-                   "expected its shape, to say what each card holds",
-                   "the JSON form of the strategy has the shapes: save it under a name that ends in .json"});
-    if (boxed_.size() * devices_ > most_boxes)
-      throw Error(Kind::layout, object,
-                  {std::to_string(boxed_.size()) + " parameters on " + std::to_string(devices_) +
-                       " devices are cut in ways that no mesh has in common",
-                   "expected at most " + std::to_string(most_boxes) + " boxes", "write a layout for each dev_matrix"});
+                  {"dev_matrix " + format_list(placed.strategy->devices) +
+                       " is cut unevenly, in a way that no mesh has in common with other uneven parameters",
+                   "expected one mesh for all that have param_split_shape",
+                   "write a layout that says in \"boxes\" what each card holds of it"});
     auto boxes = std::make_shared<Boxes>();
-    const auto of_stage = with_context(object, [&] { return strategy::boxes_of(parameter, *parameter.shape); });
+    const auto of_stage = strategy::boxes_of(*placed.strategy, grid);
     for (const std::uint64_t stage : placed.stages)
       for (std::uint64_t device = 0; device < devices_; ++device)
         boxes->emplace(stage * devices_ + device, of_stage[device]);

@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "layout/strategy.hpp"
 
 namespace ckpt::strategy {
@@ -52,19 +52,10 @@ struct Index {
   }
 };
 
-/// A piece of equal ones.
-Interval cut_evenly(Interval whole, Index index, std::size_t dim) {
-  if (whole.size() % index.count != 0)
-    throw Error(Kind::layout, "dimension " + std::to_string(dim),
-                {std::to_string(whole.size()) + " elements do not divide by " + std::to_string(index.count), "", ""});
+/// One piece of several equal ones.
+Interval piece_of(Interval whole, Index index) {
   const std::uint64_t each = whole.size() / index.count;
   return {whole.lo + index.at * each, whole.lo + (index.at + 1) * each};
-}
-
-Interval uneven_piece(const std::vector<std::uint64_t>& sizes, std::uint64_t piece) {
-  const auto end = sizes.begin() + static_cast<std::ptrdiff_t>(piece);
-  const std::uint64_t start = std::accumulate(sizes.begin(), end, std::uint64_t{0});
-  return {start, start + *end};
 }
 
 }  // namespace
@@ -86,7 +77,15 @@ std::optional<Spans> spans_of(const ParameterStrategy& parameter) {
   return spans;
 }
 
-std::vector<Box> boxes_of(const ParameterStrategy& parameter, const Extents& shape) {
+std::vector<std::uint64_t> pieces_of(const ParameterStrategy& parameter) {
+  std::vector<std::uint64_t> pieces(parameter.split.size(), 1);
+  for (std::size_t d = 0; d < pieces.size(); ++d)
+    for (const std::size_t axis : parameter.split[d]) pieces[d] *= parameter.devices[axis];
+  if (!pieces.empty()) pieces.front() *= parameter.optimizer_shards;
+  return pieces;
+}
+
+std::vector<Box> boxes_of(const ParameterStrategy& parameter, const std::vector<std::uint64_t>& pieces) {
   const auto strides = strides_of(parameter.devices);
   const auto free = free_axes_of(parameter);
   const std::uint64_t count =
@@ -99,15 +98,11 @@ std::vector<Box> boxes_of(const ParameterStrategy& parameter, const Extents& sha
         index.add(device / strides[axis] % parameter.devices[axis], parameter.devices[axis]);
       return index;
     };
-    Box box = whole(shape);
-    for (std::size_t d = 0; d < parameter.split.size(); ++d) {
-      const Index index = index_over(parameter.split[d]);
-      box.set(d, d == 0 && !parameter.sizes.empty() ? uneven_piece(parameter.sizes, index.at)
-                                                    : cut_evenly(box[d], index, d));
-    }
+    Box box = whole(Extents(std::span<const std::uint64_t>(pieces)));
+    for (std::size_t d = 0; d < pieces.size(); ++d) box.set(d, piece_of(box[d], index_over(parameter.split[d])));
     if (parameter.optimizer_shards > 1) {
       const Index replica = index_over(free);
-      box.set(0, cut_evenly(box[0], {replica.at % parameter.optimizer_shards, parameter.optimizer_shards}, 0));
+      box.set(0, piece_of(box[0], {replica.at % parameter.optimizer_shards, parameter.optimizer_shards}));
     }
     boxes.push_back(std::move(box));
   }

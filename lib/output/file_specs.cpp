@@ -140,6 +140,7 @@ FileSpec FileSpecs::spec(std::size_t entry, const Forms& forms) const {
   spec.groups = groups_[entry];
   spec.layout = layout_text_;
   spec.manifest = manifest_text_;
+  spec.has_checksum = has_checksum_;
   return spec;
 }
 

@@ -26,6 +26,9 @@ class FileSpecs {
   /// An attribute that the root group of each file is to have where the source's has none of that name.
   void add_attribute(const Attribute& attribute);
 
+  /// Each file is to have a checksum. Before the first `of`.
+  void add_checksum() noexcept { has_checksum_ = true; }
+
   /// The specification of a file with this tree. Files of one entry of `files` that hold the same shapes, as neighbours
   /// mostly do, share it where they share a tree. Threads may call it together.
   std::shared_ptr<const FileSpec> of(FileNumber file, SourceTrees::Tree tree);
@@ -70,6 +73,7 @@ class FileSpecs {
   std::string layout_text_;
   std::string manifest_text_;
   bool has_index_;
+  bool has_checksum_ = false;
 
   std::mutex mutex_;
   std::size_t entry_ = 0;  // of the last file

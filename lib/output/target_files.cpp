@@ -37,24 +37,28 @@ void TargetFiles::check_format() {
   warn_of_losses(*specs_, store_);
 }
 
-void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading) {
+void TargetFiles::for_each_file(unsigned threads, const std::function<void(FileNumber)>& work) {
   std::atomic<std::size_t> next{0};
   Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, numbers_.size())));
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < workers.count(); ++i)
     tasks.run([&] {
       try {
-        for (std::size_t at = next++; at < numbers_.size(); at = next++) {
-          auto spec = specs_->of(numbers_[at], trees_.of(numbers_[at], reading));
-          if (place_.views != nullptr) spec = place_.views->shown(numbers_[at], *spec);
-          create_file(numbers_[at], *spec, is_resumed);
-        }
+        for (std::size_t at = next++; at < numbers_.size(); at = next++) work(numbers_[at]);
       } catch (...) {
         next = numbers_.size();  // the others end, too
         throw;
       }
     });
   tasks.wait();
+}
+
+void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading) {
+  for_each_file(threads, [&](FileNumber file) {
+    auto spec = specs_->of(file, trees_.of(file, reading));
+    if (place_.views != nullptr) spec = place_.views->shown(file, *spec);
+    create_file(file, *spec, is_resumed);
+  });
   if (place_.pipe != nullptr && !store_.ends_with_manifest())  // what it can say it says now
     set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints));
 }
@@ -200,6 +204,15 @@ void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
   const Interval whole = bytes_of(chunk);
   rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
     file->read(place, bytes.subspan(part.lo - whole.lo, part.size()));
+  });
+}
+
+void TargetFiles::finish(unsigned threads) {
+  for_each_file(threads, [&](FileNumber file) {
+    check_interrupt();
+    if (!rooms_.at(file)->checksum) return;
+    place_.output->check_held();
+    store_.finish(path(file), *rooms_.at(file));
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -49,6 +50,7 @@ class TargetFiles {
   void check_format();
   /// As FileSpecs has it; between that and `create`.
   void add_attribute(const Attribute& attribute) { specs_->add_attribute(attribute); }
+  void add_checksum() noexcept { specs_->add_checksum(); }
   /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
   /// there may be kept. `reading`: of the source's files, which may be taken as they are but for their data.
   void create(bool is_resumed, unsigned threads, SourceStore& reading);
@@ -74,6 +76,8 @@ class TargetFiles {
   /// The job has failed: no `write` waits any more.
   void stop(std::exception_ptr why) noexcept;
   void read(const Chunk& chunk, std::span<std::byte> bytes);
+  /// Writes what depends on everything else in a file: its checksum. After `set_manifest`.
+  void finish(unsigned threads);
   /// Waits until the files are on the disk.
   void sync();
 
@@ -91,6 +95,8 @@ class TargetFiles {
   void set_manifest(const std::string& text);
 
  private:
+  /// Calls `work` for each of this process's files, several at a time.
+  void for_each_file(unsigned threads, const std::function<void(FileNumber)>& work);
   /// Which bytes of its array a chunk is.
   Interval bytes_of(const Chunk& chunk) const;
   /// Whether a chunk lies in its file as one run.

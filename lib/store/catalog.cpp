@@ -269,6 +269,11 @@ std::string encode(const Schema& schema) {
   out.text(schema.kept_tree);
   out.text(schema.layout);
   out.text(schema.manifest);
+  out.flag(schema.checksum.has_value());
+  if (schema.checksum) {
+    out.number(schema.checksum->lo);
+    out.number(schema.checksum->hi);
+  }
   return out.take();
 }
 
@@ -294,6 +299,10 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
   schema->kept_tree = in.text();
   schema->layout = in.text();
   schema->manifest = in.text();
+  if (in.flag()) {
+    const std::uint64_t begin = in.number();
+    schema->checksum = Interval{begin, in.number()};
+  }
   in.finish();
   return schema;
 }
@@ -341,6 +350,7 @@ std::vector<Interval> data_intervals(const Schema& schema) {
   std::vector<Interval> intervals;
   intervals.reserve(schema.datasets.size());
   for (const Dataset& dataset : schema.datasets) dataset.extents.append_to(intervals);
+  if (schema.checksum) intervals.push_back(*schema.checksum);
   return intervals;
 }
 

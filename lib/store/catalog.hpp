@@ -91,12 +91,14 @@ struct Schema {
   std::string layout;                   ///< root attribute `ckpt_layout`, or empty
   std::string manifest;                 ///< root attribute `ckpt_manifest`, or empty
   std::vector<ViewedFile> viewed = {};  ///< the files that its datasets show
+  /// A checksum of all other bytes, which `open` compares: no fingerprint covers it.
+  std::optional<Interval> checksum = std::nullopt;
 
   /// Index of the array of this name, or arrays->size().
   std::size_t find(const std::string& name) const;
 };
 
-/// Where the elements of a file's raw datasets lie. Datasets may share bytes.
+/// Where the elements of a file's raw datasets lie, and its checksum. Datasets may share bytes.
 std::vector<Interval> data_intervals(const Schema& schema);
 
 /// One file's metadata, and what tells whether it is still the same file.

@@ -29,9 +29,10 @@ FileRoom write_new(const std::filesystem::path& path, const NewFile& made) {
 
 std::vector<Interval> written_later(const FileRoom& room) {
   std::vector<Interval> later;
-  later.reserve(room.data.size() + 1);
+  later.reserve(room.data.size() + 2);
   for (const FileExtents& data : room.data) data.append_to(later);
   if (room.manifest) later.push_back(*room.manifest);
+  if (room.checksum) later.push_back(*room.checksum);
   return later;
 }
 

@@ -49,6 +49,7 @@ struct FileSpec {
   /// attributes and groups. Of a format that only keeps trees: the text that it keeps (kept_tree_text). Null: none.
   std::shared_ptr<const std::string> tree = {};
   std::vector<ViewedFile> viewed = {};  ///< the files that its arrays show
+  bool has_checksum = false;  ///< of a format that can have one (Store::has_checksums)
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
@@ -58,8 +59,9 @@ struct FileRoom {
   std::vector<FileExtents> data;     ///< parallel to FileSpec::arrays; none for empty and verbatim arrays
   std::uint64_t bytes = 0;           ///< the file's full size
   std::optional<Interval> manifest;  ///< where FileSpec::manifest is, if it has least_manifest_bytes
+  std::optional<Interval> checksum;  ///< where Store::finish puts it
   bool is_in_order = true;           ///< data lies in the arrays' order, and nothing but zeros between it, ever
-  PartialSum metadata;  ///< of all bytes that are neither an array's data nor the manifest, by their offset in the file
+  PartialSum metadata;     ///< of all bytes but the arrays' data, manifest and checksum, by their offset in the file
   std::string index = {};  ///< what the directory's index is to say of it, for Store::index_text
 };
 
@@ -71,7 +73,7 @@ struct IndexedFile {
   static auto fields(auto& self) { return std::tie(self.name, self.index); }
 };
 
-/// Where data and manifest lie in a new file: what is written after it has been made.
+/// Where data, manifest and checksum lie in a new file: what is written after it has been made.
 std::vector<Interval> written_later(const FileRoom& room);
 
 /// Bytes at a place of a file.
@@ -229,6 +231,9 @@ class Store : public SourceStore {
   /// How the text of a manifest stands in a file: the same number of bytes for texts of the same form.
   virtual std::string manifest_bytes(const std::string& text) const { return text; }
 
+  /// Whether a file may have a checksum of all its bytes (FileSpec::has_checksum).
+  virtual bool has_checksums() const noexcept { return false; }
+
   /// Whether the manifest lies behind all data, so that it can hold what is known only when that has been written.
   virtual bool ends_with_manifest() const noexcept { return false; }
 
@@ -246,6 +251,9 @@ class Store : public SourceStore {
 
   /// Opens a file that either has made, to be filled. `room`, as they gave it, must outlive the result.
   virtual std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room);
+
+  /// Writes the checksum of a file that has everything else; nothing where there is none. Throws io.
+  virtual void finish(const std::filesystem::path& /*file*/, const FileRoom& /*room*/) {}
 };
 
 }  // namespace ckpt

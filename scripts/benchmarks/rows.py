@@ -43,6 +43,10 @@ def data_text(space, name, mesh):
     return f"{size} of float32"
 
 
+def size_of(path):
+    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file()) if path.is_dir() else path.stat().st_size
+
+
 def cp(source, output):
     return Side(["cp", "-r", "--reflink=never", source, output], output)
 

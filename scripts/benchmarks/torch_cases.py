@@ -4,16 +4,12 @@ import pathlib
 
 import measure
 from measure import Side
-from rows import MIB, Case, Row
+from rows import MIB, Case, Row, size_of
 
 RANKS = 8
 JOB = pathlib.Path(__file__).with_name("torch_job.py")
 MEMORY_MIB = 256
 GOAL = 0.2  # five times as fast
-
-
-def size_of(path):
-    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file()) if path.is_dir() else path.stat().st_size
 
 
 class Frameworks:

@@ -123,13 +123,36 @@ def check_cuts(place):
             "wide": Cut([6], [[-1], [-1]], field_size=2), "nested": Cut([2, 3], [[0, 1]])}
     merged, _ = place.merge(job(place, wholes, cuts, 6), write_strategy(place.path(".ckpt"), cuts))
     check_equal("nested, field and a partial optimizer's cut", merged, wholes)
-    cuts = {"u": Cut([2, 3], [[1], [0]]), "v": Cut([3, 2], [[1], [0]])}
-    wholes = {"u": wholes["u"], "v": wholes["v"]}
-    directory = job(place, wholes, cuts, 6)
-    place.merge(directory, write_strategy(place.path(".ckpt"), cuts), fails="no mesh has in common")
-    shapes = {key: value.shape for key, value in wholes.items()}
-    merged, _ = place.merge(directory, write_json_strategy(place.path(".json"), cuts, shapes))
+
+
+def check_no_common_mesh(place):
+    """2 x 3 and 3 x 2 in one strategy, with moments, accumulators and optimizer's cuts, as source and as target."""
+    cuts = {"u": Cut([2, 3], [[1], [0]]), "u2": Cut([2, 3], [[-1], [0]], shards=-1), "v": Cut([3, 2], [[1], [0]]),
+            "w": Cut([3, 2], [[-1], [1]], shards=-1), "one": Cut([6], [[-1]])}
+    shapes = {"u": (12, 6), "u2": (8, 9), "v": (24, 6), "w": (4, 6), "one": (5,)}
+    wholes, of_state = {"lr": np.float32([0.1])}, {}
+    for at, (name, shape) in enumerate(shapes.items()):
+        for state in ("", "moments.", "accu_grads."):
+            wholes[state + name] = numbered(*shape) + 1000 * len(wholes) + at
+            of_state[state + name] = cuts[name]
+    of_state["moments.v"] = Cut([2, 3], [[1], [0]])  # cut otherwise than its parameter
+    directory = job(place, wholes, of_state, 6)
+    strategy = write_strategy(place.path(".ckpt"), of_state)
+    merged, _ = place.merge(directory, strategy)
     check_equal("2 x 3 and 3 x 2", merged, wholes)
+    merged, _ = place.merge(directory, write_json_strategy(place.path(".json"), of_state, {key: wholes[key].shape for key in of_state}))
+    check_equal("2 x 3 and 3 x 2 in JSON", merged, wholes)
+    before = {name: Cut([4, 2], [[1], [0]]) for name in ("u", "v", "moments.u", "moments.v")}
+    few = {name: wholes[name] for name in before}
+    output = place.path()
+    place.run("ckpt-reshard", "--from", write_strategy(place.path(".ckpt"), before), "--to", strategy, job(place, few, before, 8),
+              "-o", output)
+    check_cards("8 to 2 x 3 and 3 x 2", output, 6, {name: of_state[name] for name in few}, few)
+    back, _ = place.merge(output, strategy)
+    check_equal("and back", back, few)
+    alone = write_strategy(place.path(".ckpt"), {"v": before["v"]})
+    place.run("ckpt-reshard", "--from", alone, "--to", strategy, job(place, {"v": numbered(8, 8)}, before, 8),  # 8 rows over 3
+              "-o", place.path(), fails="8 elements do not divide by 3")
 
 
 def check_names(place):
@@ -169,11 +192,14 @@ def check_traps(place):
     place.merge(directory, strategy, fails="net_rank_2-1_10.ckpt")
     # Whole tensors on every rank in spite of the strategy: integrated_save.
     whole = job(place, wholes, {}, 4)
-    place.merge(whole, write_json_strategy(place.path(".json"), cuts, {key: wholes[key].shape for key in cuts}),
-                fails="stored shape [8, 4]")
-    _, said = place.merge(whole, strategy)
-    if "hold the same shard" not in said:
-        raise Wrong(f"no word of whole tensors: {said}")
+    for form in (strategy, write_json_strategy(place.path(".json"), cuts, {key: wholes[key].shape for key in cuts})):
+        merged, said = place.merge(whole, form)
+        check_equal("integrated_save", merged, wholes)
+        if "integrated_save" not in said:
+            raise Wrong(f"no word of whole tensors: {said}")
+    equal = {**wholes, "w": np.zeros((8, 4), np.float32), "moments.w": np.ones((8, 4), np.float32)}
+    merged, _ = place.merge(job(place, equal, cuts, 4), strategy)
+    check_equal("pieces that are alike, of one value each", merged, equal)
     # An accumulator whose cut stands in the strategy only.
     unlike = {**cuts, "accu_grads.w": Cut([4], [[0], [-1]])}
     stored = {key: cut for key, cut in unlike.items() if key != "accu_grads.w"}
@@ -248,7 +274,7 @@ def main():
     parser.add_argument("--bin", required=True)
     programs = os.path.abspath(parser.parse_args().bin)
     failed = 0
-    for check in (check_golden, check_golden_targets, check_cuts, check_names, check_traps, check_tutorial, check_formats):
+    for check in (check_golden, check_golden_targets, check_cuts, check_no_common_mesh, check_names, check_traps, check_tutorial, check_formats):
         with Strategies(programs) as place:
             try:
                 check(place)

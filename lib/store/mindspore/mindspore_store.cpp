@@ -6,6 +6,7 @@
 
 #include "store/guarded_reading.hpp"
 #include "store/known_schemas.hpp"
+#include "store/mindspore/crc.hpp"
 #include "store/mindspore/read_schema.hpp"
 #include "store/mindspore/records.hpp"
 #include "store/mindspore/write_file.hpp"
@@ -107,8 +108,17 @@ class MindSporeStore final : public Store {
 
   std::vector<std::string> losses(const FileSpec& spec) const override { return mindspore::losses(spec); }
 
+  bool has_checksums() const noexcept override { return true; }
+
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
     return std::make_shared<const NewFile>(mindspore::form_of(spec));
+  }
+
+  void finish(const std::filesystem::path& path, const FileRoom& room) override {
+    if (!room.checksum) return;
+    const PosixFile file = PosixFile::open_for_writing(path);
+    const std::string digits = mindspore::crc_digits(mindspore::crc_of(file, room.bytes - mindspore::crc_bytes));
+    file.write(room.checksum->lo, std::as_bytes(std::span(digits)));
   }
 
  private:

@@ -1,13 +1,11 @@
 #include "store/mindspore/read_schema.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <map>
 
 #include "base/checked.hpp"
-#include "base/interrupt.hpp"
 #include "store/element_words.hpp"
+#include "store/mindspore/crc.hpp"
 #include "store/mindspore/element_types.hpp"
 #include "store/mindspore/format.hpp"
 #include "store/mindspore/records.hpp"
@@ -16,8 +14,6 @@
 namespace ckpt::mindspore {
 
 namespace {
-
-constexpr std::uint64_t crc_piece_bytes = 1U << 20;
 
 struct Array {
   StoredArray stored;
@@ -86,6 +82,8 @@ void add_own(OwnHeader header, Schema& schema, std::map<std::string, Extents>& s
 std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t file_bytes) {
   Records records = read_records(file, file_bytes);
   auto schema = std::make_shared<Schema>();
+  if (const std::uint64_t end = end_of_records(file, file_bytes); end < file_bytes)
+    schema->checksum = Interval{end + crc_mark.size(), file_bytes};
   schema->format = format_name;
   std::map<std::string, Extents> global_shapes;
   add_own(std::move(records.header), *schema, global_shapes);
@@ -118,14 +116,7 @@ void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& sc
   const std::string digits = file.text(end + crc_mark.size(), crc_bytes - crc_mark.size());
   std::uint64_t expected = 0;
   for (const char digit : digits) expected = expected << 8 | static_cast<std::uint8_t>(digit);
-  std::vector<std::byte> piece(std::min(end, crc_piece_bytes));
-  uLong sum = crc32_z(0, nullptr, 0);
-  for (std::uint64_t at = 0; at < end; at += piece.size()) {
-    check_interrupt();
-    const auto part = std::span(piece).first(std::min<std::uint64_t>(piece.size(), end - at));
-    file.read(at, part);
-    sum = crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size());
-  }
+  const std::uint64_t sum = crc_of(file, end);
   if (sum != expected)
     throw Error(
         Kind::input, file.path(),

@@ -100,6 +100,14 @@ class Layer {
     made_.room.data.emplace_back(slices);
   }
 
+  /// Behind everything: the mark, and room for the number.
+  void add_crc() {
+    const std::string digits = crc_digits(0);
+    add_passage(std::string(crc_mark) + digits);
+    made_.room.checksum = Interval{end_ - digits.size(), end_};
+    made_.room.metadata = made_.room.metadata - sum_of(std::as_bytes(std::span(digits)), made_.room.checksum->lo);
+  }
+
   NewFile take() {
     made_.room.bytes = end_;
     made_.room.is_in_order = false;  // heads of records lie between
@@ -158,6 +166,12 @@ void refuse_mindspore_type(const FileSpec::Array& array) {
 
 }  // namespace
 
+std::string crc_digits(std::uint64_t sum) {
+  std::string digits(crc_bytes - crc_mark.size(), '\0');
+  for (auto digit = digits.rbegin(); sum > 0; ++digit, sum >>= 8) *digit = static_cast<char>(sum & 0xFF);
+  return digits;
+}
+
 std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost;
   for (const Attribute& attribute : spec.attributes)
@@ -178,6 +192,7 @@ NewFile form_of(const FileSpec& spec, std::uint64_t slice) {
   const bool has_own = !own.empty() || spec.arrays.empty();
   Layer layer(has_own ? front_bytes(own) : 0, slice);
   for (const FileSpec::Array& array : spec.arrays) layer.add(array);
+  if (spec.has_checksum) layer.add_crc();
   NewFile made = layer.take();
   if (has_own) put_own(own, spec, made);
   return made;

@@ -26,7 +26,7 @@ struct Tensor {
 };
 
 struct Header {
-  std::vector<Tensor> tensors;                  ///< sorted by name
+  std::vector<Tensor> tensors;                  ///< sorted by name, where read; written as they lie
   std::map<std::string, std::string> metadata;  ///< `__metadata__`
 };
 

@@ -85,10 +85,9 @@ NewFile form_of(const FileSpec& spec) {
     const FileSpec::Array& array = spec.arrays[i];
     begins[i] = end;
     end = checked_add(end, checked_mul(volume(array.shape), array.dtype.size, "a tensor"), "a file");
+    // In this order: MindSpore's reader takes no other.
     header.tensors.push_back({array.name, array.dtype, array.shape, begins[i], end});
   }
-  std::sort(header.tensors.begin(), header.tensors.end(),
-            [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
   const std::string text = header_text(header);
   const std::uint64_t length = text.size();
   if (length > max_header_bytes)

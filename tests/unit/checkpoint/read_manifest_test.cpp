@@ -85,15 +85,17 @@ TEST_CASE("what is no manifest, or holds no fingerprints, is refused") {
   CHECK_THROWS_WITH(parse_manifest(found(start + files + R"(, "parameters": {}})", false)),
                     Contains("no manifest of these programs"));
   const Placement placement = target(single_card(), {tensor("a", {3})});
-  CHECK_THROWS_WITH(parse_manifest(found(
-                        manifest(placement, {{"", 0, 1, ""}}, {}, ManifestRoom{2, least_manifest_bytes}, FingerprintPlace::report), false)),
+  CHECK_THROWS_WITH(parse_manifest(found(manifest(placement, {{"", 0, 1, ""}}, {},
+                                                  ManifestRoom{2, least_manifest_bytes}, FingerprintPlace::report),
+                                         false)),
                     Contains("not known yet when it went into a pipe"));
 }
 
 TEST_CASE("a report has the manifest of what went into a pipe") {
   const Placement placement = target(single_card(), {tensor("a", {3})});
   const std::string whole = manifest(placement, {{"", 0, 9, std::string(32, 'f')}}, {{1, 2}}, ManifestRoom{2, 5});
-  const auto carried = found(manifest(placement, {{"", 0, 9, ""}}, {}, ManifestRoom{2, 5}, FingerprintPlace::report), false);
+  const auto carried =
+      found(manifest(placement, {{"", 0, 9, ""}}, {}, ManifestRoom{2, 5}, FingerprintPlace::report), false);
   const TemporaryDirectory directory;
   const auto alone = solo();
   const auto reported = [&](const std::string& report) {

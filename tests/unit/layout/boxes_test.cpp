@@ -110,6 +110,33 @@ TEST_CASE("like borrows boxes, and boxes replace what they borrow") {
   CHECK_THROWS_WITH(target(both, {tensor("m", {4})}), Contains("flat: found \"flat\" beside \"boxes\""));
 }
 
+TEST_CASE("boxes in a grid are for any shape that it divides, of a source what its files make of it") {
+  const Layout of = boxed(R"("boxes": {"0": [[0, 1], [0, 3]], "1": [[0, 1], [3, 4]], "3": [[1, 2], [0, 4]]},
+                             "grid": [2, 4])");
+  CHECK(shown(target(of, {tensor("w", {2, 4})}), "w") == Words{"0 1 2", "3", "absent", "4 5 6 7"});
+  const Placement larger = target(of, {tensor("v", {4, 4}), tensor("w", {2, 8})});
+  CHECK(shown(larger, "v") == Words{"0 1 2 4 5 6", "3 7", "absent", "8 9 10 11 12 13 14 15"});
+  CHECK(shown(larger, "w") == Words{"0 1 2 3 4 5", "6 7", "absent", "8 9 10 11 12 13 14 15"});
+  CHECK_THROWS_WITH(target(of, {tensor("w", {2, 6})}),
+                    Contains("dimension 1 of [2, 6]: 6 elements do not divide by 4"));
+
+  std::vector<Holding> files{card({array("w", {3, 6})}), card({array("w", {3, 2})}), card({}),
+                             card({array("w", {3, 8})})};
+  CHECK(resolve_source(of, files).placement.tensors()[0].shape == Extents{6, 8});
+  files[1] = card({array("w", {3, 1})});  // one odd card does not move the whole
+  try {
+    resolve_source(of, files);
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK_THAT(error.what(), Contains("rank_1.h5") && Contains("stored shape [3, 1], a.json expects [3, 2]"));
+  }
+  const Layout turned = boxed(R"("boxes": {"0": [[0, 1], [0, 1]], "1": [[0, 1], [1, 2]]}, "grid": [1, 2],
+                                 "permute": [1, 0])",
+                              "[2]");
+  const std::vector<Holding> stored{card({array("w", {2, 3})}), card({array("w", {2, 3})})};
+  CHECK(resolve_source(turned, stored).placement.tensors()[0].shape == Extents{3, 4});
+}
+
 TEST_CASE("boxes that do not fit a target's tensor are refused with the parameter") {
   CHECK_THROWS_WITH(
       target(boxed(corner), {tensor("w", {3, 4})}),
@@ -189,6 +216,14 @@ TEST_CASE("refused: boxes") {
       {rule(R"("boxes": {"8": [[0, 4]]})"),
        R"(a.json: /parameters/0/boxes: found "boxes" of which boxes name card 8, which the mesh has not)"},
       {rule(R"("boxes": {"0": [[0, 18446744073709551615], [0, 2]]})"), "boxes of 2^64 elements"},
+      {rule(R"("boxes": {"0": [[0, 4]]}, "grid": [5])"), "no box holds 1 of the 5 elements of [5], such as [4:5]"},
+      {rule(R"("boxes": {"0": [[0, 4]]}, "grid": [4], "shape": [6])"),
+       R"(a.json: /parameters/0/shape: found [6], expected extents that "grid" divides: [4])"},
+      {rule(R"("boxes": {"0": [[0, 4]]}, "grid": [4, 1])"),
+       R"(a.json: /parameters/0/grid: found 2 dimensions, expected 1, as "boxes" have)"},
+      {rule(R"("boxes": {"0": [[0, 0]]}, "grid": [0])"),
+       "a.json: /parameters/0/grid: found [0], expected a number of pieces"},
+      {rule(R"("grid": [4])"), R"(a.json: /parameters/0/grid: found "grid" without "boxes")"},
       {rule(R"("boxes": {"0": [[0, 4]]}, "shape": [5])"), "no box holds 1 of the 5 elements of [5], such as [4:5]"},
   });
 }

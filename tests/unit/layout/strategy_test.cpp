@@ -142,17 +142,45 @@ TEST_CASE("JSON that flattens dimensions is read by the tensor's rank") {
   CHECK_THAT(said(json("[0, 1, 2]", "[2, 16, 16]"), rank(1)), Contains("1 dimensions"));
 }
 
-TEST_CASE("Devices without a common refinement need shapes, and are told by boxes") {
-  const std::vector<Item> items{{"u", {2, 3}, {{1, -1}}}, {"v", {3, 2}, {{1, -1}}}};
-  CHECK_THAT(refused(strategy_of(items)), Contains("'u'") && Contains("JSON"));
-  auto stages = parse_strategy({"s", strategy_of(items)});
-  for (auto& [name, parameter] : stages[0].parameters) parameter.shape = Extents{6, 2};
-  const Layout layout = strategy_layout(stages, "s");
-  CHECK(layout.mesh.size() == 6);
+const Rule& boxed_rule(const Layout& layout) {
   const auto boxed = std::find_if(layout.parameters.begin(), layout.parameters.end(),
                                   [](const Rule& rule) { return rule.keys.boxes != nullptr; });
   REQUIRE(boxed != layout.parameters.end());
-  CHECK(boxed->keys.boxes->at(5)[0] == Interval{3, 6});
+  return *boxed;
+}
+
+TEST_CASE("Devices without a common refinement are told by boxes in a grid, which need no shape") {
+  const Layout layout = layout_of({{"u", {2, 3}, {{1, -1}}},
+                                   {"u2", {2, 3}, {{1, -1}}},
+                                   {"u3", {2, 3}, {{1, -1}}},
+                                   {"u4", {2, 3}, {{1, -1}}},
+                                   {"v", {3, 2}, {{1, 0}}},
+                                   {"v2", {3, 2}, {{1, 0}}, 0},
+                                   {"moments.v", {3, 2}, {{1, 0}}},
+                                   {"w", {3, 2}, {{-1, 1}}, -1}});
+  CHECK(layout.mesh.size() == 6);
+  const auto rules = rules_of(layout);
+  CHECK_THAT(rules, Contains(R"("name": ["u", "u2", "u3", "u4"], "split": ["a"])"));
+  CHECK_THAT(rules, Contains(R"("name": "moments.{param}")") || Contains(R"("moments.{param}", "adam_m.{param}")"));
+  CHECK_THAT(rules, Contains(R"({"name": ["v", "v2"], "boxes": {"0": [[0, 1], [0, 1]], "1": [[0, 1], [1, 2]], )"
+                             R"("2": [[1, 2], [0, 1]], "3": [[1, 2], [1, 2]], "4": [[2, 3], [0, 1]], )"
+                             R"("5": [[2, 3], [1, 2]]}, "grid": [3, 2]})"));
+  // The optimizer's cut of dimension 0, over the replicas along the last axis.
+  CHECK_THAT(rules, Contains(R"("5": [[1, 2], [2, 3]]}, "grid": [2, 3]})"));
+
+  auto stages = parse_strategy({"s", strategy_of({{"u", {2, 3}, {{1, -1}}}, {"v", {3, 2}, {{1, -1}}}})});
+  for (auto& [name, parameter] : stages[0].parameters) parameter.shape = Extents{6, 2};
+  CHECK(boxed_rule(strategy_layout(stages, "s")).keys.shape == std::vector<std::uint64_t>{6, 2});
+  for (auto& [name, parameter] : stages[0].parameters) parameter.shape = Extents{7, 2};
+  CHECK_THAT(fixture::refused([&] { strategy_layout(stages, "s"); }, Kind::layout), Contains("[7, 2]"));
+}
+
+TEST_CASE("Uneven pieces keep a mesh that others have not, and two such meshes are refused") {
+  const Item table{"t", {3, 2}, {{1, -1}}, 0, {1, 2, 4}};
+  const Layout layout = layout_of({table, {"u", {2, 3}, {{1}}}, {"v", {2, 3}, {{1}}}});
+  CHECK_THAT(rules_of(layout), Contains(R"("name": "t", "split": ["a"], "sizes": {"0": [1, 2, 4]})"));
+  CHECK(boxed_rule(layout).names.front().text() == "u");
+  CHECK_THAT(refused(strategy_of({table, {"u", {2, 3}, {{1, -1}}, 0, {1, 2}}})), Contains("unevenly"));
 }
 
 TEST_CASE("Strategies that lie are refused, and what is wrong is said") {

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+
+#include "store/posix_file.hpp"
+
+namespace ckpt::mindspore {
+
+/// The CRC-32 of a file's first bytes. Throws io where they cannot be read, and when the job is interrupted.
+std::uint64_t crc_of(const PosixFile& file, std::uint64_t bytes);
+
+}  // namespace ckpt::mindspore
