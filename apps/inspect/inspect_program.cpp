@@ -62,12 +62,16 @@ void keep_asked_for(Inspection& inspection, const std::vector<Pattern>& patterns
   });
 }
 
-Inspection inspect(const std::string& path, const FoundCheckpoint& found, const ExpectedTensors& expected,
+Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, const ExpectedTensors& expected,
                    const std::vector<Pattern>& patterns, SourceStore& store) {
-  Inspection inspection{path, survey(found), std::nullopt, {}, false};
+  Inspection inspection{options.path, survey(found), std::nullopt, {}, false, {}};
   if (found.checkpoint) {
     inspection.placement = placement_of(*found.checkpoint, expected, store);
     inspection.logical = logical_view(*inspection.placement);
+    inspection.tables = table_views(*found.checkpoint, *inspection.placement, options.key, store);
+  } else if (!options.key.empty()) {
+    throw Error(Kind::usage, "--key",
+                {"given for files that carry no layout", "expected their layout", "give it with --layout"});
   }
   keep_asked_for(inspection, patterns);
   return inspection;
@@ -130,7 +134,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   if (found.damaged_manifest) spdlog::warn("{}", message(*found.damaged_manifest));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const Inspection inspection = inspect(options.path, found, expected, patterns, stores.reading());
+    const Inspection inspection = inspect(options, found, expected, patterns, stores.reading());
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)
       print(Lines::as_they_are(inspection_json(inspection)));
@@ -154,6 +158,8 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   line.repeated(
       "--param", options.parameters, "GLOB",
       "only the parameters whose names match, and with a layout the box that each card holds; may be repeated");
+  line.value("--key", options.key, "KEY",
+             "of tables, too, where this key is: its server, its row there and what it holds, or where it would be");
   line.value("--picture", options.picture, "OUT.svg",
              "with a layout, instead of tables, an SVG picture of which card holds what of each parameter (-: standard "
              "output); alike parameters and the members of a bucket as one, unless --param chooses them");
@@ -184,6 +190,9 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
     throw Error(Kind::usage, "PATH", {"missing", "expected a checkpoint's path", line.see_help()});
   if (options.json && options.picture == "-")
     throw Error(Kind::usage, "", {"--json and --picture -", "expected one of them at most on standard output", ""});
+  if (!options.key.empty() && (options.path.empty() || options.draft || !options.picture.empty()))
+    throw Error(Kind::usage, "--key",
+                {"given without PATH, or with --draft or --picture", "expected PATH's tables", ""});
   if (options.draft &&
       (!options.layout.empty() || !options.parameters.empty() || options.json || !options.picture.empty()))
     throw Error(

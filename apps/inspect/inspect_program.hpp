@@ -15,6 +15,7 @@ struct InspectOptions {
   std::string layout;
   std::string as_layout;  ///< a strategy, or a checkpoint that says its layout
   std::vector<std::string> parameters;
+  std::string key;  ///< to be looked for in the tables
   bool json = false;
   bool draft = false;
   std::string mesh;

@@ -41,6 +41,7 @@ std::vector<Box> boxes_on(const Placement& placement, ParameterId parameter, Pos
 std::string rule_of(const Placement& placement, ParameterId parameter) {
   const Spread& spread = placement.spreads()[parameter];
   if (spread.bucket) return "(bucket " + placement.layout().buckets[*spread.bucket].name + ")";
+  if (placement.layout().table_arrays.contains(placement.tensors()[parameter].name)) return "(table)";
   if (!spread.rule) return "(default)";
   std::vector<std::string> patterns;
   for (const auto& pattern : placement.layout().parameters[*spread.rule].names) patterns.push_back(pattern.text());

@@ -6,6 +6,7 @@
 
 #include "inspect/logical_view.hpp"
 #include "inspect/survey.hpp"
+#include "inspect/table_view.hpp"
 #include "report/output.hpp"
 
 namespace ckpt::cli {
@@ -17,6 +18,7 @@ struct Inspection {
   std::optional<Placement> placement;     ///< with a layout
   std::vector<LogicalParameter> logical;  ///< with a layout; else empty
   bool with_boxes = false;                ///< parameters were asked for by name: show which card holds which box
+  std::vector<TableView> tables;          ///< with a layout that has some
 };
 
 /// As tables; lines of at most `width` characters where there is a width.

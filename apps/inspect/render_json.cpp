@@ -125,6 +125,7 @@ std::string inspection_json(const Inspection& inspection) {
   json["attributes"] = attributes_json(inspection.survey, inspection.survey.attributes);
   json["values"] = leaves_json(inspection.survey);
   json["parameters"] = parameters_json(inspection);
+  if (!inspection.tables.empty()) json["tables"] = tables_json(inspection.tables);
   return json_text(std::move(json)) + "\n";
 }
 

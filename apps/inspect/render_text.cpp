@@ -139,6 +139,7 @@ Lines inspection_text(const Inspection& inspection, std::optional<std::size_t> w
   Lines lines;
   lines.add(heading(inspection)).add("");
   lines.add(inspection.placement ? logical_table(inspection, width) : stored_table(inspection.survey, width));
+  lines.add(tables_text(inspection.tables, width));
   lines.add(attribute_table(inspection.survey, width));
   lines.add(leaf_table(inspection.survey, width));
   if (inspection.placement && inspection.with_boxes) {

@@ -27,6 +27,15 @@ double total_seconds(const Report& report) {
   return total == report.seconds.end() ? 0 : total->second;
 }
 
+/// The largest server, not the mean, bounds the time.
+std::string rows_text(const Report::TableUse& table) {
+  std::uint64_t total = 0;
+  for (const std::uint64_t rows : table.rows) total += rows;
+  const auto [least, most] = std::minmax_element(table.rows.begin(), table.rows.end());
+  return fmt::format("{} of {} bytes, {} to {} on each of {}", counted(total, "row"), with_commas(table.row_bytes),
+                     with_commas(*least), with_commas(*most), counted(table.rows.size(), "server"));
+}
+
 }  // namespace
 
 std::string with_commas(std::uint64_t number) {
@@ -45,7 +54,7 @@ std::string counted(std::uint64_t count, const std::string& noun) {
 Lines dry_run_table(const Report& report) {
   const std::string cast =
       report.cast_parameters == 0 ? "" : ", " + with_commas(report.cast_parameters) + " of them cast";
-  const std::vector<std::pair<std::string, std::string>> rows{
+  std::vector<std::pair<std::string, std::string>> rows{
       {"source cards", with_commas(report.source_cards)},
       {"source files", with_commas(report.source_files)},
       {"target cards", with_commas(report.target_cards)},
@@ -59,8 +68,12 @@ Lines dry_run_table(const Report& report) {
       {"processes", with_commas(report.processes)},
       {"threads", with_commas(report.threads) + " in each process"},
       {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
-      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"},
-      {"no data was read", "what bytes can show of a wrong layout, the job itself checks"}};
+      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
+  if (!report.tables.empty())
+    rows.emplace_back("only keys were read", "of tables; they lie where the layout says, each once");
+  for (const Report::TableUse& table : report.tables) rows.emplace_back("table " + table.name, rows_text(table));
+  if (report.tables.empty())
+    rows.emplace_back("no data was read", "what bytes can show of a wrong layout, the job itself checks");
   Lines lines;
   for (const auto& [label, value] : rows) lines.add(line(label, value));
   return lines;

@@ -52,6 +52,13 @@ Json overflows_json(const std::vector<Overflow>& overflows) {
   return list;
 }
 
+Json tables_json(const std::vector<Report::TableUse>& tables) {
+  Json list = Json::array();
+  for (const Report::TableUse& table : tables)
+    list.push_back({{"name", table.name}, {"row_bytes", table.row_bytes}, {"rows", table.rows}});
+  return list;
+}
+
 const char* word(Kind kind) {
   switch (kind) {
     case Kind::usage:
@@ -119,6 +126,7 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
   json["virtual"] = job.job.is_view;
   if (!report.manifest.empty()) json["manifest"] = Json::parse(report.manifest);
   json["overflows"] = overflows_json(report.overflows);
+  if (!report.tables.empty()) json["tables"] = tables_json(report.tables);
   json["peak_resident_bytes"] = peak_bytes;
   json["seconds"] = report.seconds;
   json["source_rules"] = rules_json(report.source_rules);

@@ -35,8 +35,18 @@ const char* word(What what) {
       return "elements";
     case What::value:
       return "value";
+    case What::keys_of_a:
+      return "keys only in A";
+    case What::keys_of_b:
+      return "keys only in B";
+    case What::rows:
+      return "rows";
   }
   return "";
+}
+
+bool is_of_table(const Difference& difference) {
+  return difference.what == What::keys_of_a || difference.what == What::keys_of_b || difference.what == What::rows;
 }
 
 std::vector<std::string> row(const Difference& difference) {
@@ -48,6 +58,7 @@ std::vector<std::string> row(const Difference& difference) {
                                  "",
                                  "",
                                  CardIds(difference.cards).text()};
+  if (is_of_table(difference)) cells[4] = with_commas(difference.count) + " of " + with_commas(difference.compared);
   if (difference.what != What::elements) return cells;
   cells[1] += " from " + to_string(difference.first);
   cells[4] = with_commas(difference.count) + " of " + with_commas(difference.compared);
@@ -78,6 +89,10 @@ Json difference_json(const Difference& difference) {
   add("a", difference.a);
   add("b", difference.b);
   json["cards"] = difference.cards;
+  if (is_of_table(difference)) {
+    json["differing"] = difference.count;
+    json["compared"] = difference.compared;
+  }
   if (difference.what != What::elements) return json;
   json["first"] = std::vector<std::uint64_t>(difference.first.begin(), difference.first.end());
   json["differing"] = difference.count;

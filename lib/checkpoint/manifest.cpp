@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -70,6 +71,30 @@ void add_parameters(const Placement& placement, const std::vector<Fingerprint>& 
   text += "\n },\n";
 }
 
+std::string rows_of(std::uint64_t rows, const std::vector<Fingerprint>& fingerprints) {
+  std::string text = "\"rows\": " + number(rows);
+  for (std::size_t i = 0; i < fingerprints.size(); ++i)
+    text += (i == 0 ? ", \"fingerprints\": [\"" : ", \"") + to_string(fingerprints[i]) + '"';
+  return fingerprints.empty() ? text : text + "]";
+}
+
+void add_tables(const std::vector<ManifestTable>& tables, std::string& text) {
+  if (tables.empty()) return;
+  text += " \"tables\": {";
+  for (const ManifestTable& table : tables) {
+    text += (&table == &tables.front() ? "\n  " : ",\n  ") + quoted(table.name) + ": {\"datasets\": [";
+    for (const std::string& name : table.datasets)
+      text += (&name == &table.datasets.front() ? "" : ", ") + quoted(name);
+    text += "], " + rows_of(std::accumulate(table.rows.begin(), table.rows.end(), std::uint64_t{0}), table.all) +
+            ", \"servers\": [";
+    for (std::size_t server = 0; server < table.rows.size(); ++server)
+      text += (server == 0 ? "\n   {" : ",\n   {") +
+              rows_of(table.rows[server], table.servers.empty() ? table.all : table.servers[server]) + "}";
+    text += "]}";
+  }
+  text += "\n },\n";
+}
+
 /// No fact of a file and no fingerprint takes more digits.
 ManifestFile longest(std::string name, bool with_fingerprints) {
   return {std::move(name), largest, largest, with_fingerprints ? to_string(Fingerprint{}) : std::string()};
@@ -109,7 +134,7 @@ std::string_view in_place_of_fingerprints(FingerprintPlace place) {
 
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room,
-                     FingerprintPlace place) {
+                     FingerprintPlace place, const std::vector<ManifestTable>& tables) {
   std::string text = "{\n \"ckpt_manifest\": 1,\n \"tool\": \"ckpt-reshard\",\n \"version\": " + quoted(CKPT_VERSION);
   text += ",\n \"layout\": " + to_json(placement.layout());
   while (text.back() == '\n') text.pop_back();
@@ -117,15 +142,17 @@ std::string manifest(const Placement& placement, const std::vector<ManifestFile>
     text += ",\n \"fingerprints\": " + quoted(std::string(why));
   text += ",\n" + (room ? single(files.front(), *room) : list_of(files));
   add_parameters(placement, fingerprints, text);
+  add_tables(tables, text);
   const std::uint64_t end = text.size() + before_checksum.size() + checksum_size + after_checksum.size();
   if (room && end < room->bytes) text.append(room->bytes - end, ' ');
   return sealed(std::move(text));
 }
 
-std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints) {
+std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints,
+                                 const std::vector<ManifestTable>& tables) {
   const bool with_fingerprints = fingerprints == FingerprintPlace::manifest;
   return manifest(placement, {longest("", with_fingerprints)}, any_fingerprints(placement, with_fingerprints),
-                  ManifestRoom{largest, least_manifest_bytes}, fingerprints);
+                  ManifestRoom{largest, least_manifest_bytes}, fingerprints, tables);
 }
 
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,

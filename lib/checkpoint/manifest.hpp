@@ -25,6 +25,15 @@ struct ManifestFile {
   static auto fields(auto& self) { return std::tie(self.name, self.card, self.bytes, self.fingerprint); }
 };
 
+/// A table as the manifest tells of it: what the sums of its rows by key are does not depend on servers and order.
+struct ManifestTable {
+  std::string name;
+  std::vector<std::string> datasets;              ///< the keys first
+  std::vector<std::uint64_t> rows;                ///< on each server
+  std::vector<Fingerprint> all;                   ///< of each dataset's rows; none where the run did not verify
+  std::vector<std::vector<Fingerprint>> servers;  ///< likewise, on each server
+};
+
 /// Where the fingerprints of what is written stand: a merged file that goes to a pipe has its manifest in front of the
 /// data, mostly, and then they are known too late for it. Of data that is only shown nothing is written.
 enum class FingerprintPlace { nowhere, manifest, report, views };
@@ -44,10 +53,12 @@ struct ManifestRoom {
 /// none, it says why.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
-                     FingerprintPlace place = FingerprintPlace::manifest);
+                     FingerprintPlace place = FingerprintPlace::manifest,
+                     const std::vector<ManifestTable>& tables = {});
 
 /// A merged file's manifest as long as it will be, before the facts are known.
-std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints);
+std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints,
+                                 const std::vector<ManifestTable>& tables = {});
 
 /// Throws input where the manifest of what is to be written would be larger than `most_bytes`.
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,

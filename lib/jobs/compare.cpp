@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "checkpoint/checkpoint.hpp"
 #include "exchange/exchange.hpp"
+#include "jobs/compare_tables.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/resources.hpp"
@@ -91,11 +92,33 @@ class Pairing {
     const Tensor& b = b_.placement().tensors()[in_b];
     a_of_[in_b] = in_a;
     if (!is_comparable(a.dtype, b.dtype)) return add(Difference::What::dtype, b.name, a.dtype.name, b.dtype.name);
+    if (is_of_table(in_a, in_b)) return pair_rows(a, b);
     if (!(a.shape == b.shape)) return add(Difference::What::shape, b.name, to_string(a.shape), to_string(b.shape));
     ++comparison_.parameters;
     comparison_.bytes += a.bytes();
     if (a.verbatim || b.verbatim) return compare_values(in_a, in_b);
     parameters_.push_back(in_b);
+  }
+
+  bool is_of_table(ParameterId in_a, ParameterId in_b) const {
+    const std::string& name = b_.placement().tensors()[in_b].name;
+    const bool is_in_a = a_.placement().layout().table_arrays.contains(a_.placement().tensors()[in_a].name);
+    const bool is_in_b = b_.placement().layout().table_arrays.contains(name);
+    if (is_in_a != is_in_b)
+      throw Error(Kind::usage, "parameter '" + name + "'",
+                  {std::string("it belongs to a table in ") + (is_in_a ? "A" : "B") + " alone",
+                   "expected the table in the \"tables\" of both layouts", "a table's rows are compared by their keys"})
+          .of_parameter(name);
+    return is_in_a;
+  }
+
+  /// Rows are compared by their keys, however many there are.
+  void pair_rows(const Tensor& a, const Tensor& b) {
+    const bool is_same_row =
+        a.shape.size() == b.shape.size() && std::equal(a.shape.begin() + 1, a.shape.end(), b.shape.begin() + 1);
+    if (!is_same_row) return add(Difference::What::shape, b.name, to_string(a.shape), to_string(b.shape));
+    ++comparison_.parameters;
+    comparison_.bytes += a.bytes();
   }
 
   bool is_comparable(const DType& a, const DType& b) const {
@@ -274,9 +297,15 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
     for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
   std::map<ParameterId, Mismatch> mismatches;
-  explain_misfit(misfit_of_a, processes, [&] {
-    mismatches = Elements(job, a, b, most_open, processes, counters).compare(*pairing, store);
-  });
+  explain_misfit(misfit_of_a, processes,
+                 [&] { mismatches = Elements(job, a, b, most_open, processes, counters).compare(*pairing, store); });
+  const auto counts_of_b = [&](ParameterId parameter) {
+    return names->counts(b.placement().tensors()[parameter].name);
+  };
+  for (Difference& each :
+       compare_tables({a.files, a.placement(), [&](ParameterId parameter) { return pairing->is_chosen()[parameter]; }},
+                      {b.files, b.placement(), counts_of_b}, job.resources, store, processes))
+    result.differences.push_back(std::move(each));
   for (const auto& [parameter, found] : mismatches)
     result.differences.push_back(difference(b.placement(), parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {

@@ -24,15 +24,18 @@ struct Difference {
     dtype,
     shape,
     elements,
-    value,  ///< of a parameter that has no elements of fixed size
+    value,      ///< of a parameter that has no elements of fixed size
+    keys_of_a,  ///< of a table: only A has them
+    keys_of_b,
+    rows,  ///< of a table, under keys that both have
   };
   What what = What::elements;
   std::string parameter;
-  std::string a;  ///< what A has: a dtype, a shape, the first element that differs
+  std::string a;  ///< what A has: a dtype, a shape, the first element that differs, keys
   std::string b;
   std::vector<std::uint64_t> cards;  ///< ids of B's cards that differ; for elements and values
 
-  // For elements only:
+  // For elements only; of tables `count` and `compared` are keys:
   Extents first;               ///< the index of the first that differs, in row-major order of the logical tensor
   std::uint64_t count = 0;     ///< how many differ, in all copies that B holds
   std::uint64_t compared = 0;  ///< of how many

@@ -12,6 +12,7 @@
 #include "jobs/reshard_plan.hpp"
 #include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
+#include "jobs/table_plan.hpp"
 #include "layout/model_files.hpp"
 #include "output/file_workload.hpp"
 #include "output/files_beside.hpp"
@@ -38,7 +39,10 @@ class Run {
   Report perform() {
     agree(processes_, [&] {
       if (job_.dry_run && (job_.output.path.empty() || job_.output.is_pipe)) return;
-      if (job_.output.is_pipe) return open_pipe();
+      if (job_.output.is_pipe) {
+        if (processes_.rank() == 0) pipe_.emplace(PosixStream(job_.output.name(), job_.output.descriptor));
+        return;
+      }
       output_.emplace(job_.output);
       output_->check_source(job_.source.path);
       output_->check_sources(job_.spared_files);
@@ -56,12 +60,8 @@ class Run {
   }
 
  private:
-  void open_pipe() {
-    if (processes_.rank() == 0) pipe_.emplace(PosixStream(job_.output.name(), job_.output.descriptor));
-  }
-
   void make() {
-    const std::size_t most_open = open_files_allowed(job_.resources, processes_);
+    most_open_ = open_files_allowed(job_.resources, processes_);
     counters_.phase = Phase::catalog;
     sides_.emplace(resolve_sides(job_, stores_, processes_));
     time("catalog");
@@ -74,7 +74,8 @@ class Run {
     agree(processes_, [&] {
       check_target_names(checkpoint(), plan_->planner, plan_->shares.owned_by(process()), *sides_->store);
       if (processes_.rank() == 0) check_manifest_size(target(), job_.output.is_single_file, is_verified());
-      divide_memory();
+      shares_ = divide_memory(job_.resources.memory_bytes, *sides_, plan_->planner);
+      stores_.reading().set_decoding_memory(shares_.chunks);
       if (job_.is_view)
         views_.emplace(checkpoint(), plan_->planner, *sides_->store, job_.output.path, job_.output.is_single_file);
     });
@@ -83,8 +84,8 @@ class Run {
     report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
     describe(*sides_, report_);
     if (job_.dry_run) return look_ahead();
-    reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open);
-    files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->shares, process(), most_open);
+    reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open_);
+    files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->shares, process(), most_open_);
     agree(processes_, [&] { files_->check_format(); });
     // What transformers ask of a model's files.
     if (job_.target.file_bytes && sides_->store->name() == "safetensors")
@@ -93,7 +94,7 @@ class Run {
     time("plan");
 
     counters_.phase = Phase::replicas;
-    check_copies(most_open);
+    check_copies();
     time("replicas");
 
     sums_.emplace(target());
@@ -136,6 +137,7 @@ class Run {
                                                                                        : FingerprintPlace::manifest;
     if (views_) place.fingerprints = FingerprintPlace::views;
     place.views = views_ ? &*views_ : nullptr;
+    place.tables = manifest_tables(sides_->tables, {}, is_verified());
     return place;
   }
 
@@ -146,44 +148,27 @@ class Run {
     time("plan");
   }
 
-  /// Half of the memory is for the source, half is staging, unless the source has large chunks.
-  void divide_memory() {
-    std::vector<bool> is_read(source().arrays().size(), false);
-    for (ParameterId p = 0; p < target().tensors().size(); ++p)
-      is_read[source().array_of(plan_->planner.source_of(p))] = true;
-    shares_ = share_memory(job_.resources.memory_bytes, 2,
-                           largest_chunk(checkpoint(), source(), [&](ArrayId array) { return is_read[array]; }));
-    stores_.reading().set_decoding_memory(shares_.chunks);
-  }
-
   /// Nothing that is read, and nothing that is not these programs', is in the way of what is to be written.
   void check_places() {
     agree(processes_, [&] {
-      std::vector<std::filesystem::path> files;
-      for (const FileNumber file : checkpoint().own_files(process(), process_count()))
-        for (std::filesystem::path& path : checkpoint().paths_read(file)) files.push_back(std::move(path));
-      if (const auto manifest = checkpoint().path() / manifest_name; std::filesystem::exists(manifest))
-        files.push_back(manifest);
-      output_->check_sources(files);
+      output_->check_sources(paths_read(checkpoint(), process(), process_count()));
       auto beside = names_beside(checkpoint(), target().layout(), *sides_->store);
       if (!sides_->index_name.empty()) beside.push_back(sides_->index_name);
       if (processes_.rank() == 0) output_->plan(target().layout(), beside, *sides_->store);
     });
   }
 
-  void check_copies(std::size_t most_open) {
-    std::vector<bool> is_taken(source().tensors().size(), false);
-    for (const ParameterId parameter : sides_->selection.source_of) is_taken[parameter] = true;
+  void check_copies() {
     const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
-    explain_misfit(misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected, job_.casts), processes_,
-                   [&] {
-                     check_source({{checkpoint(), source(), *reader_, owners, is_taken, job_.replicas, threads()},
-                                   plan_->readers,
-                                   stores_.reading(),
-                                   equal_pairs(*sides_),
-                                   most_open},
-                                  *exchange_, processes_);
-                   });
+    explain_misfit(
+        misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected, job_.casts), processes_, [&] {
+          check_source({{checkpoint(), source(), *reader_, owners, moved_by_regions(*sides_), job_.replicas, threads()},
+                        plan_->readers,
+                        stores_.reading(),
+                        equal_pairs(*sides_),
+                        most_open_},
+                       *exchange_, processes_);
+        });
   }
 
   /// Makes the place that is written to. True where an earlier run of this job has left one to go on with.
@@ -236,7 +221,8 @@ class Run {
     ChunkSequence chunks = files_->chunks(exchange_->chunk_bytes(), shares_.order());
     chunks.take_cells(plan_->casts.cells());
     if (job_.output.is_pipe) chunks.take_order(files_->order());
-    if (is_resumed) chunks.skip(check_earlier());
+    const Finished finished = is_resumed ? check_earlier() : Finished();
+    chunks.skip(without_tables(finished, target(), sides_->tables));
     std::optional<Journal> journal;
     agree(processes_, [&] {
       if (!output_) return;
@@ -245,13 +231,14 @@ class Run {
     });
 
     counters_.phase = Phase::move;
-    const std::uint64_t total = bytes_to_write() - resumed_;
+    const std::uint64_t total = bytes_written_by(process(), plan_->shares, target()) - resumed_;
     counters_.bytes_total = total;
     FileWorkload work({plan_->planner, plan_->casts, plan_->readers, *reader_, *files_, process(), counters_,
                        is_verified() ? &*sums_ : nullptr, journal ? &*journal : nullptr},
                       std::move(chunks));
     if (output_) output_->fill();
     exchange_->run(work);
+    move_tables(finished, journal ? &*journal : nullptr);
     if (is_verified()) sums_->give_to_owners([&](FileNumber file) { return files_->owner(file); }, processes_);
     report_.overflows = tell_overflows(work.overflows(), target(), report_.bytes_resumed != 0, processes_);
     report_.bytes_to_write = processes_.sum(total);
@@ -262,13 +249,15 @@ class Run {
     report_.seconds["exchange"] = std::max(0.0, moving - report_.seconds["read"] - report_.seconds["write"]);
   }
 
-  /// Data that this process writes.
-  std::uint64_t bytes_to_write() const {
-    std::uint64_t total = 0;
-    for (const Position card : plan_->shares.written_by(process()))
-      for (ArrayId array = 0; array < target().arrays().size(); ++array)
-        total += plan_->shares.of(process(), card, array).size() * target().arrays()[array].dtype.size;
-    return total;
+  void move_tables(const Finished& finished, Journal* journal) {
+    if (sides_->tables.empty()) return;
+    TableReader rows(checkpoint(), stores_.reading(), most_open_);
+    TableShuffle shuffle(
+        sides_->tables,
+        {rows, *files_, plan_->shares, counters_, threads(), is_verified() ? &*sums_ : nullptr, journal, finished},
+        processes_);
+    shuffle.run();
+    table_sums_ = shuffle.sums();
   }
 
   void reread() {
@@ -303,20 +292,22 @@ class Run {
     std::vector<Fingerprint> fingerprints;
     if (is_verified()) fingerprints = sums_->of_parameters(processes_);
     const auto list = gather_list(files_->list(is_verified() ? &*sums_ : nullptr), processes_);
+    const auto tables = manifest_tables(sides_->tables, table_sums_, is_verified());
     const bool has_index = !sides_->store->index_name().empty();
     const auto indexed = has_index ? gather_at_first(files_->indexed(), processes_) : std::vector<IndexedFile>{};
     agree(processes_, [&] {
       if (output_) output_->check_held();
       if (processes_.rank() != 0) return;
       if (job_.output.is_single_file) {
-        const std::string text = manifest(target(), list, fingerprints, files_->manifest_room(), fingerprint_place());
+        const std::string text =
+            manifest(target(), list, fingerprints, files_->manifest_room(), fingerprint_place(), tables);
         if (output_ || sides_->store->ends_with_manifest()) files_->set_manifest(text);
         if (pipe_) report_.manifest = text;
       } else {
         for (const FileBeside& file : files_of_source(checkpoint(), *sides_->store))
           output_->write_text(file.name, file.bytes);
         if (const auto file = file_beside(target().layout())) output_->write_text(file->name, file->bytes);
-        output_->write_text(manifest_name, manifest(target(), list, fingerprints, {}, fingerprint_place()));
+        output_->write_text(manifest_name, manifest(target(), list, fingerprints, {}, fingerprint_place(), tables));
         if (!sides_->index_name.empty())  // last: without it, a directory is no checkpoint
           output_->write_text(sides_->index_name,
                               has_index ? sides_->store->index_text(indexed) : model_index(target()));
@@ -331,6 +322,7 @@ class Run {
   Report report_;
   Stopwatch watch_;
   MemoryShares shares_;
+  std::size_t most_open_ = 0;  // files, in each cache
   std::uint64_t resumed_ = 0;  // bytes of this process that need not be written
   // In the order in which they come to be; each uses those before it.
   std::optional<Output> output_;  // none where a dry run is told of none, or there is a pipe
@@ -342,6 +334,7 @@ class Run {
   std::optional<SourceReader> reader_;
   std::optional<TargetFiles> files_;
   std::optional<ContentSums> sums_;
+  TableShuffle::Sums table_sums_;
 };
 
 }  // namespace

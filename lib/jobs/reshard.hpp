@@ -67,6 +67,12 @@ struct Report {
     std::string rule;                     ///< as written: "*.qkv.weight", or "(default)"
     std::vector<std::string> parameters;  ///< that it decided
   };
+  struct TableUse {
+    std::string name;
+    std::uint64_t row_bytes = 0;      ///< of all its datasets, the key's included
+    std::vector<std::uint64_t> rows;  ///< that each of the target's servers gets
+  };
+  std::vector<TableUse> tables;
   std::string manifest;  ///< of what went to a pipe, with all fingerprints; on process 0
   std::vector<Overflow> overflows;
   std::vector<RuleUse> source_rules;  ///< of a dry run

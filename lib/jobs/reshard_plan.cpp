@@ -7,6 +7,7 @@
 
 #include "frameworks/dcp_layout.hpp"
 #include "jobs/misfit.hpp"
+#include "jobs/table_plan.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
 #include "output/output_format.hpp"
@@ -91,6 +92,13 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
                "write it to a file, or in another format"});
 }
 
+/// A format with an index stores each piece of a tensor by its corner, which for tables means nothing.
+[[noreturn]] void refuse_tables(const TableMove& move, const Format& format) {
+  throw Error(Kind::usage, "table '" + move.table.name + "'",
+              {"it is to be written in the format " + std::string(format.name),
+               "expected one whose files stand for themselves", "write HDF5"});
+}
+
 }  // namespace
 
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
@@ -100,24 +108,35 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
                      {},
                      nullptr,
                      {},
+                     {},
                      {}};
   resolve_source_side(job, stores.reading(), processes, sides);
+  Layout layout;
+  const Format* format = nullptr;
   agree(processes, [&] {
-    if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
-    const Layout layout = without_left_out(job.names, sides.source, sides.selection,
-                                           target_layout(job.target, sides.checkpoint.layout_elsewhere()));
+    if (job.target.file_bytes) return;
+    layout = without_left_out(job.names, sides.source, sides.selection,
+                              target_layout(job.target, sides.checkpoint.layout_elsewhere()));
     if (!job.target.layout)
       for (std::string& warning : padding_warnings(sides.checkpoint.layout(), layout))
         sides.source.warnings.push_back(std::move(warning));
-    const Format& format = output_format(
+    format = &output_format(
         stores.formats(), job.format,
         job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
-    sides.store = &stores.named(format.name);
+    sides.store = &stores.named(format->name);
     if (job.keeps_trees) check_keeps_trees(*sides.store);
-    if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(format);
-    sides.target = resolve_target(with_ending(layout, stores.formats(), format), sides.selection.tensors);
-    if (!sides.store->index_name().empty()) resolve_pieces(sides);
+    if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(*format);
   });
+  TablePlan tables = plan_tables(job, sides.checkpoint, sides.source.placement, sides.selection, std::move(layout),
+                                 stores.reading(), processes);
+  agree(processes, [&] {
+    if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
+    if (!tables.moves.empty() && !sides.store->index_name().empty()) refuse_tables(tables.moves.front(), *format);
+    sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format), sides.selection.tensors);
+    if (!sides.store->index_name().empty()) resolve_pieces(sides);
+    find_target_arrays(sides.target.placement, tables.moves);
+  });
+  sides.tables = std::move(tables.moves);
   agree(processes, [&] {
     if (job.has_checksums && !sides.store->has_checksums())
       throw Error(Kind::usage, "an output of format " + std::string(sides.store->name()),
@@ -125,6 +144,14 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
                    "choose that format, or ask for no CRC"});
   });
   return sides;
+}
+
+std::vector<bool> moved_by_regions(const ReshardSides& sides) {
+  std::vector<bool> is_moved(sides.source.placement.tensors().size(), false);
+  for (const ParameterId parameter : sides.selection.source_of) is_moved[parameter] = true;
+  for (const TableMove& move : sides.tables)
+    for (const TablePart& part : move.table.parts) is_moved[part.parameter] = false;
+  return is_moved;
 }
 
 std::vector<Equality> equal_pairs(const ReshardSides& sides) {
@@ -149,5 +176,24 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJo
       casts(planner),
       shares(sides.target.placement, static_cast<std::uint32_t>(processes.size()),
              !job.output.is_pipe && !job.is_view) {}
+
+MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner) {
+  const Placement& source = sides.source.placement;
+  std::vector<bool> is_read(source.arrays().size(), false);
+  for (ParameterId p = 0; p < sides.target.placement.tensors().size(); ++p)
+    is_read[source.array_of(planner.source_of(p))] = true;
+  return share_memory(memory_bytes, 2,
+                      largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; }));
+}
+
+std::vector<std::filesystem::path> paths_read(const Checkpoint& checkpoint, std::uint32_t process,
+                                              std::uint32_t processes) {
+  std::vector<std::filesystem::path> files;
+  for (const FileNumber file : checkpoint.own_files(process, processes))
+    for (std::filesystem::path& path : checkpoint.paths_read(file)) files.push_back(std::move(path));
+  if (const auto manifest = checkpoint.path() / manifest_name; std::filesystem::exists(manifest))
+    files.push_back(manifest);
+  return files;
+}
 
 }  // namespace ckpt

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "jobs/expectation.hpp"
+#include "jobs/memory_shares.hpp"
 #include "jobs/reshard.hpp"
+#include "keyed/shuffle.hpp"
 #include "layout/resolve.hpp"
 #include "plan/chunk_casts.hpp"
 #include "plan/planner.hpp"
@@ -21,11 +23,16 @@ struct ReshardSides {
   Selection selection;
   Store* store = nullptr;  ///< of the output's format
   Resolved target;
-  std::string index_name;  ///< of the file that says which one holds what; empty: none
+  std::string index_name;         ///< of the file that says which one holds what; empty: none
+  std::vector<TableMove> tables;  ///< that are moved by keys, all the rest by regions
 };
 
 /// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes);
+
+/// Whether each of the source's parameters is taken, and of no table: those have each row once, and nothing of theirs
+/// can be held against anything.
+std::vector<bool> moved_by_regions(const ReshardSides& sides);
 
 /// The pairs of the source's parameters that are both taken, and of which either layout says that they have the same
 /// values.
@@ -41,5 +48,12 @@ struct MovePlan {
   ChunkCasts casts;
   WriteShares shares;
 };
+
+/// Half of the memory is for the source, half is staging, unless the source has large chunks.
+MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner);
+
+/// What a process reads of a checkpoint: nothing may be written over it.
+std::vector<std::filesystem::path> paths_read(const Checkpoint& checkpoint, std::uint32_t process,
+                                              std::uint32_t processes);
 
 }  // namespace ckpt

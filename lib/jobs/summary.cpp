@@ -16,14 +16,21 @@ void describe(const ReshardSides& sides, Report& report) {
   report.parameters = target.tensors().size();
   report.cast_parameters = count_cast(sides.selection, source);
   for (const Tensor& tensor : target.tensors()) report.tensor_bytes += tensor.bytes();
+  for (const TableMove& move : sides.tables)
+    report.tables.push_back({move.table.name, move.table.row_bytes(), move.census.rows});
   report.source_rules = rule_use(source);
   report.target_rules = rule_use(target);
 }
 
-void summarise(const Planner& planner, const Readers& readers, const WriteShares& shares, Report& report) {
+void summarise(const PlannedMoves& moves, Report& report) {
+  const auto& [planner, readers, shares, tables] = moves;
   const Placement& source = planner.source();
   const Placement& target = planner.target();
   std::vector<std::uint64_t> busy(shares.processes(), 0);
+  for (const TableMove& move : tables) {
+    report.bytes_to_read += move.table.total_rows() * move.table.row_bytes();
+    report.bytes_changing_card += move.census.changing * move.table.row_bytes();
+  }
   for (Position card = 0; card < target.mesh().size(); ++card) {
     const std::uint32_t last = shares.last_writer(card);
     for (std::uint32_t writer = shares.owner(card); writer <= last; ++writer)
@@ -33,6 +40,7 @@ void summarise(const Planner& planner, const Readers& readers, const WriteShares
         const std::uint64_t bytes = elements.size() * target.arrays()[array].dtype.size;
         report.bytes_to_write += bytes;
         busy[writer] += bytes;
+        if (target.layout().table_arrays.contains(target.arrays()[array].name)) continue;  // not by regions
         planner.for_each_transfer({card, array, elements, bytes}, writer, [&](const Transfer& transfer) {
           const std::uint64_t moved = transfer.bytes();
           report.bytes_to_read += moved;
@@ -52,8 +60,16 @@ void look_ahead(const ReshardSides& sides, const MovePlan& plan, bool keeps_tree
   const SourceTrees trees(sides.checkpoint, target, *sides.store, keeps_trees);
   FileSpecs specs(sides.checkpoint, plan.planner, where, "", trees, !sides.store->index_name().empty());
   warn_of_losses(specs, *sides.store);
-  if (views == nullptr) return summarise(plan.planner, plan.readers, plan.shares, report);
+  if (views == nullptr) return summarise({plan.planner, plan.readers, plan.shares, sides.tables}, report);
   for (FileNumber file = 0; file < where.table().count(); ++file) views->shown(file, *specs.of(file, {}));
+}
+
+std::uint64_t bytes_written_by(std::uint32_t process, const WriteShares& shares, const Placement& target) {
+  std::uint64_t total = 0;
+  for (const Position card : shares.written_by(process))
+    for (ArrayId array = 0; array < target.arrays().size(); ++array)
+      total += shares.of(process, card, array).size() * target.arrays()[array].dtype.size;
+  return total;
 }
 
 void add_up(const Traffic& traffic, Communicator& processes, Report& report) {
@@ -72,15 +88,18 @@ std::vector<Report::RuleUse> rule_use(const Placement& placement) {
   std::vector<Report::RuleUse> use;
   for (const Rule& rule : placement.layout().parameters) use.push_back({rule.names.front().text(), {}});
   for (const Bucket& bucket : placement.layout().buckets) use.push_back({"bucket " + bucket.name, {}});
+  use.push_back({"(tables)", {}});
   use.push_back({"(default)", {}});
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
     const Spread& spread = placement.spreads()[parameter];
     std::size_t index = use.size() - 1;
     if (spread.rule) index = *spread.rule;
+    if (placement.layout().table_arrays.contains(placement.tensors()[parameter].name)) index = use.size() - 2;
     if (spread.bucket) index = placement.layout().parameters.size() + *spread.bucket;
     use[index].parameters.push_back(placement.tensors()[parameter].name);
   }
-  if (use.back().parameters.empty()) use.pop_back();
+  for (const std::size_t last : {use.size() - 1, use.size() - 2})
+    if (use[last].parameters.empty()) use.erase(use.begin() + static_cast<std::ptrdiff_t>(last));
   return use;
 }
 

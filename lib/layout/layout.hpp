@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "layout/card_files.hpp"
+#include "layout/keyed_table.hpp"
 #include "layout/mesh.hpp"
 #include "layout/pattern.hpp"
+#include "layout/uneven.hpp"
 #include "tensor/box.hpp"
 
 namespace ckpt {
 
-/// How n elements are cut k ways (layout-spec: `uneven`).
-enum class Uneven { exact, ceil, balanced };
 enum class Fill { zero, edge };
 enum class Replicas { check, first };
 enum class Default { error, replicate };
@@ -126,6 +126,10 @@ struct Layout {
   std::vector<IndexRule> indices;
   std::vector<Bucket> buckets;
   bool is_plan = false;  ///< what a compiler planned (a strategy): files may hold whole tensors in spite of it
+  std::vector<KeyedTable> tables;
+  /// The datasets of the tables that were found, each cut by the rows that the servers have: not said by the JSON but
+  /// by files, or by a census of keys (`with_table_rows`).
+  std::map<std::string, Keys> table_arrays;
 };
 
 /// Parses layout JSON strictly. Throws layout, naming origin, JSON pointer, what was found and what is allowed.

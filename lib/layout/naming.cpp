@@ -168,6 +168,8 @@ StoredName Naming::uncounted(const std::string& logical) const {
 }
 
 std::optional<Decision> Naming::decide(const std::string& logical) const {
+  if (const auto table = layout_.table_arrays.find(logical); table != layout_.table_arrays.end())
+    return Decision{table->second, std::nullopt, {}, {}};
   std::vector<const Rule*> borrowed;  // innermost last
   Decision decision;
   std::set<std::string> seen;
@@ -182,8 +184,8 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
       if (layout_.otherwise == Default::replicate) break;
       if (borrowed.empty()) return std::nullopt;
       throw Error(Kind::layout, layout_.origin,
-                  {"\"" + logical + "\" is to be like \"" + name + "\", which no rule matches", "expected a rule for that name",
-                   "add one, or \"default\": \"replicate\""});
+                  {"\"" + logical + "\" is to be like \"" + name + "\", which no rule matches",
+                   "expected a rule for that name", "add one, or \"default\": \"replicate\""});
     }
     const Rule& rule = layout_.parameters[rule_of_[*found]];
     if (borrowed.empty()) decision.rule = rule_of_[*found];
@@ -200,11 +202,13 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
 }
 
 std::optional<std::size_t> Naming::rule_of(const std::string& logical) const {
+  if (layout_.table_arrays.contains(logical)) return std::nullopt;
   const auto found = rules_.first(logical);
   return found ? std::optional(rule_of_[*found]) : std::nullopt;
 }
 
 std::optional<std::string> Naming::equal_of(const std::string& logical) const {
+  if (layout_.table_arrays.contains(logical)) return std::nullopt;
   const auto found = rules_.first(logical);
   if (!found) return std::nullopt;
   const auto& equals = layout_.parameters[rule_of_[*found]].equals;

@@ -19,7 +19,7 @@ struct StoredName {
 /// The keys that decide for a logical name: those of the first rule that matches, `like` followed and overridden.
 struct Decision {
   Keys keys;
-  std::optional<std::size_t> rule;  ///< nothing: the layout's default
+  std::optional<std::size_t> rule;  ///< nothing: the layout's default, or a table
   std::vector<std::string> likes;   ///< the names that its rule borrows from, the nearest first
   std::vector<std::size_t> rules;   ///< that one and those that it borrows from, the last lender last
 };

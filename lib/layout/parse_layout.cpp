@@ -22,8 +22,9 @@ Layout parse_layout(const std::string& json_text, const std::string& origin) {
   const auto document = parsing::parse_json(json_text, origin);
   const parsing::Node root(document, origin);
   check_version(root);
-  root.check_keys({"ckpt_layout", "mesh", "files", "parameters", "default", "rename", "indices", "buckets", "$schema"},
-                  2);
+  root.check_keys(
+      {"ckpt_layout", "mesh", "files", "parameters", "default", "rename", "indices", "buckets", "tables", "$schema"},
+      2);
   if (const auto schema = root.find("$schema")) schema->text();  // for editors
   Layout layout;
   layout.origin = origin;
@@ -34,6 +35,7 @@ Layout parse_layout(const std::string& json_text, const std::string& origin) {
   if (const auto renames = root.find("rename")) layout.rename = parsing::parse_renames(*renames);
   if (const auto indices = root.find("indices")) layout.indices = parsing::parse_indices(*indices, layout.mesh);
   if (const auto buckets = root.find("buckets")) layout.buckets = parsing::parse_buckets(*buckets, layout.mesh);
+  if (const auto tables = root.find("tables")) layout.tables = parsing::parse_tables(*tables, layout.mesh);
   return layout;
 }
 

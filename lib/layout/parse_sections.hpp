@@ -14,6 +14,7 @@ std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh);
 std::vector<Rename> parse_renames(const Node& node);
 std::vector<IndexRule> parse_indices(const Node& node, const Mesh& mesh);
 std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh);
+std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh);
 
 /// Refuses rules whose `like` leads back to themselves, as far as the rules alone show it: others come to light with
 /// the names of a checkpoint. `node` is the list of the rules.

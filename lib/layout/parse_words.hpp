@@ -23,5 +23,10 @@ inline constexpr std::array<Word<Default>, 2> default_words{
 inline constexpr std::array<Word<Numbering>, 2> numbering_words{
     {{"local", Numbering::local}, {"global", Numbering::global}}};
 inline constexpr std::array<Word<bool>, 1> last_words{{{"short", true}}};  // of a bucket's last piece
+inline constexpr std::array<Word<Signedness>, 2> signedness_words{
+    {{"floor", Signedness::floor}, {"truncate", Signedness::truncate}}};
+inline constexpr std::array<Word<KeyHash>, 2> key_hash_words{
+    {{"splitmix64", KeyHash::splitmix64}, {"murmur3_fmix64", KeyHash::murmur3_fmix64}}};
+inline constexpr std::array<Word<RowOrder>, 1> row_order_words{{{"source", RowOrder::source}}};
 
 }  // namespace ckpt::parsing

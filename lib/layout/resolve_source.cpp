@@ -15,6 +15,7 @@
 #include "layout/source_check.hpp"
 #include "layout/source_names.hpp"
 #include "layout/state_shapes.hpp"
+#include "layout/table_rows.hpp"
 
 namespace ckpt {
 
@@ -293,7 +294,15 @@ class SourceResolver {
 
 Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep,
                         const ExpectedShape& expected) {
-  return SourceResolver(layout, files, keep, expected).resolve();
+  if (layout.tables.empty()) return SourceResolver(layout, files, keep, expected).resolve();
+  const std::vector<TableRows> tables = count_table_rows(layout, files);
+  const Layout counted = with_table_rows(layout, tables);
+  Resolved resolved = SourceResolver(counted, files, keep, expected).resolve();
+  for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
+    if (std::none_of(tables.begin(), tables.end(), [&](const auto& each) { return each.datasets.entry == entry; }))
+      resolved.warnings.push_back(layout.origin + ": /tables/" + std::to_string(entry) + ": \"" +
+                                  layout.tables[entry].name.text() + "\" matches no table");
+  return resolved;
 }
 
 }  // namespace ckpt

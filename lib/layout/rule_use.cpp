@@ -98,8 +98,9 @@ std::string who_takes_its_names(const Layout& layout, std::size_t rule, const st
 }  // namespace
 
 std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
+  const std::string otherwise = layout.table_arrays.contains(name) ? "a table" : "default";
   const std::string rule =
-      decision.rule ? "rule \"" + layout.parameters[*decision.rule].names.front().text() + "\"" : "default";
+      decision.rule ? "rule \"" + layout.parameters[*decision.rule].names.front().text() + "\"" : otherwise;
   return "parameter '" + name + "' (" + layout.origin + ", " + rule + ")";
 }
 

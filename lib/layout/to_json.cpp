@@ -7,6 +7,7 @@
 #include "layout/layout.hpp"
 #include "layout/parse_words.hpp"
 #include "layout/rule_json.hpp"
+#include "layout/table_json.hpp"
 
 namespace ckpt {
 
@@ -268,6 +269,7 @@ std::string to_json(const Layout& layout) {
   document.add_list("rename", layout.rename, rename_of);
   document.add_list("indices", layout.indices, [&](const IndexRule& index) { return index_of(index, mesh); });
   document.add_list("buckets", layout.buckets, [&](const Bucket& bucket) { return bucket_of(bucket, mesh); });
+  document.add_list("tables", layout.tables, [&](const KeyedTable& table) { return to_json(table, mesh); });
   return document.text();
 }
 

@@ -22,7 +22,8 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       cards_(shares.owned_by(process)),
       where_(planner.target()),
       trees_(source, planner.target(), store, place.keeps_trees),
-      manifest_text_(place.is_single_file ? provisional_manifest(planner.target(), place.fingerprints) : ""),
+      manifest_text_(place.is_single_file ? provisional_manifest(planner.target(), place.fingerprints, place.tables)
+                                          : ""),
       files_(most_open, [this](FileNumber number) {
         std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));
         place_.output->check_held();

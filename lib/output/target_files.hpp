@@ -34,6 +34,7 @@ struct TargetPlace {
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
   bool keeps_trees = false;      ///< also where the format can do no more than keep them
   const Views* views = nullptr;  ///< not null: the files have no data, and `write` is not called
+  std::vector<ManifestTable> tables = {};  ///< as the manifest will tell of them, with any fingerprints
 };
 
 /// The files that this process writes: it makes those of its cards with all their metadata, then fills its share of

@@ -16,6 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "python"))
 import checkpoints  # noqa: E402
+import group_tables  # noqa: E402
+import numpy as np  # noqa: E402
 from programs import MPI_ENVIRONMENT, Failure, check  # noqa: E402
 
 # Open MPI 4 takes more than a second to find that its ofi transport is of no use here.
@@ -178,6 +180,18 @@ class Place:
 
     def merge(self, output="merged.h5", *more, **how):
         return Job(self, "ckpt-merge", ["--layout", self.layout, *more, self.job], output, **how)
+
+    def tables(self, memory="16MiB", **how):
+        """A table of 60,000 rows on three servers, to five: in several batches."""
+        source = self.directory / "servers"
+        layouts = {count: self.directory / f"servers{count}.json" for count in (3, 5)}
+        if not source.exists():
+            rows = {key: {"value": np.arange(key, key + 27, dtype="f4")} for key in range(7, 60007)}
+            source_place = group_tables.servers_of(("u8", rows), "paddle", 3)
+            group_tables.write(source, {"embedding": ("u8", rows)}, {"embedding": source_place}, {"w": np.arange(1000, dtype="f4")})
+            for count, path in layouts.items():
+                checkpoints.write_layout(path, group_tables.layout("paddle", count))
+        return Job(self, "ckpt-reshard", ["--from", layouts[3], "--to", layouts[5], "--memory", memory, source], "servers5", **how)
 
     def split(self, **how):
         return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)

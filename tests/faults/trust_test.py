@@ -180,14 +180,14 @@ def storage_lies(place, number):
     return case
 
 
-def memory_lies(job, number):
+def memory_lies(job, number, size=512, what="in parameter"):
     """One bit changes between reading and writing, in one of the copies of 512 bytes that a row of a piece is when it is
     put into its chunk."""
     def case():
         job.clear()
-        fault = {"at": f"memcpy {number} 512"}
+        fault = {"at": f"memcpy {number} {size}"}
         done = job.run(["--threads", "1"], fault)
-        job.check_message(done, 1, "are not those that were read", "in parameter")
+        job.check_message(done, 1, "are not those that were read", what)
         job.clear()
         done = job.run(["--threads", "1", "--verify", "none"], fault)
         check(done.status == 0, f"{done}")
@@ -225,6 +225,10 @@ def main():
             cases[f"{job.name}, memory that lies"] = memory_lies(job, number)
         cases["cast, memory that lies"] = memory_lies(
             place.reshard("--exchange", "mpi", "--cast", "f64", output="wide", ranks=2), 400)  # f64 loses no bit
+        cases["tables, memory that lies"] = memory_lies(place.tables(), 4000, 108, "for these keys")
+        for damage in DAMAGES:
+            cases[f"tables, {damage}"] = goes_on(place.tables(), damage, place.tables(), dice)
+        cases["tables, other batches"] = goes_on(place.tables(), "nothing", place.tables("2MiB"), dice)
         for number in (2, 3):
             cases[f"a storage that lies at piece {number}"] = storage_lies(place, number)
         run_cases(cases)

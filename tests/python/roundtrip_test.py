@@ -22,6 +22,7 @@ try:
     import group_memory
     import group_random
     import group_shares
+    import group_tables
     import group_verify
     import group_virtual
 except ImportError as problem:
@@ -35,6 +36,7 @@ GROUPS = {
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact, "shares": group_shares.parts, "virtual": group_virtual.virtual,
+    "tables": group_tables.tables,
 }
 
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/attribute_value.hpp"
+#include "keyed/find_key.hpp"
+#include "report/output.hpp"
+
+namespace ckpt::cli {
+
+/// One of a row's datasets, as text: its numbers, with the names that the layout gives them.
+struct ShownPart {
+  std::string name;
+  std::vector<std::string> fields;  ///< of its columns; empty where a column has none
+  std::vector<std::string> values;
+};
+
+/// A table, and where the key that was asked for is in it.
+struct TableView {
+  StoredTable table;
+  std::string place;  ///< the steps as the layout has them
+  std::optional<KeySearch> found;
+  std::string key;
+  std::string file;              ///< that has the key
+  std::vector<ShownPart> parts;  ///< its row
+};
+
+/// The tables of a checkpoint, and in each of them `key`, where one is asked for. Throws usage for one that is no key.
+std::vector<TableView> table_views(const Checkpoint& checkpoint, const Placement& placement, const std::string& key,
+                                   SourceStore& store);
+
+/// Rows on the servers of each; and what was found of the key.
+Lines tables_text(const std::vector<TableView>& tables, std::optional<std::size_t> width);
+Json tables_json(const std::vector<TableView>& tables);
+
+}  // namespace ckpt::cli

@@ -1,0 +1,273 @@
+#include "keyed/shuffle.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/buffer.hpp"
+#include "keyed/parallel.hpp"
+#include "processes/gather_all.hpp"
+
+namespace ckpt {
+
+/// Where the rows of a batch go.
+struct TableShuffle::Sorted {
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint64_t> servers;  // of each row
+  std::vector<std::uint32_t> slots;  // its place when all are put together by server; a batch has fewer than 2^32 rows
+  std::vector<std::uint64_t> ends;   // of each server's rows among them
+};
+
+/// A batch's rows, put together so.
+struct TableShuffle::Packed {
+  std::vector<std::uint64_t> ends;
+  std::vector<Buffer> parts;
+  std::vector<PartialSum> read;  // server by server, of each part
+};
+
+TableShuffle::TableShuffle(const std::vector<TableMove>& moves, const ShuffleMeans& means, Communicator& processes)
+    : moves_(moves), means_(means), processes_(processes) {
+  for (std::size_t move = 0; move < moves.size(); ++move) {
+    sums_.emplace_back(moves[move].to.servers(), std::vector<PartialSum>(moves[move].table.parts.size()));
+    for (std::size_t own = 0; own < moves[move].census.own.size(); ++own) tasks_.push_back({move, own});
+  }
+}
+
+TableShuffle::Sorted TableShuffle::sort(const TableMove& move, const Batch& batch) {
+  const StoredTable& table = move.table;
+  const auto rows = static_cast<std::size_t>(batch.rows.size());
+  Sorted sorted;
+  sorted.keys.resize(rows);
+  means_.reader.read_keys(table, batch.server, batch.rows.lo, sorted.keys);
+  means_.reader.read_placed(table, move.to, batch.server, batch.rows.lo, sorted.keys, sorted.servers);
+  move.to.apply(sorted.servers);
+  sorted.ends.resize(move.to.servers() + 1);
+  for (const std::uint64_t server : sorted.servers) {
+    if (server >= move.to.servers())
+      throw Error(Kind::io, means_.reader.describe(table.keys(), batch.server),
+                  {"its keys changed while they were read", "", ""});
+    ++sorted.ends[server + 1];
+  }
+  std::partial_sum(sorted.ends.begin(), sorted.ends.end(), sorted.ends.begin());
+  sorted.slots.resize(rows);
+  for (std::size_t row = 0; row < rows; ++row)
+    sorted.slots[row] = static_cast<std::uint32_t>(sorted.ends[sorted.servers[row]]++);
+  sorted.ends.pop_back();  // what were the beginnings are the ends now
+  return sorted;
+}
+
+TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batch) {
+  Sorted sorted = sort(move, batch);
+  const std::size_t rows = sorted.keys.size();
+  const std::size_t part_count = move.table.parts.size();
+  Packed packed{std::move(sorted.ends), {}, std::vector<PartialSum>(move.to.servers() * part_count)};
+  for (std::size_t p = 0; p < part_count; ++p) {
+    const TablePart& part = move.table.parts[p];
+    const std::uint64_t bytes = part.row_bytes();
+    const Buffer unsorted(p == 0 ? 0 : rows * bytes);
+    const std::span<std::byte> source =
+        p == 0 ? std::as_writable_bytes(std::span(sorted.keys)) : unsorted.first(rows * bytes);
+    if (p != 0) means_.reader.read(part, batch.server, batch.rows.lo, source);
+    means_.traffic.bytes_read += source.size();
+    std::byte* const target = packed.parts.emplace_back(rows * bytes).data();
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::byte* const from = source.data() + row * bytes;
+      std::memcpy(target + sorted.slots[row] * bytes, from, bytes);
+      if (means_.sums != nullptr)
+        part.sums.add(sorted.keys[row], from, packed.read[sorted.servers[row] * part_count + p]);
+    }
+  }
+  return packed;
+}
+
+void TableShuffle::move_batch(const Task& task, Messages& messages) {
+  const TableMove& move = moves_[task.move];
+  const std::size_t part_count = move.table.parts.size();
+  const Packed packed = pack(move, move.census.batches[move.census.own[task.own_batch]]);
+  std::uint64_t begin = 0;
+  for (Position server = 0; server < move.to.servers(); ++server) {
+    const std::uint64_t end = packed.ends[server];
+    if (begin == end) continue;
+    const auto read = packed.read.begin() + static_cast<std::ptrdiff_t>(server * part_count);
+    Run run{task.move,
+            server,
+            move.census.start_of(task.own_batch, server),
+            end - begin,
+            {read, read + static_cast<std::ptrdiff_t>(part_count)},
+            {}};
+    std::vector<const std::byte*> parts;
+    for (std::size_t p = 0; p < part_count; ++p)
+      parts.push_back(packed.parts[p].data() + begin * move.table.parts[p].row_bytes());
+    begin = end;
+    give(std::move(run), parts, messages);
+  }
+}
+
+Interval TableShuffle::elements_of(const Run& run, std::size_t part) const {
+  const std::uint64_t each = moves_[run.move].table.parts[part].row_elements;
+  return {run.first * each, (run.first + run.rows) * each};
+}
+
+bool TableShuffle::is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const {
+  const Interval elements = elements_of(run, part);
+  if (elements.empty()) return process == means_.shares.owner(run.server);
+  return !intersect(elements, means_.shares.of(process, run.server, moves_[run.move].arrays[part])).empty();
+}
+
+/// Who writes its first element.
+bool TableShuffle::is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const {
+  const Interval elements = elements_of(run, part);
+  if (elements.empty()) return is_needed_by(process, run, part);
+  const Interval share = means_.shares.of(process, run.server, moves_[run.move].arrays[part]);
+  return share.lo <= elements.lo && elements.lo < share.hi;
+}
+
+/// Mostly one process writes all of a run; at the border between two, both get what they write a part of, and check it.
+void TableShuffle::give(Run run, const std::vector<const std::byte*>& parts, Messages& messages) {
+  const StoredTable& table = moves_[run.move].table;
+  for (std::uint32_t process = means_.shares.owner(run.server); process <= means_.shares.last_writer(run.server);
+       ++process) {
+    run.parts.clear();
+    std::vector<const std::byte*> given;
+    bool is_needed = false;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const bool is_written = is_needed_by(process, run, p);
+      is_needed = is_needed || is_written;
+      if (p != 0 && !is_written) continue;
+      run.parts.push_back(p);
+      given.push_back(parts[p]);
+    }
+    if (!is_needed) continue;
+    if (process == static_cast<std::uint32_t>(processes_.rank())) {
+      write(run, given);
+      continue;
+    }
+    ByteWriter header;
+    header.text(wire::packed(run));
+    messages[process] += header.take();
+    for (std::size_t i = 0; i < given.size(); ++i)
+      messages[process].append(reinterpret_cast<const char*>(given[i]),
+                               run.rows * table.parts[run.parts[i]].row_bytes());
+  }
+}
+
+void TableShuffle::write(const Run& run, const std::vector<const std::byte*>& parts) {
+  const StoredTable& table = moves_[run.move].table;
+  const auto process = static_cast<std::uint32_t>(processes_.rank());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t p = run.parts[i];
+    const std::uint64_t bytes = table.parts[p].row_bytes();
+    if (means_.sums != nullptr) {
+      PartialSum found;
+      for (std::uint64_t row = 0; row < run.rows; ++row) {
+        std::uint64_t key = 0;
+        std::memcpy(&key, parts.front() + row * sizeof key, sizeof key);
+        table.parts[p].sums.add(key, parts[i] + row * bytes, found);
+      }
+      if (!(found == run.read[p])) refuse(run, p);
+      if (is_counted_by(process, run, p)) {
+        const std::lock_guard lock(mutex_);
+        sums_[run.move][run.server][p] += found;
+      }
+    }
+    if (bytes != 0) write_part(run, p, {parts[i], static_cast<std::size_t>(run.rows * bytes)});
+  }
+}
+
+void TableShuffle::write_part(const Run& run, std::size_t part, std::span<const std::byte> bytes) {
+  const TableMove& move = moves_[run.move];
+  const TablePart& from = move.table.parts[part];
+  const Interval elements = elements_of(run, part);
+  const Interval mine = intersect(
+      elements, means_.shares.of(static_cast<std::uint32_t>(processes_.rank()), run.server, move.arrays[part]));
+  if (mine.empty()) return;
+  for (const Interval& rest : means_.finished.rest(run.server, move.arrays[part], mine)) {
+    const Chunk chunk{run.server, move.arrays[part], rest, rest.size() * from.dtype.size};
+    const auto data = bytes.subspan((rest.lo - elements.lo) * from.dtype.size, chunk.bytes);
+    ChunkSums sums;
+    if (means_.sums != nullptr) means_.sums->add(sums = means_.sums->of(chunk, data));
+    means_.target.write(chunk, data);
+    means_.traffic.bytes_written += chunk.bytes;
+    if (means_.journal != nullptr) means_.journal->note({chunk.card, chunk.array, rest, sums.all}, chunk.bytes);
+  }
+}
+
+void TableShuffle::send_and_write(Messages messages) {
+  struct Received {
+    Run run;
+    std::vector<const std::byte*> parts;
+  };
+  for (const std::string& message : messages) means_.traffic.bytes_exchanged += message.size();
+  const std::vector<std::string> received = processes_.all_to_all(std::move(messages));
+  agree(processes_, [&] {
+    std::vector<Received> runs;
+    for (const std::string& message : received)
+      for (ByteReader in(message, "rows of another process"); in.left() > 0;) {
+        Received next{wire::unpacked<Run>(in.text()), {}};
+        const std::vector<TablePart>& parts = moves_.at(next.run.move).table.parts;
+        for (const std::uint64_t part : next.run.parts)
+          next.parts.push_back(
+              reinterpret_cast<const std::byte*>(in.raw(next.run.rows * parts.at(part).row_bytes()).data()));
+        runs.push_back(std::move(next));
+      }
+    for_each_in_parallel(means_.threads, runs.size(), [&](std::uint64_t n) { write(runs[n].run, runs[n].parts); });
+  });
+}
+
+void TableShuffle::run() {
+  const auto process_count = static_cast<std::size_t>(processes_.size());
+  // One process needs no rounds: each thread writes what it has read.
+  const std::uint64_t each = process_count == 1 ? std::max<std::size_t>(tasks_.size(), 1) : means_.threads;
+  const std::uint64_t rounds = processes_.maximum((tasks_.size() + each - 1) / each);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const std::uint64_t begin = std::min<std::uint64_t>(round * each, tasks_.size());
+    const std::uint64_t end = std::min<std::uint64_t>(begin + each, tasks_.size());
+    std::vector<Messages> of_batch(end - begin, Messages(process_count));
+    agree(processes_, [&] {
+      for_each_in_parallel(means_.threads, end - begin,
+                           [&](std::uint64_t n) { move_batch(tasks_[begin + n], of_batch[n]); });
+    });
+    if (process_count == 1) continue;
+    Messages messages(process_count);
+    for (Messages& batch : of_batch)
+      for (std::size_t p = 0; p < process_count; ++p) messages[p] += std::exchange(batch[p], {});
+    send_and_write(std::move(messages));
+  }
+}
+
+TableShuffle::Sums TableShuffle::sums() {
+  if (means_.sums == nullptr) return {};
+  Sums all = sums_;
+  for (auto& move : all)
+    for (auto& server : move)
+      for (PartialSum& sum : server) sum = {};
+  for (const Sums& of_process : gather_all(sums_, processes_))
+    for (std::size_t m = 0; m < all.size(); ++m)
+      for (std::size_t s = 0; s < all[m].size(); ++s)
+        for (std::size_t p = 0; p < all[m][s].size(); ++p) all[m][s][p] += of_process[m][s][p];
+  agree(processes_, [&] {
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      PartialSum keys;
+      for (const auto& server : all[m]) keys += server.front();
+      const PartialSum& counted = moves_[m].census.keys;
+      if (keys.low != counted.low || keys.high != counted.high)
+        throw Error(Kind::io, "table '" + moves_[m].table.name + "'",
+                    {"the keys that were written are not those that the census had counted",
+                     "expected the same " + std::to_string(counted.bytes) + " keys",
+                     "nothing is published; did a source file change meanwhile?"});
+    }
+  });
+  return all;
+}
+
+void TableShuffle::refuse(const Run& run, std::size_t part) const {
+  const TableMove& move = moves_[run.move];
+  throw Error(Kind::io, "table '" + move.table.name + "'",
+              {"rows of " + move.table.parts[part].name + " to be written to server " + std::to_string(run.server) +
+                   " (rows " + std::to_string(run.first) + " to " + std::to_string(run.first + run.rows - 1) +
+                   ") are not those that were read for these keys",
+               "expected equal sums on both sides",
+               "nothing is published; run it again: if it comes again the program is wrong, else the machine is"});
+}
+
+}  // namespace ckpt

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "exchange/traffic.hpp"
+#include "keyed/census.hpp"
+#include "output/journal.hpp"
+#include "output/target_files.hpp"
+#include "plan/finished.hpp"
+#include "plan/write_shares.hpp"
+
+namespace ckpt {
+
+/// A table on its way to other servers.
+struct TableMove {
+  StoredTable table;            ///< as the source has it; its parts are those that are taken
+  KeyPlace to;                  ///< of the target
+  std::vector<ArrayId> arrays;  ///< of the target, for each part
+  TableCensus census;           ///< for `to`
+};
+
+/// What takes part in moving tables.
+struct ShuffleMeans {
+  TableReader& reader;
+  TargetFiles& target;
+  const WriteShares& shares;  ///< which process writes what of the target
+  Traffic& traffic;
+  unsigned threads = 1;
+  ContentSums* sums = nullptr;  ///< collects what is written; null: nothing is verified
+  Journal* journal = nullptr;   ///< what is done; null: nothing is noted
+  const Finished& finished;     ///< what an earlier run has written
+};
+
+/// Moves the rows of tables: each batch is read once, its rows are put together by the server that they go to, keeping
+/// their order, and each of these runs is written where the census says. What another process writes is sent there. No
+/// two batches write to the same place, so the output does not depend on processes, threads and memory.
+class TableShuffle {
+ public:
+  TableShuffle(const std::vector<TableMove>& moves, const ShuffleMeans& means, Communicator& processes);
+
+  /// Throws io where rows to be written are not those that were read. Collective.
+  void run();
+
+  /// What each server's rows came to, by move, server and part, the same on every process: nothing where nothing is
+  /// verified. Throws io where they are not the rows that the census has counted. Collective.
+  using Sums = std::vector<std::vector<std::vector<PartialSum>>>;
+  Sums sums();
+
+ private:
+  /// Rows of one batch that go to one server.
+  struct Run {
+    std::uint64_t move = 0;
+    Position server = 0;
+    std::uint64_t first = 0;  // row on the server
+    std::uint64_t rows = 0;
+    std::vector<PartialSum> read;      // of each part, summed where they lay in the source
+    std::vector<std::uint64_t> parts;  // that come with it, ascending: the keys always
+
+    static auto fields(auto& self) {
+      return std::tie(self.move, self.server, self.first, self.rows, self.read, self.parts);
+    }
+  };
+  /// One batch of one table, by its index among this process's own.
+  struct Task {
+    std::size_t move = 0;
+    std::size_t own_batch = 0;
+  };
+  struct Sorted;
+  struct Packed;
+  using Messages = std::vector<std::string>;  // to each process
+
+  void move_batch(const Task& task, Messages& messages);
+  Sorted sort(const TableMove& move, const Batch& batch);
+  Packed pack(const TableMove& move, const Batch& batch);
+  Interval elements_of(const Run& run, std::size_t part) const;
+  bool is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const;
+  bool is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const;
+  void give(Run run, const std::vector<const std::byte*>& parts, Messages& messages);
+  /// `parts`: those of the run.
+  void write(const Run& run, const std::vector<const std::byte*>& parts);
+  void write_part(const Run& run, std::size_t part, std::span<const std::byte> bytes);
+  void send_and_write(Messages messages);
+  [[noreturn]] void refuse(const Run& run, std::size_t part) const;
+
+  const std::vector<TableMove>& moves_;
+  ShuffleMeans means_;
+  Communicator& processes_;
+  std::vector<Task> tasks_;
+  std::mutex mutex_;
+  Sums sums_;  // of what this process has written
+};
+
+}  // namespace ckpt

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "checkpoint/file_cache.hpp"
+#include "keyed/row_sums.hpp"
+#include "layout/key_place.hpp"
+#include "layout/placement.hpp"
+
+namespace ckpt {
+
+/// A dataset of a table: one row, or key, after the other.
+struct TablePart {
+  std::string name;  ///< as stored, with its file's prefix
+  ParameterId parameter = 0;
+  DType dtype;
+  std::uint64_t row_elements = 1;
+  RowSums sums;
+
+  std::uint64_t row_bytes() const noexcept { return row_elements * dtype.size; }
+};
+
+/// A table as the files of a checkpoint have it: the server of a row is the card's place in the mesh.
+struct StoredTable {
+  std::string name;
+  std::vector<TablePart> parts;     ///< the keys first, then what has a row for each of them
+  std::vector<std::uint64_t> rows;  ///< on each server
+  std::optional<KeyPlace> place;    ///< nothing: any key on any server
+  struct Column {
+    std::size_t part = 0;
+    std::uint64_t number = 0;
+  };
+  std::map<std::string, Column> fields;  ///< those of the layout that the parts have
+
+  const TablePart& keys() const noexcept { return parts.front(); }
+  std::uint64_t total_rows() const;
+  std::uint64_t row_bytes() const;  ///< of all parts
+  /// Whether equal keys can only lie on the same server.
+  bool keeps_keys_together() const { return place && place->field().empty(); }
+  /// A key as its dtype has it: i64 with its sign.
+  std::string key_text(std::uint64_t key) const;
+};
+
+/// The tables among those of a placement's parameters that are taken, sorted by name. Throws input where a table has
+/// rows but not its keys, or lacks the field by which it is placed.
+std::vector<StoredTable> stored_tables(
+    const Placement& placement, const std::function<bool(ParameterId)>& is_taken = [](ParameterId) { return true; });
+
+/// Throws input where a table lacks the field by which `place` puts it, or has it as something else than whole numbers.
+void check_field(const StoredTable& table, const KeyPlace& place, const std::string& origin);
+
+/// Reads the rows of a checkpoint's tables. Threads may share one.
+class TableReader {
+ public:
+  /// `most_open`: how many files may be open (`files_in_cache`).
+  TableReader(const Checkpoint& checkpoint, SourceStore& store, std::size_t most_open);
+
+  /// Rows of a part on a server: as many as `out` has bytes for.
+  void read(const TablePart& part, Position server, std::uint64_t first, std::span<std::byte> out);
+  /// Keys on a server.
+  void read_keys(const StoredTable& table, Position server, std::uint64_t first, std::span<std::uint64_t> out);
+  /// What the steps of `place` begin with, for rows whose keys are known: these, or a field.
+  void read_placed(const StoredTable& table, const KeyPlace& place, Position server, std::uint64_t first,
+                   std::span<const std::uint64_t> keys, std::vector<std::uint64_t>& out);
+  /// "server_2.h5: /embedding/keys".
+  std::string describe(const TablePart& part, Position server) const;
+  const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
+
+ private:
+  const Checkpoint& checkpoint_;
+  FileCache<SourceFile> files_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "keyed/census.hpp"
+
+namespace ckpt {
+
+/// Keys that two tables do not have alike: how many, and some of them, the lowest first.
+struct DifferingKeys {
+  static constexpr std::size_t most_named = 16;
+  std::uint64_t count = 0;
+  std::vector<std::uint64_t> some;
+
+  static auto fields(auto& self) { return std::tie(self.count, self.some); }
+  void add(std::uint64_t key);
+  void add(const DifferingKeys& other);
+};
+
+/// How two tables differ as sets of (key, row).
+struct TableDifference {
+  DifferingKeys only_in_a;
+  DifferingKeys only_in_b;
+  DifferingKeys rows;  ///< in both, with other rows
+
+  static auto fields(auto& self) { return std::tie(self.only_in_a, self.only_in_b, self.rows); }
+  bool empty() const noexcept { return only_in_a.count + only_in_b.count + rows.count == 0; }
+};
+
+/// A table of one side, and how to read it: the parts of both sides are the same, in the same order.
+struct ComparedTable {
+  const StoredTable& table;
+  TableReader& reader;
+};
+
+/// Compares by sums of rows with their keys, in 4,096 classes of keys; only the rows of classes that differ are looked
+/// at one by one, as many classes at a time as the memory holds. Where rows lie makes no difference. Collective; the
+/// same on every process.
+TableDifference difference(const ComparedTable& a, const ComparedTable& b, const CensusMeans& means,
+                           Communicator& processes);
+
+}  // namespace ckpt

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "layout/pattern.hpp"
+#include "layout/uneven.hpp"
+
+namespace ckpt {
+
+/// How the next `mod` takes keys of 2^63 and above: as they are, or as negative numbers whose remainder is rounded down
+/// (Python, numpy) or towards zero (C).
+enum class Signedness { none, floor, truncate };
+enum class KeyHash { splitmix64, murmur3_fmix64 };
+enum class RowOrder { source };
+
+/// The steps from a key to a server (layout-spec: `place`), each from the value that the step before it gave.
+namespace place_step {
+struct Mod {
+  std::uint64_t by = 0;  ///< 0: the number of servers
+};
+struct Blocks {
+  Uneven uneven = Uneven::exact;
+};
+struct Rows {
+  std::uint64_t count = 0;
+};
+struct AsSigned {
+  Signedness how = Signedness::none;
+};
+struct Mask {
+  std::uint64_t bits = 0;
+};
+struct Field {
+  std::string name;
+};
+struct Hash {
+  KeyHash function = KeyHash::splitmix64;
+};
+}  // namespace place_step
+using PlaceStep = std::variant<place_step::Mod, place_step::Blocks, place_step::Rows, place_step::AsSigned,
+                               place_step::Mask, place_step::Field, place_step::Hash>;
+
+/// Tables whose rows lie on the server that their keys say (layout-spec: `tables`).
+struct KeyedTable {
+  Pattern name;
+  std::string keys;                             ///< the dataset of the keys, with {name} for the table's name
+  std::vector<std::string> rows;                ///< patterns of the datasets that have a row for each key, likewise
+  std::size_t axis = 0;                         ///< of the mesh: the servers
+  std::optional<std::vector<PlaceStep>> place;  ///< nothing: any key may lie on any server
+  RowOrder order = RowOrder::source;
+  std::map<std::string, std::vector<std::string>> fields;  ///< the columns of a dataset, by its name with {name}
+};
+
+}  // namespace ckpt

@@ -1,0 +1,122 @@
+#include <charconv>
+#include <set>
+
+#include "layout/key_place.hpp"
+#include "layout/parse_sections.hpp"
+#include "layout/table_rows.hpp"
+
+namespace ckpt::parsing {
+
+namespace {
+
+/// "0x7fffffff": beyond 2^53, numbers in JSON are not the same to every reader.
+std::uint64_t parse_mask(const Node& node) {
+  const std::string text = node.text();
+  std::uint64_t bits = 0;
+  const char* const end = text.data() + text.size();
+  if (!text.starts_with("0x") || text.size() == 2 ||
+      std::from_chars(text.data() + 2, end, bits, 16) != std::from_chars_result{end, std::errc{}})
+    node.fail("hexadecimal digits of at most 64 bits, such as \"0x7fffffff\"");
+  return bits;
+}
+
+PlaceStep parse_step(const Node& node) {
+  node.check_keys({"mod", "blocks", "rows", "signed", "mask", "field", "hash"}, 0);
+  if (node.keys().size() != 1) node.fail("one step, such as {\"mod\": 1000}");
+  const std::string key = node.keys().front();
+  const Node value = node.member(key);
+  if (key == "mod") {
+    if (!value.is_string()) return place_step::Mod{value.number(1)};
+    if (value.text() != "servers") value.fail("a number, or \"servers\"");
+    return place_step::Mod{};
+  }
+  if (key == "blocks") return place_step::Blocks{value.word(uneven_words)};
+  if (key == "rows") return place_step::Rows{value.number(1)};
+  if (key == "signed") return place_step::AsSigned{value.word(signedness_words)};
+  if (key == "mask") return place_step::Mask{parse_mask(value)};
+  if (key == "field") return place_step::Field{value.text()};
+  return place_step::Hash{value.word(key_hash_words)};
+}
+
+std::optional<std::vector<PlaceStep>> parse_place(const Node& node, std::uint64_t servers) {
+  if (node.is_string()) {
+    if (node.text() != "any") node.fail("a list of steps, or \"any\"");
+    return std::nullopt;
+  }
+  std::vector<PlaceStep> steps;
+  for (const Node& item : node.items()) steps.push_back(parse_step(item));
+  if (steps.empty()) node.fail("a step at least, such as {\"mod\": \"servers\"}");
+  try {
+    static_cast<void>(KeyPlace(steps, servers));
+  } catch (const Error& error) {
+    node.item(std::stoul(error.object())).fail(error.text().found, error.text().expected, error.text().remedy);
+  }
+  return steps;
+}
+
+std::string parse_template(const Node& node) {
+  std::string text = node.text();
+  const std::size_t at = text.find(table_name_mark);
+  if (at == std::string::npos || text.find(table_name_mark, at + 1) != std::string::npos)
+    node.fail(node.describe(), "{name} in it, once: it stands for the table's name");
+  return text;
+}
+
+std::map<std::string, std::vector<std::string>> parse_fields(const Node& node) {
+  std::map<std::string, std::vector<std::string>> fields;
+  std::set<std::string> known;
+  for (const std::string& dataset : node.keys()) {
+    const Node list = node.member(dataset);
+    if (dataset.find(table_name_mark) == std::string::npos) list.fail("the dataset " + dataset, "{name} in its name");
+    for (const Node& item : list.items()) {
+      if (!known.insert(item.text()).second)
+        item.fail("the field " + item.describe() + " a second time", "other names");
+      fields[dataset].push_back(item.text());
+    }
+    if (fields[dataset].empty()) list.fail("a name for each column");
+  }
+  return fields;
+}
+
+/// A field that places rows is a column of their own.
+void check_field(const Node& node, const KeyedTable& table) {
+  if (!table.place) return;
+  const auto* field = std::get_if<place_step::Field>(&table.place->front());
+  if (field == nullptr || field_place(table, field->name)) return;
+  node.member("place").item(0).fail("the field \"" + field->name + "\"", "one that \"fields\" names");
+}
+
+/// Which servers have the same rows would have to be guessed.
+void check_mesh(const Node& node, const KeyedTable& table, const Mesh& mesh) {
+  if (mesh.size() == mesh.shape[table.axis]) return;
+  node.member("axis").fail("a mesh with other axes than \"" + mesh.axes[table.axis] + "\"",
+                           "every other axis of size 1",
+                           "tables lie on one axis of servers: give them a layout of their own");
+}
+
+}  // namespace
+
+std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh) {
+  std::vector<KeyedTable> tables;
+  for (const Node& item : node.items()) {
+    item.check_keys({"name", "keys", "rows", "axis", "place", "order", "fields"}, 5);
+    KeyedTable table;
+    table.name = item.member("name").pattern();
+    table.keys = parse_template(item.member("keys"));
+    for (const Node& rows : item.member("rows").items()) table.rows.push_back(parse_template(rows));
+    table.axis = item.member("axis").axis(mesh);
+    check_mesh(item, table, mesh);
+    table.place = parse_place(item.member("place"), mesh.shape[table.axis]);
+    if (const auto order = item.find("order")) {
+      if (order->is_string() && order->text() == "shard")
+        order->fail("\"shard\"", "\"source\"", "rows grouped by shard are not supported yet");
+      table.order = order->word(row_order_words);
+    }
+    if (const auto fields = item.find("fields")) table.fields = parse_fields(*fields);
+    check_field(item, table);
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace ckpt::parsing

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "tensor/stored_array.hpp"
+
+namespace ckpt {
+
+/// What stands for a table's name in the names of its datasets.
+inline constexpr std::string_view table_name_mark = "{name}";
+
+/// The datasets that make up one table.
+struct TableDatasets {
+  std::string name;
+  std::size_t entry = 0;          ///< of Layout::tables
+  std::string keys;               ///< u64 or i64 [n]
+  std::vector<std::string> rows;  ///< [n, …] each; sorted
+};
+
+/// The tables among datasets (or tensors) of these names, sorted by name. Throws input for one that two tables claim,
+/// or that the layout's other parts would give another name.
+std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<std::string>& names);
+
+/// Where a field stands: the dataset (with {name}) and the column. Nothing where "fields" does not name it.
+struct FieldPlace {
+  std::string dataset;
+  std::uint64_t column = 0;
+};
+std::optional<FieldPlace> field_place(const KeyedTable& table, const std::string& field);
+
+/// A dataset's name for the table of this name.
+std::string table_dataset(const std::string& with_mark, const std::string& table);
+
+/// A table, and how many rows each server has.
+struct TableRows {
+  TableDatasets datasets;
+  std::vector<std::uint64_t> rows;
+};
+
+/// Counts the rows of a source's tables by what its files declare (one Holding for each mesh position). Throws input
+/// for a server without a table that others have, and for datasets of other types or of other lengths than the keys'.
+std::vector<TableRows> count_table_rows(const Layout& layout, const std::vector<Holding>& files);
+
+/// The layout with its tables' datasets cut so (Layout::table_arrays).
+Layout with_table_rows(Layout layout, const std::vector<TableRows>& tables);
+
+}  // namespace ckpt
