@@ -88,7 +88,7 @@ std::vector<TableView> table_views(const Checkpoint& checkpoint, const Placement
   const std::vector<StoredTable> tables = stored_tables(placement);
   if (tables.empty() && !key.empty())
     throw Error(
-        Kind::usage, "--key",
+        ckpt::Kind::usage, "--key",
         {placement.layout().origin + " has no tables", "expected a layout with \"tables\"", "give it with --layout"});
   std::vector<std::string> names;
   for (const auto& [name, keys] : placement.layout().table_arrays) names.push_back(name);

@@ -69,7 +69,7 @@ void plan_405b() {
   const double planned = now();
 
   Report report;
-  summarise(planner, readers, shares, report);
+  summarise({planner, readers, shares, {}}, report);
   const double summarised = now();
   const double mean = double(report.bytes_to_write) * 2 / processes;
   std::printf(
@@ -123,7 +123,7 @@ void plan_gshard(const std::string& path) {
   const Readers readers(source.placement, Owners{});
   const Planner planner(source.placement, target.placement, each_from_its_own(source.placement), readers);
   Report report;
-  summarise(planner, readers, WriteShares(target.placement, 1), report);
+  summarise({planner, readers, WriteShares(target.placement, 1), {}}, report);
   std::printf(
       "{\"seconds\": %.3f, \"peak_bytes\": %lld, \"source_cards\": %llu, \"target_cards\": %llu, "
       "\"parameters\": %zu, \"bytes_to_write\": %llu}\n",

@@ -128,7 +128,7 @@ TEST_CASE("a plan in figures") {
   const Readers readers(source, {0, 1});
   const Planner planner(source, wanted, {0}, readers);
   Report report;
-  summarise(planner, readers, WriteShares(wanted, 2), report);
+  summarise({planner, readers, WriteShares(wanted, 2), {}}, report);
   CHECK(report.bytes_to_write == 32);
   CHECK(report.bytes_to_read == 32);
   CHECK(report.bytes_changing_card == 24);  // card 0 keeps two elements, card 1's come from card 0
