@@ -1,4 +1,5 @@
 """Random tensors between random layouts through the programs, there and back, against the naive model."""
+import functools
 import json
 
 import checkpoints
@@ -9,18 +10,23 @@ from random_layouts import Case
 
 
 def random_layouts(context):
+    each_case(context, "random", there_and_back)
+
+
+def each_case(context, group, work):
+    """work(context, case, source, target) on random tensors and two layouts; a failure says how to have it again."""
     options = context.options
-    context.each(one_case, range(options.seed, options.seed + options.cases))
+    context.each(functools.partial(one_case, group=group, work=work), range(options.seed, options.seed + options.cases))
 
 
-def one_case(context, seed):
+def one_case(context, seed, group, work):
     tier = context.options.tier
     case = Case(seed, tier)
     source, target = case.layout(), case.layout()
     try:
-        there_and_back(context, case, source, target)
+        work(context, case, source, target)
     except Failure as problem:
-        raise Failure(f"{problem}\n\nseed {seed}, tier {tier}; again with: --group random --tier {tier} --seed {seed} "
+        raise Failure(f"{problem}\n\nseed {seed}, tier {tier}; again with: --group {group} --tier {tier} --seed {seed} "
                       f"--cases 1 --keep\n{tensors(case)}\nsource {json.dumps(source)}\ntarget {json.dumps(target)}"
                       ) from None
 

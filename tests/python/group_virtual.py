@@ -5,26 +5,12 @@ import os
 
 import checkpoints
 import naive
-from group_random import compare, leave_out_some, let_replicas_differ, tensors
+from group_random import compare, each_case, leave_out_some, let_replicas_differ
 from programs import Failure, check
-from random_layouts import Case
 
 
 def virtual(context):
-    options = context.options
-    context.each(one_case, range(options.seed, options.seed + options.cases))
-
-
-def one_case(context, seed):
-    tier = context.options.tier
-    case = Case(seed, tier)
-    source, target = case.layout(), case.layout()
-    try:
-        shown(context, case, source, target)
-    except Failure as problem:
-        raise Failure(f"{problem}\n\nseed {seed}, tier {tier}; again with: --group virtual --tier {tier} --seed {seed} "
-                      f"--cases 1 --keep\n{tensors(case)}\nsource {json.dumps(source)}\ntarget {json.dumps(target)}"
-                      ) from None
+    each_case(context, "virtual", shown)
 
 
 def shown(context, case, source, target):
