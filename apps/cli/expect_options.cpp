@@ -22,8 +22,9 @@ std::optional<Expectation> parse_expectation(const ExpectOptions& options) {
         throw Error(Kind::usage, option, {"given without --expect", "expected --expect REF too", ""});
     return std::nullopt;
   }
-  return Expectation{options.reference,
-                     {parse_globs("--expect-missing", options.missing), parse_globs("--expect-extra", options.extra), false}};
+  return Expectation{
+      options.reference,
+      {parse_globs("--expect-missing", options.missing), parse_globs("--expect-extra", options.extra), false}};
 }
 
 std::vector<Pattern> parse_globs(const std::string& option, const std::vector<std::string>& texts) {

@@ -64,7 +64,8 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
   result.open.merge(decisions.open);
   if (!decisions.followed.empty())
     result.notes.push_back(join(describe_groups(group_names(decisions.followed)), 4) +
-                           ": taken to be cut as what has a name like theirs (a moment and its weight, a bias and its matrix), which their "
+                           ": taken to be cut as what has a name like theirs (a moment and its weight, a bias and its "
+                           "matrix), which their "
                            "shapes allow but do not prove");
   std::vector<std::string> by_shape;
   std::vector<std::string> padded;

@@ -121,9 +121,9 @@ class Drafter {
       best_ = std::move(result);
     }
     if (best_.layout.mesh != layout.mesh)
-      draft_.notes.push_back("the bytes prove the order " + axes_text(best_.layout.mesh) + " of the axes, not that of " +
-                             axes_text(layout.mesh) + ", which leaves " + std::to_string(open_as_given) +
-                             " parameters open");
+      draft_.notes.push_back("by the bytes the axes stand in the order " + axes_text(best_.layout.mesh) +
+                             ", not in that of " + axes_text(layout.mesh) + ", which leaves " +
+                             std::to_string(open_as_given) + " parameters open");
   }
 
   static std::string axes_text(const Mesh& mesh) {

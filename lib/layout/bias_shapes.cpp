@@ -38,7 +38,8 @@ bool is_suspect(const Placement& placement, ParameterId matrix, ParameterId bias
 }
 
 /// "; if the bias is right, 'o.weight' is [8, 8]: dim 1 over tp=2 would fit", or nothing where nothing would.
-std::string hypothesis(const Placement& placement, ParameterId wrong, const Extents& fitting, const std::string& right) {
+std::string hypothesis(const Placement& placement, ParameterId wrong, const Extents& fitting,
+                       const std::string& right) {
   const std::string fit = explain_logical_shape(placement, wrong, fitting);
   if (fit.empty()) return "";
   return "; if the " + right + " is right, '" + placement.tensors()[wrong].name + "' is " + to_string(fitting) + ": " +

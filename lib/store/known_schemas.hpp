@@ -13,9 +13,9 @@
 namespace ckpt {
 
 /// Schemas of files read recently, to be found again without reading their metadata, which may take 25 µs and more
-/// for each dataset under one lock (HDF5). Where all data is raw, everything else that a file says stands outside the data:
-/// another file of the same size and the same bytes there has the same schema. May be used from several threads at
-/// once.
+/// for each dataset under one lock (HDF5). Where all data is raw, everything else that a file says stands outside the
+/// data: another file of the same size and the same bytes there has the same schema. May be used from several threads
+/// at once.
 class KnownSchemas {
  public:
   /// The schema of `file`, or null where none known fits.

@@ -2,6 +2,9 @@
 
 #include <cstdio>
 
+#include "base/buffer.hpp"
+#include "base/error.hpp"
+
 namespace ckpt::hdf5 {
 
 namespace {
@@ -27,9 +30,20 @@ std::string shortened(const std::string& description) {
   return description.substr(start, description.find('\'', start) - start);
 }
 
+/// The library's first call makes its tables, and ends in a crash where there is no memory for them. Throws io then.
+void require_room_to_begin() {
+  constexpr std::uint64_t tables_bytes = 8ULL << 20;  // four times what they take
+  static const bool has_room = [] {
+    const Buffer room(tables_bytes);
+    return true;
+  }();
+  static_cast<void>(has_room);
+}
+
 }  // namespace
 
 Lock::Lock() : lock_(library_mutex()) {
+  require_room_to_begin();
   // A thread-safe build has this setting for each thread.
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
@@ -44,10 +58,14 @@ void leave_open_at_exit() {
 }
 
 std::string version() {
-  unsigned major = 0;
-  unsigned minor = 0;
-  unsigned release = 0;
-  if (H5get_libversion(&major, &minor, &release) < 0) return "unknown";
+  unsigned major = H5_VERS_MAJOR;
+  unsigned minor = H5_VERS_MINOR;
+  unsigned release = H5_VERS_RELEASE;
+  try {
+    require_room_to_begin();
+    H5get_libversion(&major, &minor, &release);
+  } catch (const Error&) {  // then it is the one that this was built with, as far as anybody knows
+  }
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
