@@ -3,33 +3,42 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <mutex>
 
 #include "base/interrupt.hpp"
 #include "base/workers.hpp"
 
 namespace ckpt {
 
-/// Calls `work(n)` for each n below `count` on so many threads, each n as soon as one is free; rethrows the first
-/// error.
+/// Calls `work(n)` for each n below `count` on so many threads, each n as soon as one is free. Rethrows the error of
+/// the lowest n that fails, whatever the threads: all below one that was begun were begun before it, and come to their
+/// end.
 template <class Work>
 void for_each_in_parallel(unsigned threads, std::uint64_t count, const Work& work) {
   if (count == 0) return;
   std::atomic<std::uint64_t> next{0};
+  std::mutex failing;  // for what follows
+  std::uint64_t failed = count;
+  std::exception_ptr error;
   Workers workers(static_cast<unsigned>(std::min<std::uint64_t>(threads, count)));
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < workers.count(); ++i)
     tasks.run([&] {
-      try {
-        for (std::uint64_t n = next++; n < count; n = next++) {
+      for (std::uint64_t n = next++; n < count; n = next++) {
+        try {
           check_interrupt();
           work(n);
+        } catch (...) {
+          next = count;  // the others end, too
+          const std::lock_guard lock(failing);
+          if (n < failed) error = std::current_exception();
+          failed = std::min(failed, n);
         }
-      } catch (...) {
-        next = count;  // the others end, too
-        throw;
       }
     });
   tasks.wait();
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace ckpt
