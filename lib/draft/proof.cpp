@@ -7,7 +7,7 @@
 #include "base/buffer.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
-#include "base/workers.hpp"
+#include "base/parallel.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/reference_reader.hpp"
 #include "checkpoint/source_reader.hpp"
@@ -86,18 +86,15 @@ std::vector<std::string> differences(const Placement& placement, const std::vect
                                      SourceReader& reader, const Reference& reference, SourceStore& store,
                                      const ReaderLimits& all, unsigned threads, std::uint64_t& bytes_read) {
   std::vector<std::string> found(parameters.size());
-  std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> bytes = 0;
   const ReaderLimits each{all.window_bytes / threads, std::max<std::size_t>(1, all.most_open / threads)};
-  Workers workers(threads);
-  TaskGroup tasks(workers);
-  for (unsigned thread = 0; thread < threads; ++thread)
-    tasks.run([&] {
-      Comparison comparison(placement, reader, reference, store, each);
-      for (std::size_t i = next++; i < parameters.size(); i = next++) found[i] = comparison.difference(parameters[i]);
-      bytes += comparison.bytes_read();
-    });
-  tasks.wait();
+  for_each_in_parallel(
+      threads, parameters.size(), [&] { return Comparison(placement, reader, reference, store, each); },
+      [&](Comparison& comparison, std::uint64_t i) {
+        const std::uint64_t before = comparison.bytes_read();
+        found[i] = comparison.difference(parameters[i]);
+        bytes += comparison.bytes_read() - before;
+      });
   bytes_read += bytes;
   return found;
 }

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/interrupt.hpp"
+#include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "base/workers.hpp"
 
 namespace ckpt::drafting {
 
@@ -40,17 +39,10 @@ StoredSample StoredFiles::sample(FileNumber file, std::size_t dataset) {
 std::vector<NameFacts> StoredFiles::facts(unsigned threads) {
   const std::uint64_t count = checkpoint_.files().size();
   std::vector<std::vector<StoredSample>> sampled(count);
-  {
-    Workers workers(threads);
-    TaskGroup tasks(workers);
-    for (FileNumber file = 0; file < count; ++file)
-      tasks.run([this, &sampled, file] {
-        check_interrupt();
-        const std::size_t datasets = checkpoint_.file(file).schema->datasets.size();
-        for (std::size_t dataset = 0; dataset < datasets; ++dataset) sampled[file].push_back(sample(file, dataset));
-      });
-    tasks.wait();
-  }
+  for_each_in_parallel(threads, count, [&](FileNumber file) {
+    const std::size_t datasets = checkpoint_.file(file).schema->datasets.size();
+    for (std::size_t dataset = 0; dataset < datasets; ++dataset) sampled[file].push_back(sample(file, dataset));
+  });
   struct ByNature {
     bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
   };

@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "base/workers.hpp"
 #include "frameworks/deepspeed_files.hpp"
 #include "frameworks/zero_layout.hpp"
 #include "frameworks/zero_states.hpp"
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using deepspeed::ModelStates;
 using deepspeed::TagFiles;
 
-constexpr std::uint64_t most_at_once = 8;
+constexpr unsigned most_at_once = 8;
 
 class DeepSpeedDescription {
  public:
@@ -57,12 +57,11 @@ class DeepSpeedDescription {
 
   /// Several at a time: each takes a child process, which reads what is in it.
   void read_files() {
-    const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
-    Workers workers(static_cast<unsigned>(std::min<std::uint64_t>({cores, most_at_once, described_.files.size()})));
-    TaskGroup tasks(workers);
-    for (DescribedFile& file : described_.files)
-      tasks.run([&] { file.catalog = store_.catalog(directory_ / file.path); });
-    tasks.wait();
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    for_each_in_parallel(std::min(cores, most_at_once), described_.files.size(), [&](std::uint64_t n) {
+      DescribedFile& file = described_.files[n];
+      file.catalog = store_.catalog(directory_ / file.path);
+    });
   }
 
   void check_optimizer_files() const {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/parallel.hpp"
 #include "keyed/duplicates.hpp"
-#include "keyed/parallel.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
-#include "keyed/parallel.hpp"
+#include "base/parallel.hpp"
 #include "tensor/mix.hpp"
 
 namespace ckpt {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/buffer.hpp"
-#include "keyed/parallel.hpp"
+#include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {

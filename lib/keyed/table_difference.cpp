@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/buffer.hpp"
-#include "keyed/parallel.hpp"
+#include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
 #include "tensor/mix.hpp"
 

@@ -1,10 +1,9 @@
 #include "output/resume.hpp"
 
-#include <atomic>
+#include <mutex>
 
 #include "base/buffer.hpp"
-#include "base/interrupt.hpp"
-#include "base/workers.hpp"
+#include "base/parallel.hpp"
 
 namespace ckpt {
 
@@ -31,10 +30,8 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
                         unsigned threads, ContentSums& sums, std::uint64_t& bytes) {
   Finished finished;
   std::mutex mutex;
-  std::atomic<std::size_t> next{0};
-  Workers workers(threads);
-  TaskGroup tasks(workers);
-  const auto check = [&](const JournalRecord& record, Buffer& buffer) {
+  const auto check = [&](Buffer& buffer, std::uint64_t number) {
+    const JournalRecord& record = records[number];
     if (!makes_sense(record, target, files)) return;
     const auto array = static_cast<ArrayId>(record.array);
     const Chunk chunk{record.card, array, record.elements, record.elements.size() * target.arrays()[array].dtype.size};
@@ -55,15 +52,8 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
     sums.add(of_part);
     bytes += part.bytes;
   };
-  for (unsigned i = 0; i < threads; ++i)
-    tasks.run([&] {
-      Buffer buffer;
-      for (std::size_t at = next++; at < records.size(); at = next++) {
-        check_interrupt();
-        check(records[at], buffer);
-      }
-    });
-  tasks.wait();
+  for_each_in_parallel(
+      threads, records.size(), [] { return Buffer(); }, check);
   return finished;
 }
 

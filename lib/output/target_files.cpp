@@ -1,12 +1,11 @@
 #include "output/target_files.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
-#include "base/workers.hpp"
+#include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -39,19 +38,7 @@ void TargetFiles::check_format() {
 }
 
 void TargetFiles::for_each_file(unsigned threads, const std::function<void(FileNumber)>& work) {
-  std::atomic<std::size_t> next{0};
-  Workers workers(static_cast<unsigned>(std::min<std::size_t>(threads, numbers_.size())));
-  TaskGroup tasks(workers);
-  for (unsigned i = 0; i < workers.count(); ++i)
-    tasks.run([&] {
-      try {
-        for (std::size_t at = next++; at < numbers_.size(); at = next++) work(numbers_[at]);
-      } catch (...) {
-        next = numbers_.size();  // the others end, too
-        throw;
-      }
-    });
-  tasks.wait();
+  for_each_in_parallel(threads, numbers_.size(), [&](std::uint64_t n) { work(numbers_[n]); });
 }
 
 void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading) {
@@ -210,7 +197,6 @@ void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
 
 void TargetFiles::finish(unsigned threads) {
   for_each_file(threads, [&](FileNumber file) {
-    check_interrupt();
     if (!rooms_.at(file)->checksum) return;
     place_.output->check_held();
     store_.finish(path(file), *rooms_.at(file));

@@ -11,11 +11,11 @@
 
 namespace ckpt {
 
-/// Calls `work(n)` for each n below `count` on so many threads, each n as soon as one is free. Rethrows the error of
-/// the lowest n that fails, whatever the threads: all below one that was begun were begun before it, and come to their
-/// end.
-template <class Work>
-void for_each_in_parallel(unsigned threads, std::uint64_t count, const Work& work) {
+/// Calls `work(own, n)` for each n below `count` on so many threads, each n as soon as one is free; `own` is what
+/// `make()` gave the thread. Rethrows the error of the lowest n that fails, whatever the threads: all below one that
+/// was begun were begun before it, and come to their end.
+template <class Make, class Work>
+void for_each_in_parallel(unsigned threads, std::uint64_t count, const Make& make, const Work& work) {
   if (count == 0) return;
   std::atomic<std::uint64_t> next{0};
   std::mutex failing;  // for what follows
@@ -25,10 +25,11 @@ void for_each_in_parallel(unsigned threads, std::uint64_t count, const Work& wor
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < workers.count(); ++i)
     tasks.run([&] {
+      auto own = make();
       for (std::uint64_t n = next++; n < count; n = next++) {
         try {
           check_interrupt();
-          work(n);
+          work(own, n);
         } catch (...) {
           next = count;  // the others end, too
           const std::lock_guard lock(failing);
@@ -39,6 +40,13 @@ void for_each_in_parallel(unsigned threads, std::uint64_t count, const Work& wor
     });
   tasks.wait();
   if (error) std::rethrow_exception(error);
+}
+
+/// Likewise for threads that own nothing: calls `work(n)`.
+template <class Work>
+void for_each_in_parallel(unsigned threads, std::uint64_t count, const Work& work) {
+  for_each_in_parallel(
+      threads, count, [] { return 0; }, [&work](int, std::uint64_t n) { work(n); });
 }
 
 }  // namespace ckpt
