@@ -54,6 +54,10 @@ Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::sp
   return gather(*file, *index, transfer, &summing, target, scratch, windows_);
 }
 
+void SourceReader::will_need(Position card, ArrayId array, Interval bytes) {
+  if (const auto index = dataset(card, array)) files_.get(where_.file(card, array))->will_need(*index, bytes);
+}
+
 void SourceReader::read_box(ParameterId parameter, const Box& box, std::span<std::byte> out,
                             std::span<std::byte> scratch) {
   const std::uint64_t element = placement_.tensors()[parameter].dtype.size;

@@ -27,6 +27,9 @@ class SourceReader {
   Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
                 std::optional<KeySets> sums = std::nullopt);
 
+  /// Advice: so much of what a card stores of an array is read soon: bytes in the order in which they are stored.
+  void will_need(Position card, ArrayId array, Interval bytes);
+
   /// The elements of a box of a parameter, in row-major order: as many bytes as `out` has. They are those of its first
   /// copy, or where copies may differ those of the card that counts.
   void read_box(ParameterId parameter, const Box& box, std::span<std::byte> out, std::span<std::byte> scratch);

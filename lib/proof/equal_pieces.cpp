@@ -95,22 +95,34 @@ class PieceSearch {
     for (const std::uint64_t number : numbers)
       for (const PieceHolder& holder : holders(all_[number], portion))
         if (files_.process_of(holder.card, size) == rank) mine.push_back({number, holder});
-    auto read = read_each(mine, files_.threads, [&](const Reading& each) { return digest(each, portion); });
+    auto read = read_each(
+        mine, files_.threads,
+        [&](const Reading& each) {
+          reader_.will_need(each.holder.parameter, each.holder.card, runs_of(each, portion));
+        },
+        [&](const Reading& each) { return digest(each, portion); });
     std::erase_if(read, [](const PieceDigest& digest) { return digest.sum.bytes == 0; });
     return read;
+  }
+
+  /// What is read of a piece; nothing where the card stores nothing.
+  std::vector<Interval> runs_of(const Reading& what, Portion portion) const {
+    const auto& [card, parameter] = what.holder;
+    if (!files_.reader.dataset(card, placement_.array_of(parameter))) return {};
+    const bool is_probe = portion == Portion::probe;
+    auto runs =
+        compared_runs(placement_, parameter, card, portion == Portion::all, placement_.tensors()[parameter].dtype.size,
+                      is_probe ? probe_bytes : compared_block_bytes);
+    if (is_probe && !runs.empty()) runs = {runs[runs.size() / 2]};
+    return runs;
   }
 
   /// Of no bytes where the card stores nothing.
   PieceDigest digest(const Reading& what, Portion portion) {
     const auto& [card, parameter] = what.holder;
     PieceDigest digest{what.pieces, card, {}, 0};
-    if (!files_.reader.dataset(card, placement_.array_of(parameter))) return digest;
     const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
-    const bool is_probe = portion == Portion::probe;
-    auto runs = compared_runs(placement_, parameter, card, portion == Portion::all, element,
-                              is_probe ? probe_bytes : compared_block_bytes);
-    if (is_probe && !runs.empty()) runs = {runs[runs.size() / 2]};
-    for (const Interval& run : runs) {
+    for (const Interval& run : runs_of(what, portion)) {
       const auto bytes = reader_.stored(parameter, card, run);
       digest.sum += sum_of(bytes, run.lo * element);
       digest.values = std::max(digest.values, count_values(bytes, element));

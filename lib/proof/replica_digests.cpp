@@ -10,6 +10,8 @@ namespace ckpt {
 
 namespace {
 
+constexpr std::uint64_t most_announced = 1ULL << 20;  // bytes of one part: more is read as fast without
+
 /// Digests of all that this process reads.
 std::vector<ReplicaDigest> own_digests(const ReplicatedFiles& files, const std::vector<ParameterId>& parameters,
                                        const Communicator& processes) {
@@ -27,8 +29,10 @@ std::vector<ReplicaDigest> own_digests(const ReplicatedFiles& files, const std::
         if (files.process_of(card, size) == rank) mine.push_back({parameter, first, card});
     });
   ReplicaReader reader(files);
-  return read_each(mine, files.threads,
-                   [&](const Copy& copy) { return reader.digest(copy.parameter, copy.first, copy.card); });
+  return read_each(
+      mine, files.threads,
+      [&](const Copy& copy) { reader.will_need(copy.parameter, copy.card, reader.runs(copy.parameter, copy.card)); },
+      [&](const Copy& copy) { return reader.digest(copy.parameter, copy.first, copy.card); });
 }
 
 std::vector<ShardCopies> first_differences(std::vector<ReplicaDigest> digests, std::size_t most) {
@@ -80,6 +84,16 @@ ReplicaReader::Read ReplicaReader::read(ParameterId parameter, Position card, co
   const auto scratch = std::span(room.data() + bytes, static_cast<std::size_t>(room.size() - bytes));
   const Gathered gathered = files_.reader.read(transfer, room.data(), scratch, sums);
   return {gathered.sum, room.first(bytes)};
+}
+
+void ReplicaReader::will_need(ParameterId parameter, Position card, const std::vector<Interval>& runs) const {
+  const Tensor& tensor = placement_.tensors()[parameter];
+  std::uint64_t elements = 0;
+  for (const Interval& run : runs) elements += run.size();
+  if (tensor.verbatim || elements > most_announced / std::max<std::uint64_t>(1, tensor.dtype.size)) return;
+  for (const Interval& run : runs)
+    files_.reader.will_need(card, placement_.array_of(parameter),
+                            {run.lo * tensor.dtype.size, run.hi * tensor.dtype.size});
 }
 
 ReplicaDigest ReplicaReader::digest(ParameterId parameter, Position first, Position card) {

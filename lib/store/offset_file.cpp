@@ -60,6 +60,13 @@ void OffsetFile::read_as_stored(std::size_t index, std::uint64_t offset, std::sp
   });
 }
 
+void OffsetFile::will_need(std::size_t index, Interval bytes) {
+  const Dataset& dataset = schema_->datasets.at(index);
+  if (is_read_by_format(dataset) || bytes.hi > dataset.extents.bytes()) return;
+  dataset.extents.for_each_part(bytes,
+                                [&](std::uint64_t place, Interval part) { file_.will_need(place, part.size()); });
+}
+
 void OffsetFile::read_by_format(std::size_t /*dataset*/, std::uint64_t /*offset*/, std::span<std::byte> /*out*/) {
   throw Error(Kind::input, "",
               {"is stored through filters or as views", "which this format has not", "this is a defect"});

@@ -28,14 +28,29 @@ std::vector<Interval> outside(std::vector<Interval> data, std::uint64_t file_byt
   return pieces;
 }
 
+namespace {
+
+/// The first of the pieces after `first` that is not read with it.
+std::size_t end_of_read(const std::vector<Interval>& pieces, std::size_t first) {
+  std::size_t last = first + 1;
+  while (last < pieces.size() && pieces[last].lo - pieces[last - 1].hi <= max_skipped &&
+         pieces[last].hi - pieces[first].lo <= max_read)
+    ++last;
+  return last;
+}
+
+}  // namespace
+
 bool for_each_piece(const PosixFile& file, const std::vector<Interval>& pieces,
                     const std::function<bool(std::uint64_t, std::span<const std::byte>)>& visit) {
+  for (std::size_t first = 0; first < pieces.size();) {
+    const std::size_t last = end_of_read(pieces, first);
+    file.will_need(pieces[first].lo, pieces[last - 1].hi - pieces[first].lo);
+    first = last;
+  }
   std::vector<std::byte> buffer;
   for (std::size_t first = 0; first < pieces.size();) {
-    std::size_t last = first + 1;
-    while (last < pieces.size() && pieces[last].lo - pieces[last - 1].hi <= max_skipped &&
-           pieces[last].hi - pieces[first].lo <= max_read)
-      ++last;
+    const std::size_t last = end_of_read(pieces, first);
     const std::uint64_t start = pieces[first].lo;
     buffer.resize(pieces[last - 1].hi - start);
     file.read(start, buffer);

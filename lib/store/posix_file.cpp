@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -147,6 +148,15 @@ void PosixFile::resize(std::uint64_t bytes) const {
 
 void PosixFile::sync() const {
   if (retried([&] { return ::fsync(fd()); }) != 0) throw system_error(path_, "fsync", errno, remedy_for_writing(errno));
+}
+
+void PosixFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  constexpr std::uint64_t most = std::numeric_limits<off_t>::max();
+  if (bytes == 0 || offset > most || bytes > most - offset) return;
+  char last = 0;
+  const struct iovec one { &last, 1 };
+  if (::preadv2(fd(), &one, 1, static_cast<off_t>(offset + bytes - 1), RWF_NOWAIT) == 1) return;  // it is there
+  ::posix_fadvise(fd(), static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
 void PosixFile::drop_cached() const {

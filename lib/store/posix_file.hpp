@@ -66,6 +66,9 @@ class PosixFile {
   void resize(std::uint64_t bytes) const;
   /// Waits until data and size are on the disk.
   void sync() const;
+  /// Asks the system to begin reading these few bytes, unless it has them in memory: what is asked for together is read
+  /// in the time of one. Advice: it does not wait for them, and never fails.
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// Asks the system to forget what it keeps of the file in memory, so that it is read from the storage.
   void drop_cached() const;
   Status status() const;

@@ -134,6 +134,9 @@ class SourceFile {
     read(dataset, offset, out);
   }
 
+  /// Advice: these bytes of a dataset, few and counted as by `read_as_stored`, are read soon (PosixFile::will_need).
+  virtual void will_need(std::size_t /*dataset*/, Interval /*bytes*/) {}
+
   /// The extent that a byte of a dataset lies in, counted as by `read_as_stored`, when it is Storage::raw or strided
   /// and mapping is as good as reading (a local file system: on a network's, a page fault waits for the network alone).
   virtual std::optional<MappableExtent> mappable(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {

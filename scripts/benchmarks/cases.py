@@ -8,53 +8,17 @@ from dataclasses import dataclass
 import format_cases
 import measure
 import mindspore_cases
+import storage_cases
 import torch_cases
 import view_cases
+from jobs import COLUMNS, FEW_CARDS, GPT56, GPT64, MAIN, Job, merging, splitting
 from measure import Side
 from models import Mesh, model
 from rows import COPY, MIB, NUMPY, Case, Row, cp, data_text, versus
 
 LAYOUTS = pathlib.Path(__file__).resolve().parents[2] / "layouts"
 MPIRUN = ("mpirun", "-n", "2")
-GPT64, GPT56 = "dp=8,tp=8", "dp=7,tp=8"
 BY_HAND = "wall of the numpy script, its imports included"
-
-
-@dataclass(frozen=True)
-class Job:
-    """ckpt-reshard of a model's checkpoint from a mesh to another."""
-    model: str
-    source: str
-    target: str
-
-    def side(self, space, output, launcher=(), extra=()):
-        layouts = ["--from", space.layout(self.model, self.source), "--to", space.layout(self.model, self.target)]
-        return Side([*launcher, space.program("ckpt-reshard"), "-q", "--no-fsync", *extra, *layouts,
-                     space.checkpoint(self.model, self.source), "-o", output], output)
-
-    def copy(self, space):
-        return "cp -r", cp(space.checkpoint(self.model, self.source), space.path("rival"))
-
-    def by_hand(self, space):
-        output = space.path("rival")
-        words = [self.model, self.source, self.target, space.checkpoint(self.model, self.source), output]
-        return NUMPY, Side(space.script("numpy_reshard.py", *words), output)
-
-    def unverified(self, space):
-        return "--verify none", self.side(space, space.path("rival"), extra=("--verify", "none"))
-
-    def bytes(self, space):
-        return space.bytes_of(self.model, self.source)
-
-    def text(self, space):
-        tensors = len(model(self.model, space.quick).parameters)
-        cards = f"{Mesh.of(self.source).cards} → {Mesh.of(self.target).cards}"
-        return f"{cards}, {data_text(space, self.model, self.source)} in {tensors} tensors"
-
-
-MAIN = Job("gpt", GPT64, GPT56)
-COLUMNS = Job("columns", "card=64", "card=56")
-FEW_CARDS = Job("rows", "card=8", "card=7")
 
 
 # --- cases that reshard beside a rival that reads the same source ---------------------------------------------------
@@ -68,11 +32,6 @@ def reshard(job, goal, text, launcher=(), rival=Job.copy):
     return Case(run, lambda quick: [(job.model, job.source)], text)
 
 
-def merging(space, name, mesh, output):
-    return Side([space.program("ckpt-merge"), "-q", "--no-fsync", "--layout", space.layout(name, mesh),
-                 space.checkpoint(name, mesh), "-o", output], output)
-
-
 def merge(case, space, options):
     output = space.path("merged.h5")
     return [versus(case, space, options, merging(space, "gpt", GPT64, output), MAIN.copy(space),
@@ -82,9 +41,7 @@ def merge(case, space, options):
 
 def split(case, space, options):
     output, source = space.path("out"), space.checkpoint("gpt", "card=1") / "rank_0.h5"
-    ours = Side([space.program("ckpt-split"), "-q", "--no-fsync", "--layout", space.layout("gpt", GPT56), source,
-                 "-o", output], output)
-    return [versus(case, space, options, ours, ("cp -r", cp(source, space.path("rival"))),
+    return [versus(case, space, options, splitting(space, output), ("cp -r", cp(source, space.path("rival"))),
                    space.checker("gpt", GPT56, output), 0.8, bytes=space.bytes_of("gpt", "card=1"),
                    definition=f"one file → 56 (7×8), {data_text(space, 'gpt', 'card=1')}: "
                    f"wall of ckpt-split / {COPY}")]
@@ -303,6 +260,7 @@ CASES = {
     "gpu": Case(gpu, reads(), "copies, transfers and the whole pipeline on a GPU / the same by plain copies or alone"),
     "plan-gshard": Case(plan_gshard, reads(), "planning GShard's 41 B model, 512 → 448 devices / 2 s"),
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
+    **storage_cases.CASES,
     **view_cases.CASES,
     **format_cases.CASES,
     **torch_cases.CASES,

@@ -105,6 +105,7 @@ class Side:
     command: list
     output: object  # the path it writes
     tells_seconds: bool = False  # its last line is the seconds that count, as those of a rival without its imports
+    cold: tuple = ()  # files that the system is to have forgotten
 
 
 TOUCH = f"import mmap; mmap.mmap(-1, {3 << 30}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).madvise(23)"  # POPULATE_WRITE
@@ -120,6 +121,14 @@ def touch_memory():
     subprocess.run([sys.executable, "-c", TOUCH], check=False, stderr=subprocess.DEVNULL)
 
 
+def forget(paths):
+    """Asks the system to drop what it keeps of these files in memory."""
+    for path in paths:
+        file = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(file)
+
+
 def produce(side):
     """One timed run of a side; its output is removed before, outside the timing, and stays for a check. Nor does it pay
     for what earlier runs have left in memory to be written: that goes to the disk first."""
@@ -127,6 +136,7 @@ def produce(side):
     if not is_trial:
         os.sync()
         touch_memory()
+    forget(side.cold)
     if not side.tells_seconds:
         return run(side.command)
     done, text = run_and_read(side.command)

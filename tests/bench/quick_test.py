@@ -41,9 +41,10 @@ class Bench(unittest.TestCase):
     def test_cases_write_json_and_markdown(self):
         table, page = self.root / "run.json", self.root / "page.md"
         text = self.succeeds(self.bench("--quick", "--pairs", 1, "--json", table, "split-1-56", "exchange-mpi",
-                                        "cards-512-448"))
+                                        "cards-512-448", "cold-merge", "threads-split"))
         rows = json.loads(table.read_text())
-        self.assertEqual([row["case"] for row in rows], ["exchange-mpi", "split-1-56", "cards-512-448"])
+        self.assertEqual([row["case"] for row in rows],
+                         ["exchange-mpi", "split-1-56", "cards-512-448", "cold-merge", "threads-split"])
         for row in rows:
             for key, kind in KEYS.items():
                 self.assertIsInstance(row[key], kind, (row["case"], key))

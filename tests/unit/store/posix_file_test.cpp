@@ -1,6 +1,13 @@
 #include "store/posix_file.hpp"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
 
 #include "catch.hpp"
 #include "unit/store/hdf5_fixture.hpp"
@@ -47,6 +54,31 @@ TEST_CASE("Offsets that no file has are refused") {
   CHECK_THROWS_AS(file.read(~std::uint64_t{0} - 3, std::as_writable_bytes(std::span(found))), Error);
   CHECK_THROWS_AS(file.read(std::uint64_t{1} << 63, std::as_writable_bytes(std::span(found))), Error);
   CHECK_THROWS_AS(file.resize(~std::uint64_t{0}), Error);
+}
+
+TEST_CASE("What is needed soon comes into memory without being read; what cannot come is no error") {
+  const fixture::TemporaryDirectory folder;
+  const PosixFile file = PosixFile::create(folder / "a");
+  constexpr std::size_t size = 64 << 10;
+  file.write(0, std::vector<std::byte>(size));
+  file.sync();
+  file.drop_cached();
+  file.will_need(0, size);
+  file.will_need(0, 0);
+  file.will_need(size, size);
+  file.will_need(~std::uint64_t{0} - 3, size);
+  file.will_need(8, ~std::uint64_t{0} - 3);
+
+  void* mapped = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd(), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  std::vector<unsigned char> pages(size / static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+  const auto are_there = [&] {
+    return mincore(mapped, size, pages.data()) == 0 &&
+           std::all_of(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1U) != 0; });
+  };
+  for (int tries = 0; tries < 1000 && !are_there(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(are_there());
+  munmap(mapped, size);
 }
 
 TEST_CASE("What is no readable file is named") {

@@ -1,0 +1,116 @@
+"""Beside what the storage and the processor allow: sources that are not in memory, and as many copies at once as we have
+threads."""
+import mmap
+import os
+import threading
+import time
+from dataclasses import replace
+
+from jobs import COLUMNS, GPT64, MAIN, merging, splitting
+from measure import Side
+from rows import Case, cp, data_text, versus
+
+BLOCK = 4 << 20
+
+
+def jobs(space):
+    """Each job's side, its source's files, and what its output holds."""
+    output, merged = space.path("out"), space.path("merged.h5")
+    return {
+        "64-56": (MAIN.side(space, output), space.checkpoint("gpt", GPT64), ("gpt", MAIN.target)),
+        "merge": (merging(space, "gpt", GPT64, merged), space.checkpoint("gpt", GPT64), ("gpt", "whole")),
+        "split": (splitting(space, output), space.checkpoint("gpt", "card=1"), ("gpt", MAIN.target)),
+        "columns": (COLUMNS.side(space, output), space.checkpoint("columns", COLUMNS.source), ("columns", COLUMNS.target)),
+    }
+
+
+SOURCES = {"64-56": ("gpt", GPT64), "merge": ("gpt", GPT64), "split": ("gpt", "card=1"),
+           "columns": ("columns", COLUMNS.source)}
+
+
+def read_all(files, threads):
+    """Seconds of reading the files past the system's memory, in long pieces, by so many threads."""
+    pieces = [(path, at) for path in files for at in range(0, os.path.getsize(path), BLOCK)]
+    lock, opened = threading.Lock(), {path: os.open(path, os.O_RDONLY | os.O_DIRECT) for path in files}
+
+    def work():
+        room = mmap.mmap(-1, 2 * BLOCK, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        room.madvise(mmap.MADV_HUGEPAGE)
+        view = memoryview(room)[:BLOCK]
+        while True:
+            with lock:
+                if not pieces:
+                    return
+                path, at = pieces.pop()
+            os.preadv(opened[path], [view], at)
+
+    pieces.reverse()
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    begin = time.monotonic()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    seconds = time.monotonic() - begin
+    for file in opened.values():
+        os.close(file)
+    return seconds
+
+
+def device_seconds(files):
+    """The least that reading these files takes, past the system's memory; None where it does not allow that."""
+    try:
+        return min(read_all(files, threads) for threads in (1, 2, 4, 8) for _ in range(2))
+    except OSError:
+        return None
+
+
+def cold(job, goal):
+    def run(case, space, options):
+        side, source, (name, mesh) = jobs(space)[job]
+        files = tuple(sorted(path for path in source.iterdir() if path.suffix == ".h5"))
+        rival = replace(cp(source, space.path("rival")), cold=files)
+        row = versus(case, space, options, replace(side, cold=files), ("cold cp -r", rival),
+                     space.checker(name, mesh, side.output), goal, bytes=space.bytes_of(*SOURCES[job]),
+                     definition="")
+        least = device_seconds(files)
+        device = "" if least is None else (f"; reading alone, past the system's memory, in pieces of 4 MiB, took "
+                                           f"{least:.2f} s, {least / row.seconds:.2f} of ours")
+        row.definition = (f"{data_text(space, *SOURCES[job])}, of which the system has nothing in memory: wall of "
+                          f"{side.command[0].name} / wall of cp -r in the same state{device}")
+        return [row]
+    return Case(run, lambda quick: [SOURCES[job]],
+                f"{job}, source not in memory: wall / wall of cp -r of the source, not in memory either")
+
+
+def copies_at_once(source, output, count):
+    """As many processes as there are processors: each copies some files, or a part of a single one."""
+    files = sorted(source.iterdir())
+    if len(files) > 1:
+        script = f'mkdir "$2" && ls -d "$1"/* | xargs -P {count} -n {-(-len(files) // (4 * count))} cp --reflink=never -t "$2"'
+    else:
+        each = -(-files[0].stat().st_size // (count << 20))
+        parts = " ".join(f'dd if="$1" of="$2/part_{n}" bs=1M skip={n * each} count={each} status=none &'
+                         for n in range(count))
+        script = f'mkdir "$2"; {parts} wait'
+        source = files[0]
+    return Side(["sh", "-c", script, "sh", source, output], output)
+
+
+def beside_copies(job, goal):
+    def run(case, space, options):
+        side, source, (name, mesh) = jobs(space)[job]
+        count = len(os.sched_getaffinity(0))
+        rival = copies_at_once(source, space.path("rival"), count)
+        return [versus(case, space, options, side, (f"{count} cp at once", rival),
+                       space.checker(name, mesh, side.output), goal, bytes=space.bytes_of(*SOURCES[job]),
+                       definition=f"{data_text(space, *SOURCES[job])}: wall of {side.command[0].name}, {count} threads / wall "
+                       f"of {count} copies at once, each of its share of the source")]
+    return Case(run, lambda quick: [SOURCES[job]], f"{job}: wall / wall of as many cp at once as there are processors")
+
+
+CASES = {
+    **{f"cold-{job}": cold(job, goal) for job, goal in (("64-56", 0.8), ("merge", 0.8), ("split", 0.8), ("columns", 1.0))},
+    **{f"threads-{job}": beside_copies(job, goal)
+       for job, goal in (("64-56", 1.15), ("merge", 1.15), ("split", 1.15), ("columns", 1.5))},
+}
