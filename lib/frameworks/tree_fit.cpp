@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view mappings = "optimizer_state_dict/param_slice_mappings/";
 
-std::optional<deepspeed::FileName> file_name(const std::string& path) {
+std::optional<deepspeed::FileName> zero_file(const std::string& path) {
   return deepspeed::parse_file_name(fs::path(path).filename().string());
 }
 
 std::uint64_t ranks_in(const std::vector<std::string>& paths) {
   std::uint64_t ranks = 0;
   for (const std::string& path : paths)
-    if (const auto file = file_name(path); file && file->is_optimizer) ranks = std::max(ranks, *file->data_rank + 1);
+    if (const auto file = zero_file(path); file && file->is_optimizer) ranks = std::max(ranks, *file->data_rank + 1);
   return ranks;
 }
 
@@ -37,7 +37,7 @@ using Names = std::vector<std::string>;
 std::map<std::uint64_t, const Schema*> optimizers_in(const std::vector<NamedSchema>& files) {
   std::map<std::uint64_t, const Schema*> optimizers;
   for (const NamedSchema& file : files)
-    if (const auto name = file_name(file.name); name && name->is_optimizer)
+    if (const auto name = zero_file(file.name); name && name->is_optimizer)
       optimizers.emplace(*name->data_rank, file.schema);
   return optimizers;
 }
@@ -98,7 +98,7 @@ std::string weight_name(const std::string& master) {
 
 TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source) : target_(target), where_(target) {
   const auto paths = target.layout().files.paths(target.mesh());
-  if (std::none_of(paths.begin(), paths.end(), file_name)) return;
+  if (std::none_of(paths.begin(), paths.end(), zero_file)) return;
   ranks_ = ranks_in(paths);
   if (ranks_ == 0) ranks_ = target.mesh().size();
   std::map<std::string, ArrayId> by_name;
@@ -140,7 +140,7 @@ void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
 std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& tree) const {
   if (ranks_ == 0) return std::nullopt;
   const Position card = where_.table().owner(file);
-  const auto name = file_name(target_.layout().files.path(target_.mesh(), card, where_.table().entry(file)));
+  const auto name = zero_file(target_.layout().files.path(target_.mesh(), card, where_.table().entry(file)));
   if (!name) return std::nullopt;
   deepspeed::ZeroTree changed(tree);
   if (!name->is_optimizer) {
@@ -178,7 +178,7 @@ bool follows_from_ranks(std::string_view name) {
 std::optional<FileBeside> file_beside(const Layout& target) {
   std::set<std::string> folders;
   for (const std::string& path : target.files.paths(target.mesh)) {
-    if (!file_name(path)) return std::nullopt;
+    if (!zero_file(path)) return std::nullopt;
     folders.insert(fs::path(path).parent_path().string());
   }
   if (folders.size() != 1 || folders.begin()->empty() || folders.begin()->find('/') != std::string::npos)
