@@ -117,6 +117,11 @@ haddr_t FileImage::allocate(H5FD_mem_t kind, hsize_t bytes) {
   }
   if (bytes > max_address || end_ > max_address - bytes || data_.hi > max_address - bytes) return HADDR_UNDEF;
   const std::uint64_t start = end_ + bytes <= data_.lo ? end_ : std::max(end_, data_.hi);
+  try {
+    if (kind == H5FD_MEM_DRAW || kind == H5FD_MEM_GHEAP) raw_.push_back(start);
+  } catch (const std::bad_alloc&) {
+    return HADDR_UNDEF;
+  }
   end_ = start + bytes;
   return start;
 }

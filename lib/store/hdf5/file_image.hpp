@@ -26,6 +26,9 @@ class FileImage {
   std::vector<std::byte> take_bytes();
   std::uint64_t file_bytes() const noexcept { return end_; }
 
+  /// Where raw data begins that went to the metadata: collections of the global heap, which HDF5 takes for such, too.
+  const std::vector<std::uint64_t>& raw() const noexcept { return raw_; }
+
  private:
   friend struct ImageDriver;
 
@@ -34,6 +37,7 @@ class FileImage {
 
   Interval data_;
   Interval next_;
+  std::vector<std::uint64_t> raw_;
   std::uint64_t end_ = 0;  ///< of the file, as it has been given to HDF5
   std::vector<std::byte> bytes_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "store/hdf5/skeleton.hpp"
+
 namespace ckpt::hdf5 {
 
 namespace {
@@ -11,15 +13,17 @@ namespace {
 /// three times as much as their metadata. The last one is kept however large it is.
 constexpr std::size_t max_skeletons = 64;
 constexpr std::uint64_t max_skeleton_bytes = 4U << 20;
+/// Of files that show others', which may need several that differ in room.
+constexpr std::size_t max_view_skeletons = 16;
 
 }  // namespace
 
 std::shared_ptr<const NewFile> KnownSkeletons::get(const FileSpec& spec) {
-  if (!spec.viewed.empty()) return std::make_shared<const NewFile>(make_file(spec));  // no two show the same
+  if (!spec.viewed.empty()) return showing(spec);
   if (auto file = find(spec)) return file;
   const std::lock_guard making(making_);
   if (auto file = find(spec)) return file;
-  Skeleton skeleton{spec, std::make_shared<const NewFile>(make_file(spec))};
+  Skeleton skeleton{spec, std::make_shared<const NewFile>(make_file(spec).file)};
   for (const Passage& passage : skeleton.file->passages) skeleton.bytes += passage.bytes.size();
   auto file = skeleton.file;
   remember(std::move(skeleton));
@@ -43,6 +47,30 @@ void KnownSkeletons::remember(Skeleton skeleton) {
     bytes_ -= skeletons_.back().bytes;
     skeletons_.pop_back();
   }
+}
+
+/// No two files show the same, but one skeleton has room for many.
+std::shared_ptr<const NewFile> KnownSkeletons::showing(const FileSpec& spec) {
+  const auto find = [&]() -> std::shared_ptr<const NewFile> {
+    const auto known = known_views();
+    for (auto skeleton = known.rbegin(); skeleton != known.rend(); ++skeleton)
+      if (auto file = (*skeleton)->filled(spec)) return file;
+    return nullptr;
+  };
+  if (auto file = find()) return file;
+  const std::lock_guard making(making_);
+  if (auto file = find()) return file;
+  auto skeleton = std::make_shared<const ViewSkeleton>(spec);
+  const std::lock_guard lock(mutex_);
+  if (views_.size() == max_view_skeletons || (!views_.empty() && views_.back()->bytes() > max_skeleton_bytes))
+    views_.erase(views_.begin());
+  views_.push_back(skeleton);
+  return skeleton->filled(spec);
+}
+
+std::vector<std::shared_ptr<const ViewSkeleton>> KnownSkeletons::known_views() {
+  const std::lock_guard lock(mutex_);
+  return views_;
 }
 
 }  // namespace ckpt::hdf5

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "store/hdf5/skeleton.hpp"
+#include "store/hdf5/view_skeleton.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -23,10 +23,13 @@ class KnownSkeletons {
 
   std::shared_ptr<const NewFile> find(const FileSpec& spec);
   void remember(Skeleton skeleton);
+  std::shared_ptr<const NewFile> showing(const FileSpec& spec);
+  std::vector<std::shared_ptr<const ViewSkeleton>> known_views();
 
-  std::mutex mutex_;               ///< for what follows
-  std::list<Skeleton> skeletons_;  ///< the last used first
-  std::uint64_t bytes_ = 0;        ///< of all their passages
+  std::mutex mutex_;                                        ///< for what follows
+  std::list<Skeleton> skeletons_;                           ///< the last used first
+  std::uint64_t bytes_ = 0;                                 ///< of all their passages
+  std::vector<std::shared_ptr<const ViewSkeleton>> views_;  ///< the newest last
   /// So that threads with equal specifications wait for the first instead of doing its work.
   std::mutex making_;
 };

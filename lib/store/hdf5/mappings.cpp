@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/datatype.hpp"
+#include "store/hdf5/mapping_block.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -30,13 +31,6 @@ std::string text_from(Get&& get) {
   check(get(text.data(), text.size()), "a mapping's name");
   text.pop_back();
   return text;
-}
-
-/// A name as HDF5 wants it: % begins the number of a block.
-std::string escaped(const std::string& name) {
-  std::string escaped;
-  for (const char c : name) escaped.append(c == '%' ? "%%" : std::string(1, c));
-  return escaped;
 }
 
 std::string unescaped(const std::string& name) {

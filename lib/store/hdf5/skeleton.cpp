@@ -120,7 +120,7 @@ class Skeleton {
   explicit Skeleton(const FileSpec& spec)
       : spec_(spec), places_(places_of(spec)), data_(part_of(places_)), image_(data_) {}
 
-  NewFile make();
+  MadeFile make();
 
  private:
   void declare();
@@ -141,9 +141,11 @@ class Skeleton {
   PropertyId by_offset_ = contiguous_and_unwritten();
 };
 
-NewFile Skeleton::make() {
+MadeFile Skeleton::make() {
   declare();
-  NewFile made;
+  MadeFile whole;
+  NewFile& made = whole.file;
+  whole.raw = image_.raw();
   made.room.bytes = image_.file_bytes();
   for (const Interval& place : places_) made.room.data.emplace_back(place.lo, place.size());
   const std::vector<std::byte> bytes = image_.take_bytes();
@@ -159,7 +161,7 @@ NewFile Skeleton::make() {
     made.room.metadata = made.room.metadata - sum_of(metadata.subspan(found, spec_.manifest.size()), at);
   }
   made.passages = {{0, text_of(metadata.first(data_.lo))}, {data_.hi, text_of(metadata.subspan(data_.lo))}};
-  return made;
+  return whole;
 }
 
 /// Closing writes what is left: its failure must not go unnoticed.
@@ -173,7 +175,8 @@ void Skeleton::declare() {
   image_.attach_to(access.get());
   const auto creation = untimed(H5P_FILE_CREATE);
   // No attribute in the root group's header, which has a checksum: large ones then lie in the file by themselves.
-  if (!spec_.manifest.empty()) check(H5Pset_attr_phase_change(creation.get(), 0, 0), "H5Pset_attr_phase_change");
+  if (!spec_.manifest.empty() || !spec_.viewed.empty())
+    check(H5Pset_attr_phase_change(creation.get(), 0, 0), "H5Pset_attr_phase_change");
   file_ = own<FileId>(H5Fcreate("image", H5F_ACC_TRUNC, creation.get(), access.get()), "creating it");
   {
     const auto root = own<GroupId>(H5Gopen2(file_.get(), "/", H5P_DEFAULT), "opening the root group");
@@ -229,7 +232,7 @@ void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
 
 }  // namespace
 
-NewFile make_file(const FileSpec& spec) {
+MadeFile make_file(const FileSpec& spec) {
   check_names(names_of(spec.arrays, &FileSpec::Array::name), names_of(spec.groups, &Group::path));
   try {
     const Lock lock;
