@@ -61,6 +61,14 @@ Json stored_json(const Survey& survey, const StoredParameter& parameter) {
           {"attributes", attributes_json(survey, parameter.attributes)}};
 }
 
+/// Data that is not in the files.
+Json shown_json(const Survey& survey) {
+  Json parameters = Json::array();
+  for (const auto& parameter : survey.parameters)
+    if (parameter.is_shown) parameters.push_back(parameter.name);
+  return {{"parameters", parameters}, {"files", survey.shown}};
+}
+
 Json boxes_json(const Placement& placement, ParameterId parameter) {
   Json list = Json::array();
   for (const auto& entry : boxes_of(placement, parameter)) {
@@ -122,6 +130,7 @@ std::string inspection_json(const Inspection& inspection) {
     json["cards"] = inspection.placement->mesh().size();
     json["layout"] = inspection.placement->layout().origin;
   }
+  if (!inspection.survey.shown.empty()) json["virtual"] = shown_json(inspection.survey);
   json["attributes"] = attributes_json(inspection.survey, inspection.survey.attributes);
   json["values"] = leaves_json(inspection.survey);
   json["parameters"] = parameters_json(inspection);

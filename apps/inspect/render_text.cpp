@@ -13,14 +13,18 @@ namespace {
 
 using Kind = Table::Column::Kind;
 
-/// "0-31, 48": the cards as the files' names count them; else the names, those that differ in numbers only as one.
-std::string files_text(const WhichFiles& which) {
-  if (which.cards) return which.cards->text();
+/// Those that differ in numbers only as one.
+std::string names_text(const std::vector<std::string>& names) {
   std::vector<std::string> words;
-  for (const auto& group : group_names(which.names))
+  for (const auto& group : group_names(names))
     words.push_back(group.names.size() == 1 ? group.pattern
                                             : group.pattern + " (" + counted(group.names.size(), "file") + ")");
   return join(words, 4);
+}
+
+/// "0-31, 48": the cards as the files' names count them; else the names.
+std::string files_text(const WhichFiles& which) {
+  return which.cards ? which.cards->text() : names_text(which.names);
 }
 
 /// "[512, 4096] on 0-63"; a single file goes without saying.
@@ -133,11 +137,21 @@ std::string heading(const Inspection& inspection) {
          inspection.placement->layout().origin + ")";
 }
 
+/// Data that is not in the files; nothing where all is.
+Lines shown_line(const Survey& survey) {
+  if (survey.shown.empty()) return {};
+  const auto count = std::count_if(survey.parameters.begin(), survey.parameters.end(),
+                                   [](const StoredParameter& parameter) { return parameter.is_shown; });
+  return Lines().add("virtual: " + counted(static_cast<std::size_t>(count), "parameter") + " of " +
+                     std::to_string(survey.parameters.size()) + " only " + (count == 1 ? "shows" : "show") +
+                     " data of " + names_text(survey.shown));
+}
+
 }  // namespace
 
 Lines inspection_text(const Inspection& inspection, std::optional<std::size_t> width) {
   Lines lines;
-  lines.add(heading(inspection)).add("");
+  lines.add(heading(inspection)).add(shown_line(inspection.survey)).add("");
   lines.add(inspection.placement ? logical_table(inspection, width) : stored_table(inspection.survey, width));
   lines.add(tables_text(inspection.tables, width));
   lines.add(attribute_table(inspection.survey, width));

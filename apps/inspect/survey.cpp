@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <system_error>
 
 #include "base/checked.hpp"
@@ -135,14 +136,17 @@ Survey survey(const FoundCheckpoint& found) {
   result.numbers = numbers_of(result.files);
   std::map<std::string, StoredParameter, CountLess> parameters;
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> leaves;  // name and what it is
+  std::set<std::string, CountLess> shown;
   for (auto& alike : group(found)) {
     const std::size_t group = result.groups.size();
+    for (const ViewedFile& file : alike.schema->viewed) shown.insert(file.path);
     add_attributes(result.attributes, alike.schema->attributes, group);
     for (const Leaf& leaf : alike.schema->leaves) leaves[{alike.prefix + leaf.name, leaf.what}].push_back(group);
     for (std::size_t i = 0; i < alike.schema->arrays->size(); ++i) {
       const StoredArray& array = (*alike.schema->arrays)[i];
       StoredParameter& parameter = parameters[alike.prefix + array.name];
       add_array(parameter, array, group, alike.files.size());
+      parameter.is_shown = parameter.is_shown || alike.schema->datasets[i].storage == Storage::views;
       add_attributes(parameter.attributes, alike.schema->datasets[i].attributes, group);
     }
     result.groups.push_back(std::move(alike.files));
@@ -156,6 +160,7 @@ Survey survey(const FoundCheckpoint& found) {
     result.parameters.push_back(std::move(parameter));
   }
   for (auto& [leaf, groups] : leaves) result.leaves.push_back({leaf.first, leaf.second, std::move(groups)});
+  result.shown.assign(shown.begin(), shown.end());
   sort_by_name(result.attributes);
   sort_by_name(result.leaves);
   for (const auto& catalog : found.files.catalogs) result.file_bytes += catalog.bytes;

@@ -30,6 +30,7 @@ struct StoredParameter {
   std::vector<StoredForm> forms;  ///< the commonest first
   std::vector<AttributeForm> attributes;
   std::uint64_t bytes = 0;  ///< on all cards
+  bool is_shown = false;    ///< some files only show it, of others
 };
 
 /// Which files: by the cards that their names count, where those differ in one number only.
@@ -45,6 +46,7 @@ struct Survey {
   std::vector<AttributeForm> leaves;        ///< what each is, in words: values of trees that no attribute can hold
   std::vector<std::string> files;           ///< their names, in natural order
   std::vector<std::uint64_t> numbers;       ///< parallel: the one number that differs; empty where it is not one
+  std::vector<std::string> shown;           ///< other files that they only show: paths from their own directories
   /// The files that declare the same: their indices, ascending.
   std::vector<std::vector<std::size_t>> groups;
   std::uint64_t file_bytes = 0;

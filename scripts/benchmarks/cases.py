@@ -14,7 +14,7 @@ import view_cases
 from jobs import COLUMNS, FEW_CARDS, GPT56, GPT64, MAIN, Job, merging, splitting
 from measure import Side
 from models import Mesh, model
-from rows import COPY, MIB, NUMPY, Case, Row, cp, data_text, versus
+from rows import COPY, MIB, NUMPY, Case, Row, cp, data_text, size_of, versus
 
 LAYOUTS = pathlib.Path(__file__).resolve().parents[2] / "layouts"
 MPIRUN = ("mpirun", "-n", "2")
@@ -167,6 +167,24 @@ def plan_gshard(case, space, options):
                 f"does / {bound} s; peak memory of the process, catalog included")]
 
 
+def run_gshard(case, space, options):
+    """That job on real files: as much of it as fits into a page cache."""
+    job, permuted, output = space.path("gshard"), LAYOUTS / "gshard-16x32.json", space.path("out")
+    layout = space.path("gshard-16x32.json")
+    layout.write_text(json.dumps({**json.loads(permuted.read_text(encoding="utf-8")), "files": "rank_{card}.h5"}), encoding="utf-8")
+    space.require_space((1 if space.quick else 9) << 30)
+    measure.run(space.script("gshard_job.py", "make", permuted, job))
+    os.sync()
+    count = size_of(job)
+    ours = Side([space.program("ckpt-reshard"), "-q", "--no-fsync", "--from", layout, "--to-mesh", "y=28", job, "-o", output], output)
+    row = versus(case, space, options, ours, ("cp -r", cp(job, space.path("rival"))),
+                 lambda: measure.run(space.script("gshard_job.py", "check", "16,28", output)), 1.0, bytes=count,
+                 definition=f"GShard's model, an eighth as wide and a third as deep ({count / MIB:.4g} MiB of files), on its permuted mesh "
+                 f"of 16 × 32, to 16 × 28, by ceil: wall of ckpt-reshard / {COPY}")
+    measure.remove(job)
+    return [row]
+
+
 def plan_405b(case, space, options):
     plans, peak = plans_of(case, space)
     if not plans:
@@ -259,6 +277,7 @@ CASES = {
     "fingerprint": Case(fingerprint, reads(), "the fingerprint's sum of data in the cache, one core / 5 GB/s"),
     "gpu": Case(gpu, reads(), "copies, transfers and the whole pipeline on a GPU / the same by plain copies or alone"),
     "plan-gshard": Case(plan_gshard, reads(), "planning GShard's 41 B model, 512 → 448 devices / 2 s"),
+    "run-gshard": Case(run_gshard, reads(), f"GShard's model, smaller, 512 → 448 devices, on files / {COPY}"),
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
     **storage_cases.CASES,
     **view_cases.CASES,
