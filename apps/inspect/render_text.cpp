@@ -142,9 +142,8 @@ Lines shown_line(const Survey& survey) {
   if (survey.shown.empty()) return {};
   const auto count = std::count_if(survey.parameters.begin(), survey.parameters.end(),
                                    [](const StoredParameter& parameter) { return parameter.is_shown; });
-  return Lines().add("virtual: " + counted(static_cast<std::size_t>(count), "parameter") + " of " +
-                     std::to_string(survey.parameters.size()) + " only " + (count == 1 ? "shows" : "show") +
-                     " data of " + names_text(survey.shown));
+  return Lines().add("virtual datasets: " + counted(static_cast<std::size_t>(count), "parameter") +
+                     (count == 1 ? " shows" : " show") + " data of " + names_text(survey.shown));
 }
 
 }  // namespace
