@@ -20,6 +20,7 @@ struct Stretch {
   std::vector<Chunk> chunks;
   std::vector<std::uint64_t> offsets;  ///< in memory: of each chunk's bytes from the first one's
   std::uint64_t bytes = 0;             ///< from the first chunk's first byte to the last one's last
+  std::uint64_t place = 0;             ///< in its file: of the first chunk's first byte
 };
 
 /// What an exchange moves, as one process sees it. Everything but `next` and `next_stretch` may be called from several

@@ -56,8 +56,8 @@ Chunk FileWorkload::stored(const Chunk& chunk) const {
 Stretch FileWorkload::next_stretch(std::uint64_t bytes) {
   const auto first = next();
   if (!first) return {};
-  Stretch stretch{{*first}, {0}, first->bytes};
   const std::uint64_t start = move_.target.place_of(*first);
+  Stretch stretch{{*first}, {0}, first->bytes, start};
   while ((ahead_ = chunks_.next()) && move_.target.are_neighbours(stored(stretch.chunks.back()), *ahead_)) {
     const std::uint64_t offset = std::max(stretch.bytes, move_.target.place_of(*ahead_) - start);
     if (offset + ahead_->bytes > bytes) break;
@@ -69,7 +69,7 @@ Stretch FileWorkload::next_stretch(std::uint64_t bytes) {
 }
 
 void FileWorkload::write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) {
-  write_stretch({{chunk}, {0}, chunk.bytes}, bytes, {&read, 1});
+  write_stretch({{chunk}, {0}, chunk.bytes, move_.target.place_of(chunk)}, bytes, {&read, 1});
 }
 
 void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) {
