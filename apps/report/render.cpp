@@ -32,8 +32,11 @@ std::string rows_text(const Report::TableUse& table) {
   std::uint64_t total = 0;
   for (const std::uint64_t rows : table.rows) total += rows;
   const auto [least, most] = std::minmax_element(table.rows.begin(), table.rows.end());
-  return fmt::format("{} of {} bytes, {} to {} on each of {}", counted(total, "row"), with_commas(table.row_bytes),
-                     with_commas(*least), with_commas(*most), counted(table.rows.size(), "server"));
+  const double mean = double(total) / double(table.rows.size());
+  return fmt::format(
+      "{} of {} bytes, {} to {} on each of {}{}", counted(total, "row"), with_commas(table.row_bytes),
+      with_commas(*least), with_commas(*most), counted(table.rows.size(), "server"),
+      *most == *least ? "" : fmt::format(", the fullest has {:.2f} times the mean", double(*most) / mean));
 }
 
 }  // namespace
@@ -69,8 +72,14 @@ Lines dry_run_table(const Report& report) {
       {"threads", with_commas(report.threads) + " in each process"},
       {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
       {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
-  if (!report.tables.empty())
+  const auto count = [&](bool whole_shards) {
+    return std::count_if(report.tables.begin(), report.tables.end(),
+                         [&](const auto& table) { return table.has_whole_shards == whole_shards; });
+  };
+  if (count(false) != 0)
     rows.emplace_back("only keys were read", "of tables; they lie where the layout says, each once");
+  if (count(true) != 0)
+    rows.emplace_back("no key was read", "of tables whose shards move whole, only where they begin");
   for (const Report::TableUse& table : report.tables) rows.emplace_back("table " + table.name, rows_text(table));
   if (report.tables.empty())
     rows.emplace_back("no data was read", "what bytes can show of a wrong layout, the job itself checks");

@@ -126,6 +126,8 @@ const char* word(Damage::What what) {
       return "wrong size";
     case Damage::What::unreadable:
       return "unreadable";
+    case Damage::What::keys:
+      return "wrong keys";
     case Damage::What::layout:
       return "of another run";
     case Damage::What::swapped:
@@ -149,6 +151,7 @@ std::string detail(const Damage& damage) {
     case Damage::What::content:
       return damage.parameters.empty() ? "in metadata or padding" : "";
     case Damage::What::unreadable:
+    case Damage::What::keys:
       return message(*damage.cause);
     default:
       return damage.detail;

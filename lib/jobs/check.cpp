@@ -13,6 +13,7 @@
 #include "checkpoint/read_manifest.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/resources.hpp"
+#include "keyed/census.hpp"
 #include "layout/resolve.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/content_search.hpp"
@@ -127,14 +128,15 @@ Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors
 }
 
 /// Whether `work` can read its input; adds a damage where it cannot.
-bool reads(Communicator& processes, std::vector<Damage>& damages, const std::function<void()>& work) {
+bool reads(Communicator& processes, std::vector<Damage>& damages, const std::function<void()>& work,
+           What otherwise = What::unreadable) {
   try {
     work();
     return true;
   } catch (const Error& error) {
     if (error.kind() != Kind::input || !processes.failed_together()) throw;
     processes.set_failed_together(false);
-    damages.push_back({What::unreadable, "", "", {}, error});
+    damages.push_back({otherwise, "", "", {}, error});
     return false;
   }
 }
@@ -179,6 +181,19 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
   return manifest;
 }
 
+/// What files hold that are as they were written may have been wrong before: shards that moved whole were not looked
+/// at.
+void check_tables(const Opened& opened, const Resources& resources, SourceStore& store, Communicator& processes) {
+  std::vector<StoredTable> tables;
+  agree(processes, [&] { tables = stored_tables(opened.resolved.placement); });
+  const CensusMeans means{resources.memory_bytes / 2, thread_count(resources, processes)};
+  TableReader reader(opened.checkpoint, store, open_files_allowed(resources, processes));
+  for (StoredTable& table : tables) {
+    reader.read_offsets(table, processes);
+    take_census(table, reader, std::nullopt, means, processes);
+  }
+}
+
 }  // namespace
 
 Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters) {
@@ -220,6 +235,9 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
   add(search_contents({opened->checkpoint, placement, manifest, stores, most_open, memory_bytes,
                        thread_count(job.resources, processes)},
                       processes, counters));
+  if (result.damages.empty())
+    reads(
+        processes, result.damages, [&] { check_tables(*opened, job.resources, store, processes); }, What::keys);
   warn_of_repeats(job.resources.memory_bytes, store.decoding(), processes);
   counters.phase = Phase::done;
   return result;

@@ -53,6 +53,7 @@ class Pairing {
         a_of_(b.placement().tensors().size(), 0),
         is_chosen_(a.placement().tensors().size(), false),
         of_a_(std::move(of_a)) {
+    leave_out_offsets(a.placement(), of_a_);
     for (const ParameterId parameter : of_a_.source_of) is_chosen_[parameter] = true;
     std::vector<bool> is_paired(a_of_.size(), false);
     for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
@@ -66,7 +67,7 @@ class Pairing {
     }
     for (ParameterId parameter = 0; parameter < a_of_.size(); ++parameter) {
       const Tensor& tensor = b.placement().tensors()[parameter];
-      const bool counts = names.counts(tensor.name);
+      const bool counts = names.counts(tensor.name) && !b.placement().layout().table_offsets.contains(tensor.name);
       if (counts) of_b_.tensors.push_back(tensor);
       if (counts) of_b_.source_of.push_back(parameter);
       if (counts && !is_paired[parameter])
@@ -185,7 +186,8 @@ class Elements {
       return !pairing.is_chosen()[pair.parameter] || !pairing.is_chosen()[pair.other];
     });
     const Owners readers_of_a = a_.files.is_shared() ? Owners{} : owners;
-    check_source({{a_.files, a_.placement(), reader, readers_of_a, pairing.is_chosen(), job_.replicas, threads_},
+    const std::vector<bool> held_against = without_tables(pairing.is_chosen(), a_.placement());
+    check_source({{a_.files, a_.placement(), reader, readers_of_a, held_against, job_.replicas, threads_},
                   readers,
                   store,
                   std::move(equal),

@@ -59,6 +59,8 @@ std::vector<Difference> compare_tables(const TableSide& a, const TableSide& b, c
     const auto other =
         std::find_if(of_b.begin(), of_b.end(), [&](const auto& each) { return each.name == table.name; });
     if (other == of_b.end()) continue;
+    reader_of_a.read_offsets(table, processes);
+    reader_of_b.read_offsets(*other, processes);
     take_census(table, reader_of_a, std::nullopt, means, processes);
     take_census(*other, reader_of_b, std::nullopt, means, processes);
     keep_common(table, *other);

@@ -250,12 +250,13 @@ class Run {
   }
 
   void move_tables(const Finished& finished, Journal* journal) {
-    if (sides_->tables.empty()) return;
+    const TablePlan& tables = sides_->tables;
+    if (tables.moves.empty() && tables.offsets.empty()) return;
     TableReader rows(checkpoint(), stores_.reading(), most_open_);
-    TableShuffle shuffle(
-        sides_->tables,
-        {rows, *files_, plan_->shares, counters_, threads(), is_verified() ? &*sums_ : nullptr, journal, finished},
-        processes_);
+    const ShuffleMeans means{rows,    *files_, plan_->shares, counters_, threads(), is_verified() ? &*sums_ : nullptr,
+                             journal, finished};
+    write_offsets(tables.offsets, means, processes_);
+    TableShuffle shuffle(tables.moves, means, processes_);
     shuffle.run();
     table_sums_ = shuffle.sums();
   }

@@ -71,6 +71,7 @@ struct Report {
     std::string name;
     std::uint64_t row_bytes = 0;      ///< of all its datasets, the key's included
     std::vector<std::uint64_t> rows;  ///< that each of the target's servers gets
+    bool has_whole_shards = false;    ///< these move: no key has been looked at
   };
   std::vector<TableUse> tables;
   std::string manifest;  ///< of what went to a pipe, with all fingerprints; on process 0

@@ -7,7 +7,6 @@
 
 #include "frameworks/dcp_layout.hpp"
 #include "jobs/misfit.hpp"
-#include "jobs/table_plan.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
 #include "output/output_format.hpp"
@@ -93,8 +92,8 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
 }
 
 /// A format with an index stores each piece of a tensor by its corner, which for tables means nothing.
-[[noreturn]] void refuse_tables(const TableMove& move, const Format& format) {
-  throw Error(Kind::usage, "table '" + move.table.name + "'",
+[[noreturn]] void refuse_tables(const Layout& target, const Format& format) {
+  throw Error(Kind::usage, "dataset " + target.table_arrays.begin()->first + " of a table",
               {"it is to be written in the format " + std::string(format.name),
                "expected one whose files stand for themselves", "write HDF5"});
 }
@@ -127,16 +126,17 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
     if (job.keeps_trees) check_keeps_trees(*sides.store);
     if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(*format);
   });
-  TablePlan tables = plan_tables(job, sides.checkpoint, sides.source.placement, sides.selection, std::move(layout),
-                                 stores.reading(), processes);
+  PlannedTables tables = plan_tables(job, sides.checkpoint, sides.source.placement, sides.selection, std::move(layout),
+                                     stores.reading(), processes);
   agree(processes, [&] {
     if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
-    if (!tables.moves.empty() && !sides.store->index_name().empty()) refuse_tables(tables.moves.front(), *format);
+    if (!tables.target.table_arrays.empty() && !sides.store->index_name().empty())
+      refuse_tables(tables.target, *format);
     sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format), sides.selection.tensors);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);
-    find_target_arrays(sides.target.placement, tables.moves);
+    find_target_arrays(sides.target.placement, tables.plan);
   });
-  sides.tables = std::move(tables.moves);
+  sides.tables = std::move(tables.plan);
   agree(processes, [&] {
     if (job.has_checksums && !sides.store->has_checksums())
       throw Error(Kind::usage, "an output of format " + std::string(sides.store->name()),
@@ -149,9 +149,7 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
 std::vector<bool> moved_by_regions(const ReshardSides& sides) {
   std::vector<bool> is_moved(sides.source.placement.tensors().size(), false);
   for (const ParameterId parameter : sides.selection.source_of) is_moved[parameter] = true;
-  for (const TableMove& move : sides.tables)
-    for (const TablePart& part : move.table.parts) is_moved[part.parameter] = false;
-  return is_moved;
+  return without_tables(std::move(is_moved), sides.source.placement);
 }
 
 std::vector<Equality> equal_pairs(const ReshardSides& sides) {

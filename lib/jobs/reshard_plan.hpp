@@ -6,7 +6,7 @@
 #include "jobs/expectation.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/reshard.hpp"
-#include "keyed/shuffle.hpp"
+#include "jobs/table_plan.hpp"
 #include "layout/resolve.hpp"
 #include "plan/chunk_casts.hpp"
 #include "plan/planner.hpp"
@@ -23,8 +23,8 @@ struct ReshardSides {
   Selection selection;
   Store* store = nullptr;  ///< of the output's format
   Resolved target;
-  std::string index_name;         ///< of the file that says which one holds what; empty: none
-  std::vector<TableMove> tables;  ///< that are moved by keys, all the rest by regions
+  std::string index_name;  ///< of the file that says which one holds what; empty: none
+  TablePlan tables;
 };
 
 /// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.

@@ -19,6 +19,20 @@ std::string Wishes::new_name(const std::string& logical_name) const {
   return found ? choice_.rename[*found].name.fill(*rename_.pattern(*found).match(logical_name)) : logical_name;
 }
 
+std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source) {
+  for (ParameterId parameter = 0; parameter < is_taken.size(); ++parameter)
+    if (source.layout().table_arrays.contains(source.tensors()[parameter].name)) is_taken[parameter] = false;
+  return is_taken;
+}
+
+void leave_out_offsets(const Placement& source, Selection& selection) {
+  for (std::size_t i = selection.tensors.size(); i-- > 0;) {
+    if (!source.layout().table_offsets.contains(source.tensors()[selection.source_of[i]].name)) continue;
+    selection.tensors.erase(selection.tensors.begin() + static_cast<std::ptrdiff_t>(i));
+    selection.source_of.erase(selection.source_of.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 Selection select(const NameChoice& choice, const Placement& source) {
   struct Chosen {
     Tensor tensor;

@@ -50,6 +50,13 @@ struct Selection {
 /// Throws usage when two parameters get one name, or nothing is left.
 Selection select(const NameChoice& choice, const Placement& source);
 
+/// Whether each of a source's parameters is taken, without those of tables: of a table's rows, each is there once, and
+/// nothing of theirs can be held against anything.
+std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source);
+
+/// Takes out what says where the shards of the source's tables begin: on other servers that is another matter.
+void leave_out_offsets(const Placement& source, Selection& selection);
+
 /// The names that parameters of the source would have been given which `selection`, made from it, leaves out.
 std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection);
 

@@ -16,8 +16,10 @@ void describe(const ReshardSides& sides, Report& report) {
   report.parameters = target.tensors().size();
   report.cast_parameters = count_cast(sides.selection, source);
   for (const Tensor& tensor : target.tensors()) report.tensor_bytes += tensor.bytes();
-  for (const TableMove& move : sides.tables)
-    report.tables.push_back({move.table.name, move.table.row_bytes(), move.census.rows});
+  for (const TableMove& move : sides.tables.moves)
+    report.tables.push_back({move.table.name, move.table.row_bytes(), move.census.rows, false});
+  for (const RangeMove& range : sides.tables.ranges)
+    report.tables.push_back({range.table.name, range.table.row_bytes(), range.rows(), true});
   report.source_rules = rule_use(source);
   report.target_rules = rule_use(target);
 }
@@ -27,7 +29,8 @@ void summarise(const PlannedMoves& moves, Report& report) {
   const Placement& source = planner.source();
   const Placement& target = planner.target();
   std::vector<std::uint64_t> busy(shares.processes(), 0);
-  for (const TableMove& move : tables) {
+  const std::set<ArrayId> not_by_regions = table_arrays(tables);
+  for (const TableMove& move : tables.moves) {
     report.bytes_to_read += move.table.total_rows() * move.table.row_bytes();
     report.bytes_changing_card += move.census.changing * move.table.row_bytes();
   }
@@ -40,7 +43,7 @@ void summarise(const PlannedMoves& moves, Report& report) {
         const std::uint64_t bytes = elements.size() * target.arrays()[array].dtype.size;
         report.bytes_to_write += bytes;
         busy[writer] += bytes;
-        if (target.layout().table_arrays.contains(target.arrays()[array].name)) continue;  // not by regions
+        if (not_by_regions.contains(array)) continue;
         planner.for_each_transfer({card, array, elements, bytes}, writer, [&](const Transfer& transfer) {
           const std::uint64_t moved = transfer.bytes();
           report.bytes_to_read += moved;

@@ -17,7 +17,7 @@ struct PlannedMoves {
   const Planner& planner;
   const Readers& readers;
   const WriteShares& shares;
-  const std::vector<TableMove>& tables;
+  const TablePlan& tables;
 };
 
 /// What a plan will move, in figures: bytes to read, to write, that change card, and the busiest process.

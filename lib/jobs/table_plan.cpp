@@ -17,7 +17,7 @@ void keep_tables(const Layout& source, Layout& target) {
   target.tables = source.tables;
   for (KeyedTable& table : target.tables) {
     table.axis = 0;
-    table.place = std::vector<PlaceStep>{place_step::Mod{}};
+    if (table.order == RowOrder::source) table.place = std::vector<PlaceStep>{place_step::Mod{}};
   }
 }
 
@@ -86,76 +86,143 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
   return found;
 }
 
-KeyPlace target_place(const StoredTable& table, const TableDatasets& datasets, const Layout& target) {
+RowGroups target_groups(const StoredTable& table, const TableDatasets& datasets, const Layout& target) {
   const KeyedTable& entry = target.tables[datasets.entry];
   if (!entry.place)
     refuse_table(table.name, target.origin + " says \"place\": \"any\" for it",
                  "expected steps from a key to its server",
                  "\"any\" is for sources: say \"place\" in the target's layout");
-  KeyPlace place(*entry.place, target.mesh.shape[entry.axis]);
-  check_field(table, place, target.origin);
-  return place;
+  RowGroups groups = row_groups(entry, target.mesh.shape[entry.axis]);
+  check_field(table, groups.place(), target.origin);
+  return groups;
 }
 
-/// Where a batch comes apart into pieces for so many servers that their writing takes longer than their bytes do.
-void warn_of_short_runs(const StoredTable& table, std::uint64_t servers, const Resources& resources, unsigned threads,
+/// Where a batch comes apart into pieces for so many servers, or shards, that their writing takes longer than their
+/// bytes do.
+void warn_of_short_runs(const StoredTable& table, std::uint64_t groups, const Resources& resources, unsigned threads,
                         std::uint32_t processes) {
   constexpr std::uint64_t short_run = 16ULL << 10;
   const std::uint64_t batch = batch_bytes(resources.memory_bytes / 2, threads, processes);
-  if (batch / servers >= short_run || table.total_rows() * table.row_bytes() <= batch) return;
-  const std::uint64_t needed = short_run * servers * (resources.memory_bytes / batch);
+  if (batch / groups >= short_run || table.total_rows() * table.row_bytes() <= batch) return;
+  const std::uint64_t needed = short_run * groups * (resources.memory_bytes / batch);
   spdlog::warn(
-      "table '{}': each batch of {} goes to {} servers in runs of about {}, which is slow to write: --memory {} "
+      "table '{}': each batch of {} goes to {} places in runs of about {}, which is slow to write: --memory {} "
       "makes them {}",
-      table.name, format_bytes(batch), servers, format_bytes(batch / servers),
+      table.name, format_bytes(batch), groups, format_bytes(batch / groups),
       std::to_string(ceil_div(needed, 1ULL << 20)) + "MiB", format_bytes(short_run));
 }
 
+/// Adds the target's. What it is said to come from is never read, where it is not the same of the source.
+void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selection& selection) {
+  std::uint64_t elements = 0;
+  for (const auto& of_server : offsets.of_server) elements += of_server.size();
+  const auto at = std::lower_bound(selection.tensors.begin(), selection.tensors.end(), offsets.dataset,
+                                   [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
+  if (at != selection.tensors.end() && at->name == offsets.dataset)
+    refuse_table(table.name, "the dataset " + offsets.dataset + " is in the source, as something else",
+                 "expected to write there where its shards begin", "give it another name with \"offsets\"");
+  const auto index = at - selection.tensors.begin();
+  selection.tensors.insert(at, {offsets.dataset, number_type("u64").value(), {elements}, false});
+  selection.source_of.insert(selection.source_of.begin() + index,
+                             table.shards ? table.shards->part.parameter : table.keys().parameter);
+}
+
+/// One table's part of a plan.
+class TablePlanner {
+ public:
+  TablePlanner(const ReshardJob& job, const Checkpoint& checkpoint, SourceStore& reading, Communicator& processes)
+      : job_(job),
+        processes_(processes),
+        means_{job.resources.memory_bytes / 2, thread_count(job.resources, processes)},
+        reader_(checkpoint, reading, open_files_allowed(job.resources, processes)) {}
+
+  /// Gives the rows, and the offsets, that each of the target's servers gets.
+  TableRows add(StoredTable table, const TableDatasets& datasets, const Layout& target, TablePlan& plan) {
+    std::optional<RowGroups> to;
+    agree(processes_, [&] { to = target_groups(table, datasets, target); });
+    reader_.read_offsets(table, processes_);
+    auto range =
+        range_move(table, reader_.checkpoint().layout().tables[table.entry], target.tables[datasets.entry], *to);
+    if (range && job_.verify == Verify::reread) take_census(table, reader_, std::nullopt, means_, processes_);
+    if (range) {
+      TableRows rows{datasets, range->rows(), {}};
+      add_offsets_of(datasets, range->offsets, rows, plan);
+      plan.ranges.push_back(std::move(*range));
+      return rows;
+    }
+    TableCensus census = take_census(table, reader_, to, means_, processes_);
+    warn_of_short_runs(table, to->count(), job_.resources, means_.threads,
+                       static_cast<std::uint32_t>(processes_.size()));
+    TableRows rows{datasets, census.rows, {}};
+    if (!datasets.offsets.empty()) add_offsets_of(datasets, census.offsets, rows, plan);
+    plan.moves.push_back({std::move(table), std::move(*to), {}, std::move(census)});
+    return rows;
+  }
+
+ private:
+  static void add_offsets_of(const TableDatasets& datasets, const std::vector<std::vector<std::uint64_t>>& offsets,
+                             TableRows& rows, TablePlan& plan) {
+    for (const auto& of_server : offsets) rows.offsets.push_back(of_server.size());
+    plan.offsets.push_back({datasets.offsets, offsets, 0});
+  }
+
+  const ReshardJob& job_;
+  Communicator& processes_;
+  CensusMeans means_;
+  TableReader reader_;
+};
+
 }  // namespace
 
-TablePlan plan_tables(const ReshardJob& job, const Checkpoint& checkpoint, const Placement& source,
-                      const Selection& selection, Layout target, SourceStore& reading, Communicator& processes) {
-  TablePlan plan{{}, std::move(target)};
+PlannedTables plan_tables(const ReshardJob& job, const Checkpoint& checkpoint, const Placement& source,
+                          Selection& selection, Layout target, SourceStore& reading, Communicator& processes) {
+  PlannedTables planned{{}, std::move(target)};
   std::vector<StoredTable> tables;
   std::vector<TableDatasets> found;
   agree(processes, [&] {
     const std::set<ParameterId> taken(selection.source_of.begin(), selection.source_of.end());
     tables = stored_tables(source, [&](ParameterId parameter) { return taken.contains(parameter); });
+    leave_out_offsets(source, selection);
     for (const StoredTable& table : tables) {
       check_tables_possible(job, table.name);
       check_table_selection(table, source, selection);
     }
-    const bool is_one_card = plan.target.mesh.size() == 1 && plan.target.mesh.axes.size() == 1;
-    if (!tables.empty() && plan.target.tables.empty() && is_one_card) keep_tables(source.layout(), plan.target);
-    found = targets_of(tables, selection, source.layout().origin, plan.target);
+    const bool is_one_card = planned.target.mesh.size() == 1 && planned.target.mesh.axes.size() == 1;
+    if (!tables.empty() && planned.target.tables.empty() && is_one_card) keep_tables(source.layout(), planned.target);
+    found = targets_of(tables, selection, source.layout().origin, planned.target);
   });
-  if (tables.empty()) return plan;
-  const CensusMeans means{job.resources.memory_bytes / 2, thread_count(job.resources, processes)};
+  if (tables.empty()) return planned;
   reading.set_decoding_memory(job.resources.memory_bytes / 4);
-  TableReader reader(checkpoint, reading, open_files_allowed(job.resources, processes));
+  TablePlanner planner(job, checkpoint, reading, processes);
   std::vector<TableRows> rows;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    std::optional<KeyPlace> to;
-    agree(processes, [&] { to = target_place(tables[i], found[i], plan.target); });
-    TableCensus census = take_census(tables[i], reader, to, means, processes);
-    warn_of_short_runs(tables[i], to->servers(), job.resources, means.threads,
-                       static_cast<std::uint32_t>(processes.size()));
-    rows.push_back({found[i], census.rows});
-    plan.moves.push_back({std::move(tables[i]), std::move(*to), {}, std::move(census)});
+    rows.push_back(planner.add(tables[i], found[i], planned.target, planned.plan));
+    agree(processes, [&] {
+      if (!found[i].offsets.empty()) add_offsets(tables[i], planned.plan.offsets.back(), selection);
+    });
   }
-  plan.target = with_table_rows(std::move(plan.target), rows);
-  return plan;
+  planned.target = with_table_rows(std::move(planned.target), rows);
+  return planned;
 }
 
-void find_target_arrays(const Placement& target, std::vector<TableMove>& moves) {
-  for (TableMove& move : moves)
+void find_target_arrays(const Placement& target, TablePlan& plan) {
+  for (TableMove& move : plan.moves)
     for (const TablePart& part : move.table.parts)
       move.arrays.push_back(target.array_of(target.find(part.name).value()));
+  for (TableOffsets& offsets : plan.offsets) offsets.array = target.array_of(target.find(offsets.dataset).value());
 }
 
-std::vector<ManifestTable> manifest_tables(const std::vector<TableMove>& moves, const TableShuffle::Sums& sums,
+std::set<ArrayId> table_arrays(const TablePlan& plan) {
+  std::set<ArrayId> arrays;
+  for (const TableMove& move : plan.moves) arrays.insert(move.arrays.begin(), move.arrays.end());
+  for (const TableOffsets& offsets : plan.offsets) arrays.insert(offsets.array);
+  return arrays;
+}
+
+std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShuffle::Sums& sums,
                                            bool with_fingerprints) {
   std::vector<ManifestTable> tables;
+  const std::vector<TableMove>& moves = plan.moves;
   for (std::size_t m = 0; m < moves.size(); ++m) {
     const std::size_t parts = moves[m].table.parts.size();
     ManifestTable& table = tables.emplace_back(
@@ -172,18 +239,20 @@ std::vector<ManifestTable> manifest_tables(const std::vector<TableMove>& moves, 
     }
     for (const PartialSum& sum : all) table.all.push_back(row_fingerprint(sum));
   }
+  for (const RangeMove& range : plan.ranges)
+    tables.push_back({range.table.name, part_names(range.table), range.rows(), {}, {}});
+  std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return tables;
 }
 
-Finished without_tables(const Finished& finished, const Placement& target, const std::vector<TableMove>& moves) {
+Finished without_tables(const Finished& finished, const Placement& target, const TablePlan& plan) {
   Finished all = finished;
-  for (const TableMove& move : moves)
-    for (const ArrayId array : move.arrays)
-      for (Position card = 0; card < target.mesh().size(); ++card) {
-        const Interval whole{0, volume(target.stored_shape(array, card))};
-        for (const Interval& rest : finished.rest(card, array, whole))
-          if (!rest.empty()) all.add(card, array, rest);
-      }
+  for (const ArrayId array : table_arrays(plan))
+    for (Position card = 0; card < target.mesh().size(); ++card) {
+      const Interval whole{0, volume(target.stored_shape(array, card))};
+      for (const Interval& rest : finished.rest(card, array, whole))
+        if (!rest.empty()) all.add(card, array, rest);
+    }
   return all;
 }
 

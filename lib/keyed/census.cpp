@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/checked.hpp"
 #include "base/parallel.hpp"
+#include "base/text.hpp"
 #include "keyed/duplicates.hpp"
 #include "processes/gather_all.hpp"
 
@@ -17,37 +19,35 @@ constexpr std::uint64_t least_batch_bytes = 64ULL << 10;
 /// A run of batches of one process, which no batch of another lies between.
 struct CountedRun {
   std::uint64_t first = 0;
-  std::vector<std::uint64_t> rows;  // for each target server
+  std::vector<std::uint64_t> rows;  // for each group
 
   static auto fields(auto& self) { return std::tie(self.first, self.rows); }
 };
 
 class CensusTaker {
  public:
-  CensusTaker(const StoredTable& table, TableReader& reader, const std::optional<KeyPlace>& to)
+  CensusTaker(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to)
       : table_(table), reader_(reader), to_(to) {}
 
-  /// Counts a batch's rows into `count`, which has an entry for each target server.
+  /// Counts a batch's rows into `count`, which has an entry for each group of the target.
   void count(const Batch& batch, std::span<std::uint64_t> count) {
     std::vector<std::uint64_t> keys(static_cast<std::size_t>(batch.rows.size()));
     reader_.read_keys(table_, batch.server, batch.rows.lo, keys);
     PartialSum sum;
-    for (const std::uint64_t key : keys) table_.keys().sums.add(key, nullptr, sum);
-    std::vector<std::uint64_t> servers;
-    std::uint64_t changing = 0;
+    table_.keys().sums.add_all(std::as_bytes(std::span(keys)).data(), nullptr, keys.size(), sum);
+    std::vector<std::uint64_t> placed;
     if (table_.place) {
-      reader_.read_placed(table_, *table_.place, batch.server, batch.rows.lo, keys, servers);
-      table_.place->apply(servers);
-      for (std::size_t row = 0; row < servers.size(); ++row)
-        if (servers[row] != batch.server) refuse_misplaced(batch, row, keys[row], servers[row]);
+      reader_.read_placed(table_, *table_.place, batch.server, batch.rows.lo, keys, placed);
+      table_.shards ? check_shards(batch, keys, placed) : check_servers(batch, keys, placed);
     }
+    std::uint64_t changing = 0;
     if (to_) {
-      reader_.read_placed(table_, *to_, batch.server, batch.rows.lo, keys, servers);
-      to_->apply(servers);
-      for (std::size_t row = 0; row < servers.size(); ++row) {
-        if (servers[row] == KeyPlace::nowhere) refuse_homeless(batch, row, keys[row]);
-        ++count[servers[row]];
-        changing += servers[row] == batch.server ? 0 : 1;
+      reader_.read_placed(table_, to_->place(), batch.server, batch.rows.lo, keys, placed);
+      to_->apply(placed);
+      for (std::size_t row = 0; row < placed.size(); ++row) {
+        if (placed[row] == KeyPlace::nowhere) refuse_homeless(batch, row, keys[row]);
+        ++count[placed[row]];
+        changing += to_->server_of(placed[row]) == batch.server ? 0 : 1;
       }
     }
     const std::lock_guard lock(mutex_);
@@ -60,6 +60,28 @@ class CensusTaker {
   std::uint64_t changing() const noexcept { return changing_; }
 
  private:
+  void check_servers(const Batch& batch, const std::vector<std::uint64_t>& keys,
+                     std::span<std::uint64_t> placed) const {
+    table_.place->apply(placed);
+    for (std::size_t row = 0; row < placed.size(); ++row)
+      if (placed[row] != batch.server) refuse_misplaced(batch, row, keys[row], placed[row]);
+  }
+
+  void check_shards(const Batch& batch, const std::vector<std::uint64_t>& keys, std::span<std::uint64_t> placed) const {
+    const RowGroups& groups = table_.shards->groups;
+    const std::vector<std::uint64_t>& offsets = table_.shards->offsets[batch.server];
+    groups.apply(placed);
+    const auto next = std::upper_bound(offsets.begin(), offsets.end(), batch.rows.lo);
+    std::uint64_t group = groups.of_server(batch.server).lo + static_cast<std::uint64_t>(next - offsets.begin()) - 1;
+    for (std::size_t row = 0; row < placed.size(); ++row) {
+      while (offsets[group + 1 - groups.of_server(batch.server).lo] <= batch.rows.lo + row) ++group;
+      if (placed[row] == group) continue;
+      const std::uint64_t server = placed[row] == KeyPlace::nowhere ? placed[row] : groups.server_of(placed[row]);
+      if (server != batch.server) refuse_misplaced(batch, row, keys[row], server);
+      refuse_wrong_shard(batch, row, keys[row], {groups.shard_of(placed[row]), groups.shard_of(group)});
+    }
+  }
+
   std::string place_of(const Batch& batch, std::size_t row, std::uint64_t key) const {
     return "row " + std::to_string(batch.rows.lo + row) + " has key " + table_.key_text(key);
   }
@@ -78,6 +100,18 @@ class CensusTaker {
          "\"place\": \"any\" takes keys wherever they lie"});
   }
 
+  [[noreturn]] void refuse_wrong_shard(const Batch& batch, std::size_t row, std::uint64_t key,
+                                       const std::pair<std::uint64_t, std::uint64_t>& shard_and_found) const {
+    const auto& [shard, found] = shard_and_found;
+    throw Error(Kind::input, reader_.describe(table_.keys(), batch.server),
+                {place_of(batch, row, key) + ", of shard " + std::to_string(shard) + ", among those of shard " +
+                     std::to_string(found),
+                 "expected keys of shard " + std::to_string(found) + " there, by \"place\" of table '" + table_.name +
+                     "' in " + reader_.checkpoint().layout().origin + " and by " + table_.shards->part.name,
+                 "if many keys do, it was saved with another \"place\"; \"order\": \"source\", and \"rows\" without "
+                 "the offsets, take any order"});
+  }
+
   [[noreturn]] void refuse_homeless(const Batch& batch, std::size_t row, std::uint64_t key) const {
     throw Error(
         Kind::input, reader_.describe(table_.keys(), batch.server),
@@ -88,37 +122,64 @@ class CensusTaker {
 
   const StoredTable& table_;
   TableReader& reader_;
-  const std::optional<KeyPlace>& to_;
+  const std::optional<RowGroups>& to_;
   std::mutex mutex_;
   PartialSum keys_;
   std::uint64_t changing_ = 0;
 };
 
-/// Makes of each own batch's counts where its rows begin, and of those of all batches together the servers' rows.
-void add_up_counts(TableCensus& census, std::size_t servers, Communicator& processes) {
+/// Makes of each own batch's counts how many rows of a group are in the batches before it. Gives each group's rows.
+std::vector<std::uint64_t> add_up_counts(TableCensus& census, Communicator& processes) {
+  const std::uint64_t groups = census.groups;
   std::vector<CountedRun> runs;
   for (std::size_t i = 0; i < census.own.size(); ++i) {
     if (i == 0 || census.own[i] != census.own[i - 1] + 1)
-      runs.push_back({census.own[i], std::vector<std::uint64_t>(servers, 0)});
-    for (std::size_t server = 0; server < servers; ++server)
-      runs.back().rows[server] += census.start[i * servers + server];
+      runs.push_back({census.own[i], std::vector<std::uint64_t>(groups, 0)});
+    for (std::size_t group = 0; group < groups; ++group) runs.back().rows[group] += census.start[i * groups + group];
   }
   std::vector<CountedRun> all;
   for (auto& of_process : gather_all(runs, processes)) all.insert(all.end(), of_process.begin(), of_process.end());
   std::sort(all.begin(), all.end(), [](const CountedRun& a, const CountedRun& b) { return a.first < b.first; });
-  census.rows.assign(servers, 0);
+  std::vector<std::uint64_t> rows(groups, 0);
   auto run = all.begin();
-  std::vector<std::uint64_t> at;  // where the next own batch begins
+  std::vector<std::uint64_t> at;  // what is before the next own batch
+  const auto add = [&] {
+    for (std::size_t group = 0; group < groups; ++group) rows[group] += run->rows[group];
+  };
   for (std::size_t i = 0; i < census.own.size(); ++i) {
     for (; run != all.end() && run->first <= census.own[i]; ++run) {
-      if (run->first == census.own[i]) at = census.rows;
-      for (std::size_t server = 0; server < servers; ++server) census.rows[server] += run->rows[server];
+      if (run->first == census.own[i]) at = rows;
+      add();
     }
-    for (std::size_t server = 0; server < servers; ++server)
-      at[server] += std::exchange(census.start[i * servers + server], at[server]);
+    for (std::size_t group = 0; group < groups; ++group)
+      at[group] += std::exchange(census.start[i * groups + group], at[group]);
   }
-  for (; run != all.end(); ++run)
-    for (std::size_t server = 0; server < servers; ++server) census.rows[server] += run->rows[server];
+  for (; run != all.end(); ++run) add();
+  return rows;
+}
+
+/// And of that where they lie on their servers, one group behind the other.
+void lay_out(TableCensus& census, const RowGroups& to, const std::vector<std::uint64_t>& group_rows) {
+  census.offsets = group_offsets(to, group_rows);
+  std::vector<std::uint64_t> begin;  // of each group
+  for (const auto& of_server : census.offsets) {
+    census.rows.push_back(of_server.back());
+    begin.insert(begin.end(), of_server.begin(), of_server.end() - 1);
+  }
+  for (std::size_t i = 0; i < census.start.size(); ++i) census.start[i] += begin[i % begin.size()];
+}
+
+/// What is known of batches grows with them: many small ones are too much where there are many groups.
+void check_room(const StoredTable& table, const TableCensus& census, const CensusMeans& means) {
+  constexpr std::uint64_t always = 16ULL << 20;
+  const std::uint64_t bytes =
+      checked_mul(checked_mul(census.own.size(), census.groups, "batches"), sizeof(std::uint64_t), "batches");
+  if (bytes <= std::max(means.memory_bytes, always)) return;
+  throw Error(
+      Kind::usage, "--memory",
+      {"table '" + table.name + "' has " + std::to_string(census.own.size()) + " batches of rows, which go to " +
+           std::to_string(census.groups) + " places each: " + format_bytes(bytes) + " to know them",
+       "expected at most " + format_bytes(means.memory_bytes), "more memory, or more processes, do it"});
 }
 
 }  // namespace
@@ -129,25 +190,26 @@ std::uint64_t batch_bytes(std::uint64_t memory_bytes, unsigned threads, std::uin
   return std::clamp(memory_bytes / shares, least_batch_bytes, most_batch_bytes);
 }
 
-TableCensus take_census(const StoredTable& table, TableReader& reader, const std::optional<KeyPlace>& to,
+TableCensus take_census(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to,
                         const CensusMeans& means, Communicator& processes) {
   const auto process_count = static_cast<std::uint32_t>(processes.size());
-  const std::size_t servers = to ? to->servers() : 0;
   TableCensus census;
+  census.groups = to ? to->count() : 0;
   CensusTaker taker(table, reader, to);
   agree(processes, [&] {
     const std::uint64_t bytes = batch_bytes(means.memory_bytes, means.threads, process_count);
     census.batches = Batches(table.rows, std::max<std::uint64_t>(bytes / table.row_bytes(), 1));
     census.own = census.batches.share(reader.checkpoint(), static_cast<std::uint32_t>(processes.rank()), process_count);
-    census.start.resize(census.own.size() * servers);
+    check_room(table, census, means);
+    census.start.resize(census.own.size() * census.groups);
     for_each_in_parallel(means.threads, census.own.size(), [&](std::uint64_t i) {
-      taker.count(census.batches[census.own[i]], std::span(census.start).subspan(i * servers, servers));
+      taker.count(census.batches[census.own[i]], std::span(census.start).subspan(i * census.groups, census.groups));
     });
   });
   const PartialSum own = taker.keys();
   census.keys = {processes.sum(own.low), processes.sum(own.high), processes.sum(own.bytes)};
   census.changing = processes.sum(taker.changing());
-  if (to) add_up_counts(census, servers, processes);
+  if (to) lay_out(census, *to, add_up_counts(census, processes));
   check_no_duplicates(table, reader, means.memory_bytes / 2, means.threads, processes);
   return census;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ class RowSums {
 
   /// Adds a row.
   void add(std::uint64_t key, const std::byte* row, PartialSum& sum) const noexcept;
+  /// Adds rows that lie one behind the other, as their keys of 8 bytes do (anywhere: they need not be aligned).
+  void add_all(const std::byte* keys, const std::byte* rows, std::uint64_t count, PartialSum& sum) const noexcept;
+  /// The same, each to the sum of its group.
+  void add_each(const std::byte* keys, const std::byte* rows, std::span<const std::uint64_t> groups,
+                std::span<PartialSum> sums) const noexcept;
 
  private:
   std::uint64_t row_bytes_;

@@ -13,17 +13,43 @@ namespace ckpt {
 /// Where the rows of a batch go.
 struct TableShuffle::Sorted {
   std::vector<std::uint64_t> keys;
-  std::vector<std::uint64_t> servers;  // of each row
-  std::vector<std::uint32_t> slots;  // its place when all are put together by server; a batch has fewer than 2^32 rows
-  std::vector<std::uint64_t> ends;   // of each server's rows among them
+  std::vector<std::uint64_t> groups;  // of each row
+  std::vector<std::uint32_t> slots;   // its place when all are put together by group; a batch has fewer than 2^32 rows
+  std::vector<std::uint64_t> ends;    // of each group's rows among them
 };
 
 /// A batch's rows, put together so.
 struct TableShuffle::Packed {
   std::vector<std::uint64_t> ends;
   std::vector<Buffer> parts;
-  std::vector<PartialSum> read;  // server by server, of each part
+  std::vector<std::vector<PartialSum>> read;  // of each part, by group
 };
+
+void ShuffleMeans::write(const Chunk& run, std::span<const std::byte> bytes, std::uint32_t process) const {
+  const Interval mine = intersect(run.elements, shares.of(process, run.card, run.array));
+  if (mine.empty()) return;
+  const std::uint64_t element = run.bytes / run.elements.size();
+  for (const Interval& rest : finished.rest(run.card, run.array, mine)) {
+    const Chunk chunk{run.card, run.array, rest, rest.size() * element};
+    const auto data = bytes.subspan((rest.lo - run.elements.lo) * element, chunk.bytes);
+    ChunkSums of_chunk;
+    if (sums != nullptr) sums->add(of_chunk = sums->of(chunk, data));
+    target.write(chunk, data);
+    traffic.bytes_written += chunk.bytes;
+    if (journal != nullptr) journal->note({chunk.card, chunk.array, rest, of_chunk.all}, chunk.bytes);
+  }
+}
+
+void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleMeans& means, Communicator& processes) {
+  agree(processes, [&] {
+    for (const TableOffsets& table : offsets)
+      for (Position server = 0; server < table.of_server.size(); ++server) {
+        const auto bytes = std::as_bytes(std::span(table.of_server[server]));
+        means.write({server, table.array, {0, table.of_server[server].size()}, bytes.size()}, bytes,
+                    static_cast<std::uint32_t>(processes.rank()));
+      }
+  });
+}
 
 TableShuffle::TableShuffle(const std::vector<TableMove>& moves, const ShuffleMeans& means, Communicator& processes)
     : moves_(moves), means_(means), processes_(processes) {
@@ -39,19 +65,19 @@ TableShuffle::Sorted TableShuffle::sort(const TableMove& move, const Batch& batc
   Sorted sorted;
   sorted.keys.resize(rows);
   means_.reader.read_keys(table, batch.server, batch.rows.lo, sorted.keys);
-  means_.reader.read_placed(table, move.to, batch.server, batch.rows.lo, sorted.keys, sorted.servers);
-  move.to.apply(sorted.servers);
-  sorted.ends.resize(move.to.servers() + 1);
-  for (const std::uint64_t server : sorted.servers) {
-    if (server >= move.to.servers())
+  means_.reader.read_placed(table, move.to.place(), batch.server, batch.rows.lo, sorted.keys, sorted.groups);
+  move.to.apply(sorted.groups);
+  sorted.ends.resize(move.to.count() + 1);
+  for (const std::uint64_t group : sorted.groups) {
+    if (group >= move.to.count())
       throw Error(Kind::io, means_.reader.describe(table.keys(), batch.server),
                   {"its keys changed while they were read", "", ""});
-    ++sorted.ends[server + 1];
+    ++sorted.ends[group + 1];
   }
   std::partial_sum(sorted.ends.begin(), sorted.ends.end(), sorted.ends.begin());
   sorted.slots.resize(rows);
   for (std::size_t row = 0; row < rows; ++row)
-    sorted.slots[row] = static_cast<std::uint32_t>(sorted.ends[sorted.servers[row]]++);
+    sorted.slots[row] = static_cast<std::uint32_t>(sorted.ends[sorted.groups[row]]++);
   sorted.ends.pop_back();  // what were the beginnings are the ends now
   return sorted;
 }
@@ -60,7 +86,7 @@ TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batc
   Sorted sorted = sort(move, batch);
   const std::size_t rows = sorted.keys.size();
   const std::size_t part_count = move.table.parts.size();
-  Packed packed{std::move(sorted.ends), {}, std::vector<PartialSum>(move.to.servers() * part_count)};
+  Packed packed{std::move(sorted.ends), {}, {}};
   for (std::size_t p = 0; p < part_count; ++p) {
     const TablePart& part = move.table.parts[p];
     const std::uint64_t bytes = part.row_bytes();
@@ -70,12 +96,11 @@ TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batc
     if (p != 0) means_.reader.read(part, batch.server, batch.rows.lo, source);
     means_.traffic.bytes_read += source.size();
     std::byte* const target = packed.parts.emplace_back(rows * bytes).data();
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::byte* const from = source.data() + row * bytes;
-      std::memcpy(target + sorted.slots[row] * bytes, from, bytes);
-      if (means_.sums != nullptr)
-        part.sums.add(sorted.keys[row], from, packed.read[sorted.servers[row] * part_count + p]);
-    }
+    for (std::size_t row = 0; row < rows; ++row)
+      std::memcpy(target + sorted.slots[row] * bytes, source.data() + row * bytes, bytes);
+    auto& sums = packed.read.emplace_back(move.to.count());
+    if (means_.sums != nullptr)
+      part.sums.add_each(std::as_bytes(std::span(sorted.keys)).data(), source.data(), sorted.groups, sums);
   }
   return packed;
 }
@@ -85,19 +110,15 @@ void TableShuffle::move_batch(const Task& task, Messages& messages) {
   const std::size_t part_count = move.table.parts.size();
   const Packed packed = pack(move, move.census.batches[move.census.own[task.own_batch]]);
   std::uint64_t begin = 0;
-  for (Position server = 0; server < move.to.servers(); ++server) {
-    const std::uint64_t end = packed.ends[server];
+  for (std::uint64_t group = 0; group < move.to.count(); ++group) {
+    const std::uint64_t end = packed.ends[group];
     if (begin == end) continue;
-    const auto read = packed.read.begin() + static_cast<std::ptrdiff_t>(server * part_count);
-    Run run{task.move,
-            server,
-            move.census.start_of(task.own_batch, server),
-            end - begin,
-            {read, read + static_cast<std::ptrdiff_t>(part_count)},
-            {}};
+    Run run{task.move, move.to.server_of(group), move.census.start_of(task.own_batch, group), end - begin, {}, {}};
     std::vector<const std::byte*> parts;
-    for (std::size_t p = 0; p < part_count; ++p)
+    for (std::size_t p = 0; p < part_count; ++p) {
+      run.read.push_back(packed.read[p][group]);
       parts.push_back(packed.parts[p].data() + begin * move.table.parts[p].row_bytes());
+    }
     begin = end;
     give(std::move(run), parts, messages);
   }
@@ -159,11 +180,7 @@ void TableShuffle::write(const Run& run, const std::vector<const std::byte*>& pa
     const std::uint64_t bytes = table.parts[p].row_bytes();
     if (means_.sums != nullptr) {
       PartialSum found;
-      for (std::uint64_t row = 0; row < run.rows; ++row) {
-        std::uint64_t key = 0;
-        std::memcpy(&key, parts.front() + row * sizeof key, sizeof key);
-        table.parts[p].sums.add(key, parts[i] + row * bytes, found);
-      }
+      table.parts[p].sums.add_all(parts.front(), parts[i], run.rows, found);
       if (!(found == run.read[p])) refuse(run, p);
       if (is_counted_by(process, run, p)) {
         const std::lock_guard lock(mutex_);
@@ -176,20 +193,8 @@ void TableShuffle::write(const Run& run, const std::vector<const std::byte*>& pa
 
 void TableShuffle::write_part(const Run& run, std::size_t part, std::span<const std::byte> bytes) {
   const TableMove& move = moves_[run.move];
-  const TablePart& from = move.table.parts[part];
-  const Interval elements = elements_of(run, part);
-  const Interval mine = intersect(
-      elements, means_.shares.of(static_cast<std::uint32_t>(processes_.rank()), run.server, move.arrays[part]));
-  if (mine.empty()) return;
-  for (const Interval& rest : means_.finished.rest(run.server, move.arrays[part], mine)) {
-    const Chunk chunk{run.server, move.arrays[part], rest, rest.size() * from.dtype.size};
-    const auto data = bytes.subspan((rest.lo - elements.lo) * from.dtype.size, chunk.bytes);
-    ChunkSums sums;
-    if (means_.sums != nullptr) means_.sums->add(sums = means_.sums->of(chunk, data));
-    means_.target.write(chunk, data);
-    means_.traffic.bytes_written += chunk.bytes;
-    if (means_.journal != nullptr) means_.journal->note({chunk.card, chunk.array, rest, sums.all}, chunk.bytes);
-  }
+  means_.write({run.server, move.arrays[part], elements_of(run, part), bytes.size()}, bytes,
+               static_cast<std::uint32_t>(processes_.rank()));
 }
 
 void TableShuffle::send_and_write(Messages messages) {

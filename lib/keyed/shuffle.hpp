@@ -19,7 +19,7 @@ namespace ckpt {
 /// A table on its way to other servers.
 struct TableMove {
   StoredTable table;            ///< as the source has it; its parts are those that are taken
-  KeyPlace to;                  ///< of the target
+  RowGroups to;                 ///< of the target
   std::vector<ArrayId> arrays;  ///< of the target, for each part
   TableCensus census;           ///< for `to`
 };
@@ -34,9 +34,22 @@ struct ShuffleMeans {
   ContentSums* sums = nullptr;  ///< collects what is written; null: nothing is verified
   Journal* journal = nullptr;   ///< what is done; null: nothing is noted
   const Finished& finished;     ///< what an earlier run has written
+
+  /// Writes a run of an array's elements, as far as it is this process's and not written yet.
+  void write(const Chunk& run, std::span<const std::byte> bytes, std::uint32_t process) const;
 };
 
-/// Moves the rows of tables: each batch is read once, its rows are put together by the server that they go to, keeping
+/// Where the shards of a table are to begin on each server, which no source tells.
+struct TableOffsets {
+  std::string dataset;
+  std::vector<std::vector<std::uint64_t>> of_server;
+  ArrayId array = 0;  ///< of the target
+};
+
+/// Each process writes what is its own. Collective.
+void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleMeans& means, Communicator& processes);
+
+/// Moves the rows of tables: each batch is read once, its rows are put together by the group that they go to, keeping
 /// their order, and each of these runs is written where the census says. What another process writes is sent there. No
 /// two batches write to the same place, so the output does not depend on processes, threads and memory.
 class TableShuffle {
@@ -52,7 +65,7 @@ class TableShuffle {
   Sums sums();
 
  private:
-  /// Rows of one batch that go to one server.
+  /// Rows of one batch that go to one group.
   struct Run {
     std::uint64_t move = 0;
     Position server = 0;

@@ -1,10 +1,12 @@
 #include "keyed/stored_table.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
 #include "base/interrupt.hpp"
 #include "layout/table_rows.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -95,6 +97,7 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
   for (const TableDatasets& datasets : find_tables(layout, names)) {
     StoredTable table;
     table.name = datasets.name;
+    table.entry = datasets.entry;
     table.rows = layout.table_arrays.at(datasets.keys).sizes->at(0);
     if (const auto keys = placement.find(datasets.keys); keys && is_taken(*keys))
       table.parts.push_back(part_of(placement, *keys, true));
@@ -111,6 +114,9 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
     if (entry.place) table.place.emplace(*entry.place, table.rows.size());
     table.fields = columns_of(entry, table);
     if (table.place) check_field(table, *table.place, layout.origin);
+    if (const auto offsets = placement.find(datasets.offsets); !datasets.offsets.empty() && offsets)
+      table.shards.emplace(
+          StoredTable::Shards{RowGroups(*table.place, entry.order), part_of(placement, *offsets, false), {}});
     tables.push_back(std::move(table));
   }
   return tables;
@@ -152,6 +158,48 @@ void TableReader::read_placed(const StoredTable& table, const KeyPlace& place, P
                    "expected one, for it places the row", ""});
     out[row] = *value;
   }
+}
+
+void TableReader::read_offsets(StoredTable& table, Communicator& processes) {
+  if (!table.shards) return;
+  const auto count = static_cast<std::uint32_t>(processes.size());
+  using Found = std::vector<std::pair<Position, std::vector<std::uint64_t>>>;
+  Found mine;
+  agree(processes, [&] {
+    const Owners owner_of = checkpoint_.is_shared() ? Owners{} : checkpoint_.owners(count);
+    for (Position server = 0; server < table.rows.size(); ++server) {
+      const std::uint64_t reader = owner_of.empty() ? server % count : owner_of[server];
+      if (reader != static_cast<std::uint64_t>(processes.rank())) continue;
+      std::vector<std::uint64_t> offsets(table.shards->groups.of_server(server).size() + 1);
+      read(table.shards->part, server, 0, std::as_writable_bytes(std::span(offsets)));
+      check_offsets(table, server, offsets);
+      mine.emplace_back(server, std::move(offsets));
+    }
+  });
+  table.shards->offsets.resize(table.rows.size());
+  for (Found& theirs : gather_all(mine, processes))
+    for (auto& [server, offsets] : theirs) table.shards->offsets[server] = std::move(offsets);
+}
+
+void TableReader::check_offsets(const StoredTable& table, Position server,
+                                const std::vector<std::uint64_t>& offsets) const {
+  const auto refuse = [&](const std::string& found, const std::string& expected) {
+    throw Error(Kind::input, describe(table.shards->part, server),
+                {found, expected + " (table '" + table.name + "')",
+                 "it was written with other rows, or is damaged: \"order\": \"source\" does without it, where \"rows\" "
+                 "leave it out"});
+  };
+  if (offsets.front() != 0) refuse("the first shard begins at row " + std::to_string(offsets.front()), "expected 0");
+  if (offsets.back() != table.rows[server])
+    refuse("the last shard ends with row " + std::to_string(offsets.back()),
+           "expected the end of the " + std::to_string(table.rows[server]) + " rows");
+  const auto lower = std::is_sorted_until(offsets.begin(), offsets.end());
+  if (lower == offsets.end()) return;
+  const std::uint64_t group =
+      table.shards->groups.of_server(server).lo + static_cast<std::uint64_t>(lower - offsets.begin()) - 1;
+  refuse("shard " + std::to_string(table.shards->groups.shard_of(group)) + " begins at row " +
+             std::to_string(*(lower - 1)) + " and ends with row " + std::to_string(*lower),
+         "expected no shard to end before it begins");
 }
 
 std::string TableReader::describe(const TablePart& part, Position server) const {

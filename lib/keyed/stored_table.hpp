@@ -11,8 +11,9 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "keyed/row_sums.hpp"
-#include "layout/key_place.hpp"
 #include "layout/placement.hpp"
+#include "layout/row_groups.hpp"
+#include "processes/communicator.hpp"
 
 namespace ckpt {
 
@@ -30,9 +31,16 @@ struct TablePart {
 /// A table as the files of a checkpoint have it: the server of a row is the card's place in the mesh.
 struct StoredTable {
   std::string name;
+  std::size_t entry = 0;            ///< of Layout::tables
   std::vector<TablePart> parts;     ///< the keys first, then what has a row for each of them
   std::vector<std::uint64_t> rows;  ///< on each server
   std::optional<KeyPlace> place;    ///< nothing: any key on any server
+  struct Shards {
+    RowGroups groups;
+    TablePart part;                                   ///< where they begin on each server, and the end
+    std::vector<std::vector<std::uint64_t>> offsets;  ///< the same, as read: by server (`read_offsets`)
+  };
+  std::optional<Shards> shards;  ///< by which the rows are grouped
   struct Column {
     std::size_t part = 0;
     std::uint64_t number = 0;
@@ -69,11 +77,16 @@ class TableReader {
   /// What the steps of `place` begin with, for rows whose keys are known: these, or a field.
   void read_placed(const StoredTable& table, const KeyPlace& place, Position server, std::uint64_t first,
                    std::span<const std::uint64_t> keys, std::vector<std::uint64_t>& out);
+  /// Reads where the shards of a table begin, if it has any. Throws input where that is not in order or does not end
+  /// with the rows. Collective: each process reads some, and all get all.
+  void read_offsets(StoredTable& table, Communicator& processes);
   /// "server_2.h5: /embedding/keys".
   std::string describe(const TablePart& part, Position server) const;
   const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 
  private:
+  void check_offsets(const StoredTable& table, Position server, const std::vector<std::uint64_t>& offsets) const;
+
   const Checkpoint& checkpoint_;
   FileCache<SourceFile> files_;
 };

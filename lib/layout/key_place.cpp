@@ -1,6 +1,7 @@
 #include "layout/key_place.hpp"
 
 #include <bit>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
@@ -59,6 +60,7 @@ void KeyPlace::refuse(const std::string& found, const std::string& expected, con
 }
 
 void KeyPlace::add(const PlaceStep& step, std::size_t index) {
+  shards_.reset();
   if (const auto* said = std::get_if<place_step::Mod>(&step)) return steps_.push_back(mod(*said));
   if (const auto* said = std::get_if<place_step::Blocks>(&step)) return steps_.push_back(blocks(*said));
   if (const auto* said = std::get_if<place_step::AsSigned>(&step)) {
@@ -88,6 +90,7 @@ void KeyPlace::add(const PlaceStep& step, std::size_t index) {
 KeyPlace::Step KeyPlace::mod(const place_step::Mod& said) {
   const std::uint64_t by = said.by == 0 ? servers_ : said.by;
   const Step step{said, Divisor(by), sign_, 0, may_be_lost_};
+  if (said.by == 0 && sign_ == Signedness::none) shards_ = range_;
   range_ = by;
   may_be_lost_ = may_be_lost_ || sign_ == Signedness::truncate;
   sign_ = Signedness::none;
@@ -105,7 +108,7 @@ KeyPlace::Step KeyPlace::blocks(const place_step::Blocks& said) {
   Step step{said, std::nullopt, Signedness::none, is_balanced ? *range_ % servers_ : 0, may_be_lost_};
   const std::uint64_t each = is_balanced ? *range_ / servers_ : ceil_div(*range_, servers_);
   if (each != 0) step.divisor.emplace(each);  // else each of the first has one value, and the others none
-  range_ = servers_;
+  shards_ = std::exchange(range_, servers_);
   return step;
 }
 
@@ -137,6 +140,10 @@ void KeyPlace::apply(const Step& step, std::span<std::uint64_t> values) {
 
 void KeyPlace::apply(std::span<std::uint64_t> values) const {
   for (const Step& step : steps_) apply(step, values);
+}
+
+void KeyPlace::apply_up_to_shards(std::span<std::uint64_t> values) const {
+  for (std::size_t step = 0; step + 1 < steps_.size(); ++step) apply(steps_[step], values);
 }
 
 std::uint64_t KeyPlace::server(std::uint64_t value) const {

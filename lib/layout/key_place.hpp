@@ -48,6 +48,12 @@ class KeyPlace {
   /// Replaces each value, a key or a field, by its server, or by `nowhere`.
   void apply(std::span<std::uint64_t> values) const;
   std::uint64_t server(std::uint64_t value) const;
+  /// The values before the last step are below this where it deals them to the servers by itself (`blocks`, or `mod` by
+  /// the number of servers): the shards. Else nothing.
+  std::optional<std::uint64_t> shards() const noexcept { return shards_; }
+  /// Replaces each value by its shard, or by `nowhere`; and each shard by its server.
+  void apply_up_to_shards(std::span<std::uint64_t> values) const;
+  void apply_to_shards(std::span<std::uint64_t> shards) const { apply(steps_.back(), shards); }
   /// What a value is after each step: those of the steps that give one, in order, the server last.
   std::vector<std::uint64_t> trace(std::uint64_t value) const;
 
@@ -68,6 +74,7 @@ class KeyPlace {
   std::uint64_t servers_;
   std::string field_;
   std::vector<Step> steps_;
+  std::optional<std::uint64_t> shards_;
   // While they are taken up:
   std::size_t index_ = 0;
   std::optional<std::uint64_t> range_;  // values are below this; nothing: any

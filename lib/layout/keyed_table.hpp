@@ -16,7 +16,8 @@ namespace ckpt {
 /// (Python, numpy) or towards zero (C).
 enum class Signedness { none, floor, truncate };
 enum class KeyHash { splitmix64, murmur3_fmix64 };
-enum class RowOrder { source };
+/// How rows lie on a server: as in the source, or grouped by the shard that the steps before the last give their keys.
+enum class RowOrder { source, shard };
 
 /// The steps from a key to a server (layout-spec: `place`), each from the value that the step before it gave.
 namespace place_step {
@@ -53,6 +54,7 @@ struct KeyedTable {
   std::size_t axis = 0;                         ///< of the mesh: the servers
   std::optional<std::vector<PlaceStep>> place;  ///< nothing: any key may lie on any server
   RowOrder order = RowOrder::source;
+  std::string offsets;  ///< order `shard`: the dataset of where a server's shards begin, with {name}; else empty
   std::map<std::string, std::vector<std::string>> fields;  ///< the columns of a dataset, by its name with {name}
 };
 

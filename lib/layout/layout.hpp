@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,7 @@ struct Layout {
   /// The datasets of the tables that were found, each cut by the rows that the servers have: not said by the JSON but
   /// by files, or by a census of keys (`with_table_rows`).
   std::map<std::string, Keys> table_arrays;
+  std::set<std::string> table_offsets;  ///< those of them that say where shards begin
 };
 
 /// Parses layout JSON strictly. Throws layout, naming origin, JSON pointer, what was found and what is allowed.

@@ -3,6 +3,7 @@
 
 #include "layout/key_place.hpp"
 #include "layout/parse_sections.hpp"
+#include "layout/row_groups.hpp"
 #include "layout/table_rows.hpp"
 
 namespace ckpt::parsing {
@@ -86,6 +87,25 @@ void check_field(const Node& node, const KeyedTable& table) {
   node.member("place").item(0).fail("the field \"" + field->name + "\"", "one that \"fields\" names");
 }
 
+void parse_order(const Node& node, std::uint64_t servers, KeyedTable& table) {
+  if (const auto order = node.find("order")) table.order = order->word(row_order_words);
+  const auto offsets = node.find("offsets");
+  if (table.order != RowOrder::shard) {
+    if (offsets)
+      offsets->fail(offsets->describe() + " without \"order\": \"shard\"", "it where rows are grouped by shard");
+    return;
+  }
+  table.offsets = offsets ? parse_template(*offsets) : std::string(default_offsets);
+  const Node order = node.member("order");
+  if (!table.place)
+    order.fail("\"shard\" with \"place\": \"any\"", "\"source\"", "the steps of \"place\" say which shards there are");
+  try {
+    static_cast<void>(RowGroups(KeyPlace(*table.place, servers), table.order));
+  } catch (const Error& error) {
+    order.fail(error.text().found, error.text().expected, error.text().remedy);
+  }
+}
+
 /// Which servers have the same rows would have to be guessed.
 void check_mesh(const Node& node, const KeyedTable& table, const Mesh& mesh) {
   if (mesh.size() == mesh.shape[table.axis]) return;
@@ -99,7 +119,7 @@ void check_mesh(const Node& node, const KeyedTable& table, const Mesh& mesh) {
 std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh) {
   std::vector<KeyedTable> tables;
   for (const Node& item : node.items()) {
-    item.check_keys({"name", "keys", "rows", "axis", "place", "order", "fields"}, 5);
+    item.check_keys({"name", "keys", "rows", "axis", "place", "order", "offsets", "fields"}, 5);
     KeyedTable table;
     table.name = item.member("name").pattern();
     table.keys = parse_template(item.member("keys"));
@@ -107,11 +127,7 @@ std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh) {
     table.axis = item.member("axis").axis(mesh);
     check_mesh(item, table, mesh);
     table.place = parse_place(item.member("place"), mesh.shape[table.axis]);
-    if (const auto order = item.find("order")) {
-      if (order->is_string() && order->text() == "shard")
-        order->fail("\"shard\"", "\"source\"", "rows grouped by shard are not supported yet");
-      table.order = order->word(row_order_words);
-    }
+    parse_order(item, mesh.shape[table.axis], table);
     if (const auto fields = item.find("fields")) table.fields = parse_fields(*fields);
     check_field(item, table);
     tables.push_back(std::move(table));

@@ -27,6 +27,7 @@ inline constexpr std::array<Word<Signedness>, 2> signedness_words{
     {{"floor", Signedness::floor}, {"truncate", Signedness::truncate}}};
 inline constexpr std::array<Word<KeyHash>, 2> key_hash_words{
     {{"splitmix64", KeyHash::splitmix64}, {"murmur3_fmix64", KeyHash::murmur3_fmix64}}};
-inline constexpr std::array<Word<RowOrder>, 1> row_order_words{{{"source", RowOrder::source}}};
+inline constexpr std::array<Word<RowOrder>, 2> row_order_words{
+    {{"source", RowOrder::source}, {"shard", RowOrder::shard}}};
 
 }  // namespace ckpt::parsing

@@ -76,6 +76,7 @@ std::string to_json(const KeyedTable& table, const Mesh& mesh) {
   text += ", \"place\": ";
   text += table.place ? listed(*table.place, [](const PlaceStep& step) { return to_json(step); }) : "\"any\"";
   text += ", \"order\": " + text_of(word_of(parsing::row_order_words, table.order));
+  if (!table.offsets.empty()) text += ", \"offsets\": " + quoted(table.offsets);
   if (!table.fields.empty())
     text += ", \"fields\": {" +
             joined(table.fields,

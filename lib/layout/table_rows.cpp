@@ -74,6 +74,19 @@ class TableCounter {
     return keys.shape[0];
   }
 
+  std::uint64_t offsets_in(const Holding& file, std::uint64_t position, const RowGroups& groups) const {
+    const StoredArray& offsets = array(file, table_.offsets, position);
+    const std::uint64_t expected = groups.of_server(position).size() + 1;
+    const bool is_whole_number =
+        offsets.dtype.kind == ElementKind::unsigned_integer || offsets.dtype.kind == ElementKind::signed_integer;
+    if (!is_whole_number || offsets.dtype.size != 8 || offsets.dtype.order != ByteOrder::little ||
+        offsets.shape != Extents{expected})
+      refuse(table_.offsets, position, "found " + offsets.dtype.name + " " + to_string(offsets.shape),
+             "expected where each of the server's " + std::to_string(expected - 1) +
+                 " shards begins, and the end: u64 [" + std::to_string(expected) + "]");
+    return expected;
+  }
+
  private:
   const StoredArray& array(const Holding& file, const std::string& name, std::uint64_t position) const {
     const auto found = std::lower_bound(file->begin(), file->end(), name,
@@ -113,7 +126,7 @@ std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<s
   for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
     for (const std::string& name : names)
       if (auto table = table_of_keys(layout.tables[entry], name)) {
-        const auto [known, is_new] = tables.try_emplace(*table, TableDatasets{*table, entry, name, {}});
+        const auto [known, is_new] = tables.try_emplace(*table, TableDatasets{*table, entry, name, {}, {}});
         if (!is_new && known->second.entry != entry)
           throw Error(Kind::input, layout.origin,
                       {"table '" + *table + "' is matched by /tables/" + std::to_string(known->second.entry) +
@@ -125,11 +138,15 @@ std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<s
   std::vector<TableDatasets> found;
   for (auto& [table_name, table] : tables) {
     check_unclaimed(layout, naming, table, table.keys, claimed);
+    if (const KeyedTable& entry = layout.tables[table.entry]; !entry.offsets.empty()) {
+      table.offsets = table_dataset(entry.offsets, table_name);
+      check_unclaimed(layout, naming, table, table.offsets, claimed);
+    }
     std::set<std::string> rows;
     for (const std::string& text : layout.tables[table.entry].rows) {
       const Pattern pattern(table_dataset(text, literal_pattern(table_name)));
       for (const std::string& name : names)
-        if (name != table.keys && pattern.matches(name)) rows.insert(name);
+        if (name != table.keys && name != table.offsets && pattern.matches(name)) rows.insert(name);
     }
     for (const std::string& name : rows) check_unclaimed(layout, naming, table, name, claimed);
     table.rows.assign(rows.begin(), rows.end());
@@ -147,23 +164,37 @@ std::vector<TableRows> count_table_rows(const Layout& layout, const std::vector<
       for (const StoredArray& array : *file) names.insert(array.name);
   std::vector<TableRows> tables;
   for (TableDatasets& datasets : find_tables(layout, {names.begin(), names.end()})) {
-    TableRows table{std::move(datasets), {}};
+    TableRows table{std::move(datasets), {}, {}};
     const TableCounter counter(layout, table.datasets);
     for (std::uint64_t position = 0; position < files.size(); ++position)
       table.rows.push_back(counter.rows_in(files[position], position));
+    if (!table.datasets.offsets.empty()) {
+      const RowGroups groups = row_groups(layout.tables[table.datasets.entry], files.size());
+      for (std::uint64_t position = 0; position < files.size(); ++position)
+        table.offsets.push_back(counter.offsets_in(files[position], position, groups));
+    }
     tables.push_back(std::move(table));
   }
   return tables;
 }
 
+RowGroups row_groups(const KeyedTable& table, std::uint64_t servers) {
+  return {KeyPlace(table.place.value(), servers), table.order};
+}
+
 Layout with_table_rows(Layout layout, const std::vector<TableRows>& tables) {
   layout.table_arrays.clear();
+  layout.table_offsets.clear();
   for (const TableRows& table : tables) {
     Keys keys;
     keys.split.emplace(1, std::vector<Axis>{layout.tables[table.datasets.entry].axis});
     keys.sizes.emplace()[0] = table.rows;
     layout.table_arrays.emplace(table.datasets.keys, keys);
     for (const std::string& name : table.datasets.rows) layout.table_arrays.emplace(name, keys);
+    if (table.datasets.offsets.empty()) continue;
+    keys.sizes.emplace()[0] = table.offsets;
+    layout.table_arrays.emplace(table.datasets.offsets, keys);
+    layout.table_offsets.insert(table.datasets.offsets);
   }
   return layout;
 }

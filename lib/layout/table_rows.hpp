@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "layout/layout.hpp"
+#include "layout/row_groups.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt {
 
 /// What stands for a table's name in the names of its datasets.
 inline constexpr std::string_view table_name_mark = "{name}";
+/// Where a server's shards begin, where the layout does not say another name.
+inline constexpr std::string_view default_offsets = "{name}/shard_offsets";
 
 /// The datasets that make up one table.
 struct TableDatasets {
@@ -20,6 +23,7 @@ struct TableDatasets {
   std::size_t entry = 0;          ///< of Layout::tables
   std::string keys;               ///< u64 or i64 [n]
   std::vector<std::string> rows;  ///< [n, …] each; sorted
+  std::string offsets;            ///< u64 [shards of the server + 1]; empty: rows are not grouped by shard
 };
 
 /// The tables among datasets (or tensors) of these names, sorted by name. Throws input for one that two tables claim,
@@ -36,17 +40,21 @@ std::optional<FieldPlace> field_place(const KeyedTable& table, const std::string
 /// A dataset's name for the table of this name.
 std::string table_dataset(const std::string& with_mark, const std::string& table);
 
+/// The groups in which its layout puts a table's rows on so many servers. Only of a `place` that is known.
+RowGroups row_groups(const KeyedTable& table, std::uint64_t servers);
+
 /// A table, and how many rows each server has.
 struct TableRows {
   TableDatasets datasets;
   std::vector<std::uint64_t> rows;
+  std::vector<std::uint64_t> offsets;  ///< elements of the offsets' dataset on each server; empty: there is none
 };
 
 /// Counts the rows of a source's tables by what its files declare (one Holding for each mesh position). Throws input
 /// for a server without a table that others have, and for datasets of other types or of other lengths than the keys'.
 std::vector<TableRows> count_table_rows(const Layout& layout, const std::vector<Holding>& files);
 
-/// The layout with its tables' datasets cut so (Layout::table_arrays).
+/// The layout with its tables' datasets cut so (Layout::table_arrays, table_offsets).
 Layout with_table_rows(Layout layout, const std::vector<TableRows>& tables);
 
 }  // namespace ckpt

@@ -66,7 +66,8 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   const ArrayFiles from_files(planner_.source());
   for (const ArrayPlace& place : planner_.target().arrays()) {
     const ParameterId from = planner_.source_of(place.members.front());
-    const bool tells = telling.contains(from_files.name(planner_.source().array_of(from)));
+    const bool tells = telling.contains(from_files.name(planner_.source().array_of(from))) &&
+                       !planner_.target().layout().table_offsets.contains(place.name);
     array_sources_.push_back(tells ? array_source(from, place, from_files, by_card) : ArraySource{});
   }
 }

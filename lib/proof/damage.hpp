@@ -19,6 +19,7 @@ struct Damage {
     layout,      ///< the file carries another layout: it comes from another run
     swapped,     ///< it holds what the file in `detail` should
     content,     ///< some byte
+    keys,        ///< of a table, as they were written: `cause` says which are wrong
     parameter,   ///< the files are what they should be, but what they hold together is not
   };
   What what = What::content;

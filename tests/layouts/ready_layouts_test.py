@@ -12,6 +12,7 @@ import sys
 import harness
 from harness import Failure, ready_layout
 
+import tables_test
 from ready import SAMPLES
 
 # For each ready layout what it is resharded to: another layout or what stands after --to-mesh, and the arrangement of
@@ -70,6 +71,7 @@ def every_layout_is_tested(workplace):
     small, large = ready_layout("gshard-4x8"), ready_layout("gshard-16x32")
     if any(small[key] != large[key] for key in small.keys() | large.keys() if key != "mesh"):
         raise Failure("gshard-16x32.json differs from gshard-4x8.json in more than its mesh")
+    tested |= set(tables_test.SYSTEMS)
     if files != tested:
         raise Failure(f"layouts without a test or tests without a layout: {files ^ tested}")
 

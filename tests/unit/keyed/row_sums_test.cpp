@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -53,6 +54,27 @@ TEST_CASE("the sum of rows does not depend on their order") {
   CHECK(sum.bytes == rows.size() * row_bytes);
   std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
   CHECK(sum_rows(rows) == sum);
+}
+
+TEST_CASE("rows are summed together, or each to its group, as one by one") {
+  const std::vector<Row> rows = random_rows();
+  const RowSums sums("embedding/value f32 [7]", row_bytes);
+  std::vector<std::byte> keys(rows.size() * 8 + 1);  // not aligned
+  std::vector<std::byte> bytes;
+  std::vector<std::uint64_t> groups;
+  std::vector<PartialSum> expected(3);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::memcpy(keys.data() + 1 + i * 8, &rows[i].key, 8);
+    bytes.insert(bytes.end(), rows[i].bytes.begin(), rows[i].bytes.end());
+    groups.push_back(i % 3);
+    sums.add(rows[i].key, rows[i].bytes.data(), expected[i % 3]);
+  }
+  PartialSum all;
+  sums.add_all(keys.data() + 1, bytes.data(), rows.size(), all);
+  CHECK(all == sum_rows(rows));
+  std::vector<PartialSum> found(3);
+  sums.add_each(keys.data() + 1, bytes.data(), groups, found);
+  CHECK(found == expected);
 }
 
 TEST_CASE("the sum of rows finds rows under each other's keys, which a linear one does not") {

@@ -68,6 +68,22 @@ TEST_CASE("a table that its files do not agree on is refused") {
   CHECK_THAT(refused({narrow, narrow, narrow}), Contains("s0.h5: /embedding/keys: found u32 [1], expected keys: u64"));
 }
 
+TEST_CASE("where shards begin is a dataset of a table that has them, as long as each server's shards") {
+  const Layout layout = parse_layout(
+      layout_text(embedding + R"(, "place": [{"mod": 10}, {"blocks": "ceil"}], "order": "shard")"), "a.json");
+  const auto server = [](std::uint64_t offsets) {
+    return std::make_shared<const std::vector<StoredArray>>(std::vector<StoredArray>{
+        array("embedding/keys", "u64", {4}), array("embedding/shard_offsets", "u64", {offsets}),
+        array("embedding/value", "f32", {4, 7})});
+  };
+  const Layout counted = resolve_source(layout, {server(5), server(5), server(3)}).placement.layout();
+  CHECK(counted.table_offsets == std::set<std::string>{"embedding/shard_offsets"});
+  CHECK(counted.table_arrays.at("embedding/shard_offsets").sizes->at(0) == std::vector<std::uint64_t>{5, 5, 3});
+  CHECK_THROWS_WITH(
+      resolve_source(layout, {server(5), server(4), server(3)}),
+      Contains("s1.h5: /embedding/shard_offsets: found u64 [4], expected where each of the server's 4 shards"));
+}
+
 TEST_CASE("a dataset that two tables claim is refused") {
   const Layout layout = parse_layout(
       layout_text(R"("name": "*", "keys": "{name}/keys", "rows": ["{name}*"], "axis": "server", )" + by_mod), "a.json");
@@ -82,7 +98,8 @@ TEST_CASE("tables are written as they were read") {
   const std::string good = R"("place": [{"field": "slot"}, {"mask": "0x7fffffff"}, {"hash": "murmur3_fmix64"}, )"
                            R"({"mod": 1000}, {"blocks": "ceil"}], )"
                            R"("order": "source", "fields": {"{name}/slot": ["slot"], "{name}/value": ["a", "b"]})";
-  for (const std::string& rest : {good, std::string(R"("place": "any")"), by_mod}) {
+  const std::string shards = R"("place": [{"mod": 10}, {"blocks": "ceil"}], "order": "shard", "offsets": "{name}/at")";
+  for (const std::string& rest : {good, shards, std::string(R"("place": "any")"), by_mod}) {
     const std::string text = to_json(parse_layout(layout_text(embedding + ", " + rest), "a.json"));
     CHECK(text == to_json(parse_layout(text, "b.json")));
   }
@@ -104,7 +121,12 @@ TEST_CASE("tables that are not well formed are refused with their place") {
       {with_place(R"([{"mask": "0x1ffffffffffffffff"}])"), "hexadecimal digits"},
       {with_place(R"([{"field": "slot"}, {"mod": "servers"}])"), "one that \"fields\" names"},
       {with_place(R"([{"hash": "md5"}, {"mod": "servers"}])"), "one of"},
-      {layout_text(embedding + ", " + by_mod + R"(, "order": "shard")"), "rows grouped by shard are not supported yet"},
+      {layout_text(embedding + ", " + by_mod + R"(, "order": "shard")"),
+       "\"shard\" with a \"place\" that has no shards"},
+      {layout_text(embedding + R"(, "place": [{"rows": 4000000}, {"blocks": "ceil"}], "order": "shard")"),
+       "\"shard\" with 4000000 shards"},
+      {layout_text(embedding + R"(, "place": "any", "order": "shard")"), "\"shard\" with \"place\": \"any\""},
+      {layout_text(embedding + ", " + by_mod + R"(, "offsets": "{name}/at")"), "without \"order\": \"shard\""},
       {layout_text(R"("name": "e", "keys": "e/keys", "rows": [], "axis": "server", )" + by_mod), "{name} in it, once"},
       {with(R"("tables": [{)" + std::string(R"("name": "e", "keys": "{name}/k", "rows": [], "axis": "tp", )") + by_mod +
             "}]"),
