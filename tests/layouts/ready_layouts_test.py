@@ -12,6 +12,8 @@ import sys
 import harness
 from harness import Failure, ready_layout
 
+import megatron_legacy as samples
+import numpy as np
 import tables_test
 from ready import SAMPLES
 
@@ -71,12 +73,35 @@ def every_layout_is_tested(workplace):
     small, large = ready_layout("gshard-4x8"), ready_layout("gshard-16x32")
     if any(small[key] != large[key] for key in small.keys() | large.keys() if key != "mesh"):
         raise Failure("gshard-16x32.json differs from gshard-4x8.json in more than its mesh")
-    tested |= set(tables_test.SYSTEMS)
+    tested |= {"megatron-legacy", *tables_test.SYSTEMS}
     if files != tested:
         raise Failure(f"layouts without a test or tests without a layout: {files ^ tested}")
 
 
-CASES = {"every layout is tested": every_layout_is_tested}
+def tensors(node, path=""):
+    """Of a torch file, by their paths; what has no number of elements is left out."""
+    if isinstance(node, dict):
+        return {name: array for key, item in node.items() for name, array in tensors(item, f"{path}/{key}").items()}
+    return {path: node} if isinstance(node, np.ndarray) else {}
+
+
+def megatron_legacy(workplace):
+    source, layout = workplace.path(), ready_layout("megatron-legacy")
+    samples.write(source, 2, source=True)
+    for tp in (1, 4):
+        to, expected = workplace.reshard(source, layout, f"tp={tp}"), workplace.path()
+        samples.write(expected, tp)
+        for rank in range(tp):
+            for name in samples.FILES:
+                path = os.path.join(f"mp_rank_{rank:02}", name)
+                found, want = (tensors(samples.torch_file.load(os.path.join(place, path))) for place in (to, expected))
+                other = [each for each in found.keys() | want.keys() if each not in found or each not in want or
+                         found[each].shape != want[each].shape or found[each].tobytes() != want[each].tobytes()]
+                if other or not want:
+                    raise Failure(f"tp={tp}, {path}: other tensors: {sorted(other)[:5]}")
+
+
+CASES = {"every layout is tested": every_layout_is_tested, "megatron-legacy": megatron_legacy}
 CASES.update({name: case(name, targets) for name, targets in TARGETS.items()})
 
 
