@@ -161,7 +161,7 @@ Mesh parse_axes(const std::string& text) {
 
 /// Whether no layout is needed. Where the files are plain ones and what they say is not enough, one is.
 bool says_how_it_is_cut(const std::filesystem::path& path, SourceStore& store) {
-  if (!is_described(path, false) || is_described(path, true)) return is_described(path, true);
+  if (!is_described(path) || !has_plain_files(path)) return is_described(path);
   try {
     return describe(path, store).has_value();
   } catch (const Error&) {

@@ -55,12 +55,15 @@ class Checkpoint {
   const Layout& layout() const noexcept { return layout_; }
   /// The rules for other cards: the layout, unless the directory's own metadata says more than its framework means.
   const Layout& layout_elsewhere() const noexcept { return elsewhere_ ? *elsewhere_ : layout_; }
-  void set_layout_elsewhere(Layout layout) { elsewhere_ = std::move(layout); }
+  void set_layout_elsewhere(Layout layout, bool describes_itself) {
+    elsewhere_ = std::move(layout);
+    describes_itself_ = describes_itself;
+  }
   /// The small files that a directory of the same form has beside those with data.
   const std::vector<FileBeside>& beside() const noexcept { return beside_; }
   void set_beside(std::vector<FileBeside> files) { beside_ = std::move(files); }
   /// Whether the layout is what the directory says of itself: nobody wrote it, so nobody was mistaken.
-  bool describes_itself() const noexcept { return elsewhere_.has_value(); }
+  bool describes_itself() const noexcept { return describes_itself_; }
 
   /// The files that the layout names, and which of them are there: the others are as if empty.
   const FileTable& table() const noexcept { return table_; }
@@ -107,6 +110,7 @@ class Checkpoint {
   bool is_single_file_ = false;
   Layout layout_;
   std::optional<Layout> elsewhere_;
+  bool describes_itself_ = false;
   std::vector<FileBeside> beside_;
   FileTable table_;
   std::vector<std::string> paths_;  // by number, where they are not the names; else empty

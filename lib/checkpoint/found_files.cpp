@@ -167,7 +167,7 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
   if (!seen.layout) return found;
   found.checkpoint = Checkpoint::open_as(seen.path, seen.is_single_file, std::move(*seen.layout), std::move(seen.known),
                                          store, processes);
-  if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere));
+  if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere), !seen.is_completed);
   found.checkpoint->set_beside(std::move(seen.beside));
   found.files = files_of(*found.checkpoint, seen.is_single_file);
   return found;

@@ -26,17 +26,18 @@ struct DescribedMessage {
   std::string catalogs;
   std::vector<std::string> left_out;
   std::vector<FileBeside> beside;
+  bool completes_given = false;
 
   static auto fields(auto& self) {
     return std::tie(self.layout, self.elsewhere, self.origin, self.names, self.paths, self.catalogs, self.left_out,
-                    self.beside);
+                    self.beside, self.completes_given);
   }
 };
 
 std::string message_of(const Described& described) {
   DescribedMessage message{
       to_json(described.layout), to_json(described.elsewhere), described.layout.origin, {}, {}, {}, described.left_out,
-      described.beside};
+      described.beside,          described.completes_given};
   std::vector<FileCatalog> catalogs;
   for (const DescribedFile& file : described.files) {
     message.names.push_back(file.name);
@@ -53,18 +54,24 @@ Described described_in(const std::string& bytes) {
                       parse_layout(message.elsewhere, message.origin),
                       {},
                       std::move(message.left_out),
-                      std::move(message.beside)};
+                      std::move(message.beside),
+                      message.completes_given};
   std::vector<FileCatalog> catalogs = decode_catalogs({message.catalogs});
   for (std::size_t i = 0; i < catalogs.size(); ++i)
     described.files.push_back({message.names.at(i), message.paths.at(i), std::move(catalogs[i])});
   return described;
 }
 
-/// What the directory's own metadata says, read by the first process that sees it.
-std::optional<Described> describe_together(const std::filesystem::path& directory, bool has_layout, SourceStore& store,
-                                           Communicator& processes) {
+/// What the directory's own metadata says, read by the first process that sees it. Where a layout is known, only what
+/// the files cannot be read without counts, and what completes the layout that is given.
+std::optional<Described> describe_together(const std::filesystem::path& directory, const Layout* given, bool has_layout,
+                                           SourceStore& store, Communicator& processes) {
   bool is_seen = false;
-  agree(processes, [&] { is_seen = is_described(directory, has_layout); });
+  bool is_for_given = false;
+  agree(processes, [&] {
+    is_for_given = given != nullptr && is_completed(directory, *given);
+    is_seen = is_described(directory) && (!has_layout || is_for_given || !has_plain_files(directory));
+  });
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());
   const std::uint64_t before_end = processes.maximum(is_seen ? size - rank : 0);
@@ -74,7 +81,7 @@ std::optional<Described> describe_together(const std::filesystem::path& director
   std::string message;
   agree(processes, [&] {
     if (rank != reader) return;
-    described = describe(directory, store);
+    described = is_for_given ? complete(directory, *given, store) : describe(directory, store);
     if (size > 1) message = message_of(*described);
   });
   if (size > 1) message = processes.broadcast(message, static_cast<int>(reader));
@@ -134,13 +141,15 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
   seen.layout = place.layout;
   if (!seen.is_single_file) {
     if (!seen.layout) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);
-    auto described = describe_together(place.path, seen.layout.has_value(), store, processes);
+    const Layout* const given = place.layout ? &*place.layout : nullptr;
+    auto described = describe_together(place.path, given, seen.layout.has_value(), store, processes);
     if (described) {
       for (DescribedFile& file : described->files)
         seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
-      if (!seen.layout) seen.layout = std::move(described->layout);
+      seen.is_completed = described->completes_given;
+      if (!seen.layout || seen.is_completed) seen.layout = std::move(described->layout);
       seen.beside = std::move(described->beside);
-      if (!place.layout) seen.elsewhere = std::move(described->elsewhere);
+      if (!place.layout || seen.is_completed) seen.elsewhere = std::move(described->elsewhere);
     }
   }
   if (seen.layout) return seen;

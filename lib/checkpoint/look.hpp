@@ -13,6 +13,7 @@ struct Look {
   bool is_single_file = false;
   std::optional<Layout> layout;           ///< the given one, the manifest's, or what the directory says of itself
   std::optional<Layout> elsewhere;        ///< where the directory says it: Checkpoint::layout_elsewhere
+  bool is_completed = false;              ///< `layout` is the given one with what the directory says of itself
   std::vector<FileBeside> beside;         ///< Checkpoint::beside
   KnownFiles known;                       ///< what a directory's own metadata tells of its files
   std::optional<Error> damaged_manifest;  ///< why this process's does not count

@@ -21,31 +21,41 @@ namespace {
 namespace fs = std::filesystem;
 
 using deepspeed::ModelStates;
+using deepspeed::ModuleLayout;
 using deepspeed::TagFiles;
 
 constexpr unsigned most_at_once = 8;
 
 class DeepSpeedDescription {
  public:
-  DeepSpeedDescription(const fs::path& directory, SourceStore& store)
-      : directory_(directory), store_(store), files_(deepspeed::find_tag(directory)) {}
+  DeepSpeedDescription(const fs::path& directory, SourceStore& store, const ModuleLayout* module)
+      : directory_(directory),
+        store_(store),
+        module_(module),
+        files_(deepspeed::find_tag(directory, module == nullptr ? "" : module->axis)) {}
 
   Described describe() {
     if (!files_.folder.empty()) spdlog::info("{} names {}", deepspeed::latest_file, files_.tag);
-    const fs::path model = directory_ / files_.path(files_.model, 0);
-    states_ = deepspeed::read_model_states(model);
+    states_ = read_states(0);
+    if (module_ != nullptr)
+      with_file((directory_ / files_.path(files_.model, 0)).string(),
+                [&] { deepspeed::check_module(*module_, files_, states_); });
+    for (std::uint64_t rank = 1; rank < states_.model_ranks; ++rank) check_alike(rank);
     check_optimizer_files();
     const std::size_t models = files_.model_of_each_rank ? states_.data_ranks : 1;
-    for (std::uint64_t rank = 0; rank < models; ++rank) add(files_.path(files_.model, rank));
+    for (std::uint64_t rank = 0; rank < models; ++rank) add(files_.model, rank);
+    const std::size_t all_models = described_.files.size();
     if (!files_.optimizer.empty())
-      for (std::uint64_t rank = 0; rank < states_.data_ranks; ++rank) add(files_.path(files_.optimizer, rank));
+      for (std::uint64_t rank = 0; rank < states_.data_ranks; ++rank) add(files_.optimizer, rank);
     read_files();
     deepspeed::TagSchemas schemas{described_.files.front().catalog.schema.get(), {}};
-    for (std::size_t i = models; i < described_.files.size(); ++i)
+    if (module_ != nullptr) deepspeed::check_rules(*module_->weights, *schemas.model);
+    for (std::size_t i = all_models; i < described_.files.size(); i += states_.model_ranks)
       schemas.optimizers.push_back(described_.files[i].catalog.schema.get());
     const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(),
-                                       [&] { return deepspeed::zero_layout(files_, states_, schemas); });
-    described_.layout = parse_layout(text, "what " + directory_.string() + " says of itself");
+                                       [&] { return deepspeed::zero_layout(files_, states_, schemas, module_); });
+    const std::string origin = "what " + directory_.string() + " says of itself";
+    described_.layout = parse_layout(text, module_ == nullptr ? origin : module_->weights->origin + " with " + origin);
     described_.elsewhere = described_.layout;
     described_.elsewhere.files = deepspeed::zero_files(files_, files_.tag + "/", described_.layout.mesh);
     tell_tied();
@@ -53,7 +63,33 @@ class DeepSpeedDescription {
   }
 
  private:
-  void add(const std::string& name) { described_.files.push_back({name, name, {}}); }
+  ModelStates read_states(std::uint64_t model_rank) const {
+    const fs::path file = directory_ / files_.path(files_.model, 0, model_rank);
+    ModelStates states = deepspeed::read_model_states(file);
+    if (module_ == nullptr && states.model_ranks != 1)
+      throw Error(Kind::input, file.string() + ": mp_world_size",
+                  {"found " + std::to_string(states.model_ranks),
+                   "expected 1, as DeepSpeed does not say how model ranks have cut the weights",
+                   "give a layout of the weights' splits, without \"files\" (--layout)"});
+    return states;
+  }
+
+  /// The flat data of all model ranks must have the same parameters in the same order.
+  void check_alike(std::uint64_t model_rank) const {
+    if (deepspeed::lists_same_parameters(read_states(model_rank), states_)) return;
+    throw Error(Kind::input, (directory_ / files_.path(files_.model, 0, model_rank)).string(),
+                {"found other parameters in param_shapes, or in another order, than " + files_.path(files_.model, 0, 0),
+                 "expected the same, as model ranks that cut each of them have",
+                 "give a whole layout (layouts/deepspeed-zero2.json shows how)"});
+  }
+
+  /// A data rank's file of each model rank.
+  void add(const std::string& file, std::uint64_t data_rank) {
+    for (std::uint64_t rank = 0; rank < states_.model_ranks; ++rank) {
+      const std::string name = files_.path(file, data_rank, rank);
+      described_.files.push_back({name, name, {}});
+    }
+  }
 
   /// Several at a time: each takes a child process, which reads what is in it.
   void read_files() {
@@ -65,14 +101,16 @@ class DeepSpeedDescription {
   }
 
   void check_optimizer_files() const {
-    const std::uint64_t expected = states_.groups.empty() ? 0 : states_.data_ranks;
-    if (files_.optimizer_ranks == expected) return;
-    const std::string ranks = std::to_string(states_.data_ranks) + " (dp_world_size of " + files_.model + ")";
+    const std::uint64_t expected = states_.groups.empty() ? 0 : states_.data_ranks * states_.model_ranks;
+    if (files_.optimizer_files == expected) return;
+    const std::string model = files_.path(files_.model, 0).substr(files_.folder.size());
+    const std::string ranks = std::to_string(expected) + " (dp_world_size " +
+                              (module_ == nullptr ? "" : "and mp_world_size ") + "of " + model + ")";
     throw Error(
         Kind::input, (directory_ / files_.folder).string(),
-        {"found optimizer files of " + std::to_string(files_.optimizer_ranks) + " ranks",
-         "expected " + (expected == 0 ? "none, as " + files_.model + " lists no groups of parameters" : ranks),
-         files_.optimizer_ranks < expected ? "restore the others; the model states alone can be read as a single file"
+        {"found optimizer files of " + std::to_string(files_.optimizer_files) + " ranks",
+         "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
+         files_.optimizer_files < expected ? "restore the others; the model states alone can be read as a single file"
                                            : "remove those of another job"});
   }
 
@@ -86,6 +124,7 @@ class DeepSpeedDescription {
 
   fs::path directory_;
   SourceStore& store_;
+  const ModuleLayout* module_;
   TagFiles files_;
   ModelStates states_;
   Described described_;
@@ -98,7 +137,12 @@ bool is_deepspeed(const fs::path& directory) {
 }
 
 Described describe_deepspeed(const fs::path& directory, SourceStore& store) {
-  return DeepSpeedDescription(directory, store).describe();
+  return DeepSpeedDescription(directory, store, nullptr).describe();
+}
+
+Described describe_deepspeed_of(const fs::path& directory, const Layout& weights, SourceStore& store) {
+  const ModuleLayout module = deepspeed::module_layout(weights);
+  return DeepSpeedDescription(directory, store, &module).describe();
 }
 
 }  // namespace ckpt

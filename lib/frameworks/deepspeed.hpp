@@ -15,4 +15,8 @@ bool is_deepspeed(const std::filesystem::path& directory);
 /// deepspeed::find_tag.
 Described describe_deepspeed(const std::filesystem::path& directory, SourceStore& store);
 
+/// The same of several model ranks that have cut the weights as a layout says (deepspeed::module_layout), ZeRO-1 and 2.
+/// Throws input where the files say other numbers of ranks than it does, or parameters of one model rank only.
+Described describe_deepspeed_of(const std::filesystem::path& directory, const Layout& weights, SourceStore& store);
+
 }  // namespace ckpt

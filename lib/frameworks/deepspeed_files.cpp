@@ -16,8 +16,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view rank_word = "{dp}";
-constexpr const char* first_model_file = "mp_rank_00_model_states.pt";
 constexpr const char* universal_folder = "zero";
+
+std::string two_digits(std::uint64_t number) {
+  return (number < 10 ? "0" : "") + std::to_string(number);
+}
+
+/// A model rank's number in a layout's paths: "{tp:02}".
+std::string number_of_axis(const std::string& axis) {
+  return "{" + axis + ":02}";
+}
 
 std::vector<std::string> names_in(const fs::path& directory) {
   std::vector<std::string> names;
@@ -42,19 +50,22 @@ std::string latest_tag(const fs::path& directory) {
   return tag;
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& found) {
+[[noreturn]] void refuse(const fs::path& file, const std::string& found, const std::string& remedy) {
   throw Error(Kind::input, file.string(),
               {"found " + found, "expected one model rank and no experts, as DeepSpeed does not say how others are cut",
-               "give a layout that says it (layouts/deepspeed-zero2.json shows how)"});
+               remedy});
 }
 
-void check_parts(const fs::path& directory, const std::string& name) {
+/// All that its name says of the ranks, and of what it is.
+void check_parts(const fs::path& directory, const std::string& name, bool has_model_axis) {
+  const std::string whole = "give a layout that says it (layouts/deepspeed-zero2.json shows how)";
   static const std::regex expert(R"((expp_rank_|layer_\d+_expert_).*\.pt)");
   static const std::regex layer(R"(layer_\d+-model_.*\.pt)");
-  if (std::regex_match(name, expert)) refuse(directory / name, "experts, each in a file of its own");
-  if (std::regex_match(name, layer)) refuse(directory / name, "the layers of a pipeline");
-  if (const auto file = parse_file_name(name); file && file->model_rank != 0)
-    refuse(directory / name, "a file of a second model rank");
+  if (std::regex_match(name, expert)) refuse(directory / name, "experts, each in a file of its own", whole);
+  if (std::regex_match(name, layer)) refuse(directory / name, "the layers of a pipeline", whole);
+  if (const auto file = parse_file_name(name); file && file->model_rank != 0 && !has_model_axis)
+    refuse(directory / name, "a file of a second model rank",
+           "give a layout of the weights' splits, without \"files\" (--layout)");
   std::error_code ignored;
   if (name == universal_folder && fs::is_directory(directory / name, ignored))
     throw Error(Kind::input, (directory / name).string(),
@@ -75,10 +86,14 @@ std::optional<FileName> parse_file_name(const std::string& name) {
   return file;
 }
 
-std::string TagFiles::path(const std::string& file, std::uint64_t rank) const {
-  const std::size_t at = file.find(rank_word);
-  if (at == std::string::npos) return folder + file;
-  return folder + file.substr(0, at) + std::to_string(rank) + file.substr(at + rank_word.size());
+std::string TagFiles::path(const std::string& file, std::uint64_t data_rank, std::uint64_t model_rank) const {
+  std::string name = file;
+  if (const std::size_t at = name.find(rank_word); at != std::string::npos)
+    name.replace(at, rank_word.size(), std::to_string(data_rank));
+  const std::string model_word = number_of_axis(model_axis);
+  if (const std::size_t at = name.find(model_word); at != std::string::npos)
+    name.replace(at, model_word.size(), two_digits(model_rank));
+  return folder + name;
 }
 
 bool has_tag(const fs::path& directory) {
@@ -87,8 +102,9 @@ bool has_tag(const fs::path& directory) {
   return !tag.empty() && has_files_of_ranks(directory / tag);
 }
 
-TagFiles find_tag(const fs::path& directory) {
+TagFiles find_tag(const fs::path& directory, const std::string& model_axis) {
   TagFiles files;
+  files.model_axis = model_axis;
   files.tag = fs::absolute(directory / "").lexically_normal().parent_path().filename().string();
   if (!has_files_of_ranks(directory)) {
     files.tag = latest_tag(directory);
@@ -103,21 +119,24 @@ TagFiles find_tag(const fs::path& directory) {
   const std::vector<std::string> names = names_in(place);
   std::set<std::string> precisions;
   for (const std::string& name : names) {
-    check_parts(place, name);
+    check_parts(place, name, !model_axis.empty());
     const auto file = parse_file_name(name);
-    if (!file || !file->is_optimizer) continue;
+    if (!file) continue;
+    files.model_ranks = std::max(files.model_ranks, file->model_rank + 1);
+    if (!file->is_optimizer) continue;
     precisions.insert(file->precision);
-    ++files.optimizer_ranks;
+    ++files.optimizer_files;
   }
   const std::string of_rank = "zero_pp_rank_" + std::string(rank_word) + "_";
   files.model_of_each_rank =
-      std::binary_search(names.begin(), names.end(), "zero_pp_rank_0_" + std::string(first_model_file));
-  files.model = (files.model_of_each_rank ? of_rank : "") + first_model_file;
+      std::binary_search(names.begin(), names.end(), "zero_pp_rank_0_mp_rank_00_model_states.pt");
+  const std::string of_model = "mp_rank_" + (model_axis.empty() ? two_digits(0) : number_of_axis(model_axis));
+  files.model = (files.model_of_each_rank ? of_rank : "") + of_model + "_model_states.pt";
   if (precisions.size() > 1)
     throw Error(
         Kind::input, place.string(),
         {"found optimizer files of several precisions", "expected those of one job", "remove those of another job"});
-  if (!precisions.empty()) files.optimizer = *precisions.begin() + of_rank + "mp_rank_00_optim_states.pt";
+  if (!precisions.empty()) files.optimizer = *precisions.begin() + of_rank + of_model + "_optim_states.pt";
   return files;
 }
 

@@ -19,17 +19,19 @@ struct FileName {
 /// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _get_ckpt_name, _get_rank_zero_ckpt_name
 std::optional<FileName> parse_file_name(const std::string& name);
 
-/// The files of one tag (`global_step1000`) of a job with one model rank: templates over the axis `dp`.
+/// The files of one tag (`global_step1000`): templates over the axis `dp`, and one for the model ranks.
 struct TagFiles {
   std::string tag;
   std::string folder;     ///< "global_step1000/" below the directory, or nothing where it is the directory
   std::string model;      ///< "mp_rank_00_model_states.pt", or with `model_of_each_rank` "zero_pp_rank_{dp}_…"
   std::string optimizer;  ///< "bf16_zero_pp_rank_{dp}_mp_rank_00_optim_states.pt"; empty without ZeRO
   bool model_of_each_rank = false;  ///< ZeRO-3
-  std::uint64_t optimizer_ranks = 0;
+  std::uint64_t optimizer_files = 0;
+  std::string model_axis;  ///< "mp_rank_{tp:02}_…"; empty: one model rank, and its number stands there
+  std::uint64_t model_ranks = 1;
 
-  /// The path of a data rank's file, below the directory.
-  std::string path(const std::string& file, std::uint64_t rank) const;
+  /// The path of a rank's file, below the directory.
+  std::string path(const std::string& file, std::uint64_t data_rank, std::uint64_t model_rank = 0) const;
 };
 
 /// The file of a run's directory that names the tag that was written last.
@@ -38,8 +40,9 @@ inline constexpr const char* latest_file = "latest";
 /// Whether a directory is a tag of a DeepSpeed job, or `latest` in it names one.
 bool has_tag(const std::filesystem::path& directory);
 
-/// Throws input, by name, for what a layout must say: several model ranks, experts, pipelines; and for checkpoints that
-/// have been made universal.
-TagFiles find_tag(const std::filesystem::path& directory);
+/// `model_axis`: what the axis of the model ranks is called, where a layout says how they have cut the weights. Throws
+/// input, by name, for what a layout must say: several model ranks without an axis, experts, pipelines; and for
+/// checkpoints that have been made universal.
+TagFiles find_tag(const std::filesystem::path& directory, const std::string& model_axis = "");
 
 }  // namespace ckpt::deepspeed

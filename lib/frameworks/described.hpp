@@ -25,6 +25,7 @@ struct Described {
   std::vector<std::string> left_out;  ///< what no catalog can hold: "rng (numpy.ndarray)"
   std::vector<FileBeside> beside;     ///< that another checkpoint of the same form has as they are; in it, and in no
                                       ///< file of `files`, are the leaves that they name
+  bool completes_given = false;       ///< `layout` has the rules that somebody gave
 };
 
 }  // namespace ckpt

@@ -101,9 +101,13 @@ TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source
   if (std::none_of(paths.begin(), paths.end(), zero_file)) return;
   ranks_ = ranks_in(paths);
   if (ranks_ == 0) ranks_ = target.mesh().size();
+  for (const std::string& path : paths)
+    if (const auto file = file_name(path)) model_ranks_ = std::max(model_ranks_, file->model_rank + 1);
   std::map<std::string, ArrayId> by_name;
-  for (ArrayId array = 0; array < target.arrays().size(); ++array)
-    if (target.spreads()[target.arrays()[array].members.front()].bucket) by_name.emplace(where_.name(array), array);
+  for (ArrayId array = 0; array < target.arrays().size(); ++array) {
+    const bool is_flat = target.spreads()[target.arrays()[array].members.front()].bucket.has_value();
+    (is_flat ? by_name : weights_).emplace(where_.name(array), array);
+  }
   is_of_pieces_ = by_name.contains(std::string(deepspeed::flat_groups_of_pieces) + "0");
   const std::string path = is_of_pieces_ ? deepspeed::flat_groups_of_pieces : deepspeed::flat_groups;
   for (auto at = by_name.find(path + "0"); at != by_name.end();
@@ -137,6 +141,12 @@ void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
   }
 }
 
+std::optional<Extents> TreeFit::shape_of(const std::string& weight, Position card) const {
+  const auto found = weights_.find(weight);
+  if (found == weights_.end() || !target_.holds(card, found->second)) return std::nullopt;
+  return target_.stored_shape(found->second, card);
+}
+
 std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& tree) const {
   if (ranks_ == 0) return std::nullopt;
   const Position card = where_.table().owner(file);
@@ -144,7 +154,8 @@ std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& t
   if (!name) return std::nullopt;
   deepspeed::ZeroTree changed(tree);
   if (!name->is_optimizer) {
-    changed.set_data_ranks(ranks_);
+    changed.set_ranks(ranks_, model_ranks_);
+    if (!is_of_pieces_) changed.set_shapes([&](const std::string& path) { return shape_of(path, card); });
     return changed.take();
   }
   changed.set_partitions(ranks_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,9 +21,9 @@ struct NamedSchema {
 };
 
 /// Has the trees that travel to a target's files (SourceStore::tree) say there what follows from how many ranks there
-/// are. DeepSpeed's: `dp_world_size` in model states; in the optimizer's files `partition_count`, and for ZeRO-1 and 2
-/// each rank's `group_paddings` and `param_slice_mappings`. Files are known by their names.
-/// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/zero/stage_1_and_2.py, stage3.py
+/// are. DeepSpeed's: `dp_world_size`, `mp_world_size` and `param_shapes` in model states; in the optimizer's files
+/// `partition_count`, and for ZeRO-1 and 2 each rank's `group_paddings` and `param_slice_mappings`. Files are known by
+/// their names. https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/zero/stage_1_and_2.py, stage3.py
 class TreeFit {
  public:
   /// `source`: the files that the trees come from. Both must outlive it. Throws input where ZeRO would lay the
@@ -35,13 +36,16 @@ class TreeFit {
   std::optional<std::string> fitted(FileNumber file, const std::string& tree) const;
 
  private:
+  std::optional<Extents> shape_of(const std::string& weight, Position card) const;
   void check_order(const std::vector<NamedSchema>& source) const;
 
   const Placement& target_;
   ArrayFiles where_;
-  std::uint64_t ranks_ = 0;      // 0: none of the target's files is DeepSpeed's
-  std::vector<ArrayId> groups_;  // master weights, by the groups' numbers
-  bool is_of_pieces_ = false;    // ZeRO-3
+  std::uint64_t ranks_ = 0;  // 0: none of the target's files is DeepSpeed's
+  std::uint64_t model_ranks_ = 1;
+  std::map<std::string, ArrayId> weights_;  // of model states
+  std::vector<ArrayId> groups_;             // master weights, by the groups' numbers
+  bool is_of_pieces_ = false;               // ZeRO-3
 };
 
 /// Whether a file says under this name (of an attribute, or the path of another value) how it is cut: in each file of

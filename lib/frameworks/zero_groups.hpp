@@ -14,6 +14,10 @@ namespace ckpt::deepspeed {
 inline constexpr const char* flat_groups = "optimizer_state_dict/single_partition_of_fp32_groups/";
 inline constexpr const char* flat_groups_of_pieces = "optimizer_state_dict/fp32_flat_groups/";
 
+/// The weights and buffers in a file of model states, and ZeRO-2's copies of frozen weights.
+inline constexpr const char* weights_folder = "module/";
+inline constexpr const char* frozen_folder = "frozen_param_fragments/";
+
 /// What the master weights are called.
 inline constexpr const char* master_word = "fp32";
 

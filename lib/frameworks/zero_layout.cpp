@@ -14,9 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* weights_folder = "module/";
-constexpr const char* frozen_folder = "frozen_param_fragments/";
-
 /// A file's place in a folder, and what stands before the names in it.
 struct PathPrefix {
   std::string path;
@@ -30,21 +27,30 @@ std::vector<PathPrefix> paths_in(const TagFiles& files, const std::string& folde
 
 class ZeroLayout {
  public:
-  ZeroLayout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas)
-      : files_(files), states_(states), schemas_(schemas), model_prefix_(files.optimizer.empty() ? "" : model_prefix) {}
+  ZeroLayout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas, const ModuleLayout* module)
+      : files_(files),
+        states_(states),
+        schemas_(schemas),
+        module_(module),
+        model_prefix_(files.optimizer.empty() ? "" : model_prefix) {}
 
   Json write() {
     if (!schemas_.optimizers.empty()) groups_ = zero_groups(states_, schemas_.optimizers);
     Json layout;
     layout["ckpt_layout"] = 1;
     layout["mesh"] = {{"axes", {"dp"}}, {"shape", {states_.data_ranks}}};
+    if (module_ != nullptr) {
+      layout["mesh"]["axes"].push_back(module_->axis);
+      layout["mesh"]["shape"].push_back(module_->ranks);
+    }
     for (const PathPrefix& each : paths_in(files_, files_.folder))
       if (each.prefix.empty())
         layout["files"] = each.path;
       else
         layout["files"].push_back({{"path", each.path}, {"prefix", each.prefix}});
-    if (Json all = rules(); !all.empty()) layout["parameters"] = std::move(all);
-    layout["default"] = "replicate";
+    const Json given = module_ == nullptr ? Json() : Json::parse(module_->rules);
+    if (Json all = rules(given); !all.empty()) layout["parameters"] = std::move(all);
+    layout["default"] = module_ == nullptr ? Json("replicate") : given["default"];
     layout["rename"] = renames();
     if (!groups_.empty()) layout["buckets"] = buckets();
     return layout;
@@ -70,7 +76,11 @@ class ZeroLayout {
     const bool is_weight = is_of_pieces && state.word == master_word;
     Json members = Json::array();
     for (const NamedShape& each : states_.groups[g]) {
-      Json member = {{"name", (is_weight ? "" : state.word + "/") + each.name}, {"shape", each.shape}};
+      Json member = {{"name", (is_weight ? "" : state.word + "/") + each.name}};
+      if (module_ == nullptr)
+        member["shape"] = each.shape;
+      else
+        member["like"] = each.name;
       if (is_of_pieces) member["flat"] = {{"axis", "dp"}};
       members.push_back(std::move(member));
     }
@@ -80,12 +90,19 @@ class ZeroLayout {
 
   static std::string name_of(const GroupState& state, std::size_t g) { return state.word + "/" + std::to_string(g); }
 
-  Json rules() const {
+  Json rules(const Json& given) const {
     Json rules = Json::array();
     if (!files_.model_of_each_rank) {
       if (!groups_.empty()) rules.push_back({{"name", "fp32/{param}"}, {"equals", "{param}"}});
-      if (!states_.frozen.empty())
-        rules.push_back({{"name", std::string(frozen_folder) + "{param}"}, {"equals", "{param}"}});
+      if (!states_.frozen.empty()) {
+        Json copy = {{"name", std::string(frozen_folder) + "{param}"}, {"equals", "{param}"}};
+        if (module_ != nullptr) copy["like"] = "{param}";
+        rules.push_back(std::move(copy));
+      }
+      if (module_ == nullptr) return rules;
+      for (const Json& each : given["parameters"]) rules.push_back(each);
+      // Neither weights nor their moments.
+      if (const Json others = other_names(); !others.empty()) rules.push_back({{"name", others}});
       return rules;
     }
     for (const NamedShape* each : frozen_pieces())
@@ -94,6 +111,37 @@ class ZeroLayout {
     for (const std::string& buffer : states_.buffers)
       rules.push_back({{"name", literal(buffer)}, {"replicas", "first"}});
     return rules;
+  }
+
+  /// Of tensors of which each model rank has one like the others'.
+  Json other_names() const {
+    Json names = Json::array();
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (const GroupState& state : groups_[g].states)
+        if (!state.is_flat) names.push_back(literal(name_of(state, g)));
+    for (const StoredArray* array : other_arrays(*schemas_.model))
+      names.push_back(literal(model_prefix_ + array->name));
+    for (const StoredArray* array : other_optimizer_arrays()) names.push_back(literal(optimizer_prefix + array->name));
+    return names;
+  }
+
+  static std::vector<const StoredArray*> other_arrays(const Schema& model) {
+    std::vector<const StoredArray*> others;
+    for (const StoredArray& array : *model.arrays)
+      if (!array.name.starts_with(weights_folder) && !array.name.starts_with(frozen_folder)) others.push_back(&array);
+    return others;
+  }
+
+  /// Those of no group.
+  std::vector<const StoredArray*> other_optimizer_arrays() const {
+    std::set<std::string> known;
+    for (const ZeroGroup& group : groups_)
+      for (const GroupState& state : group.states) known.insert(state.stored);
+    std::vector<const StoredArray*> others;
+    if (!schemas_.optimizers.empty())
+      for (const StoredArray& array : *schemas_.optimizers.front()->arrays)
+        if (!known.contains(array.name)) others.push_back(&array);
+    return others;
   }
 
   /// Frozen weights that ZeRO-3 has cut.
@@ -113,21 +161,14 @@ class ZeroLayout {
           {{"stored", literal(model_prefix_ + frozen_folder + each->name)}, {"name", literal(each->name)}});
     renames.push_back(
         {{"stored", model_prefix_ + frozen_folder + "{param}"}, {"name", std::string(frozen_folder) + "{param}"}});
-    std::set<std::string> known;
     for (std::size_t g = 0; g < groups_.size(); ++g)
-      for (const GroupState& state : groups_[g].states) {
+      for (const GroupState& state : groups_[g].states)
         renames.push_back({{"stored", literal(optimizer_prefix + state.stored)}, {"name", literal(name_of(state, g))}});
-        known.insert(state.stored);
-      }
-    for (const StoredArray& array : *schemas_.model->arrays)
-      if (!array.name.starts_with(weights_folder) && !array.name.starts_with(frozen_folder))
-        renames.push_back(
-            {{"stored", literal(model_prefix_ + array.name)}, {"name", literal(model_prefix_ + array.name)}});
-    if (!schemas_.optimizers.empty())
-      for (const StoredArray& array : *schemas_.optimizers.front()->arrays)
-        if (!known.contains(array.name))
-          renames.push_back(
-              {{"stored", literal(optimizer_prefix + array.name)}, {"name", literal(optimizer_prefix + array.name)}});
+    const auto keep = [&](const std::string& name) {
+      renames.push_back({{"stored", literal(name)}, {"name", literal(name)}});
+    };
+    for (const StoredArray* array : other_arrays(*schemas_.model)) keep(model_prefix_ + array->name);
+    for (const StoredArray* array : other_optimizer_arrays()) keep(optimizer_prefix + array->name);
     renames.push_back({{"stored", model_prefix_ + weights_folder + "{param}"}, {"name", "{param}"}});
     return renames;
   }
@@ -135,14 +176,16 @@ class ZeroLayout {
   const TagFiles& files_;
   const ModelStates& states_;
   const TagSchemas& schemas_;
+  const ModuleLayout* module_;
   std::string model_prefix_;  // none where there is one file only
   std::vector<ZeroGroup> groups_;
 };
 
 }  // namespace
 
-std::string zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas) {
-  return ZeroLayout(files, states, schemas).write().dump(2) + "\n";
+std::string zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas,
+                        const ModuleLayout* module) {
+  return ZeroLayout(files, states, schemas, module).write().dump(2) + "\n";
 }
 
 CardFiles zero_files(const TagFiles& files, const std::string& folder, const Mesh& mesh) {

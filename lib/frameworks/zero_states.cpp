@@ -1,5 +1,7 @@
 #include "frameworks/zero_states.hpp"
 
+#include <algorithm>
+
 #include "base/byte_stream.hpp"
 #include "base/error.hpp"
 #include "store/guarded_reading.hpp"
@@ -89,6 +91,7 @@ std::vector<NamedShape> take_shapes(ByteReader& in) {
 std::string encoded(const ModelStates& states) {
   ByteWriter out;
   out.number(states.data_ranks);
+  out.number(states.model_ranks);
   out.number(states.groups.size());
   for (const auto& group : states.groups) put(out, group);
   put(out, states.frozen);
@@ -106,6 +109,7 @@ ModelStates decoded(const std::string& said) {
   ByteReader in(said, "model states from a child process");
   ModelStates states;
   states.data_ranks = in.number();
+  states.model_ranks = in.number();
   states.groups.resize(in.count(sizeof(std::uint64_t)));
   for (auto& group : states.groups) group = take_shapes(in);
   states.frozen = take_shapes(in);
@@ -138,11 +142,7 @@ ModelStates read_model_states(const std::filesystem::path& path) {
 ModelStates model_states(const Pickle& tree) {
   ModelStates states;
   states.data_ranks = count_at(tree, "dp_world_size");
-  if (const std::uint64_t model_ranks = count_at(tree, "mp_world_size"); model_ranks != 1)
-    throw Error(Kind::input, "mp_world_size",
-                {"found " + std::to_string(model_ranks),
-                 "expected 1, as DeepSpeed does not say how model ranks have cut the weights",
-                 "give a layout that says it (layouts/deepspeed-zero2.json shows how)"});
+  states.model_ranks = count_at(tree, "mp_world_size");
   if (const PickleId groups = given(tree, "param_shapes"); groups != no_node) {
     if (tree[groups].kind != PickleKind::list || tree[groups].items.empty())
       refuse("param_shapes", "no list of shapes", "what each group of parameters holds, as ZeRO saves it");
@@ -157,6 +157,13 @@ ModelStates model_states(const Pickle& tree) {
   if (const PickleId buffers = given(tree, "buffer_names"); buffers != no_node)
     for (const PickleId name : tree[buffers].items) states.buffers.emplace_back(tree[name].text);
   return states;
+}
+
+bool lists_same_parameters(const ModelStates& one, const ModelStates& other) {
+  const auto has_name = [](const NamedShape& a, const NamedShape& b) { return a.name == b.name; };
+  return std::equal(
+      one.groups.begin(), one.groups.end(), other.groups.begin(), other.groups.end(),
+      [&](const auto& a, const auto& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end(), has_name); });
 }
 
 }  // namespace ckpt::deepspeed

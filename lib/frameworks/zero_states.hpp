@@ -30,13 +30,17 @@ struct ModelStates {
   std::vector<TiedWeight> tied;                 ///< `shared_params`: the groups have the second
   std::vector<std::string> buffers;             ///< `buffer_names`
   std::uint64_t data_ranks = 1;                 ///< `dp_world_size`
+  std::uint64_t model_ranks = 1;                ///< `mp_world_size`; the shapes are those of one of them
 };
 
-/// Reads them from the tree of such a file. Throws input for a tree that does not say them, and for several model
-/// ranks. https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _save_checkpoint
+/// Reads them from the tree of such a file. Throws input for a tree that does not say them.
+/// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _save_checkpoint
 ModelStates model_states(const torch::Pickle& tree);
 
 /// The same of a file. Throws input.
 ModelStates read_model_states(const std::filesystem::path& file);
+
+/// Whether the groups of two model ranks have the same names in the same order.
+bool lists_same_parameters(const ModelStates& one, const ModelStates& other);
 
 }  // namespace ckpt::deepspeed

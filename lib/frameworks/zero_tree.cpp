@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "frameworks/zero_groups.hpp"
 #include "store/torch/branches.hpp"
 #include "store/torch/held_value.hpp"
 #include "store/torch/pickle_machine.hpp"
@@ -86,8 +87,35 @@ PickleId ZeroTree::list_of(const std::vector<std::uint64_t>& numbers) {
   return tree_.add(std::move(list));
 }
 
-void ZeroTree::set_data_ranks(std::uint64_t ranks) {
-  set(tree_.root(), "dp_world_size", torch::add_integer(tree_, static_cast<std::int64_t>(ranks)));
+void ZeroTree::set_ranks(std::uint64_t data_ranks, std::uint64_t model_ranks) {
+  set(tree_.root(), "dp_world_size", torch::add_integer(tree_, static_cast<std::int64_t>(data_ranks)));
+  set(tree_.root(), "mp_world_size", torch::add_integer(tree_, static_cast<std::int64_t>(model_ranks)));
+}
+
+void ZeroTree::set_shapes(const ShapeOf& shape_of) {
+  if (const PickleId groups = value(tree_.root(), "param_shapes"); groups != no_node)
+    for (const PickleId group : std::vector<PickleId>(tree_[groups].items))
+      set_shapes_in(group, weights_folder, shape_of);
+  if (const PickleId frozen = value(tree_.root(), "frozen_param_shapes"); frozen != no_node)
+    set_shapes_in(frozen, frozen_folder, shape_of);
+}
+
+/// Several names may have one torch.Size: each gets its own.
+void ZeroTree::set_shapes_in(PickleId dict, const std::string& folder, const ShapeOf& shape_of) {
+  std::vector<PickleId> items = tree_[dict].items;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    const auto shape = shape_of(folder + std::string(tree_[items[i]].text));
+    if (!shape || tree_[items[i + 1]].arguments == no_node) continue;
+    PickleNode extents = node_of(PickleKind::tuple);
+    for (const std::uint64_t extent : *shape)
+      extents.items.push_back(torch::add_integer(tree_, static_cast<std::int64_t>(extent)));
+    PickleNode arguments = node_of(PickleKind::tuple);
+    arguments.items.push_back(tree_.add(std::move(extents)));
+    PickleNode size = tree_[items[i + 1]];
+    size.arguments = tree_.add(std::move(arguments));
+    items[i + 1] = tree_.add(std::move(size));
+  }
+  tree_.change(dict).items = std::move(items);
 }
 
 void ZeroTree::set_partitions(std::uint64_t ranks) {

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "store/torch/pickle.hpp"
 #include "tensor/box.hpp"
+#include "tensor/extents.hpp"
 
 namespace ckpt::deepspeed {
 
@@ -31,8 +34,12 @@ class ZeroTree {
   /// `tree` must outlive it. Throws input for what is none.
   explicit ZeroTree(const std::string& tree);
 
-  /// Of model states: `dp_world_size`.
-  void set_data_ranks(std::uint64_t ranks);
+  /// Of model states: `dp_world_size` and `mp_world_size`.
+  void set_ranks(std::uint64_t data_ranks, std::uint64_t model_ranks);
+  /// The shape of what a file of model states has of a parameter, by its path there; nothing where it has none.
+  using ShapeOf = std::function<std::optional<Extents>(const std::string& path)>;
+  /// `param_shapes` and `frozen_param_shapes`.
+  void set_shapes(const ShapeOf& shape_of);
   /// Of an optimizer's file: `partition_count`, one number or one for each group.
   void set_partitions(std::uint64_t ranks);
   /// `group_paddings` and `param_slice_mappings`. Throws input where the tree has more groups.
@@ -47,6 +54,7 @@ class ZeroTree {
  private:
   torch::PickleId value(torch::PickleId dict, std::string_view key) const;
   void set(torch::PickleId dict, std::string_view key, torch::PickleId to);
+  void set_shapes_in(torch::PickleId dict, const std::string& folder, const ShapeOf& shape_of);
   torch::PickleId list_of(const std::vector<std::uint64_t>& numbers);
   torch::PickleId slice_node(const Interval& run);
   std::uint64_t sub_group_size() const;

@@ -12,6 +12,13 @@ std::uint64_t CardFiles::count(const Mesh& mesh) const {
   return files;
 }
 
+bool CardFiles::is_default() const {
+  const FileEntry usual;
+  const FileEntry& first = entries_.front();
+  return entries_.size() == 1 && first.prefix.empty() && first.path.by_card() == nullptr &&
+         first.path.text() == usual.path.text();
+}
+
 std::vector<CardFiles::File> CardFiles::files(const Mesh& mesh) const {
   std::vector<File> files;
   for (std::size_t entry = 0; entry < entries_.size(); ++entry) {

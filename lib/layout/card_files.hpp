@@ -27,6 +27,8 @@ class CardFiles {
   explicit CardFiles(std::vector<FileEntry> entries) : entries_(std::move(entries)) {}
 
   const std::vector<FileEntry>& entries() const noexcept { return entries_; }
+  /// Whether these are those of a layout that names none.
+  bool is_default() const;
 
   struct File {
     std::size_t entry = 0;

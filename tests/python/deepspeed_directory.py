@@ -13,6 +13,11 @@ TIED = {"out.weight": "emb.weight"}
 FROZEN = {"frozen": (7,)}
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
+# What model ranks cut, along which dimension; of the second, each third.
+WIDE_GROUPS = [{"emb.weight": (16, 6), "qkv.weight": (24, 6), "l1.weight": (12, 6), "l2.weight": (6, 12)}, {"l1.bias": (12,), "ln.weight": (6,), "ln.bias": (6,)}]
+SPLITS = {"emb.weight": 0, "qkv.weight": 0, "l1.weight": 0, "l1.bias": 0, "l2.weight": 1, "out.weight": 0}
+PARTS = {"qkv.weight": 3}
+
 
 SIZE = torch_file.function("torch", "Size")
 STAGE = torch_file.function("deepspeed.runtime.zero.config", "ZeroStageEnum")
@@ -37,7 +42,7 @@ def made(of_class, **state):
 
 def value(word, name, shape):
     """Master weights whose nearest bfloat16 is a whole number, and what the optimizer keeps."""
-    names = [each for group in GROUPS for each in group]
+    names = [each for group in GROUPS for each in group] + list(PARTS)
     first = 256 * names.index(name) % 1024 // 8
     whole = (np.arange(math.prod(shape)) % 120 + 1 + first).astype("<f4")
     if word == "module":
@@ -47,18 +52,32 @@ def value(word, name, shape):
 
 
 class Job:
-    def __init__(self, stage, ranks, precision="bf16"):
+    """What a model rank saves: one of several (GROUPS of WIDE_GROUPS) where `model_rank` says which of how many."""
+    def __init__(self, stage, ranks, precision="bf16", model_rank=None):
         self.stage, self.ranks, self.precision = stage, ranks, precision
-        self.groups = GROUPS
+        self.model_rank, self.model_ranks = model_rank or (0, 1)
+        self.whole_groups = WIDE_GROUPS if model_rank else GROUPS
+        self.groups = [{name: self.cut(name, np.zeros(shape)).shape for name, shape in group.items()} for group in self.whole_groups]
         self.weight = torch_file.BFloat16 if precision == "bf16" else lambda array: np.array(array, {"fp16": "<f2", "fp32": "<f4"}[precision])
         self.config = {"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": stage}}
+
+    def cut(self, name, whole):
+        """The model rank's piece."""
+        if name not in SPLITS:
+            return whole
+        parts = np.split(whole, PARTS.get(name, 1), axis=SPLITS[name])
+        return np.concatenate([np.split(part, self.model_ranks, axis=SPLITS[name])[self.model_rank] for part in parts], axis=SPLITS[name])
+
+    def value(self, word, name):
+        shapes = {name: shape for group in self.whole_groups for name, shape in group.items()}
+        return self.cut(name, value(word, name, shapes[name]))
 
     # --- model states ---
 
     def module(self, rank):
         weights = OrderedDict()
         for name, shape in {**FROZEN, **{name: shape for group in self.groups for name, shape in group.items()}}.items():
-            array = np.arange(7.0) if name in FROZEN else value("module", name, shape)
+            array = np.arange(7.0) if name in FROZEN else self.value("module", name)
             weights[name] = self.weight(np.zeros(0) if self.stage == 3 else array)
         weights["buf"] = np.arange(5, dtype="<f4") + (100 * rank)
         for name, other in TIED.items():
@@ -80,19 +99,19 @@ class Job:
                 "frozen_param_shapes": OrderedDict((name, Call(SIZE, tuple(shape))) for name, shape in FROZEN.items()) if has_frozen else None,
                 "shared_params": dict(TIED if rank == 0 else {}) if self.stage else None,
                 "frozen_param_fragments": OrderedDict((name, self.fragment(rank, np.arange(7.0))) for name in FROZEN) if has_frozen else None,
-                "lr_scheduler": {"last_batch_iteration": 1}, "global_steps": 2, "dp_world_size": self.ranks, "mp_world_size": 1,
+                "lr_scheduler": {"last_batch_iteration": 1}, "global_steps": 2, "dp_world_size": self.ranks, "mp_world_size": self.model_ranks,
                 "ds_config": self.config, "ds_version": "0.19.8", "mine": {"epoch": 3}}
 
     def whole_optimizer(self):
-        names = [(name, shape) for group in self.groups for name, shape in group.items()]
-        return {"optimizer_state_dict": {"state": {i: {word: value(word, *each) for word in MOMENTS} for i, each in enumerate(names)}},
-                "fp32_groups": [[value("fp32", *each) for each in group.items()] for group in self.groups]}
+        names = [name for group in self.groups for name in group]
+        return {"optimizer_state_dict": {"state": {i: {word: self.value(word, each) for word in MOMENTS} for i, each in enumerate(names)}},
+                "fp32_groups": [[self.value("fp32", each) for each in group] for group in self.groups]}
 
     # --- an optimizer's file ---
 
     def slices(self, word, group):
         """Of all ranks; and where each parameter begins."""
-        starts, flat = {}, np.concatenate([value(word, *each).ravel() for each in group.items()])
+        starts, flat = {}, np.concatenate([self.value(word, each).ravel() for each in group])
         for name, shape in group.items():
             starts[name] = sum(math.prod(group[other]) for other in starts)
         each = -(-flat.size // (2 * self.ranks)) * 2
@@ -105,7 +124,7 @@ class Job:
         for name, shape in group.items():
             each = -(-math.prod(shape) // self.ranks)
             padded = np.zeros(each * self.ranks, "<f4")
-            padded[:math.prod(shape)] = value(word, name, shape).ravel()
+            padded[:math.prod(shape)] = self.value(word, name).ravel()
             rows.append(padded.reshape(self.ranks, each))
         return np.concatenate(rows, axis=1)
 
@@ -140,13 +159,13 @@ class Job:
     def files(self):
         """Names, and what each holds."""
         for rank in range(self.ranks if self.stage == 3 else 1):
-            yield (f"zero_pp_rank_{rank}_" if self.stage == 3 else "") + "mp_rank_00_model_states.pt", self.model_states(rank)
+            yield (f"zero_pp_rank_{rank}_" if self.stage == 3 else "") + f"mp_rank_{self.model_rank:02}_model_states.pt", self.model_states(rank)
         for rank in range(self.ranks if self.stage else 0):
-            yield (f"{'bf16_' if self.precision == 'bf16' else ''}zero_pp_rank_{rank}_mp_rank_00_optim_states.pt",
+            yield (f"{'bf16_' if self.precision == 'bf16' else ''}zero_pp_rank_{rank}_mp_rank_{self.model_rank:02}_optim_states.pt",
                    {"optimizer_state_dict": self.optimizer(rank), "ds_config": self.config, "ds_version": "0.19.8"})
 
     def write(self, path, edit=lambda name, tree: None):
-        (path / TAG).mkdir(parents=True)
+        (path / TAG).mkdir(parents=True, exist_ok=True)
         for name, tree in self.files():
             edit(name, tree)
             torch_file.save(path / TAG / name, tree)
@@ -157,8 +176,8 @@ class Job:
         found = {}
         for word in ("fp32", *MOMENTS):
             for group in self.groups:
-                for name, shape in group.items():
-                    found[name if word == "fp32" and self.stage == 3 else f"{word}/{name}"] = value(word, name, shape)
+                for name in group:
+                    found[name if word == "fp32" and self.stage == 3 else f"{word}/{name}"] = self.value(word, name)
         found |= {f"step/{g}": np.asarray(2, "<f4") for g in range(len(self.groups))} | {"buf": np.arange(5, dtype="<f4")}
         if self.stage < 3:
             found |= {name: array for name, array in self.module(0).items() if name != "buf"}

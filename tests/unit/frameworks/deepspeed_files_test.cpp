@@ -49,7 +49,7 @@ TEST_CASE("a tag is found by itself, and by what names it") {
   CHECK(below.folder == "global_step2/");
   CHECK(below.path(below.optimizer, 7) == "global_step2/bf16_zero_pp_rank_7_mp_rank_00_optim_states.pt");
   CHECK(below.path(below.model, 7) == "global_step2/mp_rank_00_model_states.pt");
-  CHECK(below.optimizer_ranks == 1);
+  CHECK(below.optimizer_files == 1);
   CHECK_FALSE(below.model_of_each_rank);
   for (const auto& directory : {run / "global_step2", run / "global_step2" / "", run / "global_step2" / "."}) {
     const TagFiles alone = find_tag(directory);
@@ -62,6 +62,19 @@ TEST_CASE("a tag is found by itself, and by what names it") {
     touch(run / "latest", text);
     CHECK_FALSE(has_tag(run));
   }
+}
+
+TEST_CASE("the files of several model ranks are found where their axis has a name") {
+  const TemporaryDirectory place;
+  for (const char* name : {"mp_rank_00_model_states.pt", "mp_rank_01_model_states.pt",
+                           "zero_pp_rank_0_mp_rank_00_optim_states.pt", "zero_pp_rank_0_mp_rank_01_optim_states.pt"})
+    touch(place / "global_step2" / name);
+  const TagFiles files = find_tag(place / "global_step2", "tp");
+  CHECK(files.model_ranks == 2);
+  CHECK(files.optimizer_files == 2);
+  CHECK(files.model == "mp_rank_{tp:02}_model_states.pt");
+  CHECK(files.optimizer == "zero_pp_rank_{dp}_mp_rank_{tp:02}_optim_states.pt");
+  CHECK(files.path(files.optimizer, 3, 12) == "zero_pp_rank_3_mp_rank_12_optim_states.pt");
 }
 
 TEST_CASE("a tag that would be a template is refused, with the way to another") {

@@ -99,6 +99,31 @@ TEST_CASE("Model states say the new number of ranks, an optimizer's file what it
   CHECK_THAT(state(4, tree), Contains("[{b: " + address + "{numel: 1, start: 0}}]"));
 }
 
+TEST_CASE("Model states of each model rank say its shapes") {
+  const Placement placement =
+      target(layout(R"(["dp", "tp"])", "[1, 2]",
+                    R"("files": [{"path": "step2/mp_rank_{tp:02}_model_states.pt", "prefix": "m/"},
+                          {"path": "step2/zero_pp_rank_{dp}_mp_rank_{tp:02}_optim_states.pt", "prefix": "o/"}],
+                "parameters": [{"name": "m/module/a", "split": ["tp"], "uneven": "ceil"}], "default": "replicate")"),
+             {tensor("m/module/a", {5, 2}), tensor("m/module/b", {3}), tensor("o/x", {2})});
+  const std::string tree =
+      pickle(dict({{"dp_world_size", integer(2)},
+                   {"mp_world_size", integer(1)},
+                   {"param_shapes", list({ordered({{"a", size({5, 2})}, {"b", size({3})}, {"gone", size({7})}})})}}));
+  const TreeFit fit(placement, {});
+  const auto shapes = [&](FileNumber file) {
+    const std::string bytes = fit.fitted(file, tree).value();
+    CHECK_THAT(said(bytes), Contains("dp_world_size: 1, mp_world_size: 2"));
+    std::size_t at = 0;
+    const auto found = torch::Pickle::read(bytes, at).value();
+    return deepspeed::model_states(found).groups.at(0);
+  };
+  CHECK(shapes(0)[0].shape == Extents{3, 2});
+  CHECK(shapes(1)[0].shape == Extents{2, 2});
+  CHECK(shapes(1)[1].shape == Extents{3});
+  CHECK(shapes(1)[2].shape == Extents{7});  // not in the output
+}
+
 TEST_CASE("Ranks that have padding only say so, but to BF16_Optimizer the last one says it all") {
   const Placement placement = slices("7");  // 2 each, the last without a parameter
   const TreeFit fit(placement, {});

@@ -1,0 +1,71 @@
+#include "frameworks/module_layout.hpp"
+
+#include "catch.hpp"
+#include "refused.hpp"
+#include "unit/frameworks/zero_fixture.hpp"
+
+using namespace ckpt;
+using namespace ckpt::deepspeed;
+using Catch::Matchers::Contains;
+using namespace ckpt::fixture;
+
+namespace {
+
+Layout parsed(const std::string& mesh, const std::string& more = "") {
+  return parse_layout(R"({"ckpt_layout": 1, "mesh": )" + mesh + more + "}", "module.json");
+}
+
+const std::string two = R"({"axes": ["tp"], "shape": [2]})";
+
+}  // namespace
+
+TEST_CASE("A layout of a module's weights has one axis, of the model ranks, and rules") {
+  const Layout layout = parsed(R"({"axes": ["dp", "mp"], "shape": [3, 2]})");
+  const ModuleLayout module = module_layout(layout);
+  CHECK(module.axis == "mp");
+  CHECK(module.ranks == 2);
+  CHECK(module.data_ranks == 3);
+  const Layout alone = parsed(two);
+  CHECK_FALSE(module_layout(alone).data_ranks);
+  const auto why = [](const std::string& mesh, const std::string& more = "") {
+    return refused([&] { module_layout(parsed(mesh, more)); }, Kind::layout);
+  };
+  CHECK_THAT(why(R"({"axes": ["dp"], "shape": [2]})"), Contains("found the axis dp alone, expected one for the model"));
+  CHECK_THAT(why(R"({"axes": ["dp", "tp", "sp"], "shape": [1, 1, 1]})"), Contains("found the axes dp, tp, sp"));
+  CHECK_THAT(why(R"({"axes": ["tp"], "shape": [2], "cards": [1, 0]})"), Contains("found \"cards\" of the mesh"));
+  CHECK_THAT(why(two, R"(, "rename": [{"stored": "a", "name": "b"}])"),
+             Contains("found \"rename\", expected \"mesh\", \"parameters\" and \"default\" alone"));
+}
+
+TEST_CASE("Weights without a rule are told of together") {
+  const Schema model =
+      schema_of({{"module/h.0.w", {2}}, {"module/h.1.w", {2}}, {"module/b", {2}}, {"module/c", {2}}, {"mine/x", {2}}});
+  const std::string rule = R"(, "parameters": [{"name": "c"}])";
+  CHECK_THAT(refused([&] { check_rules(parsed(two, rule), model); }, Kind::layout),
+             Contains("no rule for b, h.*.w: 2 parameters") && !Contains("mine"));
+  CHECK(refused([&] { check_rules(parsed(two, R"(, "default": "replicate")"), model); }).empty());
+}
+
+TEST_CASE("It must be of as many ranks as the files are") {
+  TagFiles files;
+  files.model_ranks = 2;
+  ModelStates states;
+  states.model_ranks = 2;
+  states.data_ranks = 4;
+  states.groups = {{{"w", {3}}}};
+  const auto why = [&](const std::string& mesh) {
+    const Layout layout = parsed(mesh);
+    return refused([&] { check_module(module_layout(layout), files, states); });
+  };
+  CHECK(why(two).empty());
+  CHECK_THAT(why(R"({"axes": ["tp"], "shape": [4]})"),
+             Contains("mp_world_size: found 2, expected 4, the size of the axis tp in module.json"));
+  CHECK_THAT(why(R"({"axes": ["dp", "tp"], "shape": [3, 2]})"), Contains("dp_world_size: found 4, expected 3"));
+  files.model_of_each_rank = true;
+  CHECK_THAT(why(two), Contains("found model ranks under ZeRO-3"));
+  files.model_of_each_rank = false;
+  states.groups.clear();
+  CHECK_THAT(why(two), Contains("found model ranks without ZeRO"));
+  files.model_ranks = 3;
+  CHECK_THAT(why(two), Contains("found files of 3 model ranks, expected 2"));
+}
