@@ -102,12 +102,33 @@ std::map<std::string, Json> attributes_by_name(const Survey& survey) {
   return attributes;
 }
 
-Json parameters_json(const Inspection& inspection) {
-  Json list = Json::array();
+/// What stands between the braces of an object's text.
+std::string members_text(Json object) {
+  const std::string text = json_text(std::move(object));
+  return text.substr(1, text.size() - 3);
+}
+
+/// A list in an object's text, item by item: as a whole it would be many times as large as its text.
+class ListText {
+ public:
+  void add(Json item) {
+    text_ += text_.empty() ? "\n    " : ",\n    ";
+    for (const char c : json_text(std::move(item))) {
+      text_ += c;
+      if (c == '\n') text_ += "    ";
+    }
+  }
+  std::string text() const { return text_.empty() ? "[]" : "[" + text_ + "\n  ]"; }
+
+ private:
+  std::string text_;
+};
+
+std::string parameters_text(const Inspection& inspection) {
+  ListText list;
   if (!inspection.placement) {
-    for (const auto& parameter : inspection.survey.parameters)
-      list.push_back(stored_json(inspection.survey, parameter));
-    return list;
+    for (const auto& parameter : inspection.survey.parameters) list.add(stored_json(inspection.survey, parameter));
+    return list.text();
   }
   const auto attributes = attributes_by_name(inspection.survey);
   for (const auto& parameter : inspection.logical) {
@@ -115,9 +136,9 @@ Json parameters_json(const Inspection& inspection) {
     const auto found = attributes.find(parameter.stored_name);
     entry["attributes"] = found == attributes.end() ? Json::array() : found->second;
     if (inspection.with_boxes) entry["boxes"] = boxes_json(*inspection.placement, parameter.id);
-    list.push_back(std::move(entry));
+    list.add(std::move(entry));
   }
-  return list;
+  return list.text();
 }
 
 }  // namespace
@@ -133,9 +154,9 @@ std::string inspection_json(const Inspection& inspection) {
   if (!inspection.survey.shown.empty()) json["virtual"] = shown_json(inspection.survey);
   json["attributes"] = attributes_json(inspection.survey, inspection.survey.attributes);
   json["values"] = leaves_json(inspection.survey);
-  json["parameters"] = parameters_json(inspection);
-  if (!inspection.tables.empty()) json["tables"] = tables_json(inspection.tables);
-  return json_text(std::move(json)) + "\n";
+  std::string text = "{" + members_text(std::move(json)) + ",\n  \"parameters\": " + parameters_text(inspection);
+  if (!inspection.tables.empty()) text += "," + members_text({{"tables", tables_json(inspection.tables)}});
+  return text + "\n}\n";
 }
 
 }  // namespace ckpt::cli
