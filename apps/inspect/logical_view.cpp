@@ -1,6 +1,7 @@
 #include "inspect/logical_view.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/text.hpp"
@@ -38,23 +39,24 @@ std::vector<Box> boxes_on(const Placement& placement, ParameterId parameter, Pos
 
 }  // namespace
 
-std::string rule_of(const Placement& placement, ParameterId parameter) {
+std::string rule_of(const Placement& placement, ParameterId parameter, std::size_t most) {
   const Spread& spread = placement.spreads()[parameter];
   if (spread.bucket) return "(bucket " + placement.layout().buckets[*spread.bucket].name + ")";
   if (placement.layout().table_arrays.contains(placement.tensors()[parameter].name)) return "(table)";
   if (!spread.rule) return "(default)";
   std::vector<std::string> patterns;
   for (const auto& pattern : placement.layout().parameters[*spread.rule].names) patterns.push_back(pattern.text());
-  return join(patterns, patterns.size());
+  return join(patterns, most);
 }
 
 std::vector<LogicalParameter> logical_view(const Placement& placement) {
+  constexpr std::size_t every_pattern = std::numeric_limits<std::size_t>::max();
   const std::vector<Position> by_card = placement.mesh().by_card();
   std::vector<LogicalParameter> view;
   for (ParameterId id = 0; id < placement.tensors().size(); ++id) {
     const Tensor& tensor = placement.tensors()[id];
     view.push_back({id, tensor.name, placement.arrays()[placement.array_of(id)].name, tensor.dtype.name, tensor.shape,
-                    tensor.bytes(), placement.copies(id), rule_of(placement, id),
+                    tensor.bytes(), placement.copies(id), rule_of(placement, id, every_pattern),
                     stored_shapes(placement, placement.array_of(id), by_card)});
   }
   std::sort(view.begin(), view.end(),

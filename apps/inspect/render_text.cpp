@@ -74,8 +74,8 @@ Lines logical_table(const Inspection& inspection, std::optional<std::size_t> wid
                {"bytes", Kind::number}});
   for (const auto& parameter : inspection.logical)
     table.add({parameter.name, parameter.dtype, to_string(parameter.shape),
-               shapes_of(parameter, inspection.placement->mesh().size()), with_commas(parameter.copies), parameter.rule,
-               with_commas(parameter.bytes)});
+               shapes_of(parameter, inspection.placement->mesh().size()), with_commas(parameter.copies),
+               rule_of(*inspection.placement, parameter.id), with_commas(parameter.bytes)});
   return table.lines(width);
 }
 
