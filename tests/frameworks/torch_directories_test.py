@@ -121,16 +121,19 @@ def save_rank_files(rank, place):
     for kind, state in (("model", weights), ("optim", moments), ("extra_state", {"rng": torch.full((16,), rank, dtype=torch.uint8)})):
         torch.save(state, place / "ranks" / f"{kind}_world_size_{RANKS}_rank_{rank}.pt")
     made = FullyShardedDataParallel(Model(), device_id=torch.device("cpu"), use_orig_params=True)
+    optimizer = trained(made)
     with FullyShardedDataParallel.state_dict_type(made, StateDictType.SHARDED_STATE_DICT):
-        sharded = made.state_dict()
+        sharded, moments1 = made.state_dict(), FullyShardedDataParallel.optim_state_dict(made, optimizer)
     torch.save(sharded, place / "fsdp1" / f"model_{rank}.pt")
-    return {"model": whole(weights), "optim": whole(tensors_in(moments)), "fsdp1": whole(sharded)}
+    torch.save(moments1, place / "fsdp1_optimizer" / f"optim_{rank}.pt")
+    return {"model": whole(weights), "optim": whole(tensors_in(moments)), "fsdp1": whole(sharded),
+            "fsdp1_optimizer": whole(tensors_in(moments1))}
 
 
 def rank_files():
     """each rank's file of DTensors, of three kinds in one directory, and of FSDP1"""
     place = jobs.scratch()
-    for name in ("ranks", "fsdp1"):
+    for name in ("ranks", "fsdp1", "fsdp1_optimizer"):
         (place / name).mkdir()
     saved = jobs.run_job(RANKS, save_rank_files, place)[0]
     expected = {f"{kind}/{name}": array for kind in ("model", "optim") for name, array in saved[kind].items()}
@@ -142,6 +145,8 @@ def rank_files():
     jobs.program("reshard", "--to-mesh", "dp=1,tp=3", place / "ranks", "--drop", "model/fused", "--format", "hdf5", "-o", place / "other")
     jobs.program("verify", "--drop", "model/fused", place / "other", target)
     merged(place / "fsdp1", saved["fsdp1"], "FSDP1's sharded state")
+    assert any(name.endswith("/exp_avg") for name in saved["fsdp1_optimizer"]), saved["fsdp1_optimizer"].keys()
+    merged(place / "fsdp1_optimizer", saved["fsdp1_optimizer"], "FSDP1's sharded optimizer")
 
 
 def save_megatron(rank, place):
