@@ -50,7 +50,7 @@ std::string latest_tag(const fs::path& directory) {
   return tag;
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& found, const std::string& remedy) {
+[[noreturn]] void refuse_parts(const fs::path& file, const std::string& found, const std::string& remedy) {
   throw Error(Kind::input, file.string(),
               {"found " + found, "expected one model rank and no experts, as DeepSpeed does not say how others are cut",
                remedy});
@@ -61,11 +61,11 @@ void check_parts(const fs::path& directory, const std::string& name, bool has_mo
   const std::string whole = "give a layout that says it (layouts/deepspeed-zero2.json shows how)";
   static const std::regex expert(R"((expp_rank_|layer_\d+_expert_).*\.pt)");
   static const std::regex layer(R"(layer_\d+-model_.*\.pt)");
-  if (std::regex_match(name, expert)) refuse(directory / name, "experts, each in a file of its own", whole);
-  if (std::regex_match(name, layer)) refuse(directory / name, "the layers of a pipeline", whole);
+  if (std::regex_match(name, expert)) refuse_parts(directory / name, "experts, each in a file of its own", whole);
+  if (std::regex_match(name, layer)) refuse_parts(directory / name, "the layers of a pipeline", whole);
   if (const auto file = parse_file_name(name); file && file->model_rank != 0 && !has_model_axis)
-    refuse(directory / name, "a file of a second model rank",
-           "give a layout of the weights' splits, without \"files\" (--layout)");
+    refuse_parts(directory / name, "a file of a second model rank",
+                 "give a layout of the weights' splits, without \"files\" (--layout)");
   std::error_code ignored;
   if (name == universal_folder && fs::is_directory(directory / name, ignored))
     throw Error(Kind::input, (directory / name).string(),

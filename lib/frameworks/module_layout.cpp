@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* data_axis = "dp";
 
-[[noreturn]] void refuse(const Layout& layout, const std::string& found, const std::string& expected) {
+[[noreturn]] void refuse_weights(const Layout& layout, const std::string& found, const std::string& expected) {
   throw Error(Kind::layout, layout.origin,
               {"found " + found,
                "expected " + expected + ", as a layout without \"files\" says only how DeepSpeed's " +
@@ -35,8 +35,8 @@ std::string other_keys(const Layout& layout) {
   return join(keys);
 }
 
-void check_ranks(const ModuleLayout& module, const std::string& axis, std::uint64_t said, const std::string& key,
-                 std::uint64_t found) {
+void check_axis(const ModuleLayout& module, const std::string& axis, std::uint64_t said, const std::string& key,
+                std::uint64_t found) {
   if (said == found) return;
   throw Error(Kind::input, key,
               {"found " + std::to_string(found),
@@ -48,7 +48,7 @@ void check_ranks(const ModuleLayout& module, const std::string& axis, std::uint6
 
 ModuleLayout module_layout(const Layout& layout) {
   if (const std::string keys = other_keys(layout); !keys.empty())
-    refuse(layout, keys, "\"mesh\", \"parameters\" and \"default\" alone");
+    refuse_weights(layout, keys, "\"mesh\", \"parameters\" and \"default\" alone");
   ModuleLayout module{&layout, "", 1, {}, ""};
   for (std::size_t axis = 0; axis < layout.mesh.axes.size(); ++axis) {
     const std::string& name = layout.mesh.axes[axis];
@@ -58,10 +58,10 @@ ModuleLayout module_layout(const Layout& layout) {
       module.axis = name;
       module.ranks = layout.mesh.shape[axis];
     } else {
-      refuse(layout, "the axes " + join(layout.mesh.axes), "one for the model ranks, and \"dp\" if you like");
+      refuse_weights(layout, "the axes " + join(layout.mesh.axes), "one for the model ranks, and \"dp\" if you like");
     }
   }
-  if (module.axis.empty()) refuse(layout, "the axis dp alone", "one for the model ranks");
+  if (module.axis.empty()) refuse_weights(layout, "the axis dp alone", "one for the model ranks");
   const Json all = Json::parse(to_json(layout));
   Json rules;
   rules["parameters"] = all.value("parameters", Json::array());
@@ -89,8 +89,8 @@ void check_rules(const Layout& layout, const Schema& model) {
 }
 
 void check_module(const ModuleLayout& module, const TagFiles& files, const ModelStates& states) {
-  check_ranks(module, module.axis, module.ranks, "mp_world_size", states.model_ranks);
-  if (module.data_ranks) check_ranks(module, data_axis, *module.data_ranks, "dp_world_size", states.data_ranks);
+  check_axis(module, module.axis, module.ranks, "mp_world_size", states.model_ranks);
+  if (module.data_ranks) check_axis(module, data_axis, *module.data_ranks, "dp_world_size", states.data_ranks);
   if (files.model_ranks != states.model_ranks)
     throw Error(
         Kind::input, "",

@@ -102,7 +102,7 @@ TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source
   ranks_ = ranks_in(paths);
   if (ranks_ == 0) ranks_ = target.mesh().size();
   for (const std::string& path : paths)
-    if (const auto file = file_name(path)) model_ranks_ = std::max(model_ranks_, file->model_rank + 1);
+    if (const auto file = zero_file(path)) model_ranks_ = std::max(model_ranks_, file->model_rank + 1);
   std::map<std::string, ArrayId> by_name;
   for (ArrayId array = 0; array < target.arrays().size(); ++array) {
     const bool is_flat = target.spreads()[target.arrays()[array].members.front()].bucket.has_value();
