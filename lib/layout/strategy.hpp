@@ -90,7 +90,7 @@ using Spans = std::vector<std::vector<Span>>;
 /// The spans of each dimension, optimizer's cut included; nothing where that does not follow the devices' axes.
 std::optional<Spans> spans_of(const ParameterStrategy& parameter);
 
-/// Into how many equal pieces each dimension is cut, the optimizer's cut included.
+/// Into how many equal pieces each dimension is cut, the optimizer's cut included; uneven ones count its elements.
 std::vector<std::uint64_t> pieces_of(const ParameterStrategy& parameter);
 
 /// What each device of a stage holds, counted in those pieces.

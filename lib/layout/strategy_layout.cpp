@@ -128,7 +128,7 @@ class StrategyLayout {
       }
     std::vector<const std::pair<const Spans, Way>*> ordered;
     for (const auto& way : ways) ordered.push_back(&way);
-    // Boxes that are for any shape cannot tell uneven pieces; otherwise the commonest way comes first.
+    // Uneven pieces are easier to read as sizes on a mesh than as boxes; otherwise the commonest way comes first.
     std::stable_sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) {
       return std::pair(a->second.is_uneven, a->second.names.size()) >
              std::pair(b->second.is_uneven, b->second.names.size());
@@ -160,11 +160,12 @@ class StrategyLayout {
   /// What is cut alike is one rule, and its boxes are written once.
   void check_boxed() const {
     std::set<std::tuple<std::vector<std::uint64_t>, std::vector<std::vector<std::size_t>>, std::uint64_t,
-                        std::optional<std::vector<std::uint64_t>>>>
+                        std::vector<std::uint64_t>, std::optional<std::vector<std::uint64_t>>>>
         ways;
     for (const std::string& name : boxed_) {
       const ParameterStrategy& parameter = *parameters_.at(name).strategy;
-      ways.emplace(parameter.devices, parameter.split, parameter.optimizer_shards, shape_of(parameter));
+      ways.emplace(parameter.devices, parameter.split, parameter.optimizer_shards, parameter.sizes,
+                   shape_of(parameter));
     }
     if (ways.size() * devices_ <= most_boxes) return;
     throw Error(Kind::layout, origin_,
@@ -221,12 +222,11 @@ class StrategyLayout {
   std::shared_ptr<const Boxes> boxes_of(const std::string& name, const Placed& placed,
                                         const std::vector<std::uint64_t>& grid) const {
     const std::string object = origin_ + ": parameter '" + name + "'";
-    if (!placed.strategy->sizes.empty())
-      throw Error(Kind::layout, object,
-                  {"dev_matrix " + format_list(placed.strategy->devices) +
-                       " is cut unevenly, in a way that no mesh has in common with other uneven parameters",
-                   "expected one mesh for all that have param_split_shape",
-                   "write a layout that says in \"boxes\" what each card holds of it"});
+    if (!placed.strategy->sizes.empty() && placed.strategy->optimizer_shards > 1)
+      throw Error(
+          Kind::layout, object,
+          {"its uneven pieces are cut again over replicas", "expected opt_weight_shard_size beside even ones alone",
+           "write a layout that says in \"boxes\" what each card holds of it"});
     auto boxes = std::make_shared<Boxes>();
     const auto of_stage = strategy::boxes_of(*placed.strategy, grid);
     for (const std::uint64_t stage : placed.stages)

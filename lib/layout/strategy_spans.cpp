@@ -58,6 +58,12 @@ Interval piece_of(Interval whole, Index index) {
   return {whole.lo + index.at * each, whole.lo + (index.at + 1) * each};
 }
 
+Interval uneven_piece(const std::vector<std::uint64_t>& sizes, std::uint64_t index) {
+  const auto piece = sizes.begin() + static_cast<std::ptrdiff_t>(index);
+  const std::uint64_t start = std::accumulate(sizes.begin(), piece, std::uint64_t{0});
+  return {start, start + *piece};
+}
+
 }  // namespace
 
 std::optional<Spans> spans_of(const ParameterStrategy& parameter) {
@@ -82,6 +88,8 @@ std::vector<std::uint64_t> pieces_of(const ParameterStrategy& parameter) {
   for (std::size_t d = 0; d < pieces.size(); ++d)
     for (const std::size_t axis : parameter.split[d]) pieces[d] *= parameter.devices[axis];
   if (!pieces.empty()) pieces.front() *= parameter.optimizer_shards;
+  if (!parameter.sizes.empty())
+    pieces.front() = std::accumulate(parameter.sizes.begin(), parameter.sizes.end(), std::uint64_t{0});
   return pieces;
 }
 
@@ -99,7 +107,11 @@ std::vector<Box> boxes_of(const ParameterStrategy& parameter, const std::vector<
       return index;
     };
     Box box = whole(Extents(std::span<const std::uint64_t>(pieces)));
-    for (std::size_t d = 0; d < pieces.size(); ++d) box.set(d, piece_of(box[d], index_over(parameter.split[d])));
+    for (std::size_t d = 0; d < pieces.size(); ++d) {
+      const Index index = index_over(parameter.split[d]);
+      box.set(d,
+              d == 0 && !parameter.sizes.empty() ? uneven_piece(parameter.sizes, index.at) : piece_of(box[d], index));
+    }
     if (parameter.optimizer_shards > 1) {
       const Index replica = index_over(free);
       box.set(0, piece_of(box[0], {replica.at % parameter.optimizer_shards, parameter.optimizer_shards}));

@@ -175,12 +175,17 @@ TEST_CASE("Devices without a common refinement are told by boxes in a grid, whic
   CHECK_THAT(fixture::refused([&] { strategy_layout(stages, "s"); }, Kind::layout), Contains("[7, 2]"));
 }
 
-TEST_CASE("Uneven pieces keep a mesh that others have not, and two such meshes are refused") {
+TEST_CASE("Uneven pieces keep a mesh that others have not; on a second such mesh they are boxes of elements") {
   const Item table{"t", {3, 2}, {{1, -1}}, 0, {1, 2, 4}};
   const Layout layout = layout_of({table, {"u", {2, 3}, {{1}}}, {"v", {2, 3}, {{1}}}});
   CHECK_THAT(rules_of(layout), Contains(R"("name": "t", "split": ["a"], "sizes": {"0": [1, 2, 4]})"));
   CHECK(boxed_rule(layout).names.front().text() == "u");
-  CHECK_THAT(refused(strategy_of({table, {"u", {2, 3}, {{1, -1}}, 0, {1, 2}}})), Contains("unevenly"));
+  const Layout two = layout_of({table, {"u", {2, 3}, {{1, 0}}, 0, {4, 5}}});
+  CHECK_THAT(rules_of(two), Contains(R"("name": "t", "split": ["a"], "sizes": {"0": [1, 2, 4]})"));
+  CHECK_THAT(rules_of(two), Contains(R"("name": "u", "boxes": {"0": [[0, 4], [0, 1]], "1": [[0, 4], [1, 2]], )"
+                                     R"("2": [[0, 4], [2, 3]], "3": [[4, 9], [0, 1]], "4": [[4, 9], [1, 2]], )"
+                                     R"("5": [[4, 9], [2, 3]]}, "grid": [9, 3]})"));
+  CHECK_THAT(refused(strategy_of({{"t", {3, 2}, {{1, -1}}, 2, {2, 2, 4}}})), Contains("over replicas"));
 }
 
 TEST_CASE("Strategies that lie are refused, and what is wrong is said") {
