@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint64_t most_batch_bytes = 64ULL << 20;  // what the journal takes for one run
 constexpr std::uint64_t least_batch_bytes = 64ULL << 10;
+constexpr std::uint64_t best_batch_bytes = 4ULL << 20;  // what is done to it again is mostly in the core's cache
+constexpr std::uint64_t best_run_bytes = 64ULL << 10;   // that a batch has for each place that it goes to
 
 /// A run of batches of one process, which no batch of another lies between.
 struct CountedRun {
@@ -197,7 +199,8 @@ TableCensus take_census(const StoredTable& table, TableReader& reader, const std
   census.groups = to ? to->count() : 0;
   CensusTaker taker(table, reader, to);
   agree(processes, [&] {
-    const std::uint64_t bytes = batch_bytes(means.memory_bytes, means.threads, process_count);
+    const std::uint64_t most = batch_bytes(means.memory_bytes, means.threads, process_count);
+    const std::uint64_t bytes = std::min(most, std::max(best_batch_bytes, census.groups * best_run_bytes));
     census.batches = Batches(table.rows, std::max<std::uint64_t>(bytes / table.row_bytes(), 1));
     census.own = census.batches.share(reader.checkpoint(), static_cast<std::uint32_t>(processes.rank()), process_count);
     check_room(table, census, means);

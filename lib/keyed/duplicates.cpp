@@ -30,7 +30,13 @@ std::uint64_t top(std::uint64_t value, unsigned bits) {
 /// the same in one bucket of one subset.
 class MixedSet {
  public:
-  explicit MixedSet(std::size_t most) : slots_(std::bit_ceil(most * 2 + 1)) {}
+  /// `most` values: the slots are at most two thirds full.
+  explicit MixedSet(std::size_t most) : slots_(std::bit_ceil(most + most / 2 + 1)) {}
+
+  void clear() {
+    std::fill(slots_.begin(), slots_.end(), 0);
+    has_zero_ = false;
+  }
 
   /// False where it is in already.
   bool add(std::uint64_t value) {
@@ -119,8 +125,9 @@ std::vector<std::uint64_t> repeated(std::vector<std::uint64_t>& values) {
   sorted = {};
   std::set<std::uint64_t> found;
   std::size_t first = 0;
+  MixedSet seen(largest);
   for (std::size_t bucket = 0; bucket + 1 < ends.size() && found.size() < most_named; ++bucket) {
-    MixedSet seen(std::min(largest, ends[bucket] - first));
+    seen.clear();
     for (; first < ends[bucket]; ++first)
       if (!seen.add(values[first]) && found.size() < most_named) found.insert(values[first]);
   }

@@ -37,6 +37,7 @@ template <bool by_group>
 [[gnu::always_inline]] inline void add_rows(const RowsToAdd& rows, const RowKeys& keys, PartialSum* sums) {
   const std::size_t whole = keys.row_bytes / word_bytes;
   const std::size_t rest = keys.row_bytes % word_bytes;
+  PartialSum total;  // in registers
   for (std::uint64_t i = 0; i < rows.count; ++i) {
     const std::byte* const row = rows.rows + i * keys.row_bytes;
     std::uint64_t key = 0;
@@ -55,11 +56,12 @@ template <bool by_group>
       low += std::uint64_t{word} * keys.low[whole];
       high += std::uint64_t{word} * keys.high[whole];
     }
-    PartialSum& sum = sums[by_group ? rows.groups[i] : 0];
+    PartialSum& sum = by_group ? sums[rows.groups[i]] : total;
     sum.low += mix(mix(key ^ keys.seed.low) + low);
     sum.high += mix(mix(key ^ keys.seed.high) + high);
     sum.bytes += keys.row_bytes;
   }
+  if (!by_group) *sums += total;
 }
 
 template <bool by_group>

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/buffer.hpp"
 #include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
 
@@ -21,7 +20,7 @@ struct TableShuffle::Sorted {
 /// A batch's rows, put together so.
 struct TableShuffle::Packed {
   std::vector<std::uint64_t> ends;
-  std::vector<Buffer> parts;
+  std::vector<const std::byte*> parts;        // in the workspace
   std::vector<std::vector<PartialSum>> read;  // of each part, by group
 };
 
@@ -82,22 +81,34 @@ TableShuffle::Sorted TableShuffle::sort(const TableMove& move, const Batch& batc
   return sorted;
 }
 
-TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batch) {
+TableShuffle::Workspace TableShuffle::take_workspace(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Workspace space;
+  if (!spare_.empty()) {
+    space = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  if (space.packed.size() < bytes) space = {Buffer(bytes), Buffer(bytes)};
+  return space;
+}
+
+TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batch, const Workspace& space) {
   Sorted sorted = sort(move, batch);
   const std::size_t rows = sorted.keys.size();
   const std::size_t part_count = move.table.parts.size();
   Packed packed{std::move(sorted.ends), {}, {}};
+  std::byte* target = space.packed.data();
   for (std::size_t p = 0; p < part_count; ++p) {
     const TablePart& part = move.table.parts[p];
     const std::uint64_t bytes = part.row_bytes();
-    const Buffer unsorted(p == 0 ? 0 : rows * bytes);
     const std::span<std::byte> source =
-        p == 0 ? std::as_writable_bytes(std::span(sorted.keys)) : unsorted.first(rows * bytes);
+        p == 0 ? std::as_writable_bytes(std::span(sorted.keys)) : space.unsorted.first(rows * bytes);
     if (p != 0) means_.reader.read(part, batch.server, batch.rows.lo, source);
     means_.traffic.bytes_read += source.size();
-    std::byte* const target = packed.parts.emplace_back(rows * bytes).data();
+    packed.parts.push_back(target);
     for (std::size_t row = 0; row < rows; ++row)
       std::memcpy(target + sorted.slots[row] * bytes, source.data() + row * bytes, bytes);
+    target += rows * bytes;
     auto& sums = packed.read.emplace_back(move.to.count());
     if (means_.sums != nullptr)
       part.sums.add_each(std::as_bytes(std::span(sorted.keys)).data(), source.data(), sorted.groups, sums);
@@ -108,7 +119,9 @@ TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batc
 void TableShuffle::move_batch(const Task& task, Messages& messages) {
   const TableMove& move = moves_[task.move];
   const std::size_t part_count = move.table.parts.size();
-  const Packed packed = pack(move, move.census.batches[move.census.own[task.own_batch]]);
+  const Batch batch = move.census.batches[move.census.own[task.own_batch]];
+  Workspace space = take_workspace(batch.rows.size() * move.table.row_bytes());
+  const Packed packed = pack(move, batch, space);
   std::uint64_t begin = 0;
   for (std::uint64_t group = 0; group < move.to.count(); ++group) {
     const std::uint64_t end = packed.ends[group];
@@ -117,11 +130,13 @@ void TableShuffle::move_batch(const Task& task, Messages& messages) {
     std::vector<const std::byte*> parts;
     for (std::size_t p = 0; p < part_count; ++p) {
       run.read.push_back(packed.read[p][group]);
-      parts.push_back(packed.parts[p].data() + begin * move.table.parts[p].row_bytes());
+      parts.push_back(packed.parts[p] + begin * move.table.parts[p].row_bytes());
     }
     begin = end;
     give(std::move(run), parts, messages);
   }
+  const std::lock_guard lock(mutex_);
+  spare_.push_back(std::move(space));
 }
 
 Interval TableShuffle::elements_of(const Run& run, std::size_t part) const {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "exchange/traffic.hpp"
 #include "keyed/census.hpp"
 #include "output/journal.hpp"
@@ -83,13 +84,19 @@ class TableShuffle {
     std::size_t move = 0;
     std::size_t own_batch = 0;
   };
+  /// A batch's rows, and their packed copy: kept for the next one, as fresh memory is slow.
+  struct Workspace {
+    Buffer unsorted;
+    Buffer packed;
+  };
   struct Sorted;
   struct Packed;
   using Messages = std::vector<std::string>;  // to each process
 
   void move_batch(const Task& task, Messages& messages);
   Sorted sort(const TableMove& move, const Batch& batch);
-  Packed pack(const TableMove& move, const Batch& batch);
+  Workspace take_workspace(std::uint64_t bytes);
+  Packed pack(const TableMove& move, const Batch& batch, const Workspace& space);
   Interval elements_of(const Run& run, std::size_t part) const;
   bool is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const;
   bool is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const;
@@ -105,6 +112,7 @@ class TableShuffle {
   Communicator& processes_;
   std::vector<Task> tasks_;
   std::mutex mutex_;
+  std::vector<Workspace> spare_;
   Sums sums_;  // of what this process has written
 };
 
