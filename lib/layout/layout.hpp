@@ -64,8 +64,8 @@ struct Keys {
   /// For the axes of `at` on which "last" stands, which follows the mesh: the numbers that stand beside it.
   At at_last;
   std::shared_ptr<const Boxes> boxes;  ///< in the place of all others but shape, permute and replicas; null: not given
-  /// Into how many equal pieces each dimension is divided that boxes count, so that they are for any shape; nothing:
-  /// boxes count elements.
+  /// Into how many equal pieces each dimension is divided that boxes count, so that they are for any shape; 0 in a
+  /// dimension, or nothing at all: boxes count elements.
   std::optional<std::vector<std::uint64_t>> grid;
   std::optional<Replicas> replicas;
 

@@ -37,9 +37,8 @@ Boxes parse_boxes(const Node& node) {
 }
 
 std::vector<std::uint64_t> parse_grid(const Node& node) {
-  auto grid = node.numbers();
-  if (std::find(grid.begin(), grid.end(), 0) != grid.end())
-    node.fail("a number of pieces of 1 at least for each dimension");
+  std::vector<std::uint64_t> grid;
+  for (const auto& entry : node.items()) grid.push_back(entry.is_null() ? 0 : entry.number(1));
   return grid;
 }
 
@@ -47,11 +46,15 @@ void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
   const Node place = rule.member("boxes");
   if (keys.grid && keys.shape)
     for (std::size_t d = 0; d < keys.grid->size(); ++d)
-      if ((*keys.shape)[d] % (*keys.grid)[d] != 0)
+      if (const std::uint64_t pieces = (*keys.grid)[d]; pieces != 0 && (*keys.shape)[d] % pieces != 0)
         rule.member("shape").fail(format_list(*keys.shape),
                                   "extents that \"grid\" divides: " + format_list(*keys.grid));
-  const auto& counted = keys.grid ? keys.grid : keys.shape;
-  const Extents shape = counted ? Extents(*counted) : BoxCover::reach(*keys.boxes);
+  Extents shape = keys.shape && !keys.grid ? Extents(*keys.shape) : BoxCover::reach(*keys.boxes);
+  for (std::size_t d = 0; keys.grid && d < keys.grid->size(); ++d)
+    if (const std::uint64_t pieces = (*keys.grid)[d]; pieces != 0)
+      shape[d] = pieces;
+    else if (keys.shape)
+      shape[d] = (*keys.shape)[d];
   if (!product({shape.begin(), shape.end()})) place.fail("boxes of 2^64 elements or more together", "fewer");
   std::string flaw;
   try {

@@ -11,7 +11,7 @@ namespace {
 /// Boxes that count a grid's pieces, in elements.
 Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, const Extents& shape) {
   for (std::size_t d = 0; d < grid.size(); ++d)
-    if (shape[d] % grid[d] != 0)
+    if (grid[d] != 0 && shape[d] % grid[d] != 0)
       throw Error(
           Kind::layout, "dimension " + std::to_string(d) + " of " + to_string(shape),
           {std::to_string(shape[d]) + " elements do not divide by " + std::to_string(grid[d]),
@@ -20,7 +20,7 @@ Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, co
   for (const auto& [card, box] : boxes) {
     Box& larger = scaled.emplace(card, box).first->second;
     for (std::size_t d = 0; d < grid.size(); ++d) {
-      const std::uint64_t piece = shape[d] / grid[d];
+      const std::uint64_t piece = grid[d] == 0 ? 1 : shape[d] / grid[d];
       larger.set(d, {box[d].lo * piece, box[d].hi * piece});
     }
   }

@@ -181,9 +181,10 @@ class SourceResolver {
   /// The logical shape of which cards hold pieces that a grid counts. One odd card must not move the whole.
   Extents shape_of_grid(std::size_t n, const Keys& keys, const CutPlan& plan) const {
     const Mesh& mesh = layout_.mesh;
-    Extents shape(keys.grid->size());
+    Extents shape = BoxCover::reach(*keys.boxes);
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const std::size_t dim = plan.permute[i];
+      if ((*keys.grid)[dim] == 0) continue;
       std::map<std::uint64_t, std::size_t> votes;
       for (Position position = 0; position < mesh.size(); ++position) {
         const StoredArray* array = names_.at(n, position);

@@ -193,6 +193,7 @@ class StrategyLayout {
     if (boxed_.contains(name)) {
       keys.grid = strategy::pieces_of(parameter);
       keys.boxes = boxes_of(name, placed, *keys.grid);
+      if (!parameter.sizes.empty()) keys.grid->front() = 0;  // uneven pieces are for one extent alone
       return keys;
     }
     keys.at = at_of(placed);

@@ -156,7 +156,7 @@ void add_keys(Object& object, const Keys& keys, const Mesh& mesh, bool borrows) 
   if (keys.shape) object.add("shape", numbers(*keys.shape));
   if (keys.permute) object.add("permute", numbers(*keys.permute));
   if (keys.boxes) object.add("boxes", boxes_of(*keys.boxes));
-  if (keys.grid) object.add("grid", numbers(*keys.grid));
+  if (keys.grid) object.add("grid", list(*keys.grid, [](std::uint64_t n) { return n == 0 ? "null" : number(n); }));
   if (keys.at && (borrows || !keys.at->empty())) object.add("at", at_of(*keys.at, keys.at_last, mesh));
 }
 

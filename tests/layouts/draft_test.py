@@ -183,8 +183,10 @@ def zero_biases(workplace):
         raise Failure(f"exit {status}, expected 1 and both axes in:\n{said}")
 
 
+# gshard-16x32 has the rules of gshard-4x8; the sample's tensors are so small on its 32 devices that the last hold nothing,
+# which no draft guesses.
 CASES = {name: complete(name, [target for target in targets if target[0] not in OTHER_MESHES.get(name, [])])
-         for name, targets in TARGETS.items()}
+         for name, targets in TARGETS.items() if name != "gshard-16x32"}
 CASES.update({"buckets without tensors": buckets_without_tensors, "half a bucket": half_a_bucket,
               "other tensors": other_tensors, "one element": one_element, "drifted copies": drifted_copies,
               "shapes alone": shapes_alone, "another dtype": another_dtype, "without a mesh": without_mesh,

@@ -120,6 +120,14 @@ TEST_CASE("boxes in a grid are for any shape that it divides, of a source what i
   CHECK_THROWS_WITH(target(of, {tensor("w", {2, 6})}),
                     Contains("dimension 1 of [2, 6]: 6 elements do not divide by 4"));
 
+  const Layout in_part =
+      boxed(R"("boxes": {"0": [[0, 3], [0, 1]], "1": [[3, 4], [0, 1]], "3": [[0, 4], [1, 2]]}, "grid": [null, 2])");
+  CHECK(shown(target(in_part, {tensor("w", {4, 2})}), "w") == Words{"0 2 4", "6", "absent", "1 3 5 7"});
+  CHECK_THROWS_WITH(target(in_part, {tensor("w", {8, 2})}), Contains("no box holds 8 of the 16 elements"));
+  const std::vector<Holding> uneven{card({array("w", {3, 5})}), card({array("w", {1, 5})}), card({}),
+                                    card({array("w", {4, 5})})};
+  CHECK(resolve_source(in_part, uneven).placement.tensors()[0].shape == Extents{4, 10});
+
   std::vector<Holding> files{card({array("w", {3, 6})}), card({array("w", {3, 2})}), card({}),
                              card({array("w", {3, 8})})};
   CHECK(resolve_source(of, files).placement.tensors()[0].shape == Extents{6, 8});
@@ -222,7 +230,9 @@ TEST_CASE("refused: boxes") {
       {rule(R"("boxes": {"0": [[0, 4]]}, "grid": [4, 1])"),
        R"(a.json: /parameters/0/grid: found 2 dimensions, expected 1, as "boxes" have)"},
       {rule(R"("boxes": {"0": [[0, 0]]}, "grid": [0])"),
-       "a.json: /parameters/0/grid: found [0], expected a number of pieces"},
+       "a.json: /parameters/0/grid/0: found 0, expected a whole number from 1 to"},
+      {rule(R"("boxes": {"0": [[0, 4], [0, 1]], "1": [[0, 4], [1, 2]]}, "grid": [null, 2], "shape": [8, 6])"),
+       "no box holds"},
       {rule(R"("grid": [4])"), R"(a.json: /parameters/0/grid: found "grid" without "boxes")"},
       {rule(R"("boxes": {"0": [[0, 4]]}, "shape": [5])"), "no box holds 1 of the 5 elements of [5], such as [4:5]"},
   });
