@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
        "dtypes, shapes, and every byte of every copy that B's cards hold. Padding is no part of a tensor, and "
        "attributes "
        "are not compared. With A alone: that it is as it was written, by the manifest that these programs left with "
-       "it. "
+       "it, and that the keys of tables are on their servers. "
        "A and B are directories with one file for each card, or single files. Runs by itself or under mpirun or srun, "
        "with any number of processes.",
        {{"Whether the files of 64 cards and what was made of them for 56 hold the same:",

@@ -208,8 +208,11 @@ Lines integrity_text(const std::string& path, const Integrity& integrity, std::o
       {{"file", Column::Kind::flexible}, {"is"}, {"parameters", Column::Kind::flexible}, {"", Column::Kind::flexible}});
   for (const Damage& damage : integrity.damages)
     table.add({damage.file.empty() ? "-" : damage.file, word(damage.what), join(damage.parameters), detail(damage)});
-  return table.lines(width).add("").add(deviating).add(path + " is not as it was written" + but +
-                                                       (integrity.files > 0 ? ": " + held : ""));
+  const bool has_wrong_keys_alone = std::all_of(integrity.damages.begin(), integrity.damages.end(),
+                                                [](const Damage& damage) { return damage.what == Damage::What::keys; });
+  const std::string is =
+      has_wrong_keys_alone ? " is as it was written, but has wrong keys" : " is not as it was written";
+  return table.lines(width).add("").add(deviating).add(path + is + but + (integrity.files > 0 ? ": " + held : ""));
 }
 
 std::string integrity_json(const std::string& path, const Integrity& integrity) {
