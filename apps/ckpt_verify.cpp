@@ -7,8 +7,8 @@ int main(int argc, char** argv) {
        "[--from A.json] A [[--to B.json] B] [options]",
        "Proves that two checkpoints, each in its own layout and for any number of cards, hold the same tensors: names, "
        "dtypes, shapes, and every byte of every copy that B's cards hold. Padding is no part of a tensor, and "
-       "attributes "
-       "are not compared. With A alone: that it is as it was written, by the manifest that these programs left with "
+       "attributes are not compared. With A alone: that it is as it was written, by the manifest that these programs "
+       "left with "
        "it, and that the keys of tables are on their servers. "
        "A and B are directories with one file for each card, or single files. Runs by itself or under mpirun or srun, "
        "with any number of processes.",

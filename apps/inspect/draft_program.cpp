@@ -161,9 +161,11 @@ Mesh parse_axes(const std::string& text) {
 
 /// Whether no layout is needed. Where the files are plain ones and what they say is not enough, one is.
 bool says_how_it_is_cut(const std::filesystem::path& path, SourceStore& store) {
-  if (!is_described(path) || !has_plain_files(path)) return is_described(path);
+  const auto found = SelfDescribed::find(path);
+  if (!found || !found->has_plain_files()) return found.has_value();
   try {
-    return describe(path, store).has_value();
+    found->describe(store);
+    return true;
   } catch (const Error&) {
     return false;
   }

@@ -66,12 +66,13 @@ Described described_in(const std::string& bytes) {
 /// the files cannot be read without counts, and what completes the layout that is given.
 std::optional<Described> describe_together(const std::filesystem::path& directory, const Layout* given, bool has_layout,
                                            SourceStore& store, Communicator& processes) {
-  bool is_seen = false;
+  std::optional<SelfDescribed> found;
   bool is_for_given = false;
   agree(processes, [&] {
-    is_for_given = given != nullptr && is_completed(directory, *given);
-    is_seen = is_described(directory) && (!has_layout || is_for_given || !has_plain_files(directory));
+    found = SelfDescribed::find(directory);
+    is_for_given = found && given != nullptr && found->completes(*given);
   });
+  const bool is_seen = found && (!has_layout || is_for_given || !found->has_plain_files());
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());
   const std::uint64_t before_end = processes.maximum(is_seen ? size - rank : 0);
@@ -81,7 +82,7 @@ std::optional<Described> describe_together(const std::filesystem::path& director
   std::string message;
   agree(processes, [&] {
     if (rank != reader) return;
-    described = is_for_given ? complete(directory, *given, store) : describe(directory, store);
+    described = is_for_given ? found->complete(*given, store) : found->describe(store);
     if (size > 1) message = message_of(*described);
   });
   if (size > 1) message = processes.broadcast(message, static_cast<int>(reader));

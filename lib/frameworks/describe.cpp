@@ -9,8 +9,6 @@
 
 namespace ckpt {
 
-namespace {
-
 struct Framework {
   bool (*is_meant)(const std::filesystem::path& directory);
   Described (*describe)(const std::filesystem::path& directory, SourceStore& store);
@@ -19,40 +17,35 @@ struct Framework {
   Described (*complete)(const std::filesystem::path& directory, const Layout& weights, SourceStore& store) = nullptr;
 };
 
+namespace {
+
 /// The first that knows a directory describes it.
 constexpr std::array frameworks{Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run},
                                 Framework{is_deepspeed, describe_deepspeed, true, describe_deepspeed_of}};
 
-const Framework* framework_of(const std::filesystem::path& directory) {
-  const auto* const found = std::find_if(frameworks.begin(), frameworks.end(),
-                                         [&](const Framework& each) { return each.is_meant(directory); });
-  return found == frameworks.end() ? nullptr : found;
-}
-
 }  // namespace
 
-bool is_described(const std::filesystem::path& directory) {
-  return framework_of(directory) != nullptr;
+std::optional<SelfDescribed> SelfDescribed::find(const std::filesystem::path& directory) {
+  const auto* const found = std::find_if(frameworks.begin(), frameworks.end(),
+                                         [&](const Framework& each) { return each.is_meant(directory); });
+  if (found == frameworks.end()) return std::nullopt;
+  return SelfDescribed(directory, *found);
 }
 
-bool has_plain_files(const std::filesystem::path& directory) {
-  const Framework* const framework = framework_of(directory);
-  return framework == nullptr || framework->has_plain_files;
+bool SelfDescribed::has_plain_files() const noexcept {
+  return framework_->has_plain_files;
 }
 
-bool is_completed(const std::filesystem::path& directory, const Layout& given) {
-  const Framework* const framework = framework_of(directory);
-  return framework != nullptr && framework->complete != nullptr && given.files.is_default();
+bool SelfDescribed::completes(const Layout& given) const {
+  return framework_->complete != nullptr && given.files.is_default();
 }
 
-std::optional<Described> describe(const std::filesystem::path& directory, SourceStore& store) {
-  const Framework* const framework = framework_of(directory);
-  if (framework == nullptr) return std::nullopt;
-  return framework->describe(directory, store);
+Described SelfDescribed::describe(SourceStore& store) const {
+  return framework_->describe(directory_, store);
 }
 
-Described complete(const std::filesystem::path& directory, const Layout& given, SourceStore& store) {
-  Described described = framework_of(directory)->complete(directory, given, store);
+Described SelfDescribed::complete(const Layout& given, SourceStore& store) const {
+  Described described = framework_->complete(directory_, given, store);
   described.completes_given = true;
   return described;
 }

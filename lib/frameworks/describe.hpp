@@ -8,20 +8,32 @@
 
 namespace ckpt {
 
-/// Whether a directory has metadata of its own that `describe` reads, by its files' names: told at once; and whether
-/// its files can be read without, by a layout. A new framework is a file beside this one, and a line in describe.cpp.
-bool is_described(const std::filesystem::path& directory);
-bool has_plain_files(const std::filesystem::path& directory);
+struct Framework;
 
-/// Whether `complete` makes this layout the directory's: it names no files, and the directory's metadata say all but
-/// what it says.
-bool is_completed(const std::filesystem::path& directory, const Layout& given);
+/// A directory with metadata of its own that says what all its files hold. A new framework is a file beside this one,
+/// and a line in describe.cpp.
+class SelfDescribed {
+ public:
+  /// Nothing where a directory has none, by its files' names: told at once.
+  static std::optional<SelfDescribed> find(const std::filesystem::path& directory);
 
-/// What a directory's own metadata says of all its files; nothing where it has none. Throws input for what is
-/// unfinished or contradicts itself.
-std::optional<Described> describe(const std::filesystem::path& directory, SourceStore& store);
+  /// Whether its files can be read without, by a layout.
+  bool has_plain_files() const noexcept;
+  /// Whether `complete` makes this layout the directory's: it names no files, and the metadata say all but what it
+  /// says.
+  bool completes(const Layout& given) const;
 
-/// The same with a layout that `is_completed`. Throws layout for one that says what it must not.
-Described complete(const std::filesystem::path& directory, const Layout& given, SourceStore& store);
+  /// Throws input for what is unfinished or contradicts itself.
+  Described describe(SourceStore& store) const;
+  /// The same with a layout that it `completes`. Throws layout for one that says what it must not.
+  Described complete(const Layout& given, SourceStore& store) const;
+
+ private:
+  SelfDescribed(const std::filesystem::path& directory, const Framework& framework)
+      : directory_(directory), framework_(&framework) {}
+
+  std::filesystem::path directory_;
+  const Framework* framework_;
+};
 
 }  // namespace ckpt

@@ -4,7 +4,7 @@ import mmap
 import os
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from jobs import COLUMNS, GPT64, MAIN, merging, splitting
 from measure import Side
@@ -13,19 +13,29 @@ from rows import Case, cp, data_text, versus
 BLOCK = 4 << 20
 
 
-def jobs(space):
-    """Each job's side, its source's files, and what its output holds."""
-    output, merged = space.path("out"), space.path("merged.h5")
-    return {
-        "64-56": (MAIN.side(space, output), space.checkpoint("gpt", GPT64), ("gpt", MAIN.target)),
-        "merge": (merging(space, "gpt", GPT64, merged), space.checkpoint("gpt", GPT64), ("gpt", "whole")),
-        "split": (splitting(space, output), space.checkpoint("gpt", "card=1"), ("gpt", MAIN.target)),
-        "columns": (COLUMNS.side(space, output), space.checkpoint("columns", COLUMNS.source), ("columns", COLUMNS.target)),
-    }
+@dataclass(frozen=True)
+class Measured:
+    model: str
+    source: str     # the meshes
+    target: str
+    side: object    # (space, output) -> its command
+    is_one_file: bool = False
+
+    def prepare(self, space):
+        """The source's directory, our side, and what checks its output."""
+        side = self.side(space, space.path("merged.h5" if self.is_one_file else "out"))
+        return space.checkpoint(self.model, self.source), side, space.checker(self.model, self.target, side.output)
+
+    def case(self, run, text):
+        return Case(run, lambda quick: [(self.model, self.source)], text)
 
 
-SOURCES = {"64-56": ("gpt", GPT64), "merge": ("gpt", GPT64), "split": ("gpt", "card=1"),
-           "columns": ("columns", COLUMNS.source)}
+JOBS = {
+    "64-56": Measured("gpt", GPT64, MAIN.target, MAIN.side),
+    "merge": Measured("gpt", GPT64, "whole", lambda space, output: merging(space, "gpt", GPT64, output), is_one_file=True),
+    "split": Measured("gpt", "card=1", MAIN.target, splitting),
+    "columns": Measured("columns", COLUMNS.source, COLUMNS.target, COLUMNS.side),
+}
 
 
 def read_all(files, threads):
@@ -65,22 +75,22 @@ def device_seconds(files):
         return None
 
 
-def cold(job, goal):
+def cold(name, goal):
+    job = JOBS[name]
+
     def run(case, space, options):
-        side, source, (name, mesh) = jobs(space)[job]
+        source, side, check = job.prepare(space)
         files = tuple(sorted(path for path in source.iterdir() if path.suffix == ".h5"))
         rival = replace(cp(source, space.path("rival")), cold=files)
         row = versus(case, space, options, replace(side, cold=files), ("cold cp -r", rival),
-                     space.checker(name, mesh, side.output), goal, bytes=space.bytes_of(*SOURCES[job]),
-                     definition="")
+                     check, goal, bytes=space.bytes_of(job.model, job.source), definition="")
         least = device_seconds(files)
         device = "" if least is None else (f"; reading alone, past the system's memory, in pieces of 4 MiB, took "
                                            f"{least:.2f} s, {least / row.seconds:.2f} of ours")
-        row.definition = (f"{data_text(space, *SOURCES[job])}, of which the system has nothing in memory: wall of "
+        row.definition = (f"{data_text(space, job.model, job.source)}, of which the system has nothing in memory: wall of "
                           f"{side.command[0].name} / wall of cp -r in the same state{device}")
         return [row]
-    return Case(run, lambda quick: [SOURCES[job]],
-                f"{job}, source not in memory: wall / wall of cp -r of the source, not in memory either")
+    return job.case(run, f"{name}, source not in memory: wall / wall of cp -r of the source, not in memory either")
 
 
 def copies_at_once(source, output, count):
@@ -97,20 +107,22 @@ def copies_at_once(source, output, count):
     return Side(["sh", "-c", script, "sh", source, output], output)
 
 
-def beside_copies(job, goal):
+def beside_copies(name, goal):
+    job = JOBS[name]
+
     def run(case, space, options):
-        side, source, (name, mesh) = jobs(space)[job]
+        source, side, check = job.prepare(space)
         count = len(os.sched_getaffinity(0))
         rival = copies_at_once(source, space.path("rival"), count)
         return [versus(case, space, options, side, (f"{count} cp at once", rival),
-                       space.checker(name, mesh, side.output), goal, bytes=space.bytes_of(*SOURCES[job]),
-                       definition=f"{data_text(space, *SOURCES[job])}: wall of {side.command[0].name}, {count} threads / wall "
+                       check, goal, bytes=space.bytes_of(job.model, job.source),
+                       definition=f"{data_text(space, job.model, job.source)}: wall of {side.command[0].name}, {count} threads / wall "
                        f"of {count} copies at once, each of its share of the source")]
-    return Case(run, lambda quick: [SOURCES[job]], f"{job}: wall / wall of as many cp at once as there are processors")
+    return job.case(run, f"{name}: wall / wall of as many cp at once as there are processors")
 
 
 CASES = {
-    **{f"cold-{job}": cold(job, goal) for job, goal in (("64-56", 0.8), ("merge", 0.8), ("split", 0.8), ("columns", 1.0))},
-    **{f"threads-{job}": beside_copies(job, goal)
-       for job, goal in (("64-56", 1.15), ("merge", 1.15), ("split", 1.15), ("columns", 1.5))},
+    **{f"cold-{name}": cold(name, goal) for name, goal in (("64-56", 0.8), ("merge", 0.8), ("split", 0.8), ("columns", 1.0))},
+    **{f"threads-{name}": beside_copies(name, goal)
+       for name, goal in (("64-56", 1.15), ("merge", 1.15), ("split", 1.15), ("columns", 1.5))},
 }

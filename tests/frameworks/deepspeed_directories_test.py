@@ -128,66 +128,27 @@ def check(stage, dtype, ranks, *others, resumed_with=None, **zero):
             print(f"  one step on {other}: the same {'values' if near else 'bytes'} as on {ranks}")
 
 
-def zero1():
-    """ZeRO-1, bf16: 4 ranks to 2 and 3"""
-    check(1, torch.bfloat16, 4, 2, 3)
-
-
-def zero1_few():
-    """ZeRO-1, fp32: 2 ranks to 5, of which the last has padding only"""
-    check(1, torch.float32, 2, 5)
-
-
-def zero1_many():
-    """ZeRO-1, bf16: 5 ranks to 2"""
-    check(1, torch.bfloat16, 5, 2)
-
-
-def zero2():
-    """ZeRO-2, fp32: 4 ranks to 2"""
-    check(2, torch.float32, 4, 2)
-
-
-def zero2_few():
-    """ZeRO-2, bf16: 2 ranks to 5"""
-    check(2, torch.bfloat16, 2, 5)
-
-
-def zero3():
-    """ZeRO-3, bf16: 4 ranks to 2 and 3"""
-    check(3, torch.bfloat16, 4, 2, 3)
-
-
-def half1():
-    """ZeRO-1, fp16 with a dynamic loss scale: 4 ranks to 2"""
-    check(1, torch.float16, 4, 2)
-
-
-def half2():
-    """ZeRO-2, fp16: 2 ranks to 3"""
-    check(2, torch.float16, 2, 3)
-
-
-def half3():
-    """ZeRO-3, fp16: 4 ranks to 2"""
-    check(3, torch.float16, 4, 2)
-
-
-def zero3_few():
-    """ZeRO-3, fp32: 2 ranks to 5"""
-    check(3, torch.float32, 2, 5)
-
-
-def zero3_groups():
-    """ZeRO-3 whose groups are several by their size, which the new job is told: 4 ranks to 2"""
-    check(3, torch.float32, 4, 2, resumed_with={"sub_group_size": 34}, sub_group_size=20)
-
-
-def aligned():
-    """ZeRO-2, bf16, each parameter at a multiple of 16 bytes: 4 ranks to 3"""
-    check(2, torch.bfloat16, 4, 3, parameter_alignment=True)
+def case(text, *arguments, **options):
+    def run():
+        check(*arguments, **options)
+    run.__doc__ = text
+    return run
 
 
 if __name__ == "__main__":
-    jobs.main({case.__name__: case for case in (
-        zero1, zero1_few, zero1_many, zero2, zero2_few, zero3, zero3_few, zero3_groups, aligned, half1, half2, half3)})
+    jobs.main({
+        "zero1": case("ZeRO-1, bf16: 4 ranks to 2 and 3", 1, torch.bfloat16, 4, 2, 3),
+        "zero1_few": case("ZeRO-1, fp32: 2 ranks to 5, of which the last has padding only", 1, torch.float32, 2, 5),
+        "zero1_many": case("ZeRO-1, bf16: 5 ranks to 2", 1, torch.bfloat16, 5, 2),
+        "zero2": case("ZeRO-2, fp32: 4 ranks to 2", 2, torch.float32, 4, 2),
+        "zero2_few": case("ZeRO-2, bf16: 2 ranks to 5", 2, torch.bfloat16, 2, 5),
+        "zero3": case("ZeRO-3, bf16: 4 ranks to 2 and 3", 3, torch.bfloat16, 4, 2, 3),
+        "zero3_few": case("ZeRO-3, fp32: 2 ranks to 5", 3, torch.float32, 2, 5),
+        "zero3_groups": case("ZeRO-3 whose groups are several by their size, which the new job is told: 4 ranks to 2", 3, torch.float32,
+                             4, 2, resumed_with={"sub_group_size": 34}, sub_group_size=20),
+        "aligned": case("ZeRO-2, bf16, each parameter at a multiple of 16 bytes: 4 ranks to 3", 2, torch.bfloat16, 4, 3,
+                        parameter_alignment=True),
+        "half1": case("ZeRO-1, fp16 with a dynamic loss scale: 4 ranks to 2", 1, torch.float16, 4, 2),
+        "half2": case("ZeRO-2, fp16: 2 ranks to 3", 2, torch.float16, 2, 3),
+        "half3": case("ZeRO-3, fp16: 4 ranks to 2", 3, torch.float16, 4, 2),
+    })

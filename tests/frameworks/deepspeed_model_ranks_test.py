@@ -11,7 +11,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
-from deepspeed_directories_test import STEPS, TAG, state_of  # noqa: E402
+from deepspeed_directories_test import STEPS, TAG, state_of, take_step  # noqa: E402
 from deepspeed_test import optimizer_of  # noqa: E402
 
 SHAPES = {"embedding": (13, 6), "qkv": (24, 6), "up": (16, 6), "up_bias": (16,), "down": (6, 16), "norm": (6,)}
@@ -106,15 +106,6 @@ def new_engine(tp, stage, dtype, seed):
               "zero_optimization": {"stage": stage}, "bf16": {"enabled": dtype == torch.bfloat16}}
     optimizer = optimizer_of(model)
     return deepspeed.initialize(model=model, optimizer=optimizer, config=config, mpu=ranks, dist_init_required=False)[0]
-
-
-def take_step(engine, step):
-    torch.manual_seed(100 + step)
-    tokens, wanted = torch.randint(13, (4, 5)), torch.randint(13, (4, 5))
-    loss = torch.nn.functional.cross_entropy(engine(tokens).float().flatten(0, 1), wanted.flatten())
-    engine.backward(loss)
-    engine.step()
-    return loss.item()
 
 
 def train(rank, place, tp, stage, dtype):
