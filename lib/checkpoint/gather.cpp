@@ -1,6 +1,7 @@
 #include "checkpoint/gather.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "store/strided_data.hpp"
 #include "tensor/restrided.hpp"
@@ -18,8 +19,8 @@ constexpr std::uint64_t long_run = 32768;
 class Gatherer {
  public:
   Gatherer(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
-           std::span<std::byte> scratch, MappedWindows& windows)
-      : file_(file), dataset_(dataset), transfer_(transfer), summing_(summing), scratch_(scratch), windows_(windows) {}
+           std::span<std::byte> scratch, const Means& means)
+      : file_(file), dataset_(dataset), transfer_(transfer), summing_(summing), scratch_(scratch), means_(means) {}
 
   Gathered gather(std::byte* target) {
     std::optional<Region> as_stored;
@@ -28,7 +29,7 @@ class Gatherer {
       is_as_stored_ = as_stored.has_value();
     }
     const Region& region = as_stored ? *as_stored : transfer_.source;
-    if (is_as_stored_) mappable_ = file_.mappable(dataset_, region.offset * transfer_.element);
+    if (is_as_stored_) located_ = file_.located(dataset_, region.offset * transfer_.element);
     take(region, target);
     return gathered_;
   }
@@ -42,12 +43,21 @@ class Gatherer {
     const bool is_small =
         copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(region)));
     const std::uint64_t offset = region.offset * transfer_.element;
-    const bool is_mapped = copy.run < long_run && !is_small && !is_dense(copy) && is_in_one_extent(offset, span);
-    if (is_mapped && span <= windows_.reach()) {
-      const FileExtent& extent = mappable_->extent;
-      if (!windows_.with(mappable_->file, extent.offset + (offset - extent.start), span,
-                         [&](const std::byte* source) { move(region, copy, source, target); })) {
-        mappable_.reset();  // it cannot be mapped after all
+    const auto held = held_at(offset);
+    if (span <= held.bytes && is_in_one_extent(offset, span)) {
+      move(region, copy, held.address, target);
+      means_.blocks->count_used(copy.bytes());
+      gathered_.bytes_read += copy.bytes();
+      return;
+    }
+    const bool is_held = held.address != nullptr;  // but it does not end in this block
+    const bool is_mapped = can_map_ && !is_held && copy.run < long_run && !is_small && !is_dense(copy) &&
+                           is_in_one_extent(offset, span) && located_->file.is_local;
+    if (is_mapped && span <= means_.windows.reach()) {
+      const FileExtent& extent = located_->extent;
+      if (!means_.windows.with(located_->file, extent.offset + (offset - extent.start), span,
+                               [&](const std::byte* source) { move(region, copy, source, target); })) {
+        can_map_ = false;
         return take(region, target);
       }
       gathered_.bytes_read += copy.bytes();
@@ -61,7 +71,12 @@ class Gatherer {
       read(offset, window);
       move(region, copy, window.data(), target);
     } else {
-      divide(region, target, is_mapped ? windows_.reach() : scratch_.size());
+      const std::uint64_t in_block =
+          is_held ? means_.blocks->block_bytes() / 4 : 0;  // of these, few lie across a border
+      divide(region, target,
+             is_mapped         ? means_.windows.reach()
+             : span > in_block ? std::max<std::uint64_t>(in_block, scratch_.size())
+                               : scratch_.size());
     }
   }
 
@@ -87,12 +102,12 @@ class Gatherer {
 
   /// Whether these bytes of the dataset can be mapped as one piece. What lies across the border of two extents cannot.
   bool is_in_one_extent(std::uint64_t offset, std::uint64_t bytes) {
-    if (!mappable_) return false;  // also where strides are not those of the file
+    if (!located_) return false;  // also where strides are not those of the file
     const auto holds = [&](std::uint64_t byte) {
-      return byte >= mappable_->extent.start && byte - mappable_->extent.start < mappable_->extent.bytes;
+      return byte >= located_->extent.start && byte - located_->extent.start < located_->extent.bytes;
     };
-    if (!holds(offset)) mappable_ = file_.mappable(dataset_, offset);
-    return mappable_ && holds(offset + bytes - 1);
+    if (!holds(offset)) located_ = file_.located(dataset_, offset);
+    return located_ && holds(offset + bytes - 1);
   }
 
   StridedCopy copy_of(const Region& region) const {
@@ -108,12 +123,31 @@ class Gatherer {
   /// page faults, and the unmapping that all threads' processors have to hear of.
   static bool is_dense(const StridedCopy& copy) { return copy.source_span() <= copy.bytes() + copy.bytes() / 8; }
 
+  /// What the blocks have from a byte of the dataset on, in its extent.
+  DirectBlocks::Held held_at(std::uint64_t offset) {
+    if (means_.blocks == nullptr || !is_in_one_extent(offset, 1)) return {};
+    const FileExtent& extent = located_->extent;
+    auto held = means_.blocks->find(located_->file, extent.offset + (offset - extent.start));
+    held.bytes = std::min(held.bytes, extent.start + extent.bytes - offset);
+    return held;
+  }
+
   void read(std::uint64_t offset, std::span<std::byte> out) {
-    if (is_as_stored_)
-      file_.read_as_stored(dataset_, offset, out);
-    else
-      file_.read(dataset_, offset, out);
     gathered_.bytes_read += out.size();
+    while (!out.empty()) {
+      std::uint64_t bytes = out.size();
+      if (const auto held = held_at(offset); held.address != nullptr) {
+        bytes = std::min(bytes, held.bytes);
+        std::memcpy(out.data(), held.address, bytes);
+        means_.blocks->count_used(bytes);
+      } else {
+        if (means_.blocks != nullptr) bytes = std::min(bytes, means_.blocks->block_bytes());
+        const auto part = out.first(static_cast<std::size_t>(bytes));
+        is_as_stored_ ? file_.read_as_stored(dataset_, offset, part) : file_.read(dataset_, offset, part);
+      }
+      offset += bytes;
+      out = out.subspan(static_cast<std::size_t>(bytes));
+    }
   }
 
   /// Copies a region whose elements lie at `source` as they do in the file, and sums it if asked to.
@@ -128,17 +162,30 @@ class Gatherer {
   const Transfer& transfer_;
   const Summing* summing_;
   std::span<std::byte> scratch_;
-  MappedWindows& windows_;
-  bool is_as_stored_ = true;                // offsets and strides are those of the file
-  std::optional<MappableExtent> mappable_;  // the extent asked about last
+  const Means& means_;
+  bool is_as_stored_ = true;              // offsets and strides are those of the file
+  std::optional<LocatedExtent> located_;  // the extent asked about last
+  bool can_map_ = true;
   Gathered gathered_;
 };
 
 }  // namespace
 
 Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
-                std::byte* target, std::span<std::byte> scratch, MappedWindows& windows) {
-  return Gatherer(file, dataset, transfer, summing, scratch, windows).gather(target);
+                std::byte* target, std::span<std::byte> scratch, const Means& means) {
+  return Gatherer(file, dataset, transfer, summing, scratch, means).gather(target);
+}
+
+std::optional<Interval> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer) {
+  std::optional<Region> as_stored;
+  if (const auto form = file.strided(dataset)) {
+    as_stored = restrided(transfer.source, form->shape, form->strides);
+    if (!as_stored) return std::nullopt;
+  }
+  const Region& region = as_stored ? *as_stored : transfer.source;
+  const std::uint64_t start = region.offset * transfer.element;
+  const auto copy = strided_copy(region.box.shape(), region.strides, transfer.target_strides, transfer.element);
+  return Interval{start, start + copy.source_span()};
 }
 
 }  // namespace ckpt

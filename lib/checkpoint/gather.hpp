@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "plan/planner.hpp"
+#include "store/direct_blocks.hpp"
 #include "store/mapped_windows.hpp"
 #include "store/store.hpp"
 #include "tensor/fingerprint.hpp"
@@ -21,11 +23,21 @@ struct Summing {
   KeySets sets = KeySets::both;
 };
 
+/// What a transfer's bytes may come from besides calls to read them.
+struct Means {
+  MappedWindows& windows;
+  DirectBlocks* blocks = nullptr;  ///< what is in them comes from there; null: none
+};
+
 /// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short ones that lie close
 /// together come by way of `scratch`, in stretches that hold many of them; scattered ones are copied from mapped
 /// windows where the file can be mapped, else they are read in stretches too, as long as that costs less than one read
 /// for each. If asked to, the elements are summed as they lie in the file.
 Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
-                std::byte* target, std::span<std::byte> scratch, MappedWindows& windows);
+                std::byte* target, std::span<std::byte> scratch, const Means& means);
+
+/// The bytes of the dataset, as they lie in the file (SourceFile::read_as_stored), from the first that a transfer wants
+/// to the last; nothing where that cannot be told.
+std::optional<Interval> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer);
 
 }  // namespace ckpt

@@ -1,5 +1,7 @@
 #include "checkpoint/source_reader.hpp"
 
+#include <algorithm>
+
 #include "base/interrupt.hpp"
 
 namespace ckpt {
@@ -49,9 +51,52 @@ Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::sp
     throw Error(Kind::input, checkpoint_.place(transfer.card, placement_.arrays()[transfer.array].name),
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
   const auto file = files_.get(where_.file(transfer.card, transfer.array));
-  if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, windows_);
+  if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, {windows_, blocks_.get()});
   const Summing summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
-  return gather(*file, *index, transfer, &summing, target, scratch, windows_);
+  return gather(*file, *index, transfer, &summing, target, scratch, {windows_, blocks_.get()});
+}
+
+std::uint64_t SourceReader::read_past_memory(std::uint64_t memory_bytes) {
+  if (memory_bytes < DirectBlocks::least_memory || !is_cold()) return 0;
+  blocks_ = std::make_unique<DirectBlocks>(memory_bytes, checkpoint_.files().size());
+  return blocks_->memory_bytes();
+}
+
+bool SourceReader::is_cold() {
+  constexpr std::uint64_t most_files = 32;
+  constexpr std::uint64_t most_bytes = 4ULL << 20;
+  std::uint64_t looked_at = 0;
+  std::uint64_t cold = 0;
+  const std::uint64_t files = checkpoint_.files().size();
+  for (FileNumber number = 0; number < files; number += std::max<std::uint64_t>(1, files / most_files)) {
+    const std::vector<Dataset>& datasets = checkpoint_.file(number).schema->datasets;
+    const auto largest = std::max_element(datasets.begin(), datasets.end(), [](const Dataset& a, const Dataset& b) {
+      return a.extents.bytes() < b.extents.bytes();
+    });
+    if (largest == datasets.end() || largest->extents.bytes() == 0) continue;
+    const auto file = files_.get(number);
+    const auto located = file->located(static_cast<std::size_t>(largest - datasets.begin()), 0);
+    if (!located) continue;
+    ++looked_at;
+    if (!is_in_memory(located->file.fd, located->extent.offset, std::min(located->extent.bytes, most_bytes))) ++cold;
+  }
+  return cold * 2 > looked_at;
+}
+
+void SourceReader::read_ahead(const Transfer& transfer, DirectBlocks::Lease& lease) {
+  const auto index = dataset(transfer.card, transfer.array);
+  if (!blocks_ || !index) return;
+  const auto file = files_.get(where_.file(transfer.card, transfer.array));
+  auto span = stored_span(*file, *index, transfer);
+  if (!span || span->size() > blocks_->memory_bytes() / 4) return;
+  while (!span->empty()) {
+    const auto located = file->located(*index, span->lo);
+    if (!located) return;
+    const std::uint64_t end = std::min(span->hi, located->extent.start + located->extent.bytes);
+    const std::uint64_t place = located->extent.offset + (span->lo - located->extent.start);
+    blocks_->want(located->file, {place, place + (end - span->lo)}, lease);
+    span->lo = end;
+  }
 }
 
 void SourceReader::will_need(Position card, ArrayId array, Interval bytes) {

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <mutex>
 
 #include "base/buffer.hpp"
 #include "base/workers.hpp"
 #include "exchange/exchange.hpp"
+#include "exchange/stretch_dealer.hpp"
 
 namespace ckpt {
 
@@ -39,12 +39,12 @@ class DirectExchange final : public Exchange {
     agree(processes_, [&] {
       Workers workers(threads_);
       TaskGroup tasks(workers);
-      std::mutex next;
+      StretchDealer dealer(work, chunk_bytes_);
       std::atomic<bool> stop{false};
       for (unsigned i = 0; i < threads_; ++i)
         tasks.run([&] {
           try {
-            move(work, next, stop);
+            move(work, dealer, stop);
           } catch (...) {
             stop = true;
             work.stop();
@@ -57,15 +57,11 @@ class DirectExchange final : public Exchange {
 
  private:
   /// One thread's part: stretch after stretch, each put together in memory and written at once.
-  void move(Workload& work, std::mutex& mutex, const std::atomic<bool>& stop) const {
+  void move(Workload& work, StretchDealer& dealer, const std::atomic<bool>& stop) const {
     const Buffer scratch(scratch_bytes_);
     Buffer buffer(chunk_bytes_ + line);
     while (!stop) {
-      Stretch stretch;
-      {
-        const std::lock_guard lock(mutex);
-        stretch = work.next_stretch(chunk_bytes_);
-      }
+      const auto [stretch, held] = dealer.next();
       if (stretch.chunks.empty()) return;
       const std::uint64_t shift = stretch.place % line;
       if (shift + stretch.bytes > buffer.size()) buffer = Buffer(shift + stretch.bytes);  // one element may be so large

@@ -33,6 +33,10 @@ class Workload {
   virtual std::optional<Chunk> next() = 0;
   /// The same, several at a time as far as they fit into `bytes`; at least one, unless there are no more.
   virtual Stretch next_stretch(std::uint64_t bytes);
+  /// Whether `read_ahead` begins to read, and has memory for more than what is held now.
+  virtual bool can_read_ahead() const { return false; }
+  /// Begins to read what a transfer needs: what it adds to `held` keeps that in memory.
+  virtual void read_ahead(const Transfer& /*transfer*/, std::vector<std::shared_ptr<const void>>& /*held*/) {}
   /// The transfers that make up a chunk, and the bytes that they fill.
   virtual std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const = 0;
   /// Whether the transfers of a chunk leave some of its bytes out: padding, which is zeros.

@@ -237,7 +237,11 @@ class Run {
                        is_verified() ? &*sums_ : nullptr, journal ? &*journal : nullptr},
                       std::move(chunks));
     if (output_) output_->fill();
+    if (report_.exchange == "direct")  // which leaves memory free
+      report_.staging_bytes +=
+          reader_->read_past_memory(shares_.rest - std::min(shares_.rest, exchange_->staging_bytes()));
     exchange_->run(work);
+    reader_->read_as_usual();
     move_tables(finished, journal ? &*journal : nullptr);
     if (is_verified()) sums_->give_to_owners([&](FileNumber file) { return files_->owner(file); }, processes_);
     report_.overflows = tell_overflows(work.overflows(), target(), report_.bytes_resumed != 0, processes_);

@@ -76,7 +76,7 @@ MappedWindows::Window::~Window() {
   if (address != nullptr) munmap(address, bytes);
 }
 
-std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const MappableFile& file, std::uint64_t offset,
+std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const LocatedFile& file, std::uint64_t offset,
                                                                  std::uint64_t bytes) {
   Windows dropped;  // unmapped after the lock is let go
   const std::lock_guard lock(mutex_);
@@ -107,7 +107,7 @@ std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const MappableF
   return entry->window;
 }
 
-MappedWindows::Windows::iterator MappedWindows::find_or_map(const MappableFile& file, const Key& key) {
+MappedWindows::Windows::iterator MappedWindows::find_or_map(const LocatedFile& file, const Key& key) {
   if (most_windows_ == 0) return order_.end();
   if (const auto found = where_.find(key); found != where_.end()) return found->second;
   auto window = std::make_shared<Window>();
@@ -131,7 +131,7 @@ MappedWindows::Guard::~Guard() {
   watched.address = nullptr;
 }
 
-void MappedWindows::Guard::check(const MappableFile& file, std::uint64_t end) const {
+void MappedWindows::Guard::check(const LocatedFile& file, std::uint64_t end) const {
   if (watched.has_lost)
     throw Error(Kind::input, *file.path,
                 {"ended while it was read", "at least " + std::to_string(end) + " bytes",

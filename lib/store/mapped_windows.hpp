@@ -31,7 +31,7 @@ class MappedWindows {
   /// mapped while it runs. False where they cannot be: then they are to be read. Throws input, naming the file, when it
   /// ended before them (it was truncated since it was opened).
   template <class Copy>
-  [[nodiscard]] bool with(const MappableFile& file, std::uint64_t offset, std::uint64_t bytes, Copy&& copy) {
+  [[nodiscard]] bool with(const LocatedFile& file, std::uint64_t offset, std::uint64_t bytes, Copy&& copy) {
     const auto window = find(file, offset, bytes);
     if (!window) return false;
     const Guard guard(*window);
@@ -72,7 +72,7 @@ class MappedWindows {
     Guard& operator=(const Guard&) = delete;
     Guard(Guard&&) = delete;
     Guard& operator=(Guard&&) = delete;
-    void check(const MappableFile& file, std::uint64_t end) const;
+    void check(const LocatedFile& file, std::uint64_t end) const;
   };
 
   struct Entry {
@@ -84,8 +84,8 @@ class MappedWindows {
   using Windows = std::list<Entry>;
 
   /// Nothing where it cannot be mapped.
-  std::shared_ptr<const Window> find(const MappableFile& file, std::uint64_t offset, std::uint64_t bytes);
-  Windows::iterator find_or_map(const MappableFile& file, const Key& key);
+  std::shared_ptr<const Window> find(const LocatedFile& file, std::uint64_t offset, std::uint64_t bytes);
+  Windows::iterator find_or_map(const LocatedFile& file, const Key& key);
 
   std::uint64_t budget_;
   std::uint64_t

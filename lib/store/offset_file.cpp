@@ -78,11 +78,12 @@ std::optional<StridedForm> OffsetFile::strided(std::size_t index) const {
   return StridedForm{schema_->arrays->at(index).shape, dataset.strides};
 }
 
-std::optional<MappableExtent> OffsetFile::mappable(std::size_t index, std::uint64_t offset) const {
+std::optional<LocatedExtent> OffsetFile::located(std::size_t index, std::uint64_t offset) const {
   const Dataset& dataset = schema_->datasets.at(index);
   const bool is_as_it_is = dataset.storage == Storage::raw || dataset.storage == Storage::strided;
-  if (!is_as_it_is || offset >= dataset.extents.bytes() || !is_local_) return std::nullopt;
-  return MappableExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, bytes_}, dataset.extents.at(offset)};
+  if (!is_as_it_is || offset >= dataset.extents.bytes()) return std::nullopt;
+  return LocatedExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, bytes_, is_local_},
+                       dataset.extents.at(offset)};
 }
 
 PartialSum OffsetFile::sum_rest(const std::optional<Passage>& left_out) {

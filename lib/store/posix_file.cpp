@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <vector>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
@@ -82,6 +84,13 @@ PosixFile PosixFile::open_for_reading(const std::filesystem::path& path) {
   return {path.string(), std::move(fd)};
 }
 
+std::optional<PosixFile> PosixFile::open_directly(int fd, const std::string& path) {
+  // By its number, since another file may have the path by now.
+  Fd direct = open_fd("/proc/self/fd/" + std::to_string(fd), O_RDONLY | O_DIRECT);
+  if (!direct) return std::nullopt;
+  return PosixFile(path, std::move(direct));
+}
+
 PosixFile PosixFile::open_for_writing(const std::filesystem::path& path) {
   Fd fd = open_fd(path.string(), O_RDWR);
   if (!fd) fail_to_open(path.string(), "open", errno, remedy_for_writing(errno));
@@ -120,6 +129,19 @@ void PosixFile::read(std::uint64_t offset, std::span<std::byte> out) const {
     offset += static_cast<std::uint64_t>(got);
     out = out.subspan(static_cast<std::size_t>(got));
   }
+}
+
+std::uint64_t PosixFile::read_up_to(std::uint64_t offset, std::span<std::byte> out) const noexcept {
+  std::uint64_t read = 0;
+  while (read < out.size()) {
+    const ssize_t got = retried([&] {
+      return ::pread(fd(), out.data() + read, std::min(out.size() - read, max_transfer),
+                     static_cast<off_t>(offset + read));
+    });
+    if (got <= 0) break;
+    read += static_cast<std::uint64_t>(got);
+  }
+  return read;
 }
 
 std::string PosixFile::text(std::uint64_t offset, std::uint64_t bytes) const {
@@ -176,6 +198,19 @@ bool PosixFile::is_local() const {
   static constexpr std::array<decltype(info.f_type), 5> local{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
                                                               TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
   return std::find(local.begin(), local.end(), info.f_type) != local.end();
+}
+
+bool is_in_memory(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t skipped = offset % page;
+  void* const address =
+      ::mmap(nullptr, bytes + skipped, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset - skipped));
+  if (address == MAP_FAILED) return true;
+  std::vector<unsigned char> pages(ceil_div(bytes + skipped, page));
+  const bool is_told = ::mincore(address, bytes + skipped, pages.data()) == 0;
+  ::munmap(address, bytes + skipped);
+  const auto there = std::count_if(pages.begin(), pages.end(), [](unsigned char state) { return (state & 1U) != 0; });
+  return !is_told || static_cast<std::uint64_t>(there) * 2 >= pages.size();
 }
 
 }  // namespace ckpt

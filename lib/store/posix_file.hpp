@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -46,6 +47,9 @@ class PosixFile {
 
   /// Throws input when there is no such file or it is not a regular one.
   static PosixFile open_for_reading(const std::filesystem::path& path);
+  /// The file that `fd` is, to be read past the system's memory (O_DIRECT): offsets and lengths are multiples of 4 KiB,
+  /// as are addresses in memory. Nothing where the file system does not allow that. `path` is for messages.
+  static std::optional<PosixFile> open_directly(int fd, const std::string& path);
   /// An existing file, for reading and writing.
   static PosixFile open_for_writing(const std::filesystem::path& path);
   /// A new, empty file for reading and writing; io when there is one already.
@@ -60,6 +64,8 @@ class PosixFile {
 
   /// Fills `out` from `offset` on. Throws input when the file ends before that.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// The same as far as it can be read, at most to the file's end: how many bytes that are.
+  std::uint64_t read_up_to(std::uint64_t offset, std::span<std::byte> out) const noexcept;
   /// So many bytes from `offset` on. Throws input when the file ends before that.
   std::string text(std::uint64_t offset, std::uint64_t bytes) const;
   void write(std::uint64_t offset, std::span<const std::byte> data) const;
@@ -85,5 +91,8 @@ class PosixFile {
   std::string path_;
   Fd fd_;
 };
+
+/// Whether the system has most of a file's bytes from `offset` on in memory; where it does not tell, it has.
+bool is_in_memory(int fd, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace ckpt

@@ -49,7 +49,7 @@ struct FileSpec {
   /// attributes and groups. Of a format that only keeps trees: the text that it keeps (kept_tree_text). Null: none.
   std::shared_ptr<const std::string> tree = {};
   std::vector<ViewedFile> viewed = {};  ///< the files that its arrays show
-  bool has_checksum = false;  ///< of a format that can have one (Store::has_checksums)
+  bool has_checksum = false;            ///< of a format that can have one (Store::has_checksums)
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
@@ -88,18 +88,20 @@ struct NewFile {
   std::vector<Passage> passages;  ///< ascending, none empty: what is no data; zeros lie between them
 };
 
-/// What is needed to map a part of an open file.
-struct MappableFile {
+/// What is needed to map a part of an open file, or to read it in another way.
+struct LocatedFile {
   int fd = -1;
   const std::string* path = nullptr;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
+  bool is_local =
+      true;  ///< mapping is as good as reading: on a network's file system, a page fault waits for the network
 };
 
-/// An extent of a dataset, and the file that it can be mapped from.
-struct MappableExtent {
-  MappableFile file;
+/// An extent of a dataset, and the file that has it.
+struct LocatedExtent {
+  LocatedFile file;
   FileExtent extent;
 };
 
@@ -138,8 +140,7 @@ class SourceFile {
   virtual void will_need(std::size_t /*dataset*/, Interval /*bytes*/) {}
 
   /// The extent that a byte of a dataset lies in, counted as by `read_as_stored`, when it is Storage::raw or strided
-  /// and mapping is as good as reading (a local file system: on a network's, a page fault waits for the network alone).
-  virtual std::optional<MappableExtent> mappable(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {
+  virtual std::optional<LocatedExtent> located(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {
     return std::nullopt;
   }
 

@@ -123,9 +123,9 @@ void reads_any_part(const StoreUnderTest& under_test) {
                Catch::Matchers::Contains("bias") && Catch::Matchers::Contains("a" + under_test.ending));
   for (const FileSpec::Array& each : spec.arrays) {
     const std::size_t index = catalog.schema->find(each.name);
-    const auto mapped = source->mappable(index, 0);
+    const auto mapped = source->located(index, 0);
     if (mapped) CHECK(mapped->extent == catalog.schema->datasets[index].extents.at(0));
-    CHECK_FALSE(source->mappable(index, data_bytes(each)));
+    CHECK_FALSE(source->located(index, data_bytes(each)));
   }
 }
 

@@ -83,7 +83,7 @@ void check_strided(StridedMemory& memory, StridedFile& file, const Transfer& wan
   memory.reads = memory.bytes_read = memory.turned = 0;
   for (SourceFile* each : {static_cast<SourceFile*>(&memory), static_cast<SourceFile*>(file.source.get())}) {
     Bytes target(wanted.bytes());
-    CHECK(gather(*each, 0, wanted, &summing, target.data(), scratch, windows).sum == sum);
+    CHECK(gather(*each, 0, wanted, &summing, target.data(), scratch, {windows}).sum == sum);
     CHECK((target == expected));
   }
 }

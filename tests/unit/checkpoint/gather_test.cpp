@@ -46,9 +46,9 @@ class MappedSource final : public SourceFile {
     file_.read(start_ + offset, out);
     ++reads;
   }
-  std::optional<MappableExtent> mappable(std::size_t /*dataset*/, std::uint64_t /*offset*/) const override {
-    return MappableExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, status_.bytes},
-                          {0, start_, status_.bytes - start_}};
+  std::optional<LocatedExtent> located(std::size_t /*dataset*/, std::uint64_t /*offset*/) const override {
+    return LocatedExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, status_.bytes},
+                         {0, start_, status_.bytes - start_}};
   }
   PartialSum sum_rest(const std::optional<Passage>& /*left_out*/) override { return {}; }
   const PosixFile& file() const noexcept { return file_; }
@@ -65,6 +65,7 @@ struct MappedFile {
   explicit MappedFile(const Bytes& bytes) {
     PosixFile file = PosixFile::create(directory / "data");
     file.write(start, bytes);
+    file.sync();
     source = std::make_unique<MappedSource>(std::move(file), start);
   }
   static constexpr std::uint64_t start = 1000;
@@ -123,6 +124,25 @@ MappedWindows refused_windows() {
   return MappedWindows(1 << 20);
 }
 
+/// From blocks of a file that the system was asked to forget; where it does not, the file is read as usual.
+Gathered gather_past_memory(const MappedFile& file, const Transfer& wanted, const Summing& summing, Bytes& target,
+                            Bytes& scratch) {
+  MappedWindows windows(1 << 20);
+  DirectBlocks blocks(DirectBlocks::least_memory, 1);
+  const LocatedFile located = file.source->located(0, 0)->file;
+  file.source->file().drop_cached();
+  DirectBlocks::Lease lease;
+  const auto span = stored_span(*file.source, 0, wanted);
+  blocks.want(located, {MappedFile::start + span->lo, MappedFile::start + span->hi}, lease);
+  const bool is_all_there =
+      !span->empty() && lease.size() == (MappedFile::start + span->hi - 1) / blocks.block_bytes() -
+                                            (MappedFile::start + span->lo) / blocks.block_bytes() + 1;
+  const std::uint64_t before = file.source->reads;
+  const Gathered gathered = gather(*file.source, 0, wanted, &summing, target.data(), scratch, {windows, &blocks});
+  if (is_all_there) CHECK(file.source->reads == before);
+  return gathered;
+}
+
 /// Gathers from all and compares with the strided copy from memory, and the sum with that of the source in memory.
 void check(ThreeFiles& file, const Transfer& wanted, std::uint64_t target_size, std::uint64_t scratch_size,
            std::uint64_t windows_budget = 1 << 20) {
@@ -136,18 +156,21 @@ void check(ThreeFiles& file, const Transfer& wanted, std::uint64_t target_size, 
   MappedWindows windows(windows_budget);
   file.memory.reads = file.memory.bytes_read = 0;
   Bytes target(target_size);
-  const Gathered told = gather(file.memory, 5, wanted, &summing, target.data(), scratch, windows);
+  const Gathered told = gather(file.memory, 5, wanted, &summing, target.data(), scratch, {windows});
   Bytes mapped(target_size);
-  CHECK(gather(*file.mappable.source, 5, wanted, &summing, mapped.data(), scratch, windows).sum == sum);
+  CHECK(gather(*file.mappable.source, 5, wanted, &summing, mapped.data(), scratch, {windows}).sum == sum);
   CHECK((mapped == expected));
   Bytes sliced(target_size);
-  CHECK(gather(*file.sliced.source, 0, wanted, &summing, sliced.data(), scratch, windows).sum == sum);
+  CHECK(gather(*file.sliced.source, 0, wanted, &summing, sliced.data(), scratch, {windows}).sum == sum);
   CHECK((sliced == expected));
+  Bytes direct(target_size);
+  CHECK(gather_past_memory(file.mappable, wanted, summing, direct, scratch).sum == sum);
+  CHECK((direct == expected));
   CHECK((target == expected));
   CHECK(told.bytes_read == file.memory.bytes_read);
   CHECK(told.sum == sum);
   CHECK(sum.bytes == wanted.bytes());
-  CHECK(gather(file.memory, 5, wanted, nullptr, target.data(), scratch, windows).sum == PartialSum{});
+  CHECK(gather(file.memory, 5, wanted, nullptr, target.data(), scratch, {windows}).sum == PartialSum{});
   file.memory.reads /= 2;
   file.memory.bytes_read /= 2;
 }
@@ -249,7 +272,7 @@ TEST_CASE("what the file throws comes through") {
   MemoryFile file(100);
   Bytes target(8);
   MappedWindows windows(1 << 20);
-  CHECK_THROWS_AS(gather(file, 5, transfer({2}, {1}, {1}, 4, 24), nullptr, target.data(), {}, windows), Error);
+  CHECK_THROWS_AS(gather(file, 5, transfer({2}, {1}, {1}, 4, 24), nullptr, target.data(), {}, {windows}), Error);
 }
 
 TEST_CASE("a mapped file that is truncated while it is read is an error that names it") {
@@ -259,9 +282,9 @@ TEST_CASE("a mapped file that is truncated while it is read is an error that nam
   MappedWindows windows(1 << 20);
   Bytes target(1 << 10);
   const Transfer column = transfer({256}, {1024}, {1}, 4, 0);
-  gather(*mappable.source, 5, column, nullptr, target.data(), {}, windows);
+  gather(*mappable.source, 5, column, nullptr, target.data(), {}, {windows});
   mappable.source->file().resize(1 << 18);
-  CHECK_THROWS_WITH(gather(*mappable.source, 5, column, nullptr, target.data(), {}, windows),
+  CHECK_THROWS_WITH(gather(*mappable.source, 5, column, nullptr, target.data(), {}, {windows}),
                     Catch::Matchers::Contains("data: ended while it was read"));
 }
 
@@ -275,7 +298,7 @@ TEST_CASE("what cannot be mapped is read, to the same bytes and sums") {
   const auto gathered = [&](MappedWindows& windows) {
     Bytes target(columns.bytes());
     const std::uint64_t before = mappable.source->reads;
-    const Gathered told = gather(*mappable.source, 5, columns, &summing, target.data(), scratch, windows);
+    const Gathered told = gather(*mappable.source, 5, columns, &summing, target.data(), scratch, {windows});
     return std::tuple(target, told.sum.low, told.sum.high, mappable.source->reads > before);
   };
   take_bus_errors();

@@ -34,7 +34,7 @@ std::uint64_t peak_after_touching(std::uint64_t budget, std::uint64_t step) {
   const std::vector<std::byte> piece(mebibyte, std::byte{1});
   for (std::uint64_t i = 0; i < 64; ++i) file.write(i * mebibyte, piece);
   const auto status = file.status();
-  const MappableFile mappable{file.fd(), &file.path(), status.device, status.inode, status.bytes};
+  const LocatedFile mappable{file.fd(), &file.path(), status.device, status.inode, status.bytes};
   take_bus_errors();
   MappedWindows windows(budget);
   const std::uint64_t before = mapped_in_memory();
@@ -62,7 +62,7 @@ TEST_CASE("where addresses are few, so are mapped windows; where a mapping is re
   const PosixFile file = PosixFile::create(directory / "data");
   file.resize(256 * mebibyte);
   const auto status = file.status();
-  const MappableFile mappable{file.fd(), &file.path(), status.device, status.inode, status.bytes};
+  const LocatedFile mappable{file.fd(), &file.path(), status.device, status.inode, status.bytes};
   const auto touch = [&](MappedWindows& windows) {
     bool all = true;
     for (std::uint64_t at = 0; at < status.bytes; at += 8 * mebibyte)

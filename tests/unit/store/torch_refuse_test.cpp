@@ -110,7 +110,7 @@ TEST_CASE("Files of other formats are not taken for torch's, nor one that has ch
   const std::string bytes = torch_file(dict({{"w", tensor(storage("0", 4), 0, {4}, {1})}}), {{"0", abcd}});
   put_bytes(folder / "a.pt", bytes);
   const FileCatalog catalog = store->catalog(folder / "a.pt");
-  CHECK_FALSE(store->open(folder / "a.pt", catalog)->mappable(0, 16));
+  CHECK_FALSE(store->open(folder / "a.pt", catalog)->located(0, 16));
   put_bytes(folder / "a.pt", bytes + "x");
   CHECK_THAT(error_of([&] { store->open(folder / "a.pt", catalog); }), Contains("a.pt"));
 }
