@@ -1,6 +1,7 @@
 #include "store/torch/tree.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -149,7 +150,7 @@ class TreeReader {
   OpaqueSurvey survey_;
   Placeholders placeholders_;
   Schema schema_;
-  std::vector<Array> arrays_;
+  std::deque<Array> arrays_;                                        // which are large: none is moved for the next one
   std::map<std::string, std::map<std::string, Value>> attributes_;  // by group
   TreeBounds bounds_;
 };
