@@ -64,17 +64,19 @@ void declare_comparison(CommandLine& line, Options& to) {
 
 void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.group("Output");
-  line.value("-o,--output", to.output, "PATH",
-             std::string("the ") +
-                 (verb == Verb::merge ? "file (with --shard-size or --format dcp the directory)" : "directory") +
-                 " to write; refused if it exists, unless --force" +
-                 (verb == Verb::merge ? "; - is standard output, which like a named pipe is written in order" : ""));
+  line.value(
+      "-o,--output", to.output, "PATH",
+      std::string("the ") +
+          (verb == Verb::merge ? "file (with --shard-size, --format dcp or torch_dist the directory)" : "directory") +
+          " to write; refused if it exists, unless --force" +
+          (verb == Verb::merge ? "; - is standard output, which like a named pipe is written in order" : ""));
   std::string names;
   for (const Format& format : formats()) names.append(names.empty() ? "" : "|").append(format.name);
   line.value(
       "--format", to.format, names,
       "the output's files; default: as the ending of their names tells (.safetensors, .pt, .ckpt), else HDF5; dcp: "
-      "a directory as torch.distributed.checkpoint writes it");
+      "a directory as torch.distributed.checkpoint writes it; torch_dist: one as Megatron does, of what it saved with "
+      "--ckpt-format torch");
   line.value(
       "--leaves", to.leaves, "json|tree",
       "what of torch's files is no tensor, number or text, in HDF5 and safetensors: json, what JSON can say, the rest "

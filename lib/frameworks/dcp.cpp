@@ -22,9 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* metadata_file = torch::dcp_index;
 constexpr std::string_view data_ending = torch::dcp_ending;
-/// Of Megatron's torch_dist: what is not sharded, and what is written last.
-constexpr const char* common_file = "common.pt";
-constexpr const char* finished_file = "metadata.json";
+constexpr const char* common_file = torch::torch_dist_tree;
+constexpr const char* finished_file = torch_dist_finished;
 /// As large as the largest value that a tree carries: what is more is no small file beside the data.
 constexpr std::uint64_t most_common_bytes = 64ULL << 20;
 

@@ -7,6 +7,9 @@
 
 namespace ckpt {
 
+/// Of Megatron's torch_dist: what is written last.
+inline constexpr const char* torch_dist_finished = "metadata.json";
+
 /// Whether a directory is one of torch.distributed.checkpoint (FSDP2, torchtitan, Megatron's torch_dist), finished or
 /// not.
 bool is_dcp(const std::filesystem::path& directory);

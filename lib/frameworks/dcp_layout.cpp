@@ -60,7 +60,7 @@ Layout dcp_layout(const Placement& target, const std::vector<std::string>& names
   std::vector<std::vector<PlacedPiece>> pieces;
   std::map<FilePlace, Position> files;
   for (ParameterId p = 0; p < target.tensors().size(); ++p) {
-    pieces.push_back(pieces_of(target, p));
+    pieces.push_back(names[p].empty() ? std::vector<PlacedPiece>{} : pieces_of(target, p));
     for (const PlacedPiece& piece : pieces.back()) files.emplace(piece.file, 0);
   }
   if (files.empty()) files.emplace(FilePlace{0, 0}, 0);  // for objects alone
@@ -72,6 +72,7 @@ Layout dcp_layout(const Placement& target, const std::vector<std::string>& names
   for (auto& [place, position] : files) position = next++;
   std::vector<CutTensor> tensors;
   for (ParameterId p = 0; p < pieces.size(); ++p) {
+    if (names[p].empty()) continue;
     CutTensor tensor{names[p], target.tensors()[p].shape, {}};
     for (PlacedPiece& piece : pieces[p]) tensor.held.push_back({files.at(piece.file), std::move(piece.box)});
     tensors.push_back(std::move(tensor));

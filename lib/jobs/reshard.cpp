@@ -212,6 +212,7 @@ class Run {
     const bool is_resumed = output_ && begin();
     files_->fetch_trees(stores_.reading(), processes_);
     agree(processes_, [&] {
+      if (processes_.rank() == 0) beside_ = files_->files_beside(stores_.reading());
       files_->create(is_resumed, threads(), stores_.reading());
       if (is_verified()) files_->add_the_rest(*sums_);
     });
@@ -309,8 +310,7 @@ class Run {
         if (output_ || sides_->store->ends_with_manifest()) files_->set_manifest(text);
         if (pipe_) report_.manifest = text;
       } else {
-        for (const FileBeside& file : files_of_source(checkpoint(), *sides_->store))
-          output_->write_text(file.name, file.bytes);
+        for (const FileBeside& file : beside_) output_->write_text(file.name, file.bytes);
         if (const auto file = file_beside(target().layout())) output_->write_text(file->name, file->bytes);
         output_->write_text(manifest_name, manifest(target(), list, fingerprints, {}, fingerprint_place(), tables));
         if (!sides_->index_name.empty())  // last: without it, a directory is no checkpoint
@@ -338,6 +338,7 @@ class Run {
   std::unique_ptr<Exchange> exchange_;
   std::optional<SourceReader> reader_;
   std::optional<TargetFiles> files_;
+  std::vector<FileBeside> beside_;  // on process 0
   std::optional<ContentSums> sums_;
   TableShuffle::Sums table_sums_;
 };

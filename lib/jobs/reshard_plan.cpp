@@ -5,7 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "base/text.hpp"
 #include "frameworks/dcp_layout.hpp"
+#include "frameworks/torch_dist.hpp"
 #include "jobs/misfit.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
@@ -33,21 +35,43 @@ void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& si
   if (sides.target.placement.mesh().size() > 1) sides.index_name = model_index_name(format.ending);
 }
 
+/// The names that the tensors get in a format with an index; empty for those that have no place in it.
+std::vector<std::string> names_in_index(const ReshardSides& sides) {
+  const Store& store = *sides.store;
+  const std::vector<Tensor>& tensors = sides.selection.tensors;
+  const auto& files = sides.checkpoint.files();
+  const bool keeps_names =
+      std::all_of(files.begin(), files.end(), [&](const FileCatalog& file) { return has_form_of(file, store); });
+  if (is_torch_dist(store)) {
+    if (!keeps_names) return torch_dist_names(tensors);
+    check_torch_dist_names(tensors);
+  }
+  std::vector<std::string> names;
+  for (const Tensor& tensor : tensors) names.push_back(keeps_names ? tensor.name : dcp_tensor_name(tensor.name));
+  return names;
+}
+
+void warn_of_nameless(const std::vector<std::string>& names, ReshardSides& sides) {
+  std::vector<std::string> nameless;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i].empty()) nameless.push_back(sides.selection.tensors[i].name);
+  if (!nameless.empty())
+    sides.source.warnings.push_back(
+        "neither weights nor their state in the optimizer: " + join(nameless) +
+        "; as values, the first card's are kept, and states of generators are left out (--no-load-rng)");
+}
+
 /// A format with an index has each piece of a tensor once, as an array by itself, and no groups.
 void resolve_pieces(ReshardSides& sides) {
-  const Store& store = *sides.store;
-  const auto& files = sides.checkpoint.files();
-  const bool keeps_names = std::all_of(files.begin(), files.end(),
-                                       [&](const FileCatalog& file) { return file.schema->format == store.name(); });
-  std::vector<std::string> names;
-  for (const Tensor& tensor : sides.selection.tensors)
-    names.push_back(keeps_names ? tensor.name : dcp_tensor_name(tensor.name));
+  const std::vector<std::string> names = names_in_index(sides);
+  warn_of_nameless(names, sides);
   const Layout layout = dcp_layout(sides.target.placement, names);
   std::vector<std::size_t> order(names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
   Selection renamed;
   for (const std::size_t at : order) {
+    if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
       throw Error(Kind::usage, "parameter " + names[at],
                   {"two parameters get this name, as / becomes .", "expected one", "", {Advice::What::rename, ""}});
@@ -57,7 +81,7 @@ void resolve_pieces(ReshardSides& sides) {
   }
   sides.selection = std::move(renamed);
   sides.target.placement = resolve_target(layout, sides.selection.tensors).placement;
-  sides.index_name = store.index_name();
+  sides.index_name = sides.store->index_name();
 }
 
 /// What is there, as its layout has it, and what is taken of it. Collective.

@@ -3,21 +3,24 @@
 #include <algorithm>
 
 #include "frameworks/dcp.hpp"
+#include "frameworks/torch_dist.hpp"
 #include "frameworks/tree_fit.hpp"
 
 namespace ckpt {
 
 std::span<const FileBeside> files_of_source(const Checkpoint& source, const Store& format) {
-  const bool is_same_format = std::all_of(source.files().begin(), source.files().end(), [&](const FileCatalog& file) {
-    return file.schema->format == format.name();
-  });
+  const bool is_same_format = std::all_of(source.files().begin(), source.files().end(),
+                                          [&](const FileCatalog& file) { return has_form_of(file, format); });
   if (!is_same_format) return {};
   return source.beside();
 }
 
 std::vector<std::string> names_beside(const Checkpoint& source, const Layout& target, const Store& format) {
   std::vector<std::string> names;
-  for (const FileBeside& file : files_of_source(source, format)) names.push_back(file.name);
+  if (is_torch_dist(format))
+    names = dcp_names_beside(target);
+  else
+    for (const FileBeside& file : files_of_source(source, format)) names.push_back(file.name);
   if (auto file = file_beside(target)) names.push_back(std::move(file->name));
   return names;
 }

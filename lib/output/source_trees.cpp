@@ -2,12 +2,19 @@
 
 #include <algorithm>
 
+#include "base/checked.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "frameworks/torch_dist.hpp"
 #include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
 
 namespace {
+
+/// As much as a tree carries in one value.
+constexpr std::uint64_t most_value_bytes = 64ULL << 20;
 
 /// The source's card with the coordinates of a target's, on the axes that both have; nothing where it has none of
 /// these.
@@ -34,7 +41,8 @@ std::optional<std::size_t> entry_of_prefix(const CardFiles& files, const std::st
 SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps)
     : source_(source), format_(format), keeps_(keeps) {
   const auto beside = files_of_source(source, format);
-  has_all_beside_ = !beside.empty();
+  makes_rest_ = beside.empty() && is_torch_dist(format);
+  has_all_beside_ = makes_rest_ || !beside.empty();
   for (const FileBeside& file : beside) leaves_beside_.insert(file.leaves.begin(), file.leaves.end());
   const FileTable targets(target.layout());
   for (FileNumber file = 0; file < targets.count(); ++file) {
@@ -42,6 +50,12 @@ SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, cons
     origins_.push_back(takes_one ? find_origin(file, targets, target.layout()) : std::nullopt);
     if (origins_.back()) used_.insert(source.file(*origins_.back()).schema.get());
   }
+  if (makes_rest_ && !origins_.front())
+    throw Error(Kind::input, source.path().string(),
+                {"has no tree of a torch file", "expected one, of which common.pt is made",
+                 "take --format dcp, or give the source as Megatron saved it"});
+  if (makes_rest_)
+    for (const Tensor& tensor : target.tensors()) names_.push_back(tensor.name);
   if (used_.empty()) return;
   std::vector<NamedSchema> files;
   for (FileNumber file = 0; file < source.files().size(); ++file)
@@ -93,6 +107,47 @@ void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& sto
 }
 
 SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
+  if (!makes_rest_) return taken_by(target, store);
+  return target == 0 ? objects_ : nullptr;
+}
+
+std::vector<FileBeside> SourceTrees::files_beside(SourceStore& store) {
+  if (makes_rest_) {
+    torch_dist::Rest made = torch_dist::rest(*taken_by(0, store), values_of(*origins_.front(), store), names_);
+    objects_ = std::make_shared<const std::string>(std::move(made.objects));
+    return std::move(made.files);
+  }
+  const auto files = files_of_source(source_, format_);
+  return {files.begin(), files.end()};
+}
+
+/// The tensors of a file that are values beside its weights, as far as they are small; none of a file that other
+/// processes alone see.
+std::map<std::string, torch_dist::SmallTensor> SourceTrees::values_of(FileNumber file, SourceStore& store) const {
+  std::map<std::string, torch_dist::SmallTensor> values;
+  const FileCatalog& catalog = source_.file(file);
+  if (!source_.is_shared() || !catalog.schema->has_tree) return values;
+  std::unique_ptr<SourceFile> open;
+  std::uint64_t room = most_value_bytes;
+  for (std::size_t i = 0; i < catalog.schema->arrays->size(); ++i) {
+    const StoredArray& array = (*catalog.schema->arrays)[i];
+    if (!torch_dist::is_value(array.name)) continue;
+    const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
+    if (bytes > room) {
+      spdlog::warn("{} of {} is left out: the output has no room for so much beside weights", array.name,
+                   format_bytes(bytes));
+      continue;
+    }
+    room -= bytes;
+    std::string elements(bytes, '\0');
+    if (!open) open = store.open(source_.file_path(file), catalog);
+    if (bytes > 0) open->read(i, 0, std::as_writable_bytes(std::span(elements)));
+    values.emplace(array.name, torch_dist::SmallTensor{array.dtype, array.shape, std::move(elements)});
+  }
+  return values;
+}
+
+SourceTrees::Tree SourceTrees::taken_by(FileNumber target, SourceStore& store) {
   const auto file = origins_[target];
   if (!file) return nullptr;
   const auto sent = sent_.find(*file);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "frameworks/torch_dist_tree.hpp"
 #include "frameworks/tree_fit.hpp"
 #include "layout/file_table.hpp"
 #include "output/sayings.hpp"
@@ -38,8 +39,8 @@ class SourceTrees {
   bool are_all_used(const std::vector<Saying>& sayings) const;
   /// Whether the output's format has trees: what it only keeps nobody sees but those who take it later.
   bool has_trees() const noexcept { return format_.takes_trees_of(format_.name()); }
-  /// Whether files that the output has beside those with data (files_beside) hold all that is neither in these nor in
-  /// the first one's tree; and the leaves that are there.
+  /// Whether files that the output has beside those with data hold all that is neither in these nor in the first one's
+  /// tree; and the leaves that are there.
   bool has_all_beside() const noexcept { return has_all_beside_; }
   bool is_beside(const std::string& leaf) const { return leaves_beside_.contains(leaf); }
 
@@ -49,17 +50,26 @@ class SourceTrees {
   /// The tree that a target file takes; null where it takes none. Throws as SourceStore::tree. Threads may call it
   /// together.
   Tree of(FileNumber target, SourceStore& store);
+  /// The small files that the output has beside those with data: the source's, of the same format, or those that are
+  /// made of the first file's tree (torch_dist::rest). For the process that makes this file; after `fetch`, before
+  /// `of`. Throws as that, and input for a tree of another framework.
+  std::vector<FileBeside> files_beside(SourceStore& store);
 
  private:
   std::optional<FileNumber> find_origin(FileNumber target, const FileTable& targets, const Layout& layout) const;
   std::optional<FileNumber> file_of(Position card, std::size_t entry) const;
+  Tree taken_by(FileNumber target, SourceStore& store);
+  std::map<std::string, torch_dist::SmallTensor> values_of(FileNumber file, SourceStore& store) const;
   bool is_kept(const Schema& schema) const { return !format_.takes_trees_of(tree_format(schema)); }
   Tree as_taken(FileNumber file, std::string tree) const;
   Tree read(FileNumber file, SourceStore& store);
 
   const Checkpoint& source_;
   const Store& format_;
+  std::vector<std::string> names_;  // of the output's tensors
   bool keeps_;
+  bool makes_rest_ = false;  // instead of carrying a tree
+  Tree objects_;             // of the first file then
   bool has_all_beside_ = false;
   std::set<std::string> leaves_beside_;
   std::optional<TreeFit> fit_;                      // where there are trees

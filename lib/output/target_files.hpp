@@ -32,8 +32,8 @@ struct TargetPlace {
   Pipe* pipe = nullptr;
   bool is_single_file = false;  ///< it has room for its manifest
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
-  bool keeps_trees = false;      ///< also where the format can do no more than keep them
-  const Views* views = nullptr;  ///< not null: the files have no data, and `write` is not called
+  bool keeps_trees = false;                ///< also where the format can do no more than keep them
+  const Views* views = nullptr;            ///< not null: the files have no data, and `write` is not called
   std::vector<ManifestTable> tables = {};  ///< as the manifest will tell of them, with any fingerprints
 };
 
@@ -47,6 +47,8 @@ class TargetFiles {
 
   /// Has what is not seen everywhere sent to the processes that write it. Collective; before `create`.
   void fetch_trees(SourceStore& reading, Communicator& processes) { trees_.fetch(numbers_, reading, processes); }
+  /// SourceTrees::files_beside, for the process that makes the first file: between that and `create`.
+  std::vector<FileBeside> files_beside(SourceStore& reading) { return trees_.files_beside(reading); }
   /// Says what the output's format cannot hold; throws input for tensors that it cannot. Before all that follows.
   void check_format();
   /// As FileSpecs has it; between that and `create`.

@@ -19,7 +19,8 @@ const std::vector<Format>& formats() {
                                        {"safetensors", ".safetensors", {}, safetensors_store},
                                        {"mindspore", ".ckpt", {}, mindspore_store},
                                        {"torch", ".pt", {".pth", ".bin"}, torch_store},
-                                       {"dcp", ".distcp", {}, dcp_store, nullptr, torch::dcp_index}};
+                                       {"dcp", ".distcp", {}, dcp_store, nullptr, torch::dcp_index},
+                                       {"torch_dist", ".distcp", {}, torch_dist_store, nullptr, torch::dcp_index}};
   return all;
 }
 

@@ -17,6 +17,9 @@ DcpMetadata read_dcp_metadata(const std::filesystem::path& file);
 inline constexpr const char* dcp_format = "dcp";
 inline constexpr const char* dcp_index = ".metadata";
 inline constexpr const char* dcp_ending = ".distcp";
+/// Megatron's form of such directories, where one is written; and its file of what is not sharded.
+inline constexpr const char* torch_dist_format = "torch_dist";
+inline constexpr const char* torch_dist_tree = "common.pt";
 
 /// How many slots each file has.
 std::vector<std::uint32_t> dcp_slots(const DcpMetadata& metadata);

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::string_view pickle_begin = "\x80";
 
-class DcpStore final : public Store {
+class DcpStore : public Store {
  public:
   std::string_view name() const noexcept override { return torch::dcp_format; }
 
   bool takes_trees_of(std::string_view format) const noexcept override {
-    return format == torch::dcp_format || format == "torch";
+    return format == torch::dcp_format || format == torch::torch_dist_format || format == "torch";
   }
 
   std::string_view index_name() const noexcept override { return torch::dcp_index; }
@@ -72,10 +72,19 @@ class DcpStore final : public Store {
   }
 };
 
+class TorchDistStore final : public DcpStore {
+ public:
+  std::string_view name() const noexcept override { return torch::torch_dist_format; }
+};
+
 }  // namespace
 
 std::unique_ptr<Store> dcp_store() {
   return std::make_unique<DcpStore>();
+}
+
+std::unique_ptr<Store> torch_dist_store() {
+  return std::make_unique<TorchDistStore>();
 }
 
 }  // namespace ckpt

@@ -10,4 +10,7 @@ namespace ckpt {
 /// together, and written one by one.
 std::unique_ptr<Store> dcp_store();
 
+/// The same, as Megatron puts them together: what it writes is read as the above.
+std::unique_ptr<Store> torch_dist_store();
+
 }  // namespace ckpt

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layout/placement.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+namespace torch_dist {
+
+/// Of the names in a checkpoint of `--ckpt-format torch`, and in torch_dist.
+inline constexpr std::string_view weights_folder = "model/";
+inline constexpr std::string_view state_prefix = "optimizer.state.";
+/// What a module saves besides weights: an object for each, which is no parameter.
+inline constexpr std::string_view extra_state = "_extra_state";
+
+}  // namespace torch_dist
+
+/// Whether an output of this format is a directory of Megatron's torch_dist.
+bool is_torch_dist(const Store& format);
+
+/// Whether a file is as those of an output of this format are.
+bool has_form_of(const FileCatalog& file, const Store& format);
+
+/// The names that Megatron's torch_dist (megatron-core 0.14 and later, each layer by itself, `fully_reshardable`) has
+/// for the tensors of a checkpoint of `--ckpt-format torch`, whose weights stand below "model/" and whose optimizer's
+/// state has a weight's name below a word of its own: "model/a.weight" → "a.weight", "exp_avg/a.weight" →
+/// "optimizer.state.exp_avg.a.weight". Empty for what has no place among them: states of generators and the like.
+/// Throws usage where no weight is there, and for experts, which it stacks.
+std::vector<std::string> torch_dist_names(const std::vector<Tensor>& tensors);
+
+/// The same for tensors that have their names already. Throws usage, naming the first, for an optimizer's state in a
+/// form that depends on the ranks (`dp_reshardable`).
+void check_torch_dist_names(const std::vector<Tensor>& tensors);
+
+}  // namespace ckpt

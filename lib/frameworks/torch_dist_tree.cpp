@@ -1,0 +1,252 @@
+#include "frameworks/torch_dist_tree.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "frameworks/dcp.hpp"
+#include "frameworks/torch_dist.hpp"
+#include "store/torch/carried_tree.hpp"
+#include "store/torch/dcp_directory.hpp"
+#include "store/torch/dcp_parts.hpp"
+#include "store/torch/element_types.hpp"
+#include "store/torch/held_value.hpp"
+#include "store/torch/pickle_machine.hpp"
+#include "store/torch/pickle_writer.hpp"
+#include "store/torch/write_file.hpp"
+#include "tensor/restrided.hpp"
+
+namespace ckpt::torch_dist {
+
+namespace {
+
+using torch::node_of;
+using torch::Pickle;
+using torch::PickleId;
+using torch::PickleKind;
+using torch::PickleNode;
+
+constexpr const char* state_form = "fully_reshardable";
+constexpr const char* generators = "rng_state";
+constexpr const char* finished_text =
+    R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, "common_backend": "torch", "common_backend_version": 1})";
+/// Of the object of a module that is whole on one rank.
+constexpr const char* whole_shard = "/shard_0_1";
+/// Megatron saves none of this module.
+constexpr std::string_view no_object = "output_layer._extra_state";
+constexpr std::string_view layers_word = ".layers.";
+constexpr unsigned call_function = 'R';
+
+PickleId add_tuple(Pickle& tree, std::vector<PickleId> items) {
+  PickleNode tuple = node_of(PickleKind::tuple);
+  tuple.items = std::move(items);
+  return tree.add(std::move(tuple));
+}
+
+PickleId add_numbers(Pickle& tree, const Extents& numbers) {
+  std::vector<PickleId> items;
+  for (const std::uint64_t number : numbers)
+    items.push_back(torch::add_integer(tree, static_cast<std::int64_t>(number)));
+  return add_tuple(tree, std::move(items));
+}
+
+PickleId add_boolean(Pickle& tree, bool value) {
+  PickleNode node = node_of(PickleKind::boolean);
+  node.number = value ? 1 : 0;
+  return tree.add(std::move(node));
+}
+
+PickleId add_global(Pickle& tree, std::string_view module, std::string_view name) {
+  PickleNode global = node_of(PickleKind::global);
+  global.number = static_cast<std::int64_t>(module.size());
+  global.text = tree.keep(std::string(module) + "." + std::string(name));
+  return tree.add(std::move(global));
+}
+
+PickleNode call_of(PickleId function, PickleId arguments) {
+  PickleNode call = node_of(PickleKind::call, call_function);
+  call.function = function;
+  call.arguments = arguments;
+  return call;
+}
+
+void add_pair(Pickle& tree, PickleId dict, const char* key, PickleId value) {
+  const PickleId name = torch::add_text(tree, key);
+  std::vector<PickleId>& items = tree.change(dict).items;
+  items.push_back(name);
+  items.push_back(value);
+}
+
+Pickle parsed_rest(const std::string& bytes) {
+  std::size_t at = 0;
+  auto tree = Pickle::read(bytes, at);
+  if (!tree) throw Error(Kind::input, "its tree", {"ends before its object does", "expected a whole one", ""});
+  const PickleId root = tree->root();
+  if (root == torch::no_node || tree->value_of(root, "checkpoint_version") == torch::no_node)
+    throw Error(Kind::input, "what the source says besides tensors",
+                {"found no checkpoint_version", "expected what Megatron saves in model_optim_rng.pt",
+                 "take --format dcp, or a source that Megatron has saved"});
+  return std::move(*tree);
+}
+
+/// In place of a tensor's name: the call that makes it, with its bytes.
+PickleNode value_node(Pickle& tree, const std::string& name, const SmallTensor& value) {
+  const auto type = torch::torch_type(value.dtype);
+  PickleNode text = node_of(PickleKind::bytes, 'B');
+  text.text = tree.keep(value.bytes);
+  PickleNode storage = node_of(PickleKind::persistent);
+  storage.arguments = add_tuple(
+      tree, {torch::add_text(tree, torch::carried_bytes), add_global(tree, "torch", type->storage),
+             torch::add_text(tree, name), torch::add_integer(tree, static_cast<std::int64_t>(volume(value.shape))),
+             tree.add(std::move(text))});
+  const PickleId hooks =
+      tree.add(call_of(add_global(tree, "collections", "OrderedDict"), tree.add(node_of(PickleKind::tuple))));
+  const PickleId arguments =
+      add_tuple(tree, {tree.add(std::move(storage)), torch::add_integer(tree, 0), add_numbers(tree, value.shape),
+                       add_numbers(tree, row_major_strides(value.shape)), add_boolean(tree, false), hooks});
+  return call_of(add_global(tree, "torch._utils", "_rebuild_tensor_v2"), arguments);
+}
+
+void put_values(Pickle& tree, const std::map<std::string, SmallTensor>& values) {
+  const std::size_t count = tree.nodes().size();
+  for (PickleId id = 0; id < count; ++id) {
+    if (tree[id].kind != PickleKind::persistent) continue;
+    const auto name = torch::carried_name(tree, id);
+    const auto value = name ? values.find(std::string(*name)) : values.end();
+    if (value == values.end() || torch::torch_type(value->second.dtype)->storage.empty()) continue;
+    PickleNode made = value_node(tree, value->first, value->second);
+    tree.change(id) = std::move(made);
+  }
+}
+
+std::string written(const Pickle& tree, PickleId root) {
+  torch::PickleWriter out(tree.protocol());
+  torch::PickleCopy copy(tree, out, [](PickleId) { return false; });
+  copy.node(root);
+  return out.take();
+}
+
+/// What a checkpoint tells the loading job of its form: `content_metadata` of dist_checkpointing.save.
+PickleId content_metadata(Pickle& tree) {
+  PickleNode empty = node_of(PickleKind::dict);
+  empty.has_pairs = true;
+  const PickleId dict = tree.add(std::move(empty));
+  add_pair(tree, dict, "distrib_optim_sharding_type", torch::add_text(tree, state_form));
+  add_pair(tree, dict, "singleton_local_shards", add_boolean(tree, false));
+  add_pair(tree, dict, "chained_optim_avoid_prefix", add_boolean(tree, true));
+  add_pair(tree, dict, "non_homogeneous_layers", add_boolean(tree, true));  // each layer's tensors by themselves
+  return dict;
+}
+
+/// The optimizer's dict says in which form its state is saved.
+void tell_form(Pickle& tree) {
+  const PickleId optimizer = tree.value_of(tree.root(), "optimizer");
+  if (optimizer == torch::no_node || !tree[optimizer].has_pairs)
+    throw Error(Kind::input, "optimizer",
+                {optimizer == torch::no_node ? "is not there" : "is no dict: several optimizers, as for experts",
+                 "expected one optimizer's groups of parameters beside its state",
+                 "write the weights alone, with --only 'model/*'"});
+  add_pair(tree, optimizer, "param_state_sharding_type", torch::add_text(tree, state_form));
+}
+
+/// Weights are elsewhere, and generators' states are those of the ranks.
+std::string common_tree(Pickle tree, bool has_states) {
+  std::vector<PickleId> kept;
+  const std::vector<PickleId>& items = tree[tree.root()].items;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    const std::string_view key = tree[items[i]].text;
+    if (key.starts_with("model") || key == generators || (key == "optimizer" && !has_states)) continue;
+    kept.push_back(items[i]);
+    kept.push_back(items[i + 1]);
+  }
+  tree.change(tree.root()).items = std::move(kept);
+  if (has_states) tell_form(tree);
+  add_pair(tree, tree.root(), "content_metadata", content_metadata(tree));
+  return written(tree, tree.root());
+}
+
+/// The bytes of a .pt file that has this tree and no tensor.
+std::string file_of(const std::string& tree) {
+  FileSpec spec;
+  spec.tree = std::make_shared<const std::string>(tree);
+  const NewFile made = torch::form_of(spec);
+  std::string bytes(made.room.bytes, '\0');
+  for (const Passage& passage : made.passages) bytes.replace(passage.offset, passage.bytes.size(), passage.bytes);
+  return bytes;
+}
+
+/// "decoder.layers.12.mlp.x" → "decoder.layers." and ".mlp.x"; empty for what is of no layer.
+std::pair<std::string, std::string> around_layer(const std::string& name) {
+  const std::size_t word = name.find(layers_word);
+  if (word == std::string::npos) return {};
+  const std::size_t number = word + layers_word.size();
+  const std::size_t end = name.find('.', number);
+  return end == std::string::npos ? std::pair<std::string, std::string>{}
+                                  : std::pair{name.substr(0, number), name.substr(end)};
+}
+
+/// "decoder.layers.12" of each layer that has a tensor.
+std::set<std::string> layers_in(const std::vector<std::string>& names) {
+  std::set<std::string> layers;
+  for (const std::string& name : names)
+    if (const auto [before, behind] = around_layer(name); !before.empty() && !name.starts_with(state_prefix))
+      layers.insert(name.substr(0, name.size() - behind.size()));
+  return layers;
+}
+
+/// The objects of modules, by their names. The tree is that of one pipeline stage: what is nothing in one layer (as
+/// everything is without fp8) is nothing in all.
+std::map<std::string, PickleId> objects_in(const Pickle& tree, const std::vector<std::string>& names) {
+  std::map<std::string, PickleId> objects;
+  const PickleId model = tree.value_of(tree.root(), "model");
+  if (model == torch::no_node) return objects;
+  const std::set<std::string> layers = layers_in(names);
+  const std::vector<PickleId>& items = tree[model].items;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    const std::string name(tree[items[i]].text);
+    const PickleId value = items[i + 1];
+    if (!name.ends_with(extra_state) || name == no_object || torch::carried_name(tree, value)) continue;
+    objects.insert_or_assign(name, value);
+    if (tree[value].kind != PickleKind::none) continue;
+    if (const auto [before, behind] = around_layer(name); !before.empty())
+      for (const std::string& layer : layers)
+        if (layer.starts_with(before)) objects.try_emplace(layer + behind, value);
+  }
+  return objects;
+}
+
+std::string objects_tree(Pickle tree, const std::vector<std::string>& names) {
+  PickleNode dict = node_of(PickleKind::dict);
+  dict.has_pairs = true;
+  for (const auto& [name, value] : objects_in(tree, names)) {
+    dict.items.push_back(add_tuple(tree, {torch::add_text(tree, name + whole_shard)}));
+    dict.items.push_back(value);
+  }
+  PickleNode root = node_of(PickleKind::persistent);
+  root.arguments = add_tuple(tree, {torch::add_text(tree, torch::carried_paths), tree.add(std::move(dict))});
+  return written(tree, tree.add(std::move(root)));
+}
+
+}  // namespace
+
+bool is_value(const std::string& name) {
+  return name.starts_with(weights_folder) ? name.ends_with(extra_state) : !name.starts_with(generators);
+}
+
+Rest rest(const std::string& tree, const std::map<std::string, SmallTensor>& values,
+          const std::vector<std::string>& names) {
+  Pickle parsed = parsed_rest(tree);
+  put_values(parsed, values);
+  const bool has_states =
+      std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(state_prefix); });
+  Rest made;
+  made.objects = objects_tree(parsed, names);
+  made.files = {{torch::torch_dist_tree, file_of(common_tree(std::move(parsed), has_states))},
+                {torch_dist_finished, finished_text}};
+  return made;
+}
+
+}  // namespace ckpt::torch_dist

@@ -1,0 +1,141 @@
+"""What Megatron saves with --ckpt-format torch, as its torch_dist: a GPT on CPU under the real distributed optimizer, whose buffers
+megatron-core itself saves; rewritten by ckpt-reshard, and loaded by dist_checkpointing on other tensor and pipeline ranks, bit for bit what it
+loads of a torch_dist checkpoint that it has saved itself."""
+import argparse
+import json
+
+import jobs
+import torch
+from torch.distributed.checkpoint import FileSystemReader
+
+from megatron_dist_test import arrays
+from megatron_test import LENGTH, STEPS, VOCABULARY, Job
+from megatron.core import dist_checkpointing, parallel_state
+from megatron.core.distributed import DistributedDataParallel, DistributedDataParallelConfig
+from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
+
+
+def on_host(make):
+    """Of what the optimizer makes on a GPU."""
+    return lambda *what, **how: make(*what, **{**how, **({"device": "cpu"} if how.get("device") == "cuda" else {})})
+
+
+# The optimizer asks for parameters on a GPU, keeps flags there, and gathers its state there.
+type_name = torch.Tensor.type
+torch.Tensor.type = lambda tensor, *to, **how: type_name(tensor, *to, **how) if to or how else type_name(tensor).replace("torch.", "torch.cuda.", 1)
+torch.Tensor.cuda = lambda tensor, *_, **__: tensor
+torch.tensor, torch.zeros = on_host(torch.tensor), on_host(torch.zeros)
+torch.cuda.synchronize = torch.cuda.current_stream = lambda *_, **__: None
+
+ITERATION = 10
+FORM = {"distrib_optim_sharding_type": "fully_reshardable", "singleton_local_shards": False, "chained_optim_avoid_prefix": True,
+        "non_homogeneous_layers": True}
+
+
+class DistributedJob(Job):
+    def __init__(self, tp, pp, seed):
+        super().__init__(tp, pp, seed)
+        self.parallel = DistributedDataParallel(
+            self.model.config, DistributedDataParallelConfig(use_distributed_optimizer=True, overlap_grad_reduce=False), self.model)
+        self.parallel.broadcast_params()
+        self.optimizer = get_megatron_optimizer(
+            OptimizerConfig(optimizer="adam", lr=1e-2, adam_eps=1e-3, use_distributed_optimizer=True, clip_grad=0.0), [self.parallel])
+
+    def train_step(self, step):
+        torch.manual_seed(100 + step)
+        tokens = torch.randint(0, VOCABULARY, (3, LENGTH + 1))
+        self.parallel.zero_grad_buffer()
+        self.optimizer.zero_grad()
+        mask = torch.triu(torch.ones(1, 1, LENGTH, LENGTH), 1).bool()
+        loss = self.parallel(tokens[:, :-1], torch.arange(LENGTH).expand(3, -1), mask, labels=tokens[:, 1:]).mean()
+        loss.backward()
+        self.parallel.finish_grad_sync()
+        self.optimizer.step()
+        return loss.item()
+
+    def make_moments(self):
+        """An optimizer without a step has no state to load into."""
+        self.optimizer.step()
+
+    def sharded(self, form, is_loading=False):
+        model = self.model.sharded_state_dict(metadata=form)
+        return {"model": model, "optimizer": self.optimizer.sharded_state_dict(model, is_loading, metadata=form)}
+
+    def common(self):
+        return {"args": argparse.Namespace(params_dtype=torch.float32, mask=[1, 2]), "checkpoint_version": 3.0, "iteration": ITERATION,
+                "opt_param_scheduler": {"max_lr": 1e-2, "num_steps": 3 * STEPS}}
+
+
+def save_legacy(job, place):
+    """As Megatron-LM's training does: a folder for each tensor rank, written by the first of its data ranks."""
+    folder = place / f"mp_rank_{parallel_state.get_tensor_model_parallel_rank():02}"
+    is_first = parallel_state.get_data_parallel_rank() == 0
+    if is_first:
+        folder.mkdir(parents=True)
+        random = [{"torch_rng_state": torch.get_rng_state(), "seen": {1, 2}}]
+        torch.save({**job.common(), "model": job.model.state_dict(), "optimizer": job.optimizer.state_dict(), "rng_state": random},
+                   folder / "model_optim_rng.pt")
+    job.optimizer.save_parameter_state(str(folder / "distrib_optim.pt"))
+
+
+def first_job(rank, place):
+    job = DistributedJob(tp=2, pp=1, seed=1)
+    for step in range(STEPS):
+        job.train_step(step)
+    save_legacy(job, place / "legacy")
+    if rank == 0:
+        (place / "own").mkdir()
+        names = [name for name, _ in job.model.named_parameters()]
+        (place / "names.json").write_text(json.dumps(names[::-1]))
+    torch.distributed.barrier()
+    dist_checkpointing.save({**job.common(), **job.sharded(FORM)}, str(place / "own"), content_metadata=FORM)
+    return [job.train_step(step) for step in (STEPS, STEPS + 1)]
+
+
+def other_job(rank, tp, pp, places):
+    """What it loads of each place; and the next losses, of the last."""
+    job = DistributedJob(tp, pp, seed=2)
+    job.make_moments()
+    found = []
+    for place in places:
+        form = dist_checkpointing.load_content_metadata(str(place))
+        loaded = dist_checkpointing.load(job.sharded(form, is_loading=True), str(place))
+        found.append(arrays(loaded))
+    if pp > 1:
+        return found, []
+    job.model.load_state_dict(loaded["model"])
+    job.optimizer.load_state_dict(loaded["optimizer"])
+    return found, [job.train_step(step) for step in (STEPS, STEPS + 1)]
+
+
+def write_layout(place):
+    """The ready layout, for this model: its parameters in the order of the buffer, and a vocabulary that is full."""
+    layout = json.loads((jobs.ROOT / "layouts" / "megatron-legacy.json").read_text())
+    del layout["parameters"][0]["pad"]
+    layout["parameters"].append({"name": ["model/*layernorm.bias", "model/embedding.position_embeddings.weight"]})
+    bucket = layout["buckets"][0]
+    bucket["name"] = [name.replace("bfloat16", "float32") for name in bucket["name"]]
+    bucket["members"]["params"] = json.loads((place / "names.json").read_text())
+    (place / "legacy.json").write_text(json.dumps(layout))
+    return place / "legacy.json"
+
+
+def legacy():
+    """tp 2 × dp 2, as one file and as four, on tp 2 × pp 2 and on one process"""
+    place = jobs.scratch()
+    losses = jobs.run_job(4, first_job, place)[0]
+    layout = write_layout(place)
+    jobs.program("merge", "--layout", layout, "--format", "torch_dist", place / "legacy", "-o", place / "one")
+    jobs.program("reshard", "--from", layout, "--to-mesh", "tp=4", "--format", "torch_dist", place / "legacy", "-o", place / "four")
+    places = [place / name for name in ("own", "four", "one")]
+    names = [FileSystemReader(each).read_metadata().state_dict_metadata.keys() for each in places]
+    assert names[0] == names[1] == names[2], f"others than Megatron's: {(names[1] | names[2]) ^ names[0]}"
+    for world, tp, pp in ((4, 2, 2), (1, 1, 1)):
+        for found, next_losses in jobs.run_job(world, other_job, tp, pp, places):
+            for other in found[1:]:
+                jobs.same_bytes(other, found[0], f"loaded by tp {tp}, pp {pp}")
+    jobs.close(next_losses, losses, "the next steps")
+
+
+if __name__ == "__main__":
+    jobs.main({"legacy": legacy})

@@ -1,0 +1,88 @@
+#include "frameworks/torch_dist_tree.hpp"
+
+#include "catch.hpp"
+#include "refused.hpp"
+#include "store/torch/dcp_parts.hpp"
+#include "store/torch/pickle.hpp"
+#include "unit/store/torch_fixture.hpp"
+
+using namespace ckpt;
+using namespace ckpt::fixture;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const std::string none = "N";
+
+/// As a carried tree has a tensor.
+std::string named_tensor(const std::string& name) {
+  return tuple({text("tensor"), text(name)}) + "Q";
+}
+
+std::string legacy_tree(const std::string& model, const std::string& optimizer) {
+  return pickle(dict({{"checkpoint_version", integer(3)},
+                      {"iteration", integer(10)},
+                      {"model", model},
+                      {"optimizer", optimizer},
+                      {"rng_state", named_tensor("rng_state")}}));
+}
+
+const std::string small_optimizer = dict({{"grad_scaler", named_tensor("optimizer/grad_scaler")}});
+
+/// The names of the objects of a first file.
+std::vector<std::string> objects_of(const torch_dist::Rest& rest) {
+  FileSpec spec;
+  spec.tree = std::make_shared<const std::string>(rest.objects);
+  std::vector<std::string> names;
+  for (const auto& object : torch::dcp_parts(spec).objects) names.push_back(torch::dcp_name(object.path));
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("common.pt tells the form, and has neither weights nor generators") {
+  const std::string tree = legacy_tree(dict({{"a.weight", named_tensor("model/a.weight")}}), small_optimizer);
+  const torch_dist::SmallTensor scale{number_type("f32").value(), {1}, std::string("\0\0\0\x44", 4)};
+  const auto rest = torch_dist::rest(tree, {{"optimizer/grad_scaler", scale}}, {"a.weight", "optimizer.state.param.a"});
+  REQUIRE(rest.files.size() == 2);
+  CHECK(rest.files[0].name == "common.pt");
+  CHECK(rest.files[1].name == "metadata.json");
+  for (const char* word : {"iteration", "fully_reshardable", "non_homogeneous_layers", "grad_scaler", "FloatStorage"})
+    CHECK_THAT(rest.files[0].bytes, Contains(word));
+  CHECK_THAT(rest.files[0].bytes, Contains(scale.bytes));
+  for (const char* word : {"rng_state", "a.weight"}) CHECK_THAT(rest.files[0].bytes, !Contains(word));
+}
+
+TEST_CASE("common.pt of weights alone has no optimizer") {
+  const auto rest = torch_dist::rest(legacy_tree(dict({}), small_optimizer), {}, {"a.weight"});
+  CHECK_THAT(rest.files[0].bytes, !Contains("grad_scaler"));
+}
+
+TEST_CASE("what modules save besides weights is an object for each layer") {
+  const std::string tree = legacy_tree(dict({{"decoder.layers.0.fc._extra_state", none},
+                                             {"decoder.layers.0.attention._extra_state", integer(7)},
+                                             {"output_layer._extra_state", none}}),
+                                       dict({}));
+  const auto rest = torch_dist::rest(
+      tree, {},
+      {"decoder.layers.0.fc.weight", "decoder.layers.1.fc.weight", "optimizer.state.m.decoder.layers.2.fc.w"});
+  CHECK(objects_of(rest) == std::vector<std::string>{"decoder.layers.0.attention._extra_state/shard_0_1",
+                                                     "decoder.layers.0.fc._extra_state/shard_0_1",
+                                                     "decoder.layers.1.fc._extra_state/shard_0_1"});
+}
+
+TEST_CASE("a tree that Megatron has not made is refused") {
+  CHECK_THAT(refused([] {
+               torch_dist::rest(pickle(dict({{"epoch", integer(1)}})), {}, {"a"});
+             }),
+             Contains("no checkpoint_version"));
+  CHECK_THAT(refused([] { torch_dist::rest(legacy_tree(dict({}), "]"), {}, {"optimizer.state.m.a"}); }),
+             Contains("several optimizers"));
+}
+
+TEST_CASE("values go along, weights and generators do not") {
+  CHECK(torch_dist::is_value("optimizer/grad_scaler/scale"));
+  CHECK(torch_dist::is_value("model/a._extra_state"));
+  CHECK_FALSE(torch_dist::is_value("model/a.weight"));
+  CHECK_FALSE(torch_dist::is_value("rng_state/0/torch"));
+}
