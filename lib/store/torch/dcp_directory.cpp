@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -31,6 +33,39 @@ constexpr std::uint64_t items_per_second = 1000;  // as slow as that where nothi
 
 std::string metadata_of(const PosixFile& file, std::uint64_t bytes) {
   return encode(parse_dcp_metadata(file.text(0, bytes)));
+}
+
+DcpMetadata without_chunks(const DcpMetadata& metadata) {
+  DcpMetadata contents{metadata.files, {}, metadata.objects, metadata.mcore_data};
+  for (const DcpTensor& tensor : metadata.tensors)
+    contents.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, {}, tensor.path});
+  return contents;
+}
+
+/// A directory is described first, and its tree is taken when its output is made: what that takes is kept meanwhile.
+class LastContents {
+ public:
+  void keep(const PosixFile::Status& file, DcpMetadata contents) {
+    const std::lock_guard lock(mutex_);
+    file_ = file;
+    contents_ = std::move(contents);
+  }
+  std::optional<DcpMetadata> of(const PosixFile::Status& file) {
+    const std::lock_guard lock(mutex_);
+    const bool is_the_same = file.device == file_.device && file.inode == file_.inode && file.bytes == file_.bytes &&
+                             file.modified_ns == file_.modified_ns;
+    return is_the_same ? contents_ : std::nullopt;
+  }
+
+ private:
+  std::mutex mutex_;
+  PosixFile::Status file_;
+  std::optional<DcpMetadata> contents_;
+};
+
+LastContents& last_contents() {
+  static LastContents last;
+  return last;
 }
 
 /// Reads the items of one file.
@@ -215,14 +250,22 @@ std::vector<std::uint32_t> dcp_slots(const DcpMetadata& metadata) {
 
 DcpMetadata read_dcp_metadata(const std::filesystem::path& path) {
   const PosixFile file = PosixFile::open_for_reading(path);
-  const std::uint64_t bytes = file.status().bytes;
+  const PosixFile::Status status = file.status();
+  const std::uint64_t bytes = status.bytes;
   return with_file(path.string(), [&] {
     if (bytes > most_metadata_bytes)
       throw Error(Kind::input, "",
                   {"has " + format_bytes(bytes), "expected at most " + format_bytes(most_metadata_bytes), ""});
     const IsolationLimits limits = limits_for(bytes, memory_per_metadata_byte, metadata_bytes_per_second);
-    return decode_dcp_metadata(read_guarded<metadata_of>(file, bytes, dcp_format, limits));
+    DcpMetadata metadata = decode_dcp_metadata(read_guarded<metadata_of>(file, bytes, dcp_format, limits));
+    last_contents().keep(status, without_chunks(metadata));
+    return metadata;
   });
+}
+
+DcpMetadata read_dcp_contents(const std::filesystem::path& path) {
+  if (auto last = last_contents().of(PosixFile::open_for_reading(path).status())) return std::move(*last);
+  return without_chunks(read_dcp_metadata(path));
 }
 
 std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata,

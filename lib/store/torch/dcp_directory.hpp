@@ -13,6 +13,10 @@ namespace ckpt::torch {
 /// A DCP directory's `.metadata`, read in a process of its own. Throws input, naming the file.
 DcpMetadata read_dcp_metadata(const std::filesystem::path& file);
 
+/// The same without chunks: names, paths and objects. What the above has read last is not read again while the file
+/// stays as it is.
+DcpMetadata read_dcp_contents(const std::filesystem::path& file);
+
 /// As Schema::format has it.
 inline constexpr const char* dcp_format = "dcp";
 inline constexpr const char* dcp_index = ".metadata";

@@ -66,10 +66,9 @@ std::string tree_in_child(std::string_view argument, int /*fd*/) {
 }  // namespace
 
 std::string read_dcp_tree(const std::filesystem::path& directory) {
-  DcpMetadata metadata = read_dcp_metadata(directory / dcp_index);
+  const DcpMetadata metadata = read_dcp_contents(directory / dcp_index);
   std::uint64_t bytes = 0;
   for (const DcpObject& object : metadata.objects) bytes = checked_add(bytes, object.item.size(), "objects");
-  for (DcpTensor& tensor : metadata.tensors) tensor.chunks.clear();
   ByteWriter argument;
   argument.text(directory.string());
   argument.text(encode(metadata));

@@ -1,7 +1,10 @@
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 
 #include "catch.hpp"
 #include "refused.hpp"
+#include "store/torch/dcp_directory.hpp"
 #include "store/torch/dcp_file.hpp"
 #include "store/torch/dcp_parts.hpp"
 #include "store/torch/dcp_store.hpp"
@@ -75,6 +78,26 @@ TEST_CASE("a file of DCP has an item for each piece, and tells its index of them
   REQUIRE(index.objects.size() == 1);
   CHECK(index.objects[0].name == "epoch");
   CHECK(index.objects[0].item.hi == form.room.bytes);
+}
+
+TEST_CASE("an index of DCP that was read is not read again for its contents") {
+  const fixture::TemporaryDirectory directory;
+  const auto path = directory / dcp_index;
+  const auto write = [&](const std::string& name) {
+    DcpMetadata metadata{{"__0_0.distcp"}, {}, {}};
+    metadata.tensors.push_back({name, f32, {2}, {{{{0}, {2}}, 0, 0, {0, 640}}}, {{name}}});
+    std::ofstream(path, std::ios::binary) << pickled(metadata);
+  };
+  write("a");
+  const auto time = std::filesystem::last_write_time(path);
+  CHECK(read_dcp_metadata(path).tensors.front().chunks.size() == 1);
+  write("b");
+  std::filesystem::last_write_time(path, time);
+  const DcpMetadata kept = read_dcp_contents(path);
+  CHECK(kept.tensors.front().name == "a");
+  CHECK(kept.tensors.front().chunks.empty());
+  std::filesystem::last_write_time(path, time + std::chrono::seconds(1));
+  CHECK(read_dcp_contents(path).tensors.front().name == "b");
 }
 
 TEST_CASE("a name of DCP stands for one value") {
