@@ -223,7 +223,9 @@ std::string objects_tree(Pickle tree, const std::vector<std::string>& names) {
   dict.has_pairs = true;
   for (const auto& [name, value] : objects_in(tree, names)) {
     dict.items.push_back(add_tuple(tree, {torch::add_text(tree, name + whole_shard)}));
-    dict.items.push_back(value);
+    PickleNode shards = node_of(PickleKind::list);  // of one rank
+    shards.items.push_back(value);
+    dict.items.push_back(tree.add(std::move(shards)));
   }
   PickleNode root = node_of(PickleKind::persistent);
   root.arguments = add_tuple(tree, {torch::add_text(tree, torch::carried_paths), tree.add(std::move(dict))});
