@@ -110,6 +110,8 @@ def other_job(rank, tp, pp, places):
         return found, []
     job.model.load_state_dict(loaded["model"])
     job.optimizer.load_state_dict(loaded["optimizer"])
+    for states in job.optimizer.chained_optimizers[0].optimizer.state.values():
+        states["step"] = states["step"].clone()  # it gives all parameters one
     return found, [job.train_step(step) for step in (STEPS, STEPS + 1)]
 
 
