@@ -1,5 +1,6 @@
-"""Writes directories as torch.distributed.checkpoint does, without torch: a `.metadata` pickled by Python with stand-ins for torch's
-classes, and items end to end in `.distcp` files."""
+"""Writes and reads directories as torch.distributed.checkpoint does, without torch: a `.metadata` pickled by Python with stand-ins for
+torch's classes, and items end to end in `.distcp` files."""
+import io
 import os
 import pickle
 
@@ -41,6 +42,64 @@ def item_of(value):
     tree, storages = torch_file.pickled(value, 2)
     return torch_file.zipped([("data.pkl", tree), (".format_version", b"1"), (".storage_alignment", b"64"), ("byteorder", b"little"),
                               *((f"data/{key}", storage.base.tobytes()) for key, storage in storages.items()), ("version", b"3\n")])
+
+
+class Thing:
+    """Stands in for every class that is read: what it was called with, and its state."""
+
+    def __init__(self, *arguments):
+        self.arguments = arguments
+
+    def __setstate__(self, state):
+        if isinstance(state, dict):
+            self.__dict__.update(state)
+        else:
+            self.state = state
+
+    def __hash__(self):
+        return id(self)
+
+
+class Reader(pickle.Unpickler):
+    def find_class(self, module, name):
+        return type(name, (Thing,), {})
+
+
+def numbers(size):
+    return list(size.arguments[0])
+
+
+class Contents:
+    """What a directory's `.metadata` says."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(os.path.join(path, ".metadata"), "rb") as file:
+            self.metadata = Reader(io.BytesIO(file.read())).load()
+        self.places = {(index.fqn, tuple(numbers(index.offset)) if index.offset else None): info
+                       for index, info in self.metadata.storage_data.items()}
+
+    def place(self, name, chunk=None):
+        return self.places[name, tuple(numbers(chunk.offsets)) if chunk else None]
+
+    def value(self, name, chunk=None):
+        """A chunk of a tensor, or an object."""
+        info = self.place(name, chunk)
+        with open(os.path.join(self.path, info.relative_path), "rb") as file:
+            file.seek(info.offset)
+            return torch_file.loads(file.read(info.length))
+
+    def tensors(self):
+        """Name -> array, put together of its chunks."""
+        found = {}
+        for name, content in self.metadata.state_dict_metadata.items():
+            if hasattr(content, "chunks"):
+                pieces = [(numbers(chunk.offsets), self.value(name, chunk)) for chunk in content.chunks]
+                found[name] = np.zeros(numbers(content.size), pieces[0][1].dtype)
+                for corner, piece in pieces:
+                    found[name][tuple(slice(at, at + size) for at, size in zip(corner, piece.shape))] = piece
+                assert sum(piece.size for _, piece in pieces) == found[name].size, name
+        return found
 
 
 class Directory:

@@ -1,9 +1,10 @@
-"""Random tensors between random layouts and random formats, there and back, against the naive model: every file is written and read
-here without the programs. What is no tensor in a file of torch comes with it into the next one."""
+"""Random tensors between random layouts and random formats, there and back and by way of a directory of torch.distributed.checkpoint,
+against the naive model: every file is written and read here without the programs. What is no tensor in a file of torch comes with it into the next one."""
 import json
 import os
 
 import checkpoints
+import dcp_directory
 import formats
 import naive
 import numpy as np
@@ -70,8 +71,26 @@ def there_and_back(context, case, sides, endings):
     context.programs.merge(b, context.path("target"), merged, *more, ranks=ranks)
     compare({0: case.logical}, {0: formats.read(merged)}, "merged")
     context.programs.run("ckpt-verify", "--from", a, context.path("source"), merged)
+    by_dcp(context, case, source, cards, endings[2], [*more], ranks)
     if endings[:2] == [".pt", ".pt"]:
         for path in paths(context.path("target"), target).values():
             tree = torch_file.load(path)
             for key, value in MORE.items():
                 check(tree.get(key) == value, f"{path}: {key} is {tree.get(key)!r}, expected {value!r}")
+
+
+def by_dcp(context, case, source, cards, ending, more, ranks):
+    """To DCP, where a name's / become dots, and from there into one file and, with names as they were, to the cards."""
+    dotted = {name.replace("/", "."): array for name, array in case.logical.items()}
+    if len(dotted) < len(case.logical):
+        return  # two would have one name
+    a, b, directory = (context.path(name) for name in ("a.json", "b.json", "dcp"))
+    context.programs.reshard(a, b, context.path("source"), directory, "--format", "dcp", *more, ranks=ranks)
+    compare({0: dotted}, {0: dcp_directory.Contents(directory).tensors()}, "DCP")
+    merged = context.path("from_dcp" + ending)
+    context.programs.run("ckpt-merge", directory, "-o", merged, "--no-fsync", *more, ranks=ranks)
+    compare({0: dotted}, {0: formats.read(merged)}, "merged from DCP")
+    if dotted.keys() == case.logical.keys():
+        again = context.path("again")
+        context.programs.run("ckpt-reshard", "--to", a, directory, "-o", again, "--no-fsync", *more, ranks=ranks)
+        compare(cards, read(again, source), "from DCP")

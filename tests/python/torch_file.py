@@ -200,6 +200,11 @@ def entries_of(data):
 def load(path):
     """The object that a zip file holds, without running what it says."""
     with open(path, "rb") as file:
-        found = entries_of(bytearray(file.read()))
+        return loads(file.read())
+
+
+def loads(data):
+    """The same of the file's bytes."""
+    found = entries_of(bytearray(data))
     storages = {key[5:]: data for key, data in found.items() if key.startswith("data/")}
     return Unpickler(io.BytesIO(found["data.pkl"].tobytes()), storages).load()
