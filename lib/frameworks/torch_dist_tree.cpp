@@ -110,7 +110,7 @@ PickleNode value_node(Pickle& tree, const std::string& name, const SmallTensor& 
   return call_of(add_global(tree, "torch._utils", "_rebuild_tensor_v2"), arguments);
 }
 
-void put_values(Pickle& tree, const std::map<std::string, SmallTensor>& values) {
+void put_values(Pickle& tree, const SmallTensors& values) {
   const std::size_t count = tree.nodes().size();
   for (PickleId id = 0; id < count; ++id) {
     if (tree[id].kind != PickleKind::persistent) continue;
@@ -234,12 +234,19 @@ std::string objects_tree(Pickle tree, const std::vector<std::string>& names) {
 
 }  // namespace
 
-bool is_value(const std::string& name) {
-  return name.starts_with(weights_folder) ? name.ends_with(extra_state) : !name.starts_with(generators);
+std::set<std::string> value_names(const std::string& tree) {
+  const Pickle parsed = parsed_rest(tree);
+  std::set<std::string> names;
+  for (PickleId id = 0; id < parsed.nodes().size(); ++id) {
+    if (parsed[id].kind != PickleKind::persistent) continue;
+    const auto name = torch::carried_name(parsed, id);
+    if (name && (name->starts_with(weights_folder) ? name->ends_with(extra_state) : !name->starts_with(generators)))
+      names.emplace(*name);
+  }
+  return names;
 }
 
-Rest rest(const std::string& tree, const std::map<std::string, SmallTensor>& values,
-          const std::vector<std::string>& names) {
+Rest rest(const std::string& tree, const SmallTensors& values, const std::vector<std::string>& names) {
   Pickle parsed = parsed_rest(tree);
   put_values(parsed, values);
   const bool has_states =

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,11 @@ struct SmallTensor {
   Extents shape;
   std::string bytes;
 };
+using SmallTensors = std::map<std::string, SmallTensor>;  // by name
 
-/// Whether a tensor of a model_optim_rng.pt is no weight and yet the same on all ranks, as the scale of a loss: by its
-/// name there. It goes along as a value.
-bool is_value(const std::string& name);
+/// The tensors in the tree of a model_optim_rng.pt (SourceStore::tree) that are no weights, and yet the same on all
+/// ranks, as the scale of a loss is: they go along as values. Throws input for a tree that Megatron has not made.
+std::set<std::string> value_names(const std::string& tree);
 
 /// What torch_dist has beside weights and the optimizer's state.
 struct Rest {
@@ -27,9 +29,8 @@ struct Rest {
   std::string objects;            ///< a tree as that of a DCP directory: what modules save besides weights
 };
 
-/// `tree`: of a model_optim_rng.pt (SourceStore::tree). `values`: its tensors as far as they are values, by name.
-/// `names`: of the tensors that are written, in torch_dist. Throws input for a tree that Megatron has not made.
-Rest rest(const std::string& tree, const std::map<std::string, SmallTensor>& values,
-          const std::vector<std::string>& names);
+/// `tree`: as above. `values`: of the tensors that it names, those that are there. `names`: of the tensors that are
+/// written, in torch_dist. Throws as that.
+Rest rest(const std::string& tree, const SmallTensors& values, const std::vector<std::string>& names);
 
 }  // namespace ckpt::torch_dist

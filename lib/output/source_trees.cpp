@@ -113,7 +113,9 @@ SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
 
 std::vector<FileBeside> SourceTrees::files_beside(SourceStore& store) {
   if (makes_rest_) {
-    torch_dist::Rest made = torch_dist::rest(*taken_by(0, store), values_of(*origins_.front(), store), names_);
+    const Tree tree = taken_by(0, store);
+    const auto values = values_of(*origins_.front(), torch_dist::value_names(*tree), store);
+    torch_dist::Rest made = torch_dist::rest(*tree, values, names_);
     objects_ = std::make_shared<const std::string>(std::move(made.objects));
     return std::move(made.files);
   }
@@ -121,17 +123,17 @@ std::vector<FileBeside> SourceTrees::files_beside(SourceStore& store) {
   return {files.begin(), files.end()};
 }
 
-/// The tensors of a file that are values beside its weights, as far as they are small; none of a file that other
-/// processes alone see.
-std::map<std::string, torch_dist::SmallTensor> SourceTrees::values_of(FileNumber file, SourceStore& store) const {
-  std::map<std::string, torch_dist::SmallTensor> values;
+/// Of these tensors of a file, those that are small; none of a file that other processes alone see.
+torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<std::string>& names,
+                                                SourceStore& store) const {
+  torch_dist::SmallTensors values;
   const FileCatalog& catalog = source_.file(file);
-  if (!source_.is_shared() || !catalog.schema->has_tree) return values;
+  if (!source_.is_shared()) return values;
   std::unique_ptr<SourceFile> open;
   std::uint64_t room = most_value_bytes;
   for (std::size_t i = 0; i < catalog.schema->arrays->size(); ++i) {
     const StoredArray& array = (*catalog.schema->arrays)[i];
-    if (!torch_dist::is_value(array.name)) continue;
+    if (!names.contains(array.name)) continue;
     const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
     if (bytes > room) {
       spdlog::warn("{} of {} is left out: the output has no room for so much beside weights", array.name,
