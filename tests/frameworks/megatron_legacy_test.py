@@ -3,13 +3,14 @@ megatron-core itself saves; rewritten by ckpt-reshard, and loaded by dist_checkp
 loads of a torch_dist checkpoint that it has saved itself."""
 import argparse
 import json
+import re
 
 import jobs
 import torch
 from torch.distributed.checkpoint import FileSystemReader
 
 from megatron_dist_test import arrays
-from megatron_test import LENGTH, STEPS, VOCABULARY, Job
+from megatron_test import LAYERS, LENGTH, STEPS, VOCABULARY, Job
 from megatron.core import dist_checkpointing, parallel_state
 from megatron.core.distributed import DistributedDataParallel, DistributedDataParallelConfig
 from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
@@ -72,8 +73,9 @@ class DistributedJob(Job):
 
 
 def save_legacy(job, place):
-    """As Megatron-LM's training does: a folder for each tensor rank, written by the first of its data ranks."""
-    folder = place / f"mp_rank_{parallel_state.get_tensor_model_parallel_rank():02}"
+    """As Megatron-LM's training does: a folder for each tensor and pipeline rank, written by the first of its data ranks."""
+    stage = f"_{parallel_state.get_pipeline_model_parallel_rank():03}" if parallel_state.get_pipeline_model_parallel_world_size() > 1 else ""
+    folder = place / f"mp_rank_{parallel_state.get_tensor_model_parallel_rank():02}{stage}"
     is_first = parallel_state.get_data_parallel_rank() == 0
     if is_first:
         folder.mkdir(parents=True)
@@ -87,14 +89,30 @@ def first_job(rank, place):
     job = DistributedJob(tp=2, pp=1, seed=1)
     for step in range(STEPS):
         job.train_step(step)
+    save(job, rank, place)
+    return [job.train_step(step) for step in (STEPS, STEPS + 1)]
+
+
+def save(job, rank, place):
+    """In both forms, with the names of each stage's parameters."""
     save_legacy(job, place / "legacy")
     if rank == 0:
         (place / "own").mkdir()
+    if parallel_state.get_tensor_model_parallel_rank() == 0 and parallel_state.get_data_parallel_rank() == 0:
         names = [name for name, _ in job.model.named_parameters()]
-        (place / "names.json").write_text(json.dumps(names[::-1]))
+        (place / f"names{parallel_state.get_pipeline_model_parallel_rank()}.json").write_text(json.dumps(names[::-1]))
     torch.distributed.barrier()
     dist_checkpointing.save({**job.common(), **job.sharded(FORM)}, str(place / "own"), content_metadata=FORM)
-    return [job.train_step(step) for step in (STEPS, STEPS + 1)]
+
+
+def staged_job(rank, place):
+    """A stage alone cannot train: gradients are random ones, the same where weights are."""
+    job = DistributedJob(tp=2, pp=2, seed=1)
+    torch.manual_seed(10 + parallel_state.get_pipeline_model_parallel_rank())
+    for parameter in job.model.parameters():
+        parameter.main_grad.copy_(torch.randn(parameter.shape))
+    job.optimizer.step()
+    save(job, rank, place)
 
 
 def other_job(rank, tp, pp, places):
@@ -115,16 +133,35 @@ def other_job(rank, tp, pp, places):
     return found, [job.train_step(step) for step in (STEPS, STEPS + 1)]
 
 
-def write_layout(place):
+def write_layout(place, stages=1):
     """The ready layout, for this model: its parameters in the order of the buffer, and a vocabulary that is full."""
     layout = json.loads((jobs.ROOT / "layouts" / "megatron-legacy.json").read_text())
     del layout["parameters"][0]["pad"]
     layout["parameters"].append({"name": ["model/*layernorm.bias", "model/embedding.position_embeddings.weight"]})
     bucket = layout["buckets"][0]
     bucket["name"] = [name.replace("bfloat16", "float32") for name in bucket["name"]]
-    bucket["members"]["params"] = json.loads((place / "names.json").read_text())
+    bucket["members"]["params"] = json.loads((place / "names0.json").read_text())
+    if stages > 1:
+        add_stages(layout, place)
     (place / "legacy.json").write_text(json.dumps(layout))
     return place / "legacy.json"
+
+
+def add_stages(layout, place):
+    """Two, which count their layers each by itself."""
+    layout["mesh"] = {"axes": ["pp", "dp", "tp"], "shape": [2, 1, 2]}
+    for file in layout["files"]:
+        file["path"] = file["path"].replace("{tp:02}", "{tp:02}_{pp:03}")
+    layout["indices"] = [{"in": "model/decoder.layers.{i}.*", "axis": "pp", "total": LAYERS, "numbering": "local"}]
+    first, last = {"pp": 0}, {"pp": "last"}
+    layout["parameters"][:0] = [
+        {"name": "model/embedding.word_embeddings.weight", "split": ["tp"], "at": first},
+        {"name": "model/embedding.position_embeddings.weight", "at": first},
+        {"name": "model/decoder.final_layernorm.*", "at": last}, {"name": "model/output_layer.weight", "split": ["tp"], "at": last}]
+    bucket = layout["buckets"][0]
+    others = [re.sub(r"layers\.(\d+)", lambda found: f"layers.{int(found[1]) + LAYERS // 2}", name)
+              for name in json.loads((place / "names1.json").read_text())]
+    layout["buckets"] = [{**bucket, "at": first}, {**bucket, "at": last, "members": {**bucket["members"], "params": others}}]
 
 
 def legacy():
@@ -135,14 +172,28 @@ def legacy():
     jobs.program("merge", "--layout", layout, "--format", "torch_dist", place / "legacy", "-o", place / "one")
     jobs.program("reshard", "--from", layout, "--to-mesh", "tp=4", "--format", "torch_dist", place / "legacy", "-o", place / "four")
     places = [place / name for name in ("own", "four", "one")]
+    jobs.close(loaded_alike(places), losses, "the next steps")
+
+
+def stages():
+    """tp 2 × pp 2, as one file, on the same ranks and on one process"""
+    place = jobs.scratch()
+    jobs.run_job(4, staged_job, place)
+    jobs.program("merge", "--layout", write_layout(place, 2), "--format", "torch_dist", place / "legacy", "-o", place / "one")
+    loaded_alike([place / "own", place / "one"])
+
+
+def loaded_alike(places):
+    """Each has the names of the first, and what is loaded of them on several ranks is the same; gives the next losses of one process."""
     names = [FileSystemReader(each).read_metadata().state_dict_metadata.keys() for each in places]
-    assert names[0] == names[1] == names[2], f"others than Megatron's: {(names[1] | names[2]) ^ names[0]}"
+    for other in names[1:]:
+        assert other == names[0], f"others than Megatron's: {other ^ names[0]}"
     for world, tp, pp in ((4, 2, 2), (1, 1, 1)):
         for found, next_losses in jobs.run_job(world, other_job, tp, pp, places):
             for other in found[1:]:
                 jobs.same_bytes(other, found[0], f"loaded by tp {tp}, pp {pp}")
-    jobs.close(next_losses, losses, "the next steps")
+    return next_losses
 
 
 if __name__ == "__main__":
-    jobs.main({"legacy": legacy})
+    jobs.main({"legacy": legacy, "stages": stages})
