@@ -24,8 +24,8 @@ struct FusedNorm {
 constexpr FusedNorm fused_norms[] = {{"input_layernorm.", "self_attention.linear_qkv."},
                                      {"pre_mlp_layernorm.", "mlp.linear_fc1."}};
 
-/// A weight's name, without the folder; `weights`: all of them.
-std::string weight_name(const std::string& weight, const std::set<std::string>& weights) {
+/// The name of a weight, without the folder; `weights`: all of them.
+std::string name_with_fused_norms(const std::string& weight, const std::set<std::string>& weights) {
   for (const FusedNorm& fused : fused_norms) {
     const std::size_t at = weight.find(fused.norm);
     if (at == std::string::npos || (at > 0 && weight[at - 1] != '.')) continue;
@@ -87,7 +87,7 @@ std::vector<std::string> torch_dist_names(const std::vector<Tensor>& tensors) {
     const std::string word = tensor.name.substr(0, slash + 1);
     if (word != torch_dist::weights_folder)
       name = std::string(torch_dist::state_prefix) + tensor.name.substr(0, slash) + ".";
-    name += weight_name(below, weights);
+    name += name_with_fused_norms(below, weights);
   }
   return names;
 }
