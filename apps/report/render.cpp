@@ -34,7 +34,8 @@ std::string rows_text(const Report::TableUse& table) {
   const auto [least, most] = std::minmax_element(table.rows.begin(), table.rows.end());
   const double mean = double(total) / double(table.rows.size());
   return fmt::format(
-      "{} of {} bytes, {} to {} on each of {}{}", counted(total, "row"), with_commas(table.row_bytes),
+      "{}, {} to {} on each of {}{}",
+      table.is_text ? counted(total, "line") : counted(total, "row") + " of " + with_commas(table.row_bytes) + " bytes",
       with_commas(*least), with_commas(*most), counted(table.rows.size(), "server"),
       *most == *least ? "" : fmt::format(", the fullest has {:.2f} times the mean", double(*most) / mean));
 }
@@ -74,12 +75,14 @@ Lines dry_run_table(const Report& report) {
       {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
   const auto count = [&](bool whole_shards) {
     return std::count_if(report.tables.begin(), report.tables.end(),
-                         [&](const auto& table) { return table.has_whole_shards == whole_shards; });
+                         [&](const auto& table) { return table.has_whole_shards == whole_shards && !table.is_text; });
   };
   if (count(false) != 0)
     rows.emplace_back("only keys were read", "of tables; they lie where the layout says, each once");
   if (count(true) != 0)
     rows.emplace_back("no key was read", "of tables whose shards move whole, only where they begin");
+  if (std::any_of(report.tables.begin(), report.tables.end(), [](const auto& table) { return table.is_text; }))
+    rows.emplace_back("all lines were read", "of tables of text; each key is in its shard, once");
   for (const Report::TableUse& table : report.tables) rows.emplace_back("table " + table.name, rows_text(table));
   if (report.tables.empty())
     rows.emplace_back("no data was read", "what bytes can show of a wrong layout, the job itself checks");

@@ -56,6 +56,10 @@ std::string manifest(const Placement& placement, const std::vector<ManifestFile>
                      FingerprintPlace place = FingerprintPlace::manifest,
                      const std::vector<ManifestTable>& tables = {});
 
+/// That of a directory without parameters: tables in files of text.
+std::string manifest(const Layout& layout, const std::vector<ManifestFile>& files,
+                     const std::vector<ManifestTable>& tables);
+
 /// A merged file's manifest as long as it will be, before the facts are known.
 std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints,
                                  const std::vector<ManifestTable>& tables = {});

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
+#include "layout/paddle_tables.hpp"
 #include "layout/parse_json.hpp"
 #include "store/posix_file.hpp"
 
@@ -43,7 +44,7 @@ Manifest parsed(const ManifestText& found) {
 
 /// The layout's files are the manifest's: no other name is ever looked at.
 void check_files(const Manifest& manifest) {
-  const std::vector<std::string> names = manifest.layout.files.paths(manifest.layout.mesh);
+  const std::vector<std::string> names = file_names(manifest.layout);
   if (manifest.files.size() != names.size() ||
       !std::all_of(names.begin(), names.end(), [&](const auto& name) { return manifest.files.contains(name); }))
     throw Error(Kind::input, manifest.origin,

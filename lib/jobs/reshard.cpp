@@ -1,6 +1,7 @@
 #include "jobs/reshard.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
@@ -10,6 +11,7 @@
 #include "jobs/misfit.hpp"
 #include "jobs/reread.hpp"
 #include "jobs/reshard_plan.hpp"
+#include "jobs/reshard_text.hpp"
 #include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
 #include "jobs/table_plan.hpp"
@@ -341,6 +343,8 @@ class Run {
 }  // namespace
 
 Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters) {
+  if (auto layouts = text_layouts(job, processes))
+    return reshard_text(job, std::move(*layouts), stores, processes, counters);
   return Run(job, stores, processes, counters).perform();
 }
 

@@ -114,24 +114,40 @@ void check_mesh(const Node& node, const KeyedTable& table, const Mesh& mesh) {
                            "tables lie on one axis of servers: give them a layout of their own");
 }
 
+/// Name, axis and place, which all tables have.
+KeyedTable parse_placed(const Node& node, const Mesh& mesh) {
+  KeyedTable table;
+  table.name = node.member("name").pattern();
+  table.axis = node.member("axis").axis(mesh);
+  check_mesh(node, table, mesh);
+  table.place = parse_place(node.member("place"), mesh.shape[table.axis]);
+  return table;
+}
+
+KeyedTable parse_table(const Node& node, const Mesh& mesh) {
+  node.check_keys({"name", "keys", "rows", "axis", "place", "order", "offsets", "fields"}, 5);
+  KeyedTable table = parse_placed(node, mesh);
+  table.keys = parse_template(node.member("keys"));
+  for (const Node& rows : node.member("rows").items()) table.rows.push_back(parse_template(rows));
+  parse_order(node, mesh.shape[table.axis], table);
+  if (const auto fields = node.find("fields")) table.fields = parse_fields(*fields);
+  check_field(node, table);
+  return table;
+}
+
+KeyedTable parse_text_table(const Node& node, const Mesh& mesh) {
+  node.check_keys({"name", "format", "files", "accessor", "axis", "place"}, 6);
+  KeyedTable table = parse_placed(node, mesh);
+  parse_paddle_text(node, mesh.shape[table.axis], table);
+  return table;
+}
+
 }  // namespace
 
 std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh) {
   std::vector<KeyedTable> tables;
-  for (const Node& item : node.items()) {
-    item.check_keys({"name", "keys", "rows", "axis", "place", "order", "offsets", "fields"}, 5);
-    KeyedTable table;
-    table.name = item.member("name").pattern();
-    table.keys = parse_template(item.member("keys"));
-    for (const Node& rows : item.member("rows").items()) table.rows.push_back(parse_template(rows));
-    table.axis = item.member("axis").axis(mesh);
-    check_mesh(item, table, mesh);
-    table.place = parse_place(item.member("place"), mesh.shape[table.axis]);
-    parse_order(item, mesh.shape[table.axis], table);
-    if (const auto fields = item.find("fields")) table.fields = parse_fields(*fields);
-    check_field(item, table);
-    tables.push_back(std::move(table));
-  }
+  for (const Node& item : node.items())
+    tables.push_back(item.is_object() && item.has("format") ? parse_text_table(item, mesh) : parse_table(item, mesh));
   return tables;
 }
 

@@ -88,7 +88,8 @@ void check_rules(const Accessor& accessor) {
   for (const SgdRule rule : {accessor.embed_rule, accessor.embedx_rule})
     if (rule != SgdRule::adagrad)
       throw Error(Kind::layout, "accessor CtrDoubleAccessor",
-                  {"rule " + std::string(name_of(rule)), "its rows have room for SparseAdaGradSGDRule only",
+                  {"rule " + std::string(name_of(rule)),
+                   "expected SparseAdaGradSGDRule: its rows have room for the state of no other",
                    "take the class and the rules that the table has in the trainer's configuration"});
 }
 

@@ -20,6 +20,7 @@ try:
     import group_intact
     import group_jobs
     import group_memory
+    import group_paddle
     import group_random
     import group_shares
     import group_tables
@@ -36,7 +37,7 @@ GROUPS = {
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact, "shares": group_shares.parts, "virtual": group_virtual.virtual,
-    "tables": group_tables.tables,
+    "tables": group_tables.tables, "paddle": group_paddle.paddle,
 }
 
 
