@@ -10,8 +10,8 @@
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/look.hpp"
 #include "checkpoint/read_catalogs.hpp"
+#include "checkpoint/shard_checkpoint.hpp"
 #include "frameworks/rank_files.hpp"
-#include "layout/paddle_tables.hpp"
 #include "processes/gather_all.hpp"
 #include "store/stores.hpp"
 
@@ -125,14 +125,6 @@ KnownFiles known_files(const FoundFiles& found) {
   return known;
 }
 
-/// Rows of text lie nowhere until they have been counted.
-void refuse_paddle_text(const Layout& layout) {
-  if (has_paddle_text(layout))
-    throw Error(Kind::usage, layout.origin,
-                {"its tables are Paddle's text", "expected tables in files of datasets",
-                 "ckpt-reshard brings them to other servers, and to another shard_num, as text"});
-}
-
 }  // namespace
 
 FoundFiles find_files(const fs::path& path, SourceStore& store, Communicator& processes) {
@@ -174,7 +166,7 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
     seen.known.merge(read);  // where more is known than was read, that stays
   }
   if (!seen.layout) return found;
-  agree(processes, [&] { refuse_paddle_text(*seen.layout); });
+  take_shards_as_cards(seen, processes);
   found.checkpoint = Checkpoint::open_as(seen.path, seen.is_single_file, std::move(*seen.layout), std::move(seen.known),
                                          store, processes);
   if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere), !seen.is_completed);

@@ -317,10 +317,10 @@ class TextRun {
   std::vector<std::vector<ShardMessage>> moved_;  // likewise
 };
 
-[[noreturn]] void refuse_one_side(const std::string& text, const std::string& other) {
+[[noreturn]] void refuse_text_target(const std::string& text) {
   throw Error(Kind::usage, text,
-              {"its tables are Paddle's text, and those of " + other + " are not", "expected text on both sides",
-               "bring it to other servers or to another shard_num as text"});
+              {"its tables are Paddle's text, and those of the source are not", "expected text on both sides",
+               "write files of datasets"});
 }
 
 }  // namespace
@@ -333,10 +333,10 @@ std::optional<TextLayouts> text_layouts(const ReshardJob& job, Communicator& pro
   agree(processes, [&] {
     const bool from = source && has_paddle_text(*source);
     const bool to = job.target.layout && has_paddle_text(*job.target.layout);
-    if (!from && to) refuse_one_side(job.target.layout->origin, "the source");
-    if (!from) return;
-    layouts.emplace(TextLayouts{*source, job.target.file_bytes ? *source : target_layout(job.target, *source)});
-    if (!has_paddle_text(layouts->target)) refuse_one_side(source->origin, layouts->target.origin);
+    if (!from && to) refuse_text_target(job.target.layout->origin);
+    if (!from || job.target.file_bytes || job.output.is_single_file) return;
+    TextLayouts both{*source, target_layout(job.target, *source)};
+    if (has_paddle_text(both.target)) layouts = std::move(both);
   });
   return layouts;
 }

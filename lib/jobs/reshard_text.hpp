@@ -12,7 +12,7 @@ struct TextLayouts {
   Layout target;
 };
 
-/// Nothing where a side is no text. Throws usage where only one is. Collective.
+/// Nothing where the target is no text. Throws usage where only the target is. Collective.
 std::optional<TextLayouts> text_layouts(const ReshardJob& job, Communicator& processes);
 
 /// Runs such a job: lines go to other files as they are. Collective; throws as `reshard`.

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "paddle_files/line_sums.hpp"
 #include "paddle_files/shard_keys.hpp"
-#include "paddle_files/text_input.hpp"
+#include "store/paddle/text_input.hpp"
 
 namespace ckpt {
 
@@ -99,7 +99,7 @@ std::vector<MovedShard> move_lines(const LineMove& move, std::uint64_t group, co
       targets.take(move.groups.target_of(row.key), line);
     };
     traffic.bytes_read +=
-        read_text(file, buffers.piece_bytes, [&](std::string_view piece) { reader.feed(piece, take_line); });
+        read_text(file, buffers.piece_bytes, [&](std::string_view piece) { reader.feed(piece, take_line); }).bytes;
     with_file(file.string(), [&] { reader.finish(); });
     keys.check(file, source.fields, shard_of, buffers.piece_bytes);
   }

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "checkpoint/text_table.hpp"
 #include "exchange/traffic.hpp"
 #include "paddle_files/text_output.hpp"
-#include "paddle_files/text_table.hpp"
 #include "paddle_text/lines.hpp"
 #include "paddle_text/regroup.hpp"
 

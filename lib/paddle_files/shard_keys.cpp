@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "keyed/duplicates.hpp"
-#include "paddle_files/text_input.hpp"
+#include "store/paddle/text_input.hpp"
 #include "tensor/mix.hpp"
 
 namespace ckpt {

@@ -6,22 +6,22 @@
 
 #include "base/error.hpp"
 #include "paddle_files/line_sums.hpp"
-#include "paddle_files/text_input.hpp"
+#include "store/paddle/text_input.hpp"
 
 namespace ckpt {
 
 namespace {
 
 constexpr std::uint64_t deflate_bytes = 300ULL << 10;  // zlib's state at its default level
-constexpr int gzip_window = 16 + MAX_WBITS;
-constexpr int gzip_memory = 8;  // zlib's default
+constexpr int gzip_output = 16 + MAX_WBITS;            // gzip's header and checksum, not zlib's
+constexpr int gzip_memory = 8;                         // zlib's default
 
 }  // namespace
 
 class TextOutput::Deflater {
  public:
   explicit Deflater(std::size_t piece_bytes) : piece_(piece_bytes, '\0') {
-    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, gzip_memory, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_output, gzip_memory, Z_DEFAULT_STRATEGY) != Z_OK)
       throw Error(Kind::io, "zlib", {"it cannot be started", "", ""});
   }
   ~Deflater() { deflateEnd(&stream_); }

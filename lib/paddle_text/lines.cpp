@@ -1,5 +1,6 @@
 #include "paddle_text/lines.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -81,6 +82,32 @@ void parse_line(std::string_view line, const RowFields& fields, TextRow& row) {
     row.values.push_back(value);
   }
   check_size(fields, row);
+}
+
+std::optional<std::uint64_t> key_of(std::string_view line) noexcept {
+  std::uint64_t key = 0;
+  if (!is_number(line.substr(0, line.find(' ')), key)) return std::nullopt;
+  return key;
+}
+
+bool read_numbers(std::string_view line, std::uint64_t first, std::span<float> numbers) noexcept {
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  const auto skip_word = [&] {
+    at = std::find(at, end, ' ');
+    if (at == end) return false;
+    ++at;
+    return true;
+  };
+  for (std::uint64_t skipped = 0; skipped <= first; ++skipped)  // the key, too
+    if (!skip_word()) return false;
+  for (float& number : numbers) {
+    const auto [stop, problem] = std::from_chars(at, end, number);
+    if (problem != std::errc()) return false;
+    at = stop;
+    if (&number != &numbers.back() && (at == end || *at++ != ' ')) return false;
+  }
+  return true;
 }
 
 void append_line(std::string& text, std::uint64_t key, std::span<const float> values, int digits) {

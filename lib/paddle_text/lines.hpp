@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,11 @@ inline constexpr int exact_digits = 9;
 /// Takes a line, without its newline, apart. Throws input unless it is a key and numbers with one blank before each, as
 /// many as a row of these fields has. Numbers are rounded to the nearest f32; ±inf and ±nan are numbers.
 void parse_line(std::string_view line, const RowFields& fields, TextRow& row);
+
+/// The key of a line that has been checked; nothing where it is none after all.
+std::optional<std::uint64_t> key_of(std::string_view line) noexcept;
+/// Numbers of such a line from the `first` on, as many as there is room for. False where there are fewer.
+bool read_numbers(std::string_view line, std::uint64_t first, std::span<float> numbers) noexcept;
 
 /// Appends a row and its newline. With `paddle_digits` these are the bytes that Paddle writes (C++'s ostream).
 void append_line(std::string& text, std::uint64_t key, std::span<const float> values, int digits);

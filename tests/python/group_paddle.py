@@ -6,6 +6,8 @@ import os
 import random
 
 import checkpoints
+import h5py
+import numpy as np
 from programs import check
 
 EDGE_KEYS = [0, 1, 2**31, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 1]
@@ -119,6 +121,43 @@ def random_case(context, seed):
     check_files(context.path("back"), lines, moved(expected, sides["a"][0]), *sides["a"][1:])
     check(sums(context.path("dst0")) == sums(context.path("back")), "other sums of the lines after the way back")
     faulty(context, generator, lines, sides, paths)
+    as_datasets(context, generator, lines, accessor, paths["a"])
+
+
+def rows_of(lines, accessor):
+    """{table: {key: its numbers}}: what all rows have, and the tails by their tables."""
+    always = 6 + RULES[accessor["embed_rule"]](1) + (accessor["class"] == "CtrDymfAccessor")
+    tables = {"embedding": {}} if accessor["class"] == "CtrDymfAccessor" else {"embedding": {}, "embedding.x": {}}
+    for key, line in lines.items():
+        numbers = np.array(line.split()[1:], "f4")
+        tables["embedding"][key] = numbers[:always].tobytes()
+        if len(numbers) > always:
+            table = f"embedding.x{int(numbers[always - 1])}" if accessor["class"] == "CtrDymfAccessor" else "embedding.x"
+            tables.setdefault(table, {})[key] = numbers[always:].tobytes()
+    return tables
+
+
+def as_datasets(context, generator, lines, accessor, source):
+    """As HDF5 on servers by another function; both are the same to ckpt-verify."""
+    servers = generator.choice([1, 3, 4])
+    order = {"order": "shard", "place": [{"mod": 12}, {"mod": "servers"}]} if generator.random() < 0.5 else {"place": [{"mod": "servers"}]}
+    target = checkpoints.write_layout(context.path("h5.json"), {
+        "ckpt_layout": 1, "mesh": {"axes": ["server"], "shape": [servers]}, "files": "server_{server}.h5",
+        "tables": [{"name": "embedding*", "keys": "{name}/keys", "rows": ["{name}/*"], "axis": "server", **order}]})
+    out = context.path("datasets")
+    context.programs.reshard(source, target, context.path("src"), out, "--memory", generator.choice(["1MiB", "64MiB"]),
+                             ranks=generator.choice([0, 2]))
+    tables = rows_of(lines, accessor)
+    for server in range(servers):
+        with h5py.File(f"{out}/server_{server}.h5") as file:
+            check(set(file) == set(tables), f"{out}: the tables {set(file)}, expected {set(tables)}")
+            for name, rows in tables.items():
+                keys, values = file[name]["keys"][()].tolist(), file[name]["value"][()]
+                wanted = sorted(key for key in rows if key % 12 % servers == server) if "order" in order else sorted(
+                    key for key in rows if key % servers == server)
+                check(sorted(keys) == wanted, f"{out}, server {server}: '{name}' has other keys")
+                check(all(values[i].tobytes() == rows[key] for i, key in enumerate(keys)), f"{out}: '{name}' has other numbers")
+    context.programs.run("ckpt-verify", "--from", source, context.path("src"), out)
 
 
 def faulty(context, generator, lines, sides, paths):

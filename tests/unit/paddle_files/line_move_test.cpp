@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "paddle_files/line_sums.hpp"
-#include "paddle_files/text_input.hpp"
+#include "store/paddle/text_input.hpp"
 #include "refused.hpp"
 #include "temporary_directory.hpp"
 

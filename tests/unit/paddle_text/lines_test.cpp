@@ -132,3 +132,14 @@ TEST_CASE("what Paddle would lose in a shard is refused, with its line") {
              Contains("line 2: key 14: lies in shard 3, with 10 shards it belongs to shard 4"));
   CHECK_THAT(message(row + row + "3 1 2 3 4 x 6 7\n"), Contains("line 3: click: \"x\""));
 }
+
+TEST_CASE("parts of a line that has been checked") {
+  CHECK(key_of("18446744073709551615 1") == 18446744073709551615U);
+  CHECK_FALSE(key_of("x 1").has_value());
+  std::vector<float> numbers(2);
+  CHECK(read_numbers("7 1 2.5 -inf 1e-45", 1, numbers));
+  CHECK(numbers == std::vector<float>{2.5F, -std::numeric_limits<float>::infinity()});
+  CHECK(read_numbers("7 1 2.5", 0, numbers));
+  for (const char* line : {"7", "7 1", "7 1 ", "7 1 x", "7 1  2", "7 1,2"}) CHECK_FALSE(read_numbers(line, 0, numbers));
+  CHECK_FALSE(read_numbers("7 1 2", 1, numbers));
+}

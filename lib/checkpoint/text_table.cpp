@@ -1,4 +1,4 @@
-#include "paddle_files/text_table.hpp"
+#include "checkpoint/text_table.hpp"
 
 #include <algorithm>
 #include <system_error>

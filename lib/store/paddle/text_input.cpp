@@ -1,9 +1,10 @@
-#include "paddle_files/text_input.hpp"
+#include "store/paddle/text_input.hpp"
 
 #include <zlib.h>
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/error.hpp"
@@ -28,13 +29,14 @@ class Inflater {
   Inflater(Inflater&&) = delete;
   Inflater& operator=(Inflater&&) = delete;
 
-  void feed(std::string& piece, const std::function<void(std::string_view)>& take) {
+  /// Whether `take` wants more.
+  bool feed(std::string& piece, const std::function<bool(std::string_view)>& take) {
     stream_.next_in = reinterpret_cast<Bytef*>(piece.data());
     stream_.avail_in = static_cast<uInt>(piece.size());
     bool is_full = true;  // there may be more text than there was room for
     while (stream_.avail_in > 0 || is_full) {
       if (is_between_) {
-        if (stream_.avail_in == 0) return;
+        if (stream_.avail_in == 0) return true;
         inflateReset(&stream_);
         is_between_ = false;
       }
@@ -47,8 +49,9 @@ class Inflater {
                      "expected a gzip file", "copy it again; a text that is not compressed has a name without .gz"});
       is_between_ = result == Z_STREAM_END;
       is_full = stream_.avail_out == 0;
-      take(std::string_view(text_).substr(0, text_.size() - stream_.avail_out));
+      if (!take(std::string_view(text_).substr(0, text_.size() - stream_.avail_out))) return false;
     }
+    return true;
   }
 
   void finish() const {
@@ -64,29 +67,45 @@ class Inflater {
   bool is_between_ = false;  // one gzip file has ended, and no other has begun
 };
 
+void read_pieces(const PosixFile& file, std::uint64_t begin, std::uint64_t end, std::size_t piece_bytes,
+                 const std::function<bool(std::string_view)>& take) {
+  const auto inflater = is_gzip_name(file.path()) ? std::make_unique<Inflater>(piece_bytes) : nullptr;
+  std::string piece;
+  bool wants_more = true;
+  for (std::uint64_t at = begin; at < end && wants_more; at += piece.size()) {
+    check_interrupt();
+    piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, end - at)));
+    file.read(at, std::as_writable_bytes(std::span(piece)));
+    with_file(file.path(), [&] { wants_more = inflater ? inflater->feed(piece, take) : take(piece); });
+  }
+  if (inflater && wants_more) with_file(file.path(), [&] { inflater->finish(); });
+}
+
 }  // namespace
 
 bool is_gzip_name(std::string_view name) {
   return name.ends_with(".gz");
 }
 
-std::uint64_t read_text(const std::filesystem::path& path, std::size_t piece_bytes,
-                        const std::function<void(std::string_view)>& take) {
+PosixFile::Status read_text(const std::filesystem::path& path, std::size_t piece_bytes,
+                            const std::function<void(std::string_view)>& take) {
   const PosixFile file = PosixFile::open_for_reading(path);
   const PosixFile::Status before = file.status();
-  const auto inflater = is_gzip_name(path.native()) ? std::make_unique<Inflater>(piece_bytes) : nullptr;
-  std::string piece;
-  for (std::uint64_t at = 0; at < before.bytes; at += piece.size()) {
-    check_interrupt();
-    piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, before.bytes - at)));
-    file.read(at, std::as_writable_bytes(std::span(piece)));
-    with_file(path.string(), [&] { inflater ? inflater->feed(piece, take) : take(piece); });
-  }
-  if (inflater) with_file(path.string(), [&] { inflater->finish(); });
+  read_pieces(file, 0, before.bytes, piece_bytes, [&](std::string_view piece) {
+    take(piece);
+    return true;
+  });
   const PosixFile::Status after = file.status();
   if (after.bytes != before.bytes || after.modified_ns != before.modified_ns)
-    throw Error(Kind::input, path.string(), {"it changed while it was read", "", "is it still being written?"});
-  return before.bytes;
+    throw Error(Kind::input, path.string(), {"it changed while it was read", "", "is it still being written?"})
+        .in_file(path.string());
+  return before;
+}
+
+void read_text_from(const std::filesystem::path& path, std::uint64_t byte, std::size_t piece_bytes,
+                    const std::function<bool(std::string_view)>& take) {
+  const PosixFile file = PosixFile::open_for_reading(path);
+  read_pieces(file, byte, file.status().bytes, piece_bytes, take);
 }
 
 }  // namespace ckpt
