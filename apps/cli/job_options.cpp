@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "paddle_text/lines.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -231,6 +232,8 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
     job.format = choose<std::string>({options.format, "--format"}, names);
   }
   job.has_checksums = options.crc;
+  if (!options.digits.empty())
+    job.text_digits = choose<int>({options.digits, "--digits"}, {{"6", paddle_digits}, {"9", exact_digits}});
   if (job.target.file_bytes && job.format.empty()) job.format = "safetensors";
   if (job.target.file_bytes && is_of_directories(job.format))
     throw Error(Kind::usage, "--shard-size",

@@ -93,6 +93,11 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.flag("--crc", to.crc,
             "with --format mindspore: each file ends with its CRC, as those that MindSpore saves with crc_check=True; "
             "costs reading the output once");
+  if (verb == Verb::reshard || verb == Verb::split)
+    line.value(
+        "--digits", to.digits, "6|9",
+        "of the numbers in Paddle's text, where it is made of other files: 6, as Paddle writes them, which rounds; 9, "
+        "with which each f32 is read back as it was; default: 6");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");

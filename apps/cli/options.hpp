@@ -43,6 +43,7 @@ struct Options {
   std::string shard_size;
   bool view = false;  ///< --virtual
   bool crc = false;
+  std::string digits;
   bool dry_run = false;
   bool force = false;
   bool resume = false;

@@ -82,7 +82,7 @@ Lines dry_run_table(const Report& report) {
   if (count(true) != 0)
     rows.emplace_back("no key was read", "of tables whose shards move whole, only where they begin");
   if (std::any_of(report.tables.begin(), report.tables.end(), [](const auto& table) { return table.is_text; }))
-    rows.emplace_back("all lines were read", "of tables of text; each key is in its shard, once");
+    rows.emplace_back("all rows were read", "of tables that become text; each key is in its shard, once");
   for (const Report::TableUse& table : report.tables) rows.emplace_back("table " + table.name, rows_text(table));
   if (report.tables.empty())
     rows.emplace_back("no data was read", "what bytes can show of a wrong layout, the job itself checks");

@@ -10,7 +10,7 @@ namespace ckpt {
 
 namespace {
 
-std::vector<std::string> names_in(const std::filesystem::path& directory) {
+std::vector<std::string> shard_names_in(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
   for (auto at = std::filesystem::directory_iterator(directory, error); !error && at != std::filesystem::end(at);
@@ -34,7 +34,7 @@ std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesys
     const std::filesystem::path directory = checkpoint / said.text.value().directory;
     TextTable& table = tables.emplace_back(TextTable{said.name.text(), entry, RowFields(said.text->accessor), {}, {}});
     with_context(directory.string(), [&] {
-      for (const std::string& name : shard_files(names_in(directory), said.text->shards)) {
+      for (const std::string& name : shard_files(shard_names_in(directory), said.text->shards)) {
         table.files.push_back(directory / name);
         table.bytes.push_back(std::filesystem::file_size(table.files.back()));
       }

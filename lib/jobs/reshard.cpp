@@ -343,8 +343,7 @@ class Run {
 }  // namespace
 
 Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters) {
-  if (auto layouts = text_layouts(job, processes))
-    return reshard_text(job, std::move(*layouts), stores, processes, counters);
+  if (auto report = reshard_text(job, stores, processes, counters)) return std::move(*report);
   return Run(job, stores, processes, counters).perform();
 }
 

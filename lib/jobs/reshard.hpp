@@ -28,6 +28,7 @@ struct ReshardJob {
   std::string format;          ///< of the output's files; empty: as the ending of their names tells
   bool keeps_trees = false;    ///< what is neither tensor nor attribute, also in files that can do no more than keep it
   bool has_checksums = false;  ///< each of them has a CRC, in formats that can have one
+  std::optional<int> text_digits;  ///< of a number in Paddle's text: paddle_digits or exact_digits; nothing: the first
   std::vector<std::filesystem::path> spared_files;  ///< that nothing may overwrite: those the layouts were read from
   NameChoice names;
   std::vector<CastRule> casts;

@@ -122,6 +122,7 @@ def random_case(context, seed):
     check(sums(context.path("dst0")) == sums(context.path("back")), "other sums of the lines after the way back")
     faulty(context, generator, lines, sides, paths)
     as_datasets(context, generator, lines, accessor, paths["a"])
+    and_back(context, generator, lines, shards, accessor, sides["a"][0], paths["a"])
 
 
 def rows_of(lines, accessor):
@@ -158,6 +159,25 @@ def as_datasets(context, generator, lines, accessor, source):
                 check(sorted(keys) == wanted, f"{out}, server {server}: '{name}' has other keys")
                 check(all(values[i].tobytes() == rows[key] for i, key in enumerate(keys)), f"{out}: '{name}' has other numbers")
     context.programs.run("ckpt-verify", "--from", source, context.path("src"), out)
+
+
+def and_back(context, generator, lines, shards, accessor, shard_num, source):
+    """Through datasets to the same text, on other servers."""
+    servers, ending = generator.choice([1, 2, 5]), generator.choice(["", ".gz"])
+    grouped = checkpoints.write_layout(context.path("grouped.json"), {
+        "ckpt_layout": 1, "mesh": {"axes": ["server"], "shape": [2]}, "files": "server_{server}.h5",
+        "tables": [{"name": "embedding*", "keys": "{name}/keys", "rows": ["{name}/*"], "axis": "server", "order": "shard",
+                    "place": [{"mod": shard_num}, {"blocks": "ceil"} if generator.random() < 0.5 else {"mod": "servers"}]}]})
+    text = checkpoints.write_layout(context.path("text.json"), layout(accessor, shard_num, servers, ending))
+    context.programs.reshard(source, grouped, context.path("src"), context.path("grouped"))
+    for digits in ("6", "9"):
+        out = context.path(f"text{digits}")
+        context.programs.reshard(grouped, text, context.path("grouped"), out, "--digits", digits, "--threads",
+                                 generator.choice("14"), ranks=generator.choice([0, 0, 2]))
+        if digits == "6":
+            check_files(out, lines, shards, servers, ending)
+        else:
+            context.programs.run("ckpt-verify", "--from", source, context.path("src"), out)
 
 
 def faulty(context, generator, lines, sides, paths):
