@@ -93,7 +93,7 @@ std::vector<MovedShard> move_lines(const LineMove& move, std::uint64_t group, co
     const ShardOf shard_of{shard, source.shards()};
     ShardReader reader(source.fields, shard_of);
     ShardKeys keys(buffers.most_keys);
-    const auto take_line = [&](std::string_view line, const TextRow& row) {
+    const auto take_line = [&](std::string_view line, const CheckedLine& row) {
       keys.add(row.key);
       add_line(line, read);
       targets.take(move.groups.target_of(row.key), line);
@@ -123,7 +123,7 @@ PartialSum sum_lines(const std::filesystem::path& file, const RowFields& fields,
   PartialSum lines;
   ShardReader reader(fields, shard);
   read_text(file, piece_bytes, [&](std::string_view piece) {
-    reader.feed(piece, [&](std::string_view line, const TextRow&) { add_line(line, lines); });
+    reader.feed(piece, [&](std::string_view line, const CheckedLine&) { add_line(line, lines); });
   });
   with_file(file.string(), [&] { reader.finish(); });
   return lines;

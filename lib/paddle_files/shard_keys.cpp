@@ -22,7 +22,7 @@ void read_shard(const std::filesystem::path& file, const RowFields& fields, Shar
                                   ShardOf shard, std::size_t piece_bytes) {
   std::vector<std::string> lines;
   std::uint64_t line = 0;
-  read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const TextRow& row) {
+  read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const CheckedLine& row) {
     ++line;
     if (row.key == key) lines.push_back(std::to_string(line));
   });
@@ -57,7 +57,7 @@ void ShardKeys::check(const std::filesystem::path& file, const RowFields& fields
       refuse_repeated(*std::min_element(twice.begin(), twice.end()), file, fields, shard, piece_bytes);
     if (++subset_ == subsets) return;
     keys_.clear();
-    read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const TextRow& row) { add(row.key); });
+    read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const CheckedLine& row) { add(row.key); });
   }
 }
 

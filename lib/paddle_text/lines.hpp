@@ -12,23 +12,24 @@
 
 namespace ckpt {
 
-/// A line of Paddle's text: "key number number …\n".
-struct TextRow {
+/// What a line of Paddle's text, "key number number …\n", comes to.
+struct CheckedLine {
   std::uint64_t key = 0;
-  std::vector<float> values;  ///< those of RowFields::always, then the tail, if the row has it
+  std::uint64_t dims = 0;  ///< of its tail; 0: it has none
 };
 
 /// Digits of a number that Paddle writes, and that no f32 loses anything with.
 inline constexpr int paddle_digits = 6;
 inline constexpr int exact_digits = 9;
 
-/// Takes a line, without its newline, apart. Throws input unless it is a key and numbers with one blank before each, as
-/// many as a row of these fields has. Numbers are rounded to the nearest f32; ±inf and ±nan are numbers.
-void parse_line(std::string_view line, const RowFields& fields, TextRow& row);
+/// Checks a line, without its newline. Throws input unless it is a key and numbers with one blank before each, as many
+/// as a row of these fields has: decimal numbers that an f32 has room for, ±inf or ±nan.
+CheckedLine check_line(std::string_view line, const RowFields& fields);
 
 /// The key of a line that has been checked; nothing where it is none after all.
 std::optional<std::uint64_t> key_of(std::string_view line) noexcept;
-/// Numbers of such a line from the `first` on, as many as there is room for. False where there are fewer.
+/// Numbers of such a line from the `first` on, rounded to the nearest f32, as many as there is room for. False where
+/// there are fewer.
 bool read_numbers(std::string_view line, std::uint64_t first, std::span<float> numbers) noexcept;
 
 /// Appends a row and its newline. With `paddle_digits` these are the bytes that Paddle writes (C++'s ostream).
@@ -45,7 +46,7 @@ struct ShardOf {
 /// a shard there, and nobody finds a key outside its shard again.
 class ShardReader {
  public:
-  using Sink = std::function<void(std::string_view line, const TextRow& row)>;  ///< the line with its newline
+  using Sink = std::function<void(std::string_view line, const CheckedLine& row)>;  ///< the line with its newline
 
   ShardReader(const RowFields& fields, ShardOf shard) : fields_(fields), shard_(shard) {}
 
@@ -62,7 +63,6 @@ class ShardReader {
   ShardOf shard_;
   std::uint64_t lines_ = 0;
   std::string begun_;  // a line whose end has not come yet
-  TextRow row_;
 };
 
 }  // namespace ckpt

@@ -47,11 +47,9 @@ class ShardSchema {
 ShardCount count_lines(const std::filesystem::path& file, const RowFields& fields, ShardOf shard) {
   ShardCount count;
   ShardReader reader(fields, shard);
-  const std::size_t always = fields.always().size();
   const PosixFile::Status status = read_text(file, counted_at_once, [&](std::string_view piece) {
-    reader.feed(piece, [&](std::string_view, const TextRow& row) {
-      if (row.values.size() == always) return;
-      ++count.tails[fields.rows_have_dims() ? static_cast<std::uint64_t>(row.values[always - 1]) : fields.embedx_dim()];
+    reader.feed(piece, [&](std::string_view, const CheckedLine& row) {
+      if (row.dims != 0) ++count.tails[row.dims];
     });
   });
   with_file(file.string(), [&] { reader.finish(); });

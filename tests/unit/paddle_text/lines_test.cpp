@@ -47,8 +47,7 @@ std::vector<float> many_floats() {
 }
 
 std::string refused_line(std::string_view line, const RowFields& fields = ada_fields()) {
-  TextRow row;
-  return fixture::refused([&] { parse_line(line, fields, row); });
+  return fixture::refused([&] { check_line(line, fields); });
 }
 
 /// Feeds a text in pieces of so many bytes; gives the lines that arrive.
@@ -57,7 +56,7 @@ std::string read_in_pieces(const std::string& text, std::size_t bytes, ShardOf s
   std::string lines;
   for (std::size_t at = 0; at < text.size(); at += bytes)
     reader.feed(std::string_view(text).substr(at, bytes),
-                [&](std::string_view line, const TextRow&) { lines += line; });
+                [&](std::string_view line, const CheckedLine&) { lines += line; });
   reader.finish();
   return lines;
 }
@@ -74,11 +73,12 @@ TEST_CASE("rows are written as Paddle writes them, byte for byte") {
 }
 
 TEST_CASE("nine digits keep every f32") {
-  TextRow row;
   for (const float value : many_floats()) {
     const auto line = line_of(1, {-1, 0, 0, 0, 0, 0, value}, exact_digits);
-    parse_line(std::string_view(line).substr(0, line.size() - 1), ada_fields(), row);
-    const float read = row.values.at(6);
+    const auto without_newline = std::string_view(line).substr(0, line.size() - 1);
+    check_line(without_newline, ada_fields());
+    float read = 0;
+    if (!read_numbers(without_newline, 6, {&read, 1})) FAIL_CHECK(line << " has no seventh number");
     const bool same = std::isnan(value) ? std::isnan(read) && std::signbit(read) == std::signbit(value)
                                         : std::bit_cast<std::uint32_t>(read) == std::bit_cast<std::uint32_t>(value);
     if (!same) FAIL_CHECK(line << " is read as " << read);
@@ -86,26 +86,35 @@ TEST_CASE("nine digits keep every f32") {
 }
 
 TEST_CASE("a line is a row with its tail or without") {
-  TextRow row;
-  parse_line("9223372036854775808 -1 0 0.5 1 2 3.5 -4e-3", ada_fields(), row);
-  CHECK(row.key == 1ULL << 63);
-  CHECK(row.values == std::vector<float>{-1, 0, 0.5F, 1, 2, 3.5F, -4e-3F});
-  parse_line("7 1 2 3 4 5 6 7 8 9 10", ada_fields(), row);
-  CHECK(row.values.size() == 10);
+  const std::string_view line = "9223372036854775808 -1 0 0.5 1 2 3.5 -4e-3";
+  CHECK(check_line(line, ada_fields()).key == 1ULL << 63);
+  CHECK(check_line(line, ada_fields()).dims == 0);
+  std::vector<float> values(7);
+  CHECK(read_numbers(line, 0, values));
+  CHECK(values == std::vector<float>{-1, 0, 0.5F, 1, 2, 3.5F, -4e-3F});
+  CHECK(check_line("7 1 2 3 4 5 6 7 8 9 10", ada_fields()).dims == 2);
   const RowFields dims({AccessorClass::ctr_dymf, 4, SgdRule::naive, SgdRule::adagrad});
-  for (const auto line : {"7 1 2 3 4 5 6 0", "7 1 2 3 4 5 6 3", "7 1 2 3 4 5 6 3 0 1 2 3", "7 1 2 3 4 5 6 4 0 1 2 3 4"})
-    CHECK(refused_line(line, dims).empty());
+  for (const auto good : {"7 1 2 3 4 5 6 0", "7 1 2 3 4 5 6 3", "7 1 2 3 4 5 6 3 0 1 2 3", "7 1 2 3 4 5 6 4 0 1 2 3 4"})
+    CHECK(refused_line(good, dims).empty());
+  CHECK(check_line("7 1 2 3 4 5 6 3 0 1 2 3", dims).dims == 3);
   CHECK_THAT(refused_line("7 1 2 3 4 5 6 3 0 1 2 3 4", dims), Contains("12 numbers") && Contains("7, or 11"));
   for (const auto wrong : {"5", "2.5", "-1", "nan"})
     CHECK_THAT(refused_line(std::string("7 1 2 3 4 5 6 ") + wrong, dims), Contains("mf_dim"));
   CHECK_THAT(refused_line("7 1 2", dims), Contains("2 numbers"));
 }
 
+TEST_CASE("numbers in other forms are numbers all the same") {
+  for (const auto word : {"-inf", "nan", "-nan", "1.", ".5", "1e5", "1E+05", "3.40282e+38", "1.4013e-45", "-0", "0e0",
+                          "123456789012", "0.000000000001", "99999999e+29", "0.00000001e-29"})
+    CHECK(refused_line(std::string("7 1 2 3 4 5 ") + word + " 7").empty());
+}
+
 TEST_CASE("lines that are not Paddle's are refused") {
   CHECK_THAT(refused_line(""), Contains("blank line"));
   for (const auto key : {"", "-1", "+1", "0x1", "1.5", "18446744073709551616", "1\t2"})
     CHECK_THAT(refused_line(std::string(key) + " 1 2 3 4 5 6 7"), Contains("key: \""));
-  for (const auto word : {"", "x", "+1", "0x1p3", "1e", "1e50", "1,5", "1\t2", "5\r"})
+  for (const auto word : {"", "x", "+1", "0x1p3", "1e", "1e5x", "1e50", "-1e99", "1e-99", "99999999999999e29", "-", ".",
+                          "1.5.2", "1,5", "1\t2", "5\r"})
     CHECK_THAT(refused_line(std::string("7 1 2 3 4 5 ") + word + " 7"), Contains("embed_w: \""));
   CHECK_THAT(refused_line("7 1 2 3 4 5 6 7 "), Contains("number 8: \"\""));
   CHECK_THAT(refused_line("7"), Contains("key 7: 0 numbers, the layout's accessor expects 7, or 10 with embedx"));

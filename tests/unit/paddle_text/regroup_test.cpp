@@ -47,7 +47,7 @@ Texts regrouped(const Texts& from, std::uint64_t shards) {
       ShardReader reader(row_fields(), {source, from.size()});
       const std::string_view text = from[source];
       for (std::size_t at = 0; at < text.size(); at += 37)
-        reader.feed(text.substr(at, 37), [&](std::string_view line, const TextRow& row) {
+        reader.feed(text.substr(at, 37), [&](std::string_view line, const CheckedLine& row) {
           const auto target = plan.target_of(row.key);
           if (!std::binary_search(targets.begin(), targets.end(), target)) FAIL(target << " is of another group");
           to[target] += line;
