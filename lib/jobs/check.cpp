@@ -190,7 +190,7 @@ void check_tables(const Opened& opened, const Resources& resources, SourceStore&
   TableReader reader(opened.checkpoint, store, open_files_allowed(resources, processes));
   for (StoredTable& table : tables) {
     reader.read_offsets(table, processes);
-    take_census(table, reader, std::nullopt, means, processes);
+    check_keys(table, reader, means, processes);
   }
 }
 

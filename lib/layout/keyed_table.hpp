@@ -55,7 +55,9 @@ struct KeyedTable {
   std::optional<std::vector<PlaceStep>> place;  ///< nothing: any key may lie on any server
   RowOrder order = RowOrder::source;
   std::string offsets;  ///< order `shard`: the dataset of where a server's shards begin, with {name}; else empty
+  std::string deleted;  ///< the dataset of keys that older layers have no more, with {name}; empty: none
   std::map<std::string, std::vector<std::string>> fields;  ///< the columns of a dataset, by its name with {name}
+  std::map<std::string, std::string> filters;  ///< conditions of fields (RowCondition), by the word that stands for each
 };
 
 }  // namespace ckpt

@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <charconv>
 #include <set>
 
+#include "layout/characters.hpp"
 #include "layout/key_place.hpp"
 #include "layout/parse_sections.hpp"
+#include "layout/row_condition.hpp"
 #include "layout/row_groups.hpp"
 #include "layout/table_rows.hpp"
 
@@ -19,6 +22,10 @@ std::uint64_t parse_mask(const Node& node) {
       std::from_chars(text.data() + 2, end, bits, 16) != std::from_chars_result{end, std::errc{}})
     node.fail("hexadecimal digits of at most 64 bits, such as \"0x7fffffff\"");
   return bits;
+}
+
+bool is_word_character(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 PlaceStep parse_step(const Node& node) {
@@ -79,6 +86,28 @@ std::map<std::string, std::vector<std::string>> parse_fields(const Node& node) {
   return fields;
 }
 
+/// Words for conditions: of fields that there are, and of no other words.
+std::map<std::string, std::string> parse_filters(const Node& node, const KeyedTable& table) {
+  std::map<std::string, std::string> filters;
+  for (const std::string& word : node.keys()) {
+    const Node condition = node.member(word);
+    if (word.empty() || !std::all_of(word.begin(), word.end(), is_word_character))
+      condition.fail("the word \"" + word + "\"", "letters, digits and _");
+    if (field_place(table, word)) condition.fail("the word \"" + word + "\"", "no name that a field has");
+    const std::string text = condition.text();
+    std::vector<std::string> fields;
+    try {
+      fields = RowCondition(text).fields();
+    } catch (const Error& error) {
+      condition.fail(error.text().found, error.text().expected, error.text().remedy);
+    }
+    for (const std::string& field : fields)
+      if (!field_place(table, field)) condition.fail("the field \"" + field + "\"", "one that \"fields\" names");
+    filters.emplace(word, text);
+  }
+  return filters;
+}
+
 /// A field that places rows is a column of their own.
 void check_field(const Node& node, const KeyedTable& table) {
   if (!table.place) return;
@@ -119,7 +148,7 @@ void check_mesh(const Node& node, const KeyedTable& table, const Mesh& mesh) {
 std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh) {
   std::vector<KeyedTable> tables;
   for (const Node& item : node.items()) {
-    item.check_keys({"name", "keys", "rows", "axis", "place", "order", "offsets", "fields"}, 5);
+    item.check_keys({"name", "keys", "rows", "axis", "place", "order", "offsets", "deleted", "fields", "filters"}, 5);
     KeyedTable table;
     table.name = item.member("name").pattern();
     table.keys = parse_template(item.member("keys"));
@@ -128,7 +157,9 @@ std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh) {
     check_mesh(item, table, mesh);
     table.place = parse_place(item.member("place"), mesh.shape[table.axis]);
     parse_order(item, mesh.shape[table.axis], table);
+    if (const auto deleted = item.find("deleted")) table.deleted = parse_template(*deleted);
     if (const auto fields = item.find("fields")) table.fields = parse_fields(*fields);
+    if (const auto filters = item.find("filters")) table.filters = parse_filters(*filters, table);
     check_field(item, table);
     tables.push_back(std::move(table));
   }

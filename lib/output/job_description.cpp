@@ -8,9 +8,24 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Sizes and times, by name.
+Json files_of(const Checkpoint& source) {
+  Json files = Json::object();
+  for (FileNumber file = 0; file < source.files().size(); ++file)
+    if (source.is_there(file)) {
+      Json& versions = files[source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
+      for (const FileCatalog::Version& viewed : source.file(file).viewed) {
+        versions.push_back(viewed.bytes);
+        versions.push_back(viewed.modified_ns);
+      }
+    }
+  return files;
+}
+
 }  // namespace
 
-std::string describe_job(const Checkpoint& source, const Planner& planner, bool is_single_file, bool is_verified) {
+std::string describe_job(const std::vector<const Checkpoint*>& sources, const Planner& planner, bool is_single_file,
+                         bool is_verified, const std::vector<ManifestTable>& tables) {
   Json description;
   description["ckpt_journal"] = 1;
   description["version"] = CKPT_VERSION;
@@ -23,15 +38,14 @@ std::string describe_job(const Checkpoint& source, const Planner& planner, bool 
     parameters[planner.target().tensors()[p].name] = planner.source().tensors()[planner.source_of(p)].name;
   auto& dtypes = description["dtypes"] = Json::object();
   for (const Tensor& tensor : planner.target().tensors()) dtypes[tensor.name] = tensor.dtype.name;
-  auto& files = description["files"] = Json::object();
-  for (FileNumber file = 0; file < source.files().size(); ++file)
-    if (source.is_there(file)) {
-      Json& versions = files[source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
-      for (const FileCatalog::Version& viewed : source.file(file).viewed) {
-        versions.push_back(viewed.bytes);
-        versions.push_back(viewed.modified_ns);
-      }
-    }
+  auto& kept = description["kept"] = Json::object();
+  for (const ManifestTable& table : tables)
+    if (table.kept) kept[table.name] = {table.kept->where, table.kept->as};
+  if (sources.size() > 1)
+    for (const Checkpoint* each : sources)
+      description["layers"].push_back({Json::parse(to_json(each->layout())), files_of(*each)});
+  description["files"] = Json::object();
+  for (const Checkpoint* each : sources) description["files"].update(files_of(*each));
   return description.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -54,6 +68,8 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"verify", "another way of verifying"},
                                           {"parameters", "other parameters"},
                                           {"dtypes", "other dtypes"},
+                                          {"layers", "other deltas"},
+                                          {"kept", "other rows to keep (--keep)"},
                                           {"files", "other source files"}})
       if (after.contains(key) && (!before.contains(key) || before[key] != after[key])) {
         what = std::string("a job with ") + difference;
