@@ -228,7 +228,12 @@ def main():
         cases["tables, memory that lies"] = memory_lies(place.tables(), 4000, 108, "for these keys")
         for damage in DAMAGES:
             cases[f"tables, {damage}"] = goes_on(place.tables(), damage, place.tables(), dice)
-        cases["tables, other batches"] = goes_on(place.tables(), "nothing", place.tables("2MiB"), dice)
+        kept = ["--keep", "embedding: slot >= 30000 or click < 9000"]
+        for damage in DAMAGES:
+            cases[f"kept rows, {damage}"] = goes_on(place.tables(*kept, output="kept"), damage,
+                                                    place.tables(*kept, output="kept", memory="1MiB"), dice)
+        cases["other rows to keep"] = refuses(place.tables(), lambda job: kept, "other rows to keep", dice)
+        cases["tables, other batches"] = goes_on(place.tables(), "nothing", place.tables(memory="2MiB"), dice)
         for number in (2, 3):
             cases[f"a storage that lies at piece {number}"] = storage_lies(place, number)
         run_cases(cases)

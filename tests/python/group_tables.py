@@ -126,7 +126,8 @@ def read_tables(path, names):
         found = {}
         for name in names:
             keys = file[f"{name}/keys"][()]
-            parts = {part: file[f"{name}/{part}"][()] for part in file[name] if part not in ("keys", "shard_offsets")}
+            parts = {part: file[f"{name}/{part}"][()] for part in file[name]
+                     if part not in ("keys", "shard_offsets", "deleted")}
             found[name] = (keys.dtype.str, [(int(key), {part: array[i].tobytes() for part, array in parts.items()})
                                             for i, key in enumerate(keys.view("u8"))])
         return found
