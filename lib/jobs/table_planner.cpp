@@ -59,7 +59,7 @@ TablePlanner::TablePlanner(const ReshardJob& job, const std::vector<const Checkp
                            Communicator& processes)
     : job_(job),
       processes_(processes),
-      means_{job.resources.memory_bytes / 2, thread_count(job.resources, processes)},
+      means_(census_means(job.resources, processes)),
       readers_(sources, reading, open_files_allowed(job.resources, processes)) {}
 
 std::vector<TableRows> TablePlanner::add(std::vector<PlannedTable> tables, const Layout& target, TablePlan& plan) {

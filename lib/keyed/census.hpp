@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-/// What a census may use on each process.
+/// What a census may use on each process, the same on all.
 struct CensusMeans {
   std::uint64_t memory_bytes = 0;
   unsigned threads = 1;

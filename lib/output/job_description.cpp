@@ -41,9 +41,9 @@ std::string describe_job(const std::vector<const Checkpoint*>& sources, const Pl
   auto& kept = description["kept"] = Json::object();
   for (const ManifestTable& table : tables)
     if (table.kept) kept[table.name] = {table.kept->where, table.kept->as};
-  if (sources.size() > 1)
-    for (const Checkpoint* each : sources)
-      description["layers"].push_back({Json::parse(to_json(each->layout())), files_of(*each)});
+  auto& layers = description["layers"] = Json::array();
+  for (const Checkpoint* each : sources)
+    if (sources.size() > 1) layers.push_back({Json::parse(to_json(each->layout())), files_of(*each)});
   description["files"] = Json::object();
   for (const Checkpoint* each : sources) description["files"].update(files_of(*each));
   return description.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -193,6 +193,15 @@ class Place:
                 checkpoints.write_layout(path, group_tables.layout("paddle", count))
         return Job(self, "ckpt-reshard", ["--from", layouts[3], "--to", layouts[5], "--memory", memory, *more, source], output, **how)
 
+    def layered(self, *more, **how):
+        """The same table with a delta that changes every third row and has new ones."""
+        delta = self.directory / "delta"
+        if not delta.exists():
+            self.tables()
+            rows = {key: {"value": np.arange(key + 1, key + 28, dtype="f4")} for key in range(9, 70000, 3)}
+            group_tables.write(delta, {"embedding": ("u8", rows)}, {"embedding": group_tables.servers_of(("u8", rows), "paddle", 3)})
+        return self.tables("--delta", delta, *more, output="layered", **how)
+
     def split(self, **how):
         return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)
 

@@ -232,6 +232,9 @@ def main():
         for damage in DAMAGES:
             cases[f"kept rows, {damage}"] = goes_on(place.tables(*kept, output="kept"), damage,
                                                     place.tables(*kept, output="kept", memory="1MiB"), dice)
+            cases[f"layers, {damage}"] = goes_on(place.layered(), damage, place.layered(memory="1MiB"), dice)
+        delta = ["--delta", place.directory / "delta"]
+        cases["other deltas"] = refuses(place.tables(output="lone"), lambda job: delta, "other deltas", dice)
         cases["other rows to keep"] = refuses(place.tables(), lambda job: kept, "other rows to keep", dice)
         cases["tables, other batches"] = goes_on(place.tables(), "nothing", place.tables(memory="2MiB"), dice)
         for number in (2, 3):
