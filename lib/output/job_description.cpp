@@ -8,12 +8,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Sizes and times, by name.
-Json files_of(const Checkpoint& source) {
+/// Sizes and times, by name, which follows this.
+Json files_of(const Checkpoint& source, const std::string& before) {
   Json files = Json::object();
   for (FileNumber file = 0; file < source.files().size(); ++file)
     if (source.is_there(file)) {
-      Json& versions = files[source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
+      Json& versions =
+          files[before + source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
       for (const FileCatalog::Version& viewed : source.file(file).viewed) {
         versions.push_back(viewed.bytes);
         versions.push_back(viewed.modified_ns);
@@ -42,10 +43,13 @@ std::string describe_job(const std::vector<const Checkpoint*>& sources, const Pl
   for (const ManifestTable& table : tables)
     if (table.kept) kept[table.name] = {table.kept->where, table.kept->as};
   auto& layers = description["layers"] = Json::array();
-  for (const Checkpoint* each : sources)
-    if (sources.size() > 1) layers.push_back({Json::parse(to_json(each->layout())), files_of(*each)});
-  description["files"] = Json::object();
-  for (const Checkpoint* each : sources) description["files"].update(files_of(*each));
+  auto& files = description["files"] = Json::object();
+  for (const Checkpoint* each : sources) {
+    const bool is_alone = sources.size() == 1;
+    const std::string path = each->path().string();
+    if (!is_alone) layers.push_back({path, Json::parse(to_json(each->layout()))});
+    files.update(files_of(*each, is_alone ? "" : path + "/"));
+  }
   return description.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
