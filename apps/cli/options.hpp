@@ -30,6 +30,12 @@ struct Options {
   std::vector<std::string> drop;
   std::vector<std::string> rename;
   std::vector<std::string> cast;
+  std::vector<std::string> keep;
+  std::vector<std::string> delta;
+  std::string delta_layout;
+  std::string model;
+  std::string latest;
+  std::string done;
   ExpectOptions expectation;
   std::string exchange;
   std::string memory;

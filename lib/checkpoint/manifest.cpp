@@ -85,6 +85,21 @@ std::string rows_of(std::uint64_t rows, const std::vector<Fingerprint>& fingerpr
   return fingerprints.empty() ? text : text + "]";
 }
 
+std::string kept_rows(const KeptRows& kept) {
+  std::string text = ", \"kept\": {\"of\": " + number(kept.of);
+  if (!kept.where.empty()) text += ", \"where\": " + quoted(kept.where);
+  if (!kept.as.empty()) text += ", \"as\": " + quoted(kept.as);
+  return text + "}";
+}
+
+std::string table_layers(const std::vector<TableLayerFacts>& layers) {
+  std::string text;
+  for (const TableLayerFacts& layer : layers)
+    text += (text.empty() ? ", \"layers\": [" : ", ") + ("{\"path\": " + quoted(layer.path)) +
+            ", \"rows\": " + number(layer.rows) + ", \"taken\": " + number(layer.taken) + "}";
+  return text.empty() ? text : text + "]";
+}
+
 void add_tables(const std::vector<ManifestTable>& tables, std::string& text) {
   if (tables.empty()) return;
   text += " \"tables\": {";
@@ -93,7 +108,7 @@ void add_tables(const std::vector<ManifestTable>& tables, std::string& text) {
     for (const std::string& name : table.datasets)
       text += (&name == &table.datasets.front() ? "" : ", ") + quoted(name);
     text += "], " + rows_of(std::accumulate(table.rows.begin(), table.rows.end(), std::uint64_t{0}), table.all) +
-            ", \"servers\": [";
+            (table.kept ? kept_rows(*table.kept) : "") + table_layers(table.layers) + ", \"servers\": [";
     for (std::size_t server = 0; server < table.rows.size(); ++server)
       text += (server == 0 ? "\n   {" : ",\n   {") +
               rows_of(table.rows[server], table.servers.empty() ? table.all : table.servers[server]) + "}";

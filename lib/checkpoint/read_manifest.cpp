@@ -98,6 +98,16 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
   return file.text(0, bytes);
 }
 
+std::vector<std::string> filtered_tables(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  const auto text = directory_manifest(directory);
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  if (!json.is_object() || !json.contains("tables")) return names;
+  for (const auto& [name, table] : json["tables"].items())
+    if (table.is_object() && table.contains("kept")) names.push_back(name);
+  return names;
+}
+
 std::optional<std::string> carried_layout(const std::filesystem::path& directory) {
   const auto text = directory_manifest(directory);
   if (!text) return std::nullopt;

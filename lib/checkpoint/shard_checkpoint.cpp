@@ -40,9 +40,11 @@ Layout layout_by_shard(const TextTable& table, const std::vector<std::uint64_t>&
   for (std::uint64_t shard = 0; shard < names.size(); ++shard) paths[shard] = names[shard];
   layout.files = CardFiles({FileEntry{FileTemplate(std::move(paths), layout.mesh), ""}});
   layout.tables.push_back(table_by_shard(table.name, table.fields.always()));
-  for (const std::uint64_t embedx_dim : dims)
+  for (const std::uint64_t embedx_dim : dims) {
     layout.tables.push_back(
         table_by_shard(tail_table(table.name, table.fields, embedx_dim), table.fields.tail(embedx_dim)));
+    layout.tables.back().tail_of = table.name;
+  }
   return layout;
 }
 

@@ -188,11 +188,11 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
 void check_tables(const Opened& opened, const Resources& resources, SourceStore& store, Communicator& processes) {
   std::vector<StoredTable> tables;
   agree(processes, [&] { tables = stored_tables(opened.resolved.placement); });
-  const CensusMeans means{resources.memory_bytes / 2, thread_count(resources, processes)};
+  const CensusMeans means = census_means(resources, processes);
   TableReader reader(opened.checkpoint, store, open_files_allowed(resources, processes));
   for (StoredTable& table : tables) {
     reader.read_offsets(table, processes);
-    take_census(table, reader, std::nullopt, means, processes);
+    check_keys(table, reader, means, processes);
   }
 }
 

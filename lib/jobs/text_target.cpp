@@ -26,6 +26,8 @@ void check_text_target(const ReshardJob& job) {
   if (job.keeps_trees) refuse("--leaves", "leave it out");
   if (!job.casts.empty()) refuse("--cast", "leave it out");
   if (!job.names.rename.empty()) refuse("--rename", "give the table its name in the layout");
+  if (!job.keeps.empty()) refuse("--keep", "choose rows where the table becomes datasets");
+  if (!job.deltas.empty()) refuse("--delta", "put deltas on where the table becomes datasets");
   if (job.expectation) refuse("what the output is expected to be", "leave it out");
   if (job.resources.exchange != ExchangeKind::automatic && job.resources.exchange != ExchangeKind::direct)
     refuse("--exchange", "every process reads what it writes: leave it out");

@@ -64,8 +64,12 @@ struct KeyedTable {
   std::optional<std::vector<PlaceStep>> place;  ///< nothing: any key may lie on any server
   RowOrder order = RowOrder::source;
   std::string offsets;  ///< order `shard`: the dataset of where a server's shards begin, with {name}; else empty
+  std::string deleted;  ///< the dataset of keys that older layers have no more, with {name}; empty: none
   std::map<std::string, std::vector<std::string>> fields;  ///< the columns of a dataset, by its name with {name}
+  std::string tail_of;  ///< the table whose rows these belong to, though of another entry; of what was text alone
   std::optional<PaddleText> text;  ///< nothing: the datasets are as `keys`, `rows` and `fields` say in the files
+  std::map<std::string, std::string>
+      filters;  ///< conditions of fields (RowCondition), by the word that stands for each
 };
 
 }  // namespace ckpt

@@ -95,11 +95,17 @@ std::string to_json(const KeyedTable& table, const Mesh& mesh) {
   text += table.place ? place_json(*table.place) : "\"any\"";
   text += ", \"order\": " + text_of(word_of(parsing::row_order_words, table.order));
   if (!table.offsets.empty()) text += ", \"offsets\": " + quoted(table.offsets);
+  if (!table.deleted.empty()) text += ", \"deleted\": " + quoted(table.deleted);
   if (!table.fields.empty())
     text += ", \"fields\": {" +
             joined(table.fields,
                    [&](const auto& entry) { return quoted(entry.first) + ": " + listed(entry.second, quoted); }) +
             "}";
+  if (!table.filters.empty())
+    text +=
+        ", \"filters\": {" +
+        joined(table.filters, [&](const auto& entry) { return quoted(entry.first) + ": " + quoted(entry.second); }) +
+        "}";
   return text + "}";
 }
 

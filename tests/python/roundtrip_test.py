@@ -15,7 +15,9 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
     import group_cast
+    import group_deltas
     import group_features
+    import group_filters
     import group_formats
     import group_intact
     import group_jobs
@@ -38,6 +40,7 @@ GROUPS = {
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact, "shares": group_shares.parts, "virtual": group_virtual.virtual,
     "tables": group_tables.tables, "paddle": group_paddle.paddle,
+    "tables": group_tables.tables, "filters": group_filters.filters, "deltas": group_deltas.deltas,
 }
 
 
