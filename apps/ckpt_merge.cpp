@@ -21,6 +21,9 @@ int main(int argc, char** argv) {
          "ckpt-merge --virtual --layout train64.json step_1000 -o seen.h5"},
         {"Compressed on its way, without a file of its own:",
          "ckpt-merge --layout train64.json --format safetensors step_1000 -o - | zstd > merged.safetensors.zst"},
+        {"What a streaming job with parameter servers serves, the last base with its deltas, once they are there:",
+         "ckpt-merge --layout ps4.json --model OUT --latest chain --wait-for OUT/patch_donefile.txt:20190721/delta-6 -o "
+         "serving.h5"},
         {"Only the weights, by 4 processes, as soon as the training job has set its done-file:",
          "mpirun -n 4 ckpt-merge --layout train64.json --drop 'moments.*' --wait-for step_1000/done step_1000 -o "
          "weights.h5"}},

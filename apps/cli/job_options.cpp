@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "paddle_text/lines.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -109,6 +110,18 @@ CastRule parse_cast(const std::string& text) {
               {"'" + word + "'", "expected one of f64, f32, f16, bf16", "write for example bf16, or 'f32:*.norm.*'"});
 }
 
+/// "embedding: show >= 10": what the condition says is known with the layout.
+KeepRule parse_keep(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const auto is_blank = [](std::string_view part) { return part.find_first_not_of(' ') == std::string_view::npos; };
+  if (colon == std::string::npos || colon == 0 || is_blank(std::string_view(text).substr(colon + 1)))
+    throw Error(
+        Kind::usage, "--keep '" + text + "'",
+        {"not a table and a condition", "expected TABLE:CONDITION", "write for example 'embedding: show >= 10'"});
+  const std::size_t begin = text.find_first_not_of(' ', colon + 1);
+  return {parse_globs("--keep", {text.substr(0, colon)}).front(), text.substr(begin)};
+}
+
 ReplicaCheck replicas_from(const Options& options) {
   if (options.replicas.empty()) return ReplicaCheck::sample;
   return choose<ReplicaCheck>(
@@ -126,7 +139,8 @@ bool is_of_directories(const std::string& format) {
 /// Layouts and the reference are read from these, so that nothing may overwrite them.
 std::vector<std::filesystem::path> files_read(const Options& options) {
   std::vector<std::filesystem::path> files;
-  for (const std::string& file : {options.source_layout, options.target_layout, options.expectation.reference})
+  for (const std::string& file :
+       {options.source_layout, options.target_layout, options.delta_layout, options.expectation.reference})
     if (!file.empty() && file != "-") files.emplace_back(file);
   return files;
 }
@@ -203,6 +217,7 @@ Tolerance parse_tolerance(const std::string& text) {
 ReshardJob reshard_job(const Program& program, const Options& options, const Environment& environment) {
   ReshardJob job;
   job.source.path = options.source;
+  for (const std::string& delta : options.delta) job.deltas.push_back({delta, {}});
   job.output.path = options.output;
   job.output.force = options.force;
   job.output.resume = options.resume;
@@ -216,6 +231,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.spared_files = files_read(options);
   job.names = names_from(options);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
+  for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
   if (job.expectation) job.expectation->excuses.any_dtype = !job.casts.empty();
   job.replicas = replicas_from(options);
@@ -231,6 +247,8 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
     job.format = choose<std::string>({options.format, "--format"}, names);
   }
   job.has_checksums = options.crc;
+  if (!options.digits.empty())
+    job.text_digits = choose<int>({options.digits, "--digits"}, {{"6", paddle_digits}, {"9", exact_digits}});
   if (job.target.file_bytes && job.format.empty()) job.format = "safetensors";
   if (job.target.file_bytes && is_of_directories(job.format))
     throw Error(Kind::usage, "--shard-size",

@@ -1,9 +1,13 @@
 #include "cli/job_program.hpp"
 
+#include <filesystem>
+#include <optional>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
+#include "cli/model_choice.hpp"
 #include "cli/setup.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
@@ -48,13 +52,43 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
 
 }  // namespace
 
+/// Who waits for the output is told by a line, once.
+class DoneNote {
+ public:
+  /// Throws before any work where the line could not be made.
+  DoneNote(const Options& options, const Setup& setup, Communicator& processes) : processes_(processes) {
+    if (options.done.empty() || options.dry_run) return;
+    agree(processes, [&] {
+      path_ = std::get<ReshardJob>(setup.job).output.path;
+      line_ = line_for(path_, setup.model_key);
+      file_ = options.done;
+      if (processes.rank() == 0 && has_done_line(file_, *line_))
+        spdlog::warn("{} has a line for {} already: no other is added", file_.string(), line_->name());
+    });
+  }
+
+  void write() const {
+    agree(processes_, [&] {
+      if (line_ && processes_.rank() == 0) add_done_line(file_, *line_, path_);
+    });
+  }
+
+ private:
+  Communicator& processes_;
+  std::filesystem::path path_;
+  std::filesystem::path file_;
+  std::optional<DoneLine> line_;
+};
+
 int run_job_program(const Program& program, int argc, char** argv) {
   return run_program(program, argc, argv, [&](const Options& options, const Setup& setup, Communicator& processes) {
+    const DoneNote done(options, setup, processes);
     const Report report = run_shown(options, setup, processes);
     const std::uint64_t peak_bytes = processes.maximum(peak_resident_bytes());
     agree(processes, [&] {
       if (processes.rank() == 0) render(program, options, setup, report, peak_bytes);
     });
+    done.write();
     return 0;
   });
 }

@@ -35,17 +35,47 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   }
 }
 
+void declare_models(CommandLine& line, Options& to) {
+  line.group("Streaming training (tables by key)");
+  line.value("--model", to.model, "OUT",
+             "instead of SRC: the output directory of a job that notes each whole model in done-files there");
+  line.value("--latest", to.latest, "checkpoint|base|chain|DAY/PASS",
+             "which of OUT's: the last checkpoint (donefile.txt), the last base (base_donefile.txt or "
+             "xbox_base_done.txt), that base with the deltas that carry its key (patch_donefile.txt or "
+             "xbox_patch_done.txt), or the one named, for example 20190720/6, 20190721/base; with 20190720/delta-6 the "
+             "chain up to it. Of the paths in done-files only day and pass are taken");
+  line.value(
+      "--done", to.done, "FILE",
+      "when the output, which ends with DAY/PASS, stands: add a line to FILE, unless it has one for that day and "
+      "pass. One job at a time may do so");
+  line.repeated("--delta", to.delta, "DIR",
+                "a checkpoint that was saved after SRC, with the rows that have changed since; may be repeated, oldest "
+                "first. Of each key the newest row is taken, as a whole; keys that a delta says are deleted go. "
+                "Parameters beside the tables come from the newest checkpoint that has them");
+  line.value("--delta-layout", to.delta_layout, "A.json",
+             "layout of the deltas; default: the one that each carries, else that of SRC");
+}
+
 void declare_parameters(CommandLine& line, Verb verb, Options& to) {
   line.group("Parameters (each option may be repeated)");
   line.repeated("--only", to.only, "GLOB", "keep the parameters whose names match");
   line.repeated("--drop", to.drop, "GLOB", "leave out the parameters whose names match");
   line.repeated("--rename", to.rename, "OLD=NEW", "give parameters other names, for example 'model.{x}={x}'");
-  if (verb != Verb::verify)
+  if (verb != Verb::verify) {
+    line.repeated(
+        "--keep", to.keep, "TABLE:CONDITION",
+        "of tables whose names match, the rows for which a condition of their fields holds: numbers, + - * /, < <= > "
+        ">= "
+        "== !=, and, or, not, parentheses, and words that the layout's \"filters\" explain; reckoned in f32 where the "
+        "fields are; no comparison with NaN holds. NAME.x goes where NAME's rows go. Rows are chosen, no value is "
+        "changed: decays and resets are the trainer's. For example --keep 'embedding: show - click >= 1.5 and "
+        "unseen_days <= 16', or 'embedding: base'");
     line.repeated(
         "--cast", to.cast, "DTYPE[:GLOB]",
         "write floating-point parameters, or those whose names match, as f64, f32, f16 or bf16: rounded to the "
         "nearest; what is too large becomes infinite and is told of; of several that match the last decides; "
         "--expect then compares no dtypes; for example --cast bf16 --cast 'f32:*.norm.*'");
+  }
 }
 
 void declare_comparison(CommandLine& line, Options& to) {
@@ -95,6 +125,11 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.flag("--crc", to.crc,
             "with --format mindspore: each file ends with its CRC, as those that MindSpore saves with crc_check=True; "
             "costs reading the output once");
+  if (verb == Verb::reshard || verb == Verb::split)
+    line.value(
+        "--digits", to.digits, "6|9",
+        "of the numbers in Paddle's text, where it is made of other files: 6, as Paddle writes them, which rounds; 9, "
+        "with which each f32 is read back as it was; default: 6");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");
@@ -136,7 +171,9 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
         "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
         "default: written");
   declare_external(line, to.allow_external);
-  line.value("--wait-for", to.wait_for, "FILE", "start when FILE exists: the done-file of whoever writes SRC");
+  line.value(
+      "--wait-for", to.wait_for, "FILE[:DAY/PASS]",
+      "start when FILE exists: the done-file of whoever writes SRC; or when it has a line for this day and pass");
   line.value("--wait-timeout", to.wait_timeout, "S", "give up after S seconds; default: wait for ever");
 }
 
@@ -192,6 +229,8 @@ void check_view(const Options& options) {
     throw Error(Kind::usage, option, {"given with --virtual, " + found, "expected one of them", remedy});
   };
   if (options.resume) refuse("--resume", "which has no data to go on with", "start anew with --force");
+  if (!options.delta.empty()) refuse("--delta", "which shows the rows of one checkpoint", "leave out one of them");
+  if (!options.keep.empty()) refuse("--keep", "which has no rows of its own", "leave out one of them");
   if (!options.cast.empty()) refuse("--cast", "which shows the source's elements as they are", "leave out one of them");
   if (!options.verify.empty() && options.verify != "none")
     refuse("--verify " + options.verify, "which writes no data that could be compared",
@@ -205,9 +244,20 @@ void check_output(const CommandLine& line, const Options& options) {
     throw Error(Kind::usage, "-o PATH", {"missing", "expected where to write", line.see_help()});
 }
 
+/// What takes the place of SRC.
+void check_model(const Options& options) {
+  if (options.model.empty() != options.latest.empty())
+    contradiction(options.model.empty() ? "--latest without --model" : "--model without --latest",
+                  "expected --model OUT --latest checkpoint, base, chain or DAY/PASS");
+  if (options.model.empty()) return;
+  if (!options.source.empty()) contradiction("SRC and --model are given", "expected one of them");
+  if (!options.delta.empty()) contradiction("--delta and --model are given", "expected one of them: chain has deltas");
+}
+
 void check(const Program& program, const CommandLine& line, const Options& options) {
   const bool is_verify = program.verb == Verb::verify;
-  if (options.source.empty())
+  check_model(options);
+  if (options.source.empty() && options.model.empty())
     throw Error(Kind::usage, is_verify ? "A" : "SRC", {"missing", "expected a checkpoint's path", line.see_help()});
   check_targets(program, line, options);
   if (is_verify)
@@ -216,6 +266,8 @@ void check(const Program& program, const CommandLine& line, const Options& optio
     check_output(line, options);
   if (options.source_layout == "-" && options.target_layout == "-")
     contradiction("two layouts are to come from standard input", "expected at most one -");
+  if (!options.delta_layout.empty() && options.delta.empty() && options.model.empty())
+    contradiction("--delta-layout without --delta", "expected --delta DIR, or --model, too");
   if (!options.wait_timeout.empty() && options.wait_for.empty())
     contradiction("--wait-timeout without --wait-for", "expected --wait-for FILE too");
 }
@@ -237,6 +289,7 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
   if (is_verify) line.positional("B", options.output);
   declare_layouts(line, program.verb, options);
   if (is_verify) declare_comparison(line, options);
+  if (!is_verify) declare_models(line, options);
   declare_parameters(line, program.verb, options);
   declare_expectation(line, options.expectation,
                       is_verify ? "the parameters compared, of A and of B," : "what would be written");

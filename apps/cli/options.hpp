@@ -30,6 +30,12 @@ struct Options {
   std::vector<std::string> drop;
   std::vector<std::string> rename;
   std::vector<std::string> cast;
+  std::vector<std::string> keep;
+  std::vector<std::string> delta;
+  std::string delta_layout;
+  std::string model;
+  std::string latest;
+  std::string done;
   ExpectOptions expectation;
   std::string exchange;
   std::string memory;
@@ -43,6 +49,7 @@ struct Options {
   std::string shard_size;
   bool view = false;  ///< --virtual
   bool crc = false;
+  std::string digits;
   bool dry_run = false;
   bool force = false;
   bool resume = false;

@@ -6,9 +6,11 @@
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "cli/advice.hpp"
 #include "cli/job_options.hpp"
 #include "cli/layout_text.hpp"
+#include "cli/model_choice.hpp"
 #include "cli/pipe.hpp"
 #include "cli/processes.hpp"
 #include "cli/wait.hpp"
@@ -48,6 +50,46 @@ std::pair<std::optional<Layout>*, std::optional<Layout>*> layouts_of(Job& job) {
   if (auto* const reshard = std::get_if<ReshardJob>(&job)) return {&reshard->source.layout, &reshard->target.layout};
   if (auto* const compare = std::get_if<CompareJob>(&job)) return {&compare->a.layout, &compare->b.layout};
   return {&std::get<CheckJob>(job).checkpoint.layout, nullptr};
+}
+
+/// What done-files say when nothing is waited for any more. Process 0 reads them for all. Collective.
+void take_latest(const Options& options, Setup& setup, Communicator& processes) {
+  std::vector<std::string> paths;  // the source's, the deltas'
+  std::string key;
+  bool is_base = false;
+  agree(processes, [&] {
+    if (processes.rank() != 0) return;
+    const ModelChoice choice = choose_model(options.model, options.latest);
+    paths.push_back(choice.source().string());
+    for (const auto& delta : choice.deltas()) paths.push_back(delta.string());
+    key = choice.newest().key;
+    is_base = choice.lines.front().is_base();
+  });
+  paths = wire::unpacked<std::vector<std::string>>(processes.broadcast(wire::packed(paths), 0));
+  setup.model_key = processes.broadcast(key, 0);
+  auto& job = std::get<ReshardJob>(setup.job);
+  job.source.path = paths.front();
+  for (std::size_t i = 1; i < paths.size(); ++i) job.deltas.push_back({paths[i], {}});
+  spdlog::info("--latest {}: {}", options.latest, join(paths));
+  if (is_base && !job.output.is_single_file)
+    spdlog::warn(
+        "{} is a base: it has only the rows above its thresholds, to serve from; training goes on from a checkpoint",
+        paths.front());
+}
+
+/// A delta that carries no layout is cut as the source is. Collective.
+void read_delta_layouts(const Options& options, Job& job, Communicator& processes) {
+  auto* const reshard = std::get_if<ReshardJob>(&job);
+  if (reshard == nullptr || reshard->deltas.empty()) return;
+  std::optional<Layout> layout = reshard->source.layout;
+  if (!options.delta_layout.empty()) layout = read_layout(options.delta_layout, options.source, processes);
+  for (CheckpointPlace& delta : reshard->deltas) {
+    std::error_code error;
+    const bool is_ours = std::filesystem::is_regular_file(delta.path, error) ||
+                         std::filesystem::exists(delta.path / manifest_name, error);
+    const bool carries_one = options.delta_layout.empty() && processes.maximum(is_ours ? 1 : 0) != 0;
+    if (!carries_one) delta.layout = layout;
+  }
 }
 
 /// `is_pipe`: the output is one; `standard_output` is for it.
@@ -100,7 +142,9 @@ int run_words(const Program& program, const Options& options, Fd standard_output
     if (!options.source_layout.empty()) *source = read_layout(options.source_layout, options.source, processes);
     if (!options.target_layout.empty() && target != nullptr)
       *target = read_layout(options.target_layout, options.source, processes);
-    if (!options.wait_for.empty()) wait_for_file(options.wait_for, wait_timeout, processes);
+    if (!options.wait_for.empty()) wait_for(parse_awaited(options.wait_for), wait_timeout, processes);
+    if (!options.model.empty()) take_latest(options, setup, processes);
+    read_delta_layouts(options, setup.job, processes);
     return body(options, setup, processes);
   } catch (const Error& error) {
     report_failure(program, setup, error);

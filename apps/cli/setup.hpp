@@ -22,7 +22,8 @@ struct Setup {
   Job job;
   ProgressStyle progress = ProgressStyle::none;
   std::unique_ptr<ResultFile> report;
-  Fd pipe;  ///< that the job writes to, on process 0
+  std::string model_key;  ///< of the model that --latest has chosen
+  Fd pipe;                ///< that the job writes to, on process 0
 };
 
 /// What is a program's own. Gives the exit status.

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "cli/model_choice.hpp"
 
 namespace ckpt::cli {
 
@@ -25,6 +26,10 @@ bool is_there(const std::filesystem::path& file) {
   const bool found = std::filesystem::exists(file, error);
   if (error) throw system_error(file.string(), "--wait-for", error.value());
   return found;
+}
+
+bool has_come(const Awaited& awaited) {
+  return is_there(awaited.file) && (!awaited.line || has_done_line(awaited.file, *awaited.line));
 }
 
 /// Unlike std::this_thread::sleep_for it is over when a signal comes.
@@ -45,7 +50,15 @@ Seconds parse_wait_timeout(const std::string& text) {
   return Seconds(seconds);
 }
 
-void wait_for_file(const std::filesystem::path& file, std::optional<Seconds> timeout, Communicator& processes) {
+Awaited parse_awaited(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return {text, {}};
+  auto line = parse_day_and_pass(std::string_view(text).substr(colon + 1));
+  if (!line) return {text, {}};
+  return {text.substr(0, colon), std::move(line)};
+}
+
+void wait_for(const Awaited& awaited, std::optional<Seconds> timeout, Communicator& processes) {
   const auto start = Clock::now();
   for (Seconds pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
     bool found = false;
@@ -53,12 +66,13 @@ void wait_for_file(const std::filesystem::path& file, std::optional<Seconds> tim
     agree(processes, [&] {
       check_interrupt();
       if (processes.rank() != 0) return;
-      found = is_there(file);
+      found = has_come(awaited);
       if (timeout) left = *timeout - Seconds(Clock::now() - start);
       if (!found && left.count() <= 0)
-        throw Error(Kind::io, file.string(),
-                    {fmt::format("not there after {} s", timeout->count()), "--wait-for expected it",
-                     "is the job that writes it still running?"});
+        throw Error(Kind::io, awaited.file.string(),
+                    {fmt::format("{}not there after {} s",
+                                 awaited.line ? "the line of " + awaited.line->name() + " is " : "", timeout->count()),
+                     "--wait-for expected it", "is the job that writes it still running?"});
     });
     if (processes.maximum(found ? 1 : 0) != 0) return;
     // The other processes' `left` is unbounded, so they may sleep longer than process 0: by less than one pause.

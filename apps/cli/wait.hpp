@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/done_file.hpp"
 #include "processes/communicator.hpp"
 
 namespace ckpt::cli {
@@ -14,9 +15,18 @@ using Seconds = std::chrono::duration<double>;
 /// "30", "0.5". Throws usage.
 Seconds parse_wait_timeout(const std::string& text);
 
-/// Returns when `file` exists; throws io when it has not come within `timeout` (absent: waits for ever). Collective:
-/// process 0 looks, and between looks every process sleeps: a collective call that waits for hours would keep all cores
-/// busy.
-void wait_for_file(const std::filesystem::path& file, std::optional<Seconds> timeout, Communicator& processes);
+/// What a job waits for: a file, or a line in a done-file.
+struct Awaited {
+  std::filesystem::path file;
+  std::optional<DoneLine> line;
+};
+
+/// "step_1000/done", "OUT/donefile.txt:20190720/6".
+Awaited parse_awaited(const std::string& text);
+
+/// Returns when the file exists, and has the line; throws io when that has not come within `timeout` (absent: waits for
+/// ever), input where the done-file is damaged. Collective: process 0 looks, and between looks every process sleeps: a
+/// collective call that waits for hours would keep all cores busy.
+void wait_for(const Awaited& awaited, std::optional<Seconds> timeout, Communicator& processes);
 
 }  // namespace ckpt::cli

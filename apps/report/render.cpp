@@ -27,14 +27,25 @@ double total_seconds(const Report& report) {
   return total == report.seconds.end() ? 0 : total->second;
 }
 
+/// Which rows stay, where not all do.
+std::string kept_text(const KeptRows& kept) {
+  std::string text = kept.where;
+  if (!kept.as.empty()) text += (text.empty() ? "" : ", and ") + std::string("whose rows of ") + kept.as + " do";
+  if (kept.dropped_with_nan != 0) text += "; " + counted(kept.dropped_with_nan, "row") + " with NaN dropped";
+  return text;
+}
+
 /// The largest server, not the mean, bounds the time.
 std::string rows_text(const Report::TableUse& table) {
   std::uint64_t total = 0;
   for (const std::uint64_t rows : table.rows) total += rows;
   const auto [least, most] = std::minmax_element(table.rows.begin(), table.rows.end());
   const double mean = double(total) / double(table.rows.size());
+  const std::string of = table.kept ? " (of " + with_commas(table.kept->of) + ")" : "";
   return fmt::format(
-      "{} of {} bytes, {} to {} on each of {}{}", counted(total, "row"), with_commas(table.row_bytes),
+      "{}, {} to {} on each of {}{}",
+      table.is_text ? counted(total, "line")
+                    : counted(total, "row") + of + " of " + with_commas(table.row_bytes) + " bytes",
       with_commas(*least), with_commas(*most), counted(table.rows.size(), "server"),
       *most == *least ? "" : fmt::format(", the fullest has {:.2f} times the mean", double(*most) / mean));
 }
@@ -74,13 +85,22 @@ Lines dry_run_table(const Report& report) {
       {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
   const auto count = [&](bool whole_shards) {
     return std::count_if(report.tables.begin(), report.tables.end(),
-                         [&](const auto& table) { return table.has_whole_shards == whole_shards; });
+                         [&](const auto& table) { return table.has_whole_shards == whole_shards && !table.is_text; });
   };
+  const bool is_filtered = std::any_of(report.tables.begin(), report.tables.end(),
+                                       [](const auto& table) { return table.kept && !table.kept->where.empty(); });
   if (count(false) != 0)
-    rows.emplace_back("only keys were read", "of tables; they lie where the layout says, each once");
+    rows.emplace_back("only keys were read", std::string("of tables") +
+                                                 (is_filtered ? ", and what --keep compares" : "") +
+                                                 "; they lie where the layout says, each once");
   if (count(true) != 0)
     rows.emplace_back("no key was read", "of tables whose shards move whole, only where they begin");
-  for (const Report::TableUse& table : report.tables) rows.emplace_back("table " + table.name, rows_text(table));
+  if (std::any_of(report.tables.begin(), report.tables.end(), [](const auto& table) { return table.is_text; }))
+    rows.emplace_back("all rows were read", "of tables that become text; each key is in its shard, once");
+  for (const Report::TableUse& table : report.tables) {
+    rows.emplace_back("table " + table.name, rows_text(table));
+    if (table.kept) rows.emplace_back("  rows that stay", kept_text(*table.kept));
+  }
   if (report.tables.empty())
     rows.emplace_back("no data was read", "what bytes can show of a wrong layout, the job itself checks");
   Lines lines;

@@ -54,8 +54,14 @@ Json overflows_json(const std::vector<Overflow>& overflows) {
 
 Json tables_json(const std::vector<Report::TableUse>& tables) {
   Json list = Json::array();
-  for (const Report::TableUse& table : tables)
+  for (const Report::TableUse& table : tables) {
     list.push_back({{"name", table.name}, {"row_bytes", table.row_bytes}, {"rows", table.rows}});
+    if (!table.kept) continue;
+    const KeptRows& kept = *table.kept;
+    Json& json = list.back()["kept"] = {{"of", kept.of}, {"dropped_with_nan", kept.dropped_with_nan}};
+    if (!kept.where.empty()) json["where"] = kept.where;
+    if (!kept.as.empty()) json["as"] = kept.as;
+  }
   return list;
 }
 

@@ -149,6 +149,7 @@ std::string detail(const Damage& damage) {
     case Damage::What::swapped:
       return "it holds what " + damage.detail + " should";
     case Damage::What::content:
+      if (!damage.detail.empty()) return damage.detail;
       return damage.parameters.empty() ? "in metadata or padding" : "";
     case Damage::What::unreadable:
     case Damage::What::keys:

@@ -10,6 +10,7 @@
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/look.hpp"
 #include "checkpoint/read_catalogs.hpp"
+#include "checkpoint/shard_checkpoint.hpp"
 #include "frameworks/rank_files.hpp"
 #include "processes/gather_all.hpp"
 #include "store/stores.hpp"
@@ -165,6 +166,7 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
     seen.known.merge(read);  // where more is known than was read, that stays
   }
   if (!seen.layout) return found;
+  take_shards_as_cards(seen, processes);
   found.checkpoint = Checkpoint::open_as(seen.path, seen.is_single_file, std::move(*seen.layout), std::move(seen.known),
                                          store, processes);
   if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere), !seen.is_completed);

@@ -95,7 +95,8 @@ std::optional<Described> describe_together(const std::filesystem::path& director
   return described;
 }
 
-/// The layout of a directory's manifest, as any process sees it.
+}  // namespace
+
 std::optional<Layout> manifest_layout(const std::filesystem::path& directory, std::optional<Error>& damaged,
                                       Communicator& processes) {
   std::string text;
@@ -114,8 +115,6 @@ std::optional<Layout> manifest_layout(const std::filesystem::path& directory, st
   });
   return layout;
 }
-
-}  // namespace
 
 bool is_single_file(const std::filesystem::path& path, SourceStore& store, Communicator& processes) {
   std::optional<FileStatus> status;

@@ -25,6 +25,11 @@ bool is_single_file(const std::filesystem::path& path, SourceStore& store, Commu
 /// Files of a checkpoint may show data of what lies beside its directory: it is one tree with what it was made from.
 void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store);
 
+/// The layout in the manifest of a directory, as any process sees it; `damaged`: why this process's does not count.
+/// Collective; throws input where two processes see different ones.
+std::optional<Layout> manifest_layout(const std::filesystem::path& directory, std::optional<Error>& damaged,
+                                      Communicator& processes);
+
 /// Collective; throws input, the same on every process, where no process sees anything there, and for a directory whose
 /// own metadata contradicts itself.
 Look look(const CheckpointPlace& place, SourceStore& store, Communicator& processes);

@@ -44,6 +44,13 @@ std::string end_with(const std::string& fingerprint) {
   return fingerprint.empty() ? "}" : ", \"fingerprint\": \"" + fingerprint + "\"}";
 }
 
+std::string beginning(const Layout& layout) {
+  std::string text = "{\n \"ckpt_manifest\": 1,\n \"tool\": \"ckpt-reshard\",\n \"version\": " + quoted(CKPT_VERSION);
+  text += ",\n \"layout\": " + to_json(layout);
+  while (text.back() == '\n') text.pop_back();
+  return text;
+}
+
 std::string list_of(const std::vector<ManifestFile>& files) {
   std::string text = " \"files\": [";
   for (const ManifestFile& file : files) {
@@ -78,6 +85,21 @@ std::string rows_of(std::uint64_t rows, const std::vector<Fingerprint>& fingerpr
   return fingerprints.empty() ? text : text + "]";
 }
 
+std::string kept_rows(const KeptRows& kept) {
+  std::string text = ", \"kept\": {\"of\": " + number(kept.of);
+  if (!kept.where.empty()) text += ", \"where\": " + quoted(kept.where);
+  if (!kept.as.empty()) text += ", \"as\": " + quoted(kept.as);
+  return text + "}";
+}
+
+std::string table_layers(const std::vector<TableLayerFacts>& layers) {
+  std::string text;
+  for (const TableLayerFacts& layer : layers)
+    text += (text.empty() ? ", \"layers\": [" : ", ") + ("{\"path\": " + quoted(layer.path)) +
+            ", \"rows\": " + number(layer.rows) + ", \"taken\": " + number(layer.taken) + "}";
+  return text.empty() ? text : text + "]";
+}
+
 void add_tables(const std::vector<ManifestTable>& tables, std::string& text) {
   if (tables.empty()) return;
   text += " \"tables\": {";
@@ -86,7 +108,7 @@ void add_tables(const std::vector<ManifestTable>& tables, std::string& text) {
     for (const std::string& name : table.datasets)
       text += (&name == &table.datasets.front() ? "" : ", ") + quoted(name);
     text += "], " + rows_of(std::accumulate(table.rows.begin(), table.rows.end(), std::uint64_t{0}), table.all) +
-            ", \"servers\": [";
+            (table.kept ? kept_rows(*table.kept) : "") + table_layers(table.layers) + ", \"servers\": [";
     for (std::size_t server = 0; server < table.rows.size(); ++server)
       text += (server == 0 ? "\n   {" : ",\n   {") +
               rows_of(table.rows[server], table.servers.empty() ? table.all : table.servers[server]) + "}";
@@ -135,9 +157,7 @@ std::string_view in_place_of_fingerprints(FingerprintPlace place) {
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room,
                      FingerprintPlace place, const std::vector<ManifestTable>& tables) {
-  std::string text = "{\n \"ckpt_manifest\": 1,\n \"tool\": \"ckpt-reshard\",\n \"version\": " + quoted(CKPT_VERSION);
-  text += ",\n \"layout\": " + to_json(placement.layout());
-  while (text.back() == '\n') text.pop_back();
+  std::string text = beginning(placement.layout());
   if (const auto why = in_place_of_fingerprints(place); !why.empty())
     text += ",\n \"fingerprints\": " + quoted(std::string(why));
   text += ",\n" + (room ? single(files.front(), *room) : list_of(files));
@@ -145,6 +165,13 @@ std::string manifest(const Placement& placement, const std::vector<ManifestFile>
   add_tables(tables, text);
   const std::uint64_t end = text.size() + before_checksum.size() + checksum_size + after_checksum.size();
   if (room && end < room->bytes) text.append(room->bytes - end, ' ');
+  return sealed(std::move(text));
+}
+
+std::string manifest(const Layout& layout, const std::vector<ManifestFile>& files,
+                     const std::vector<ManifestTable>& tables) {
+  std::string text = beginning(layout) + ",\n" + list_of(files) + " \"parameters\": {\n },\n";
+  add_tables(tables, text);
   return sealed(std::move(text));
 }
 

@@ -25,6 +25,21 @@ struct ManifestFile {
   static auto fields(auto& self) { return std::tie(self.name, self.card, self.bytes, self.fingerprint); }
 };
 
+/// Which of a table's rows were taken.
+struct KeptRows {
+  std::string where;                   ///< the condition; empty: no own
+  std::string as;                      ///< the table whose rows these follow; empty: none
+  std::uint64_t of = 0;                ///< all of the source's rows
+  std::uint64_t dropped_with_nan = 0;  ///< rows that went, and were compared with NaN
+};
+
+/// A checkpoint that a table was put together from.
+struct TableLayerFacts {
+  std::string path;
+  std::uint64_t rows = 0;
+  std::uint64_t taken = 0;
+};
+
 /// A table as the manifest tells of it: what the sums of its rows by key are does not depend on servers and order.
 struct ManifestTable {
   std::string name;
@@ -32,6 +47,8 @@ struct ManifestTable {
   std::vector<std::uint64_t> rows;                ///< on each server
   std::vector<Fingerprint> all;                   ///< of each dataset's rows; none where the run did not verify
   std::vector<std::vector<Fingerprint>> servers;  ///< likewise, on each server
+  std::optional<KeptRows> kept = {};              ///< nothing: all were taken
+  std::vector<TableLayerFacts> layers = {};       ///< oldest first; empty: it comes from one checkpoint
 };
 
 /// Where the fingerprints of what is written stand: a merged file that goes to a pipe has its manifest in front of the
@@ -55,6 +72,10 @@ std::string manifest(const Placement& placement, const std::vector<ManifestFile>
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
                      FingerprintPlace place = FingerprintPlace::manifest,
                      const std::vector<ManifestTable>& tables = {});
+
+/// That of a directory without parameters: tables in files of text.
+std::string manifest(const Layout& layout, const std::vector<ManifestFile>& files,
+                     const std::vector<ManifestTable>& tables);
 
 /// A merged file's manifest as long as it will be, before the facts are known.
 std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints,

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
+#include "layout/paddle_tables.hpp"
 #include "layout/parse_json.hpp"
 #include "store/posix_file.hpp"
 
@@ -43,7 +44,7 @@ Manifest parsed(const ManifestText& found) {
 
 /// The layout's files are the manifest's: no other name is ever looked at.
 void check_files(const Manifest& manifest) {
-  const std::vector<std::string> names = manifest.layout.files.paths(manifest.layout.mesh);
+  const std::vector<std::string> names = file_names(manifest.layout);
   if (manifest.files.size() != names.size() ||
       !std::all_of(names.begin(), names.end(), [&](const auto& name) { return manifest.files.contains(name); }))
     throw Error(Kind::input, manifest.origin,
@@ -95,6 +96,16 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
                  "",
                  {Advice::What::give_layout, ""}});
   return file.text(0, bytes);
+}
+
+std::vector<std::string> filtered_tables(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  const auto text = directory_manifest(directory);
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  if (!json.is_object() || !json.contains("tables")) return names;
+  for (const auto& [name, table] : json["tables"].items())
+    if (table.is_object() && table.contains("kept")) names.push_back(name);
+  return names;
 }
 
 std::optional<std::string> carried_layout(const std::filesystem::path& directory) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,9 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
 /// The layout in the manifest of a checkpoint's directory; nothing where there is none. Throws input where the manifest
 /// is not as it was written.
 std::optional<std::string> carried_layout(const std::filesystem::path& directory);
+
+/// The tables of which a checkpoint's directory has not all rows, by its manifest: it was written with conditions.
+std::vector<std::string> filtered_tables(const std::filesystem::path& directory);
 
 /// A checkpoint's manifest as it was found.
 struct ManifestText {

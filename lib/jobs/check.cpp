@@ -11,9 +11,11 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "jobs/check_text.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/resources.hpp"
 #include "keyed/census.hpp"
+#include "layout/paddle_tables.hpp"
 #include "layout/resolve.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/content_search.hpp"
@@ -186,11 +188,11 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
 void check_tables(const Opened& opened, const Resources& resources, SourceStore& store, Communicator& processes) {
   std::vector<StoredTable> tables;
   agree(processes, [&] { tables = stored_tables(opened.resolved.placement); });
-  const CensusMeans means{resources.memory_bytes / 2, thread_count(resources, processes)};
+  const CensusMeans means = census_means(resources, processes);
   TableReader reader(opened.checkpoint, store, open_files_allowed(resources, processes));
   for (StoredTable& table : tables) {
     reader.read_offsets(table, processes);
-    take_census(table, reader, std::nullopt, means, processes);
+    check_keys(table, reader, means, processes);
   }
 }
 
@@ -213,6 +215,13 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
   const auto hides_data = [](const Damage& damage) { return damage.what != What::surplus; };
   if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
 
+  if (has_paddle_text(manifest.layout)) {
+    for (const auto& [name, file] : manifest.files) result.bytes += file.bytes;
+    counters.phase = Phase::compare;
+    add(changed_text_files(job.checkpoint.path, manifest, thread_count(job.resources, processes), processes, counters));
+    counters.phase = Phase::done;
+    return result;
+  }
   std::optional<Opened> opened;
   if (!reads(processes, result.damages, [&] { opened = open(job, manifest, expected, store, processes); }))
     return result;

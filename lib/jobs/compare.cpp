@@ -53,7 +53,7 @@ class Pairing {
         a_of_(b.placement().tensors().size(), 0),
         is_chosen_(a.placement().tensors().size(), false),
         of_a_(std::move(of_a)) {
-    leave_out_offsets(a.placement(), of_a_);
+    leave_out_of_tables(a.placement(), false, of_a_);
     for (const ParameterId parameter : of_a_.source_of) is_chosen_[parameter] = true;
     std::vector<bool> is_paired(a_of_.size(), false);
     for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {

@@ -51,7 +51,7 @@ std::vector<Difference> compare_tables(const TableSide& a, const TableSide& b, c
   std::vector<Difference> differences;
   if (of_a.empty() || of_b.empty()) return differences;
   const std::size_t most_open = open_files_allowed(resources, processes);
-  const CensusMeans means{resources.memory_bytes / 2, thread_count(resources, processes)};
+  const CensusMeans means = census_means(resources, processes);
   store.set_decoding_memory(resources.memory_bytes / 4);
   TableReader reader_of_a(a.files, store, most_open);
   TableReader reader_of_b(b.files, store, most_open);
@@ -61,8 +61,8 @@ std::vector<Difference> compare_tables(const TableSide& a, const TableSide& b, c
     if (other == of_b.end()) continue;
     reader_of_a.read_offsets(table, processes);
     reader_of_b.read_offsets(*other, processes);
-    take_census(table, reader_of_a, std::nullopt, means, processes);
-    take_census(*other, reader_of_b, std::nullopt, means, processes);
+    check_keys(table, reader_of_a, means, processes);
+    check_keys(*other, reader_of_b, means, processes);
     keep_common(table, *other);
     keep_common(*other, table);
     const TableDifference found = difference({table, reader_of_a}, {*other, reader_of_b}, means, processes);

@@ -15,7 +15,7 @@ struct TableSide {
 };
 
 /// How the tables that both sides have differ as sets of (key, row), whatever servers and order; where their keys lie
-/// is checked on the way (`take_census`). Parts that only one side has are left out. Collective.
+/// is checked on the way (`check_keys`). Parts that only one side has are left out. Collective.
 std::vector<Difference> compare_tables(const TableSide& a, const TableSide& b, const Resources& resources,
                                        SourceStore& store, Communicator& processes);
 

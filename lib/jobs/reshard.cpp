@@ -1,6 +1,7 @@
 #include "jobs/reshard.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
@@ -10,6 +11,7 @@
 #include "jobs/misfit.hpp"
 #include "jobs/reread.hpp"
 #include "jobs/reshard_plan.hpp"
+#include "jobs/reshard_text.hpp"
 #include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
 #include "jobs/table_plan.hpp"
@@ -45,6 +47,7 @@ class Run {
       }
       output_.emplace(job_.output);
       output_->check_source(job_.source.path);
+      for (const CheckpointPlace& delta : job_.deltas) output_->check_source(delta.path);
       output_->check_sources(job_.spared_files);
       output_->check_free();
     });
@@ -151,7 +154,8 @@ class Run {
   /// Nothing that is read, and nothing that is not these programs', is in the way of what is to be written.
   void check_places() {
     agree(processes_, [&] {
-      output_->check_sources(paths_read(checkpoint(), process(), process_count()));
+      for (const Checkpoint* each : sides_->checkpoints())
+        output_->check_sources(paths_read(*each, process(), process_count()));
       auto beside = names_beside(checkpoint(), target().layout(), *sides_->store);
       if (!sides_->index_name.empty()) beside.push_back(sides_->index_name);
       if (processes_.rank() == 0) output_->plan(target().layout(), beside, *sides_->store);
@@ -179,8 +183,8 @@ class Run {
       if (processes_.rank() != 0) return;
       output_->claim();
       token = output_->token();
-      const std::string description =
-          describe_job(checkpoint(), plan_->planner, job_.output.is_single_file, is_verified());
+      const std::string description = describe_job(sides_->checkpoints(), plan_->planner, job_.output.is_single_file,
+                                                   is_verified(), manifest_tables(sides_->tables, {}, false));
       const auto earlier = output_->earlier_job();
       if (earlier) check_same_job(*earlier, description, output_->partial().string());
       go_on = earlier && is_verified();
@@ -257,9 +261,9 @@ class Run {
   void move_tables(const Finished& finished, Journal* journal) {
     const TablePlan& tables = sides_->tables;
     if (tables.moves.empty() && tables.offsets.empty()) return;
-    TableReader rows(checkpoint(), stores_.reading(), most_open_);
-    const ShuffleMeans means{rows,    *files_, plan_->shares, counters_, threads(), is_verified() ? &*sums_ : nullptr,
-                             journal, finished};
+    TableReaders rows(sides_->checkpoints(), stores_.reading(), most_open_);
+    const ShuffleMeans means{
+        rows.all(), *files_, plan_->shares, counters_, threads(), is_verified() ? &*sums_ : nullptr, journal, finished};
     write_offsets(tables.offsets, means, processes_);
     TableShuffle shuffle(tables.moves, means, processes_);
     shuffle.run();
@@ -281,8 +285,9 @@ class Run {
     }
     agree(processes_, [&] {
       if (output_ && job_.output.fsync) files_->sync();
-      for (const FileNumber file : checkpoint().own_files(process(), process_count()))
-        checkpoint().check_unchanged(stores_.reading(), file);
+      for (const Checkpoint* each : sides_->checkpoints())
+        for (const FileNumber file : each->own_files(process(), process_count()))
+          each->check_unchanged(stores_.reading(), file);
     });
     agree(processes_, [&] {
       check_interrupt();  // for the last time: nobody may fail beside the one that publishes
@@ -346,6 +351,7 @@ class Run {
 }  // namespace
 
 Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters) {
+  if (auto report = reshard_text(job, stores, processes, counters)) return std::move(*report);
   return Run(job, stores, processes, counters).perform();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "checkpoint/manifest.hpp"
 #include "jobs/casts.hpp"
 #include "jobs/expectation.hpp"
 #include "jobs/progress.hpp"
@@ -23,14 +24,17 @@ enum class Verify { none, written, reread };
 /// One checkpoint to be written in another layout.
 struct ReshardJob {
   CheckpointPlace source;
+  std::vector<CheckpointPlace> deltas;  ///< put on the source's tables, oldest first
   TargetChoice target;
-  OutputPlace output;        ///< for a dry run the path may be empty: then nothing about the place is checked
-  std::string format;        ///< of the output's files; empty: as the ending of their names tells
-  bool keeps_trees = false;  ///< what is neither tensor nor attribute, also in files that can do no more than keep it
+  OutputPlace output;          ///< for a dry run the path may be empty: then nothing about the place is checked
+  std::string format;          ///< of the output's files; empty: as the ending of their names tells
+  bool keeps_trees = false;    ///< what is neither tensor nor attribute, also in files that can do no more than keep it
   bool has_checksums = false;  ///< each of them has a CRC, in formats that can have one
+  std::optional<int> text_digits;  ///< of a number in Paddle's text: paddle_digits or exact_digits; nothing: the first
   std::vector<std::filesystem::path> spared_files;  ///< that nothing may overwrite: those the layouts were read from
   NameChoice names;
   std::vector<CastRule> casts;
+  std::vector<KeepRule> keeps;             ///< which rows of tables are taken; nothing: all
   std::optional<Expectation> expectation;  ///< of what would be written
   ReplicaCheck replicas = ReplicaCheck::sample;
   Verify verify = Verify::written;
@@ -72,6 +76,8 @@ struct Report {
     std::uint64_t row_bytes = 0;      ///< of all its datasets, the key's included
     std::vector<std::uint64_t> rows;  ///< that each of the target's servers gets
     bool has_whole_shards = false;    ///< these move: no key has been looked at
+    bool is_text = false;             ///< rows are lines, of any lengths; each has been read
+    std::optional<KeptRows> kept;     ///< nothing: all
   };
   std::vector<TableUse> tables;
   std::string manifest;  ///< of what went to a pipe, with all fingerprints; on process 0

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "frameworks/dcp_layout.hpp"
 #include "frameworks/torch_dist.hpp"
@@ -122,7 +123,68 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
                "expected one whose files stand for themselves", "write HDF5"});
 }
 
+bool is_table_part(const Placement& placement, const Tensor& tensor) {
+  return placement.layout().table_arrays.contains(tensor.name);
+}
+
+/// What is no table comes from the newest checkpoint that has any of it. Collective.
+void open_deltas(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
+  if (job.deltas.empty()) return;
+  const Wishes wishes(job.names);
+  const auto resolved = [&](const Checkpoint& checkpoint) {
+    return resolve(checkpoint, [&](const std::string& name) { return wishes.is_kept(name); });
+  };
+  for (const CheckpointPlace& delta : job.deltas)
+    sides.other_layers.push_back({Checkpoint::open(delta, store, processes), {}});
+  agree(processes, [&] {
+    for (std::size_t at = 0; at < sides.other_layers.size(); ++at) {
+      auto& [checkpoint, of_delta] = sides.other_layers[at];
+      of_delta = resolved(checkpoint);
+      for (const std::string& warning : of_delta.warnings) spdlog::warn(warning);
+      const Placement& placement = of_delta.placement;
+      if (std::any_of(placement.tensors().begin(), placement.tensors().end(),
+                      [&](const Tensor& tensor) { return !is_table_part(placement, tensor); }))
+        sides.layer = at + 1;
+    }
+    if (sides.layer == 0) return;
+    TableLayerSource principal = std::move(sides.other_layers[sides.layer - 1]);
+    sides.other_layers.erase(sides.other_layers.begin() + static_cast<std::ptrdiff_t>(sides.layer - 1));
+    std::swap(principal.checkpoint, sides.checkpoint);
+    principal.resolved = resolved(principal.checkpoint);
+    sides.other_layers.insert(sides.other_layers.begin(), std::move(principal));
+  });
+}
+
+/// A checkpoint that has some of what is no table has to have all of it: else it would be lost, or of two steps.
+void check_complete(const ReshardSides& sides) {
+  for (const TableLayerSource& other : sides.other_layers) {
+    const Placement& placement = other.resolved.placement;
+    for (const Tensor& tensor : placement.tensors())
+      if (!is_table_part(placement, tensor) && !sides.source.placement.find(tensor.name))
+        throw Error(Kind::input, sides.checkpoint.path().string(),
+                    {"it has parameters beside its tables, but not '" + tensor.name + "'",
+                     "expected all that " + other.checkpoint.path().string() + " has, or none",
+                     "leave them out with --drop, or merge the parameters apart from the tables"});
+  }
+}
+
+std::vector<TableSource> table_sources(const ReshardSides& sides) {
+  std::vector<TableSource> sources;
+  for (const TableLayerSource& other : sides.other_layers)
+    sources.push_back({&other.checkpoint, &other.resolved.placement});
+  sources.insert(sources.begin() + static_cast<std::ptrdiff_t>(sides.layer),
+                 TableSource{&sides.checkpoint, &sides.source.placement});
+  return sources;
+}
+
 }  // namespace
+
+std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
+  std::vector<const Checkpoint*> all;
+  for (const TableLayerSource& other : other_layers) all.push_back(&other.checkpoint);
+  all.insert(all.begin() + static_cast<std::ptrdiff_t>(layer), &checkpoint);
+  return all;
+}
 
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
   ReshardSides sides{ExpectedTensors(job.expectation, stores.reading(), processes),
@@ -133,7 +195,9 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
                      {},
                      {},
                      {}};
+  open_deltas(job, stores.reading(), processes, sides);
   resolve_source_side(job, stores.reading(), processes, sides);
+  agree(processes, [&] { check_complete(sides); });
   Layout layout;
   const Format* format = nullptr;
   agree(processes, [&] {
@@ -150,7 +214,7 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
     if (job.keeps_trees) check_keeps_trees(*sides.store);
     if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(*format);
   });
-  PlannedTables tables = plan_tables(job, sides.checkpoint, sides.source.placement, sides.selection, std::move(layout),
+  PlannedTables tables = plan_tables(job, table_sources(sides), sides.layer, sides.selection, std::move(layout),
                                      stores.reading(), processes);
   agree(processes, [&] {
     if (job.target.file_bytes) return resolve_model_files(job, stores, sides);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,27 @@
 
 namespace ckpt {
 
+/// A checkpoint that only tables are taken of: one that others have parameters in the place of.
+struct TableLayerSource {
+  Checkpoint checkpoint;
+  Resolved resolved;
+};
+
 /// Both sides of a job: what is there, and what it is to become.
 struct ReshardSides {
   ExpectedTensors expected;
-  Checkpoint checkpoint;
+  Checkpoint checkpoint;  ///< of what is no table: the newest of the layers that has any
   Resolved source;
   Selection selection;
   Store* store = nullptr;  ///< of the output's format
   Resolved target;
   std::string index_name;  ///< of the file that says which one holds what; empty: none
   TablePlan tables;
+  std::vector<TableLayerSource> other_layers = {};  ///< oldest first
+  std::size_t layer = 0;                            ///< of `checkpoint` among all
+
+  /// All checkpoints that are read, oldest first.
+  std::vector<const Checkpoint*> checkpoints() const;
 };
 
 /// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.

@@ -18,6 +18,10 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
   return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
 }
 
+CensusMeans census_means(const Resources& resources, Communicator& processes) {
+  return {resources.memory_bytes / 2, static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
+}
+
 std::size_t open_files_allowed(const Resources& resources, Communicator& processes) {
   std::size_t most_open = 0;
   agree(processes, [&] { most_open = files_in_cache(thread_count(resources, processes)); });

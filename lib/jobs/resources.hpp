@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "exchange/exchange.hpp"
+#include "keyed/census.hpp"
 
 namespace ckpt {
 
@@ -22,6 +23,10 @@ struct Resources {
 
 /// The threads of this process: as asked for, or the cores that are its own.
 unsigned thread_count(const Resources& resources, const Communicator& processes);
+
+/// What work on tables may use, the same on every process, for it is dealt out by that: half of the memory, and the
+/// threads of the process that has most. Collective.
+CensusMeans census_means(const Resources& resources, Communicator& processes);
 
 /// How many files each cache of a job may hold open. Collective; throws io where the system allows too few.
 std::size_t open_files_allowed(const Resources& resources, Communicator& processes);

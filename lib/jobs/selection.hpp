@@ -21,6 +21,12 @@ struct NameChoice {
   std::vector<Rename> rename;  ///< `stored` is the logical name as read, `name` the new one
 };
 
+/// Which rows are taken of the tables whose names match: those for which a condition (RowCondition) holds.
+struct KeepRule {
+  Pattern tables;
+  std::string condition;
+};
+
 /// A choice, indexed for asking about many names. It refers to the choice, which must outlive it.
 class Wishes {
  public:
@@ -54,8 +60,9 @@ Selection select(const NameChoice& choice, const Placement& source);
 /// nothing of theirs can be held against anything.
 std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source);
 
-/// Takes out what says where the shards of the source's tables begin: on other servers that is another matter.
-void leave_out_offsets(const Placement& source, Selection& selection);
+/// Takes out what says where the shards of the source's tables begin: on other servers that is another matter. And with
+/// `deletions` the keys that tables delete from older layers.
+void leave_out_of_tables(const Placement& source, bool deletions, Selection& selection);
 
 /// The names that parameters of the source would have been given which `selection`, made from it, leaves out.
 std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection);

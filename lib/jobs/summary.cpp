@@ -16,10 +16,14 @@ void describe(const ReshardSides& sides, Report& report) {
   report.parameters = target.tensors().size();
   report.cast_parameters = count_cast(sides.selection, source);
   for (const Tensor& tensor : target.tensors()) report.tensor_bytes += tensor.bytes();
-  for (const TableMove& move : sides.tables.moves)
-    report.tables.push_back({move.table.name, move.table.row_bytes(), move.census.rows, false});
+  for (const TableMove& move : sides.tables.moves) {
+    if (move.layer != 0) continue;
+    const auto kept = sides.tables.kept.find(move.table.name);
+    report.tables.push_back({move.table.name, move.table.row_bytes(), move.census.rows, false,
+                             kept == sides.tables.kept.end() ? std::nullopt : std::optional(kept->second)});
+  }
   for (const RangeMove& range : sides.tables.ranges)
-    report.tables.push_back({range.table.name, range.table.row_bytes(), range.rows(), true});
+    report.tables.push_back({range.table.name, range.table.row_bytes(), range.rows(), true, {}});
   report.source_rules = rule_use(source);
   report.target_rules = rule_use(target);
 }

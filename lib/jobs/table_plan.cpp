@@ -1,10 +1,10 @@
 #include "jobs/table_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <span>
 
-#include "base/checked.hpp"
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "layout/table_rows.hpp"
 
@@ -86,30 +86,16 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
   return found;
 }
 
-RowGroups target_groups(const StoredTable& table, const TableDatasets& datasets, const Layout& target) {
-  const KeyedTable& entry = target.tables[datasets.entry];
-  if (!entry.place)
-    refuse_table(table.name, target.origin + " says \"place\": \"any\" for it",
-                 "expected steps from a key to its server",
-                 "\"any\" is for sources: say \"place\" in the target's layout");
-  RowGroups groups = row_groups(entry, target.mesh.shape[entry.axis]);
-  check_field(table, groups.place(), target.origin);
-  return groups;
+Tensor& tensor_of(const std::string& name, Selection& selection) {
+  return *std::lower_bound(selection.tensors.begin(), selection.tensors.end(), name,
+                           [](const Tensor& tensor, const std::string& other) { return tensor.name < other; });
 }
 
-/// Where a batch comes apart into pieces for so many servers, or shards, that their writing takes longer than their
-/// bytes do.
-void warn_of_short_runs(const StoredTable& table, std::uint64_t groups, const Resources& resources, unsigned threads,
-                        std::uint32_t processes) {
-  constexpr std::uint64_t short_run = 16ULL << 10;
-  const std::uint64_t batch = batch_bytes(resources.memory_bytes / 2, threads, processes);
-  if (batch / groups >= short_run || table.total_rows() * table.row_bytes() <= batch) return;
-  const std::uint64_t needed = short_run * groups * (resources.memory_bytes / batch);
-  spdlog::warn(
-      "table '{}': each batch of {} goes to {} places in runs of about {}, which is slow to write: --memory {} "
-      "makes them {}",
-      table.name, format_bytes(batch), groups, format_bytes(batch / groups),
-      std::to_string(ceil_div(needed, 1ULL << 20)) + "MiB", format_bytes(short_run));
+/// A table's datasets have as many rows as are taken.
+void set_rows(const TableRows& table, Selection& selection) {
+  const std::uint64_t rows = std::accumulate(table.rows.begin(), table.rows.end(), std::uint64_t{0});
+  tensor_of(table.datasets.keys, selection).shape[0] = rows;
+  for (const std::string& name : table.datasets.rows) tensor_of(name, selection).shape[0] = rows;
 }
 
 /// Adds the target's. What it is said to come from is never read, where it is not the same of the source.
@@ -127,80 +113,48 @@ void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selectio
                              table.shards ? table.shards->part.parameter : table.keys().parameter);
 }
 
-/// One table's part of a plan.
-class TablePlanner {
- public:
-  TablePlanner(const ReshardJob& job, const Checkpoint& checkpoint, SourceStore& reading, Communicator& processes)
-      : job_(job),
-        processes_(processes),
-        means_{job.resources.memory_bytes / 2, thread_count(job.resources, processes)},
-        reader_(checkpoint, reading, open_files_allowed(job.resources, processes)) {}
-
-  /// Gives the rows, and the offsets, that each of the target's servers gets.
-  TableRows add(StoredTable table, const TableDatasets& datasets, const Layout& target, TablePlan& plan) {
-    std::optional<RowGroups> to;
-    agree(processes_, [&] { to = target_groups(table, datasets, target); });
-    reader_.read_offsets(table, processes_);
-    auto range =
-        range_move(table, reader_.checkpoint().layout().tables[table.entry], target.tables[datasets.entry], *to);
-    if (range && job_.verify == Verify::reread) take_census(table, reader_, std::nullopt, means_, processes_);
-    if (range) {
-      TableRows rows{datasets, range->rows(), {}};
-      add_offsets_of(datasets, range->offsets, rows, plan);
-      plan.ranges.push_back(std::move(*range));
-      return rows;
-    }
-    TableCensus census = take_census(table, reader_, to, means_, processes_);
-    warn_of_short_runs(table, to->count(), job_.resources, means_.threads,
-                       static_cast<std::uint32_t>(processes_.size()));
-    TableRows rows{datasets, census.rows, {}};
-    if (!datasets.offsets.empty()) add_offsets_of(datasets, census.offsets, rows, plan);
-    plan.moves.push_back({std::move(table), std::move(*to), {}, std::move(census)});
-    return rows;
-  }
-
- private:
-  static void add_offsets_of(const TableDatasets& datasets, const std::vector<std::vector<std::uint64_t>>& offsets,
-                             TableRows& rows, TablePlan& plan) {
-    for (const auto& of_server : offsets) rows.offsets.push_back(of_server.size());
-    plan.offsets.push_back({datasets.offsets, offsets, 0});
-  }
-
-  const ReshardJob& job_;
-  Communicator& processes_;
-  CensusMeans means_;
-  TableReader reader_;
-};
-
 }  // namespace
 
-PlannedTables plan_tables(const ReshardJob& job, const Checkpoint& checkpoint, const Placement& source,
+PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>& sources, std::size_t principal,
                           Selection& selection, Layout target, SourceStore& reading, Communicator& processes) {
+  const Placement& source = *sources[principal].placement;
   PlannedTables planned{{}, std::move(target)};
-  std::vector<StoredTable> tables;
-  std::vector<TableDatasets> found;
+  std::vector<const Checkpoint*> files;
+  for (const TableSource& each : sources) files.push_back(each.files);
+  std::vector<PlannedTable> tables;
+  std::vector<StoredTable> taken;  // as the principal source has them
   agree(processes, [&] {
-    const std::set<ParameterId> taken(selection.source_of.begin(), selection.source_of.end());
-    tables = stored_tables(source, [&](ParameterId parameter) { return taken.contains(parameter); });
-    leave_out_offsets(source, selection);
-    for (const StoredTable& table : tables) {
+    check_base_keys(files);
+    warn_of_filtered(job, files);
+    tables = layered_tables(job, sources);
+    for (const PlannedTable& table : tables) taken.push_back(table.layers[principal].table);
+    if (sources.size() > 1 && tables.empty())
+      throw Error(Kind::usage, "--delta",
+                  {"the source has no tables", "expected tables by key that deltas change", ""});
+    leave_out_of_tables(source, sources.size() > 1, selection);
+    for (const StoredTable& table : taken) {
       check_tables_possible(job, table.name);
       check_table_selection(table, source, selection);
     }
     const bool is_one_card = planned.target.mesh.size() == 1 && planned.target.mesh.axes.size() == 1;
     if (!tables.empty() && planned.target.tables.empty() && is_one_card) keep_tables(source.layout(), planned.target);
-    found = targets_of(tables, selection, source.layout().origin, planned.target);
+    const auto found = targets_of(taken, selection, source.layout().origin, planned.target);
+    for (std::size_t i = 0; i < tables.size(); ++i) tables[i].datasets = found[i];
   });
   if (tables.empty()) return planned;
   reading.set_decoding_memory(job.resources.memory_bytes / 4);
-  TablePlanner planner(job, checkpoint, reading, processes);
-  std::vector<TableRows> rows;
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    rows.push_back(planner.add(tables[i], found[i], planned.target, planned.plan));
-    agree(processes, [&] {
-      if (!found[i].offsets.empty()) add_offsets(tables[i], planned.plan.offsets.back(), selection);
-    });
-  }
+  if (sources.size() > 1)
+    for (const Checkpoint* each : files) planned.plan.layers.push_back(each->path().string());
+  TablePlanner planner(job, files, reading, processes);
+  const std::vector<TableRows> rows = planner.add(std::move(tables), planned.target, planned.plan);
+  agree(processes, [&] {
+    for (const TableRows& table : rows) set_rows(table, selection);
+    for (const TableOffsets& offsets : planned.plan.offsets) {
+      const auto of = std::find_if(rows.begin(), rows.end(),
+                                   [&](const TableRows& table) { return table.datasets.offsets == offsets.dataset; });
+      add_offsets(taken[static_cast<std::size_t>(of - rows.begin())], offsets, selection);
+    }
+  });
   planned.target = with_table_rows(std::move(planned.target), rows);
   return planned;
 }
@@ -219,28 +173,54 @@ std::set<ArrayId> table_arrays(const TablePlan& plan) {
   return arrays;
 }
 
+namespace {
+
+/// The moves of one table, `first` being that of its oldest layer.
+std::span<const TableMove> layers_of(const std::vector<TableMove>& moves, std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < moves.size() && moves[end].layer != 0) ++end;
+  return std::span(moves).subspan(first, end - first);
+}
+
+/// Of each dataset, on one server, in all layers from the first on.
+std::vector<PartialSum> sums_on(Position server, std::size_t parts, std::size_t first, std::size_t layers,
+                                const TableShuffle::Sums& sums) {
+  std::vector<PartialSum> all(parts);
+  for (std::size_t move = first; move < first + layers && !sums.empty(); ++move)
+    for (std::size_t part = 0; part < parts; ++part) all[part] += sums[move][server][part];
+  return all;
+}
+
+}  // namespace
+
 std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShuffle::Sums& sums,
                                            bool with_fingerprints) {
   std::vector<ManifestTable> tables;
-  const std::vector<TableMove>& moves = plan.moves;
-  for (std::size_t m = 0; m < moves.size(); ++m) {
-    const std::size_t parts = moves[m].table.parts.size();
-    ManifestTable& table = tables.emplace_back(
-        ManifestTable{moves[m].table.name, part_names(moves[m].table), moves[m].census.rows, {}, {}});
-    if (!with_fingerprints) continue;
-    std::vector<PartialSum> all(parts);
-    for (std::size_t server = 0; server < table.rows.size(); ++server) {
-      auto& of_server = table.servers.emplace_back();
-      for (std::size_t part = 0; part < parts; ++part) {
-        const PartialSum sum = sums.empty() ? PartialSum{} : sums[m][server][part];
-        of_server.push_back(row_fingerprint(sum));
-        all[part] += sum;
+  for (std::size_t first = 0; first < plan.moves.size();) {
+    const auto layers = layers_of(plan.moves, first);
+    const StoredTable& stored = layers.front().table;
+    ManifestTable& table =
+        tables.emplace_back(ManifestTable{stored.name, part_names(stored), layers.front().census.rows, {}, {}, {}, {}});
+    if (const auto kept = plan.kept.find(table.name); kept != plan.kept.end()) table.kept = kept->second;
+    if (layers.size() > 1)
+      for (const TableMove& layer : layers)
+        table.layers.push_back({plan.layers[layer.layer], layer.table.total_rows(), layer.census.keys.bytes});
+    if (with_fingerprints) {
+      std::vector<PartialSum> all(stored.parts.size());
+      for (Position server = 0; server < table.rows.size(); ++server) {
+        auto& of_server = table.servers.emplace_back();
+        const auto found = sums_on(server, all.size(), first, layers.size(), sums);
+        for (std::size_t part = 0; part < all.size(); ++part) {
+          of_server.push_back(row_fingerprint(found[part]));
+          all[part] += found[part];
+        }
       }
+      for (const PartialSum& sum : all) table.all.push_back(row_fingerprint(sum));
     }
-    for (const PartialSum& sum : all) table.all.push_back(row_fingerprint(sum));
+    first += layers.size();
   }
   for (const RangeMove& range : plan.ranges)
-    tables.push_back({range.table.name, part_names(range.table), range.rows(), {}, {}});
+    tables.push_back({range.table.name, part_names(range.table), range.rows(), {}, {}, {}, {}});
   std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return tables;
 }

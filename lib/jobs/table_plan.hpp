@@ -1,23 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <vector>
 
-#include "checkpoint/manifest.hpp"
-#include "jobs/reshard.hpp"
-#include "keyed/range_move.hpp"
-#include "keyed/shuffle.hpp"
+#include "jobs/table_layers.hpp"
+#include "jobs/table_planner.hpp"
 
 namespace ckpt {
 
-/// The tables of a job: the target's arrays are not known before it is resolved (`find_target_arrays`).
-struct TablePlan {
-  std::vector<TableMove> moves;       ///< by their keys
-  std::vector<RangeMove> ranges;      ///< by regions
-  std::vector<TableOffsets> offsets;  ///< of either
-};
-
-/// Those, and the target's layout with the rows that each server gets.
+/// A plan, and the target's layout with the rows that each server gets.
 struct PlannedTables {
   TablePlan plan;
   Layout target;
@@ -25,10 +17,12 @@ struct PlannedTables {
 
 /// Counts the keys of the source's tables by the target's servers, and checks them on the way (`take_census`). Tables
 /// whose rows are grouped by the same shards on both sides are counted by these, and their keys are looked at only
-/// where the job reads all again. A target of one card without tables of its own gets the source's. `selection` gets
-/// the target's datasets of where shards begin, in the place of the source's. Collective. Throws usage or layout for
-/// what cannot be done with tables, input for keys that are misplaced or stand twice.
-PlannedTables plan_tables(const ReshardJob& job, const Checkpoint& checkpoint, const Placement& source,
+/// where the job reads all again. Of several sources, oldest first, each key's newest row is taken; filters choose
+/// among these before they are counted; tails go where their rows go. A target of one card without tables of its own
+/// gets the source's. `selection`, made from source `principal`, gets the rows that are left, and the target's datasets
+/// of where shards begin in the place of the source's. Collective. Throws usage or layout for what cannot be done with
+/// tables, input for keys that are misplaced or stand twice.
+PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>& sources, std::size_t principal,
                           Selection& selection, Layout target, SourceStore& reading, Communicator& processes);
 
 /// The target's array of each part of the tables, and of where their shards begin.

@@ -31,25 +31,32 @@ class CensusTaker {
   CensusTaker(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to)
       : table_(table), reader_(reader), to_(to) {}
 
-  /// Counts a batch's rows into `count`, which has an entry for each group of the target.
-  void count(const Batch& batch, std::span<std::uint64_t> count) {
+  /// Counts a batch's rows into `count`, which has an entry for each group of the target. `kept`: as TableShare has it;
+  /// empty: all.
+  void count(const Batch& batch, std::span<const std::uint64_t> kept, std::span<std::uint64_t> count) {
     std::vector<std::uint64_t> keys(static_cast<std::size_t>(batch.rows.size()));
     reader_.read_keys(table_, batch.server, batch.rows.lo, keys);
-    PartialSum sum;
-    table_.keys().sums.add_all(std::as_bytes(std::span(keys)).data(), nullptr, keys.size(), sum);
     std::vector<std::uint64_t> placed;
     if (table_.place) {
       reader_.read_placed(table_, *table_.place, batch.server, batch.rows.lo, keys, placed);
       table_.shards ? check_shards(batch, keys, placed) : check_servers(batch, keys, placed);
     }
+    if (to_) reader_.read_placed(table_, to_->place(), batch.server, batch.rows.lo, keys, placed);
+    if (!kept.empty()) {
+      const std::size_t rows = keep_rows(kept, std::as_writable_bytes(std::span(keys)), sizeof(std::uint64_t));
+      if (to_) keep_rows(kept, std::as_writable_bytes(std::span(placed)), sizeof(std::uint64_t));
+      keys.resize(rows);
+      placed.resize(to_ ? rows : 0);
+    }
+    PartialSum sum;
+    table_.keys().sums.add_all(std::as_bytes(std::span(keys)).data(), nullptr, keys.size(), sum);
     std::uint64_t changing = 0;
     if (to_) {
-      reader_.read_placed(table_, to_->place(), batch.server, batch.rows.lo, keys, placed);
       to_->apply(placed);
-      for (std::size_t row = 0; row < placed.size(); ++row) {
-        if (placed[row] == KeyPlace::nowhere) refuse_homeless(batch, row, keys[row]);
-        ++count[placed[row]];
-        changing += to_->server_of(placed[row]) == batch.server ? 0 : 1;
+      for (std::size_t i = 0; i < placed.size(); ++i) {
+        if (placed[i] == KeyPlace::nowhere) refuse_homeless(batch, keys[i]);
+        ++count[placed[i]];
+        changing += to_->server_of(placed[i]) == batch.server ? 0 : 1;
       }
     }
     const std::lock_guard lock(mutex_);
@@ -114,7 +121,10 @@ class CensusTaker {
                  "the offsets, take any order"});
   }
 
-  [[noreturn]] void refuse_homeless(const Batch& batch, std::size_t row, std::uint64_t key) const {
+  [[noreturn]] void refuse_homeless(const Batch& batch, std::uint64_t key) const {
+    std::vector<std::uint64_t> keys(static_cast<std::size_t>(batch.rows.size()));
+    reader_.read_keys(table_, batch.server, batch.rows.lo, keys);
+    const auto row = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
     throw Error(
         Kind::input, reader_.describe(table_.keys(), batch.server),
         {place_of(batch, row, key) + ", for which the target's \"place\" has no server",
@@ -134,9 +144,9 @@ class CensusTaker {
 std::vector<std::uint64_t> add_up_counts(TableCensus& census, Communicator& processes) {
   const std::uint64_t groups = census.groups;
   std::vector<CountedRun> runs;
-  for (std::size_t i = 0; i < census.own.size(); ++i) {
-    if (i == 0 || census.own[i] != census.own[i - 1] + 1)
-      runs.push_back({census.own[i], std::vector<std::uint64_t>(groups, 0)});
+  for (std::size_t i = 0; i < census.share.own.size(); ++i) {
+    if (i == 0 || census.share.own[i] != census.share.own[i - 1] + 1)
+      runs.push_back({census.share.own[i], std::vector<std::uint64_t>(groups, 0)});
     for (std::size_t group = 0; group < groups; ++group) runs.back().rows[group] += census.start[i * groups + group];
   }
   std::vector<CountedRun> all;
@@ -148,9 +158,9 @@ std::vector<std::uint64_t> add_up_counts(TableCensus& census, Communicator& proc
   const auto add = [&] {
     for (std::size_t group = 0; group < groups; ++group) rows[group] += run->rows[group];
   };
-  for (std::size_t i = 0; i < census.own.size(); ++i) {
-    for (; run != all.end() && run->first <= census.own[i]; ++run) {
-      if (run->first == census.own[i]) at = rows;
+  for (std::size_t i = 0; i < census.share.own.size(); ++i) {
+    for (; run != all.end() && run->first <= census.share.own[i]; ++run) {
+      if (run->first == census.share.own[i]) at = rows;
       add();
     }
     for (std::size_t group = 0; group < groups; ++group)
@@ -160,28 +170,15 @@ std::vector<std::uint64_t> add_up_counts(TableCensus& census, Communicator& proc
   return rows;
 }
 
-/// And of that where they lie on their servers, one group behind the other.
-void lay_out(TableCensus& census, const RowGroups& to, const std::vector<std::uint64_t>& group_rows) {
-  census.offsets = group_offsets(to, group_rows);
-  std::vector<std::uint64_t> begin;  // of each group
-  for (const auto& of_server : census.offsets) {
-    census.rows.push_back(of_server.back());
-    begin.insert(begin.end(), of_server.begin(), of_server.end() - 1);
-  }
-  for (std::size_t i = 0; i < census.start.size(); ++i) census.start[i] += begin[i % begin.size()];
-}
-
 /// What is known of batches grows with them: many small ones are too much where there are many groups.
-void check_room(const StoredTable& table, const TableCensus& census, const CensusMeans& means) {
+void check_room(const StoredTable& table, std::uint64_t batches, std::uint64_t groups, const CensusMeans& means) {
   constexpr std::uint64_t always = 16ULL << 20;
-  const std::uint64_t bytes =
-      checked_mul(checked_mul(census.own.size(), census.groups, "batches"), sizeof(std::uint64_t), "batches");
+  const std::uint64_t bytes = checked_mul(checked_mul(batches, groups, "batches"), sizeof(std::uint64_t), "batches");
   if (bytes <= std::max(means.memory_bytes, always)) return;
-  throw Error(
-      Kind::usage, "--memory",
-      {"table '" + table.name + "' has " + std::to_string(census.own.size()) + " batches of rows, which go to " +
-           std::to_string(census.groups) + " places each: " + format_bytes(bytes) + " to know them",
-       "expected at most " + format_bytes(means.memory_bytes), "more memory, or more processes, do it"});
+  throw Error(Kind::usage, "--memory",
+              {"table '" + table.name + "' has " + std::to_string(batches) + " batches of rows, which go to " +
+                   std::to_string(groups) + " places each: " + format_bytes(bytes) + " to know them",
+               "expected at most " + format_bytes(means.memory_bytes), "more memory, or more processes, do it"});
 }
 
 }  // namespace
@@ -192,29 +189,59 @@ std::uint64_t batch_bytes(std::uint64_t memory_bytes, unsigned threads, std::uin
   return std::clamp(memory_bytes / shares, least_batch_bytes, most_batch_bytes);
 }
 
-TableCensus take_census(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to,
-                        const CensusMeans& means, Communicator& processes) {
+TableShare share_table(const StoredTable& table, const Checkpoint& checkpoint, std::uint64_t groups,
+                       const CensusMeans& means, const Communicator& processes) {
   const auto process_count = static_cast<std::uint32_t>(processes.size());
+  const std::uint64_t most = batch_bytes(means.memory_bytes, means.threads, process_count);
+  const std::uint64_t bytes = std::min(most, std::max(best_batch_bytes, groups * best_run_bytes));
+  TableShare share;
+  share.batches = Batches(table.rows, std::max<std::uint64_t>(bytes / table.row_bytes(), 1));
+  share.own = share.batches.share(checkpoint, static_cast<std::uint32_t>(processes.rank()), process_count);
+  check_room(table, share.own.size(), groups, means);
+  return share;
+}
+
+TableCensus take_census(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to,
+                        TableShare share, const CensusMeans& means, Communicator& processes) {
   TableCensus census;
+  census.share = std::move(share);
   census.groups = to ? to->count() : 0;
   CensusTaker taker(table, reader, to);
   agree(processes, [&] {
-    const std::uint64_t most = batch_bytes(means.memory_bytes, means.threads, process_count);
-    const std::uint64_t bytes = std::min(most, std::max(best_batch_bytes, census.groups * best_run_bytes));
-    census.batches = Batches(table.rows, std::max<std::uint64_t>(bytes / table.row_bytes(), 1));
-    census.own = census.batches.share(reader.checkpoint(), static_cast<std::uint32_t>(processes.rank()), process_count);
-    check_room(table, census, means);
-    census.start.resize(census.own.size() * census.groups);
-    for_each_in_parallel(means.threads, census.own.size(), [&](std::uint64_t i) {
-      taker.count(census.batches[census.own[i]], std::span(census.start).subspan(i * census.groups, census.groups));
+    census.start.resize(census.share.own.size() * census.groups);
+    for_each_in_parallel(means.threads, census.share.own.size(), [&](std::uint64_t i) {
+      taker.count(census.share.batches[census.share.own[i]], census.share.kept_in(i),
+                  std::span(census.start).subspan(i * census.groups, census.groups));
     });
   });
   const PartialSum own = taker.keys();
   census.keys = {processes.sum(own.low), processes.sum(own.high), processes.sum(own.bytes)};
   census.changing = processes.sum(taker.changing());
-  if (to) lay_out(census, *to, add_up_counts(census, processes));
+  if (to) census.group_rows = add_up_counts(census, processes);
   check_no_duplicates(table, reader, means.memory_bytes / 2, means.threads, processes);
   return census;
+}
+
+void place_rows(std::span<TableCensus* const> layers, const RowGroups& to) {
+  std::vector<std::uint64_t> rows(to.count(), 0);
+  for (const TableCensus* layer : layers)
+    for (std::size_t group = 0; group < rows.size(); ++group) rows[group] += layer->group_rows[group];
+  const auto offsets = group_offsets(to, rows);
+  std::vector<std::uint64_t> begin;  // of each group, on its server
+  for (const auto& of_server : offsets) begin.insert(begin.end(), of_server.begin(), of_server.end() - 1);
+  for (TableCensus* layer : layers) {
+    layer->offsets = offsets;
+    layer->rows.clear();
+    for (const auto& of_server : offsets) layer->rows.push_back(of_server.back());
+    for (std::size_t i = 0; i < layer->start.size(); ++i) layer->start[i] += begin[i % begin.size()];
+    for (std::size_t group = 0; group < begin.size(); ++group) begin[group] += layer->group_rows[group];
+  }
+}
+
+void check_keys(const StoredTable& table, TableReader& reader, const CensusMeans& means, Communicator& processes) {
+  TableShare share;
+  agree(processes, [&] { share = share_table(table, reader.checkpoint(), 0, means, processes); });
+  take_census(table, reader, std::nullopt, std::move(share), means, processes);
 }
 
 }  // namespace ckpt

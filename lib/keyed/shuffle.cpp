@@ -11,8 +11,8 @@ namespace ckpt {
 
 /// Where the rows of a batch go.
 struct TableShuffle::Sorted {
-  std::vector<std::uint64_t> keys;
-  std::vector<std::uint64_t> groups;  // of each row
+  std::vector<std::uint64_t> keys;    // of the rows that are taken
+  std::vector<std::uint64_t> groups;  // of each of these
   std::vector<std::uint32_t> slots;   // its place when all are put together by group; a batch has fewer than 2^32 rows
   std::vector<std::uint64_t> ends;    // of each group's rows among them
 };
@@ -54,22 +54,29 @@ TableShuffle::TableShuffle(const std::vector<TableMove>& moves, const ShuffleMea
     : moves_(moves), means_(means), processes_(processes) {
   for (std::size_t move = 0; move < moves.size(); ++move) {
     sums_.emplace_back(moves[move].to.servers(), std::vector<PartialSum>(moves[move].table.parts.size()));
-    for (std::size_t own = 0; own < moves[move].census.own.size(); ++own) tasks_.push_back({move, own});
+    for (std::size_t own = 0; own < moves[move].census.share.own.size(); ++own) tasks_.push_back({move, own});
   }
 }
 
-TableShuffle::Sorted TableShuffle::sort(const TableMove& move, const Batch& batch) {
+TableShuffle::Sorted TableShuffle::sort(const TableMove& move, const Batch& batch,
+                                        std::span<const std::uint64_t> kept) {
   const StoredTable& table = move.table;
-  const auto rows = static_cast<std::size_t>(batch.rows.size());
+  auto rows = static_cast<std::size_t>(batch.rows.size());
   Sorted sorted;
   sorted.keys.resize(rows);
-  means_.reader.read_keys(table, batch.server, batch.rows.lo, sorted.keys);
-  means_.reader.read_placed(table, move.to.place(), batch.server, batch.rows.lo, sorted.keys, sorted.groups);
+  reader_of(move).read_keys(table, batch.server, batch.rows.lo, sorted.keys);
+  reader_of(move).read_placed(table, move.to.place(), batch.server, batch.rows.lo, sorted.keys, sorted.groups);
+  if (!kept.empty()) {
+    rows = keep_rows(kept, std::as_writable_bytes(std::span(sorted.keys)), sizeof(std::uint64_t));
+    keep_rows(kept, std::as_writable_bytes(std::span(sorted.groups)), sizeof(std::uint64_t));
+    sorted.keys.resize(rows);
+    sorted.groups.resize(rows);
+  }
   move.to.apply(sorted.groups);
   sorted.ends.resize(move.to.count() + 1);
   for (const std::uint64_t group : sorted.groups) {
     if (group >= move.to.count())
-      throw Error(Kind::io, means_.reader.describe(table.keys(), batch.server),
+      throw Error(Kind::io, reader_of(move).describe(table.keys(), batch.server),
                   {"its keys changed while they were read", "", ""});
     ++sorted.ends[group + 1];
   }
@@ -92,8 +99,9 @@ TableShuffle::Workspace TableShuffle::take_workspace(std::uint64_t bytes) {
   return space;
 }
 
-TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batch, const Workspace& space) {
-  Sorted sorted = sort(move, batch);
+TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batch, std::span<const std::uint64_t> kept,
+                                        const Workspace& space) {
+  Sorted sorted = sort(move, batch, kept);
   const std::size_t rows = sorted.keys.size();
   const std::size_t part_count = move.table.parts.size();
   Packed packed{std::move(sorted.ends), {}, {}};
@@ -101,10 +109,14 @@ TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batc
   for (std::size_t p = 0; p < part_count; ++p) {
     const TablePart& part = move.table.parts[p];
     const std::uint64_t bytes = part.row_bytes();
+    const std::uint64_t all = batch.rows.size() * bytes;
     const std::span<std::byte> source =
-        p == 0 ? std::as_writable_bytes(std::span(sorted.keys)) : space.unsorted.first(rows * bytes);
-    if (p != 0) means_.reader.read(part, batch.server, batch.rows.lo, source);
-    means_.traffic.bytes_read += source.size();
+        p == 0 ? std::as_writable_bytes(std::span(sorted.keys)) : space.unsorted.first(all);
+    if (p != 0 && rows != 0) {
+      reader_of(move).read(part, batch.server, batch.rows.lo, source);
+      if (!kept.empty()) keep_rows(kept, source, bytes);
+    }
+    means_.traffic.bytes_read += p == 0 || rows != 0 ? all : 0;
     packed.parts.push_back(target);
     for (std::size_t row = 0; row < rows; ++row)
       std::memcpy(target + sorted.slots[row] * bytes, source.data() + row * bytes, bytes);
@@ -119,9 +131,10 @@ TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batc
 void TableShuffle::move_batch(const Task& task, Messages& messages) {
   const TableMove& move = moves_[task.move];
   const std::size_t part_count = move.table.parts.size();
-  const Batch batch = move.census.batches[move.census.own[task.own_batch]];
+  const TableShare& share = move.census.share;
+  const Batch batch = share.batches[share.own[task.own_batch]];
   Workspace space = take_workspace(batch.rows.size() * move.table.row_bytes());
-  const Packed packed = pack(move, batch, space);
+  const Packed packed = pack(move, batch, share.kept_in(task.own_batch), space);
   std::uint64_t begin = 0;
   for (std::uint64_t group = 0; group < move.to.count(); ++group) {
     const std::uint64_t end = packed.ends[group];

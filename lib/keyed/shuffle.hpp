@@ -23,11 +23,12 @@ struct TableMove {
   RowGroups to;                 ///< of the target
   std::vector<ArrayId> arrays;  ///< of the target, for each part
   TableCensus census;           ///< for `to`
+  std::size_t layer = 0;        ///< of the source's checkpoints, oldest first: one move for each that has the table
 };
 
 /// What takes part in moving tables.
 struct ShuffleMeans {
-  TableReader& reader;
+  std::vector<TableReader*> readers;  ///< of each layer
   TargetFiles& target;
   const WriteShares& shares;  ///< which process writes what of the target
   Traffic& traffic;
@@ -93,10 +94,11 @@ class TableShuffle {
   struct Packed;
   using Messages = std::vector<std::string>;  // to each process
 
+  TableReader& reader_of(const TableMove& move) const { return *means_.readers[move.layer]; }
   void move_batch(const Task& task, Messages& messages);
-  Sorted sort(const TableMove& move, const Batch& batch);
+  Sorted sort(const TableMove& move, const Batch& batch, std::span<const std::uint64_t> kept);
   Workspace take_workspace(std::uint64_t bytes);
-  Packed pack(const TableMove& move, const Batch& batch, const Workspace& space);
+  Packed pack(const TableMove& move, const Batch& batch, std::span<const std::uint64_t> kept, const Workspace& space);
   Interval elements_of(const Run& run, std::size_t part) const;
   bool is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const;
   bool is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const;

@@ -98,6 +98,8 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
     StoredTable table;
     table.name = datasets.name;
     table.entry = datasets.entry;
+    table.tail_of = layout.tables[datasets.entry].tail_of;
+    table.deletes = datasets.deletes;
     table.rows = layout.table_arrays.at(datasets.keys).sizes->at(0);
     if (const auto keys = placement.find(datasets.keys); keys && is_taken(*keys))
       table.parts.push_back(part_of(placement, *keys, true));
@@ -112,6 +114,8 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
                    "expected rows with their keys", "take or leave out all of the table"});
     const KeyedTable& entry = layout.tables[datasets.entry];
     if (entry.place) table.place.emplace(*entry.place, table.rows.size());
+    // Deleted keys have no fields that would place them.
+    if (!table.deletes.empty() && table.place && !table.place->field().empty()) table.place.reset();
     table.fields = columns_of(entry, table);
     if (table.place) check_field(table, *table.place, layout.origin);
     if (const auto offsets = placement.find(datasets.offsets); !datasets.offsets.empty() && offsets)
@@ -204,6 +208,18 @@ void TableReader::check_offsets(const StoredTable& table, Position server,
 
 std::string TableReader::describe(const TablePart& part, Position server) const {
   return checkpoint_.place(server, part.name);
+}
+
+TableReaders::TableReaders(const std::vector<const Checkpoint*>& checkpoints, SourceStore& store,
+                           std::size_t most_open) {
+  for (const Checkpoint* checkpoint : checkpoints)
+    readers_.emplace_back(*checkpoint, store, std::max<std::size_t>(most_open / checkpoints.size(), 1));
+}
+
+std::vector<TableReader*> TableReaders::all() {
+  std::vector<TableReader*> all;
+  for (TableReader& reader : readers_) all.push_back(&reader);
+  return all;
 }
 
 }  // namespace ckpt

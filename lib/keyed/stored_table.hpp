@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -32,6 +33,8 @@ struct TablePart {
 struct StoredTable {
   std::string name;
   std::size_t entry = 0;            ///< of Layout::tables
+  std::string tail_of;              ///< KeyedTable::tail_of
+  std::string deletes;              ///< the table of which these keys are deleted; empty: they have rows
   std::vector<TablePart> parts;     ///< the keys first, then what has a row for each of them
   std::vector<std::uint64_t> rows;  ///< on each server
   std::optional<KeyPlace> place;    ///< nothing: any key on any server
@@ -89,6 +92,19 @@ class TableReader {
 
   const Checkpoint& checkpoint_;
   FileCache<SourceFile> files_;
+};
+
+/// Readers of several checkpoints, which share the files that may be open.
+class TableReaders {
+ public:
+  TableReaders(const std::vector<const Checkpoint*>& checkpoints, SourceStore& store, std::size_t most_open);
+
+  std::size_t count() const noexcept { return readers_.size(); }
+  TableReader& operator[](std::size_t at) { return readers_[at]; }
+  std::vector<TableReader*> all();
+
+ private:
+  std::deque<TableReader> readers_;
 };
 
 }  // namespace ckpt

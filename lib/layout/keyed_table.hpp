@@ -9,6 +9,7 @@
 
 #include "layout/pattern.hpp"
 #include "layout/uneven.hpp"
+#include "paddle_text/accessor.hpp"
 
 namespace ckpt {
 
@@ -46,6 +47,14 @@ struct Hash {
 using PlaceStep = std::variant<place_step::Mod, place_step::Blocks, place_step::Rows, place_step::AsSigned,
                                place_step::Mask, place_step::Field, place_step::Hash>;
 
+/// Where a table is Paddle's text (layout-spec: `format`): a file for each shard, by the server that has it.
+struct PaddleText {
+  std::string directory;  ///< of its files, in the checkpoint's: "000"
+  bool is_gzip = false;   ///< how it is written; of what is read, the files' names tell
+  Accessor accessor;
+  std::uint64_t shards = 1;  ///< shard_num
+};
+
 /// Tables whose rows lie on the server that their keys say (layout-spec: `tables`).
 struct KeyedTable {
   Pattern name;
@@ -55,7 +64,12 @@ struct KeyedTable {
   std::optional<std::vector<PlaceStep>> place;  ///< nothing: any key may lie on any server
   RowOrder order = RowOrder::source;
   std::string offsets;  ///< order `shard`: the dataset of where a server's shards begin, with {name}; else empty
+  std::string deleted;  ///< the dataset of keys that older layers have no more, with {name}; empty: none
   std::map<std::string, std::vector<std::string>> fields;  ///< the columns of a dataset, by its name with {name}
+  std::string tail_of;  ///< the table whose rows these belong to, though of another entry; of what was text alone
+  std::optional<PaddleText> text;  ///< nothing: the datasets are as `keys`, `rows` and `fields` say in the files
+  std::map<std::string, std::string>
+      filters;  ///< conditions of fields (RowCondition), by the word that stands for each
 };
 
 }  // namespace ckpt

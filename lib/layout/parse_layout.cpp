@@ -36,6 +36,7 @@ Layout parse_layout(const std::string& json_text, const std::string& origin) {
   if (const auto indices = root.find("indices")) layout.indices = parsing::parse_indices(*indices, layout.mesh);
   if (const auto buckets = root.find("buckets")) layout.buckets = parsing::parse_buckets(*buckets, layout.mesh);
   if (const auto tables = root.find("tables")) layout.tables = parsing::parse_tables(*tables, layout.mesh);
+  parsing::check_paddle_text(root, layout.tables);
   return layout;
 }
 

@@ -15,6 +15,10 @@ std::vector<Rename> parse_renames(const Node& node);
 std::vector<IndexRule> parse_indices(const Node& node, const Mesh& mesh);
 std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh);
 std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh);
+/// What "format": "paddle-text" says of a table whose name and place are known.
+void parse_paddle_text(const Node& node, std::uint64_t servers, KeyedTable& table);
+/// Refuses beside tables of text what only files of datasets have. `root` is the layout.
+void check_paddle_text(const Node& root, const std::vector<KeyedTable>& tables);
 
 /// Refuses rules whose `like` leads back to themselves, as far as the rules alone show it: others come to light with
 /// the names of a checkpoint. `node` is the list of the rules.

@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <charconv>
 #include <set>
 
+#include "layout/characters.hpp"
 #include "layout/key_place.hpp"
 #include "layout/parse_sections.hpp"
+#include "layout/row_condition.hpp"
 #include "layout/row_groups.hpp"
 #include "layout/table_rows.hpp"
 
@@ -19,6 +22,10 @@ std::uint64_t parse_mask(const Node& node) {
       std::from_chars(text.data() + 2, end, bits, 16) != std::from_chars_result{end, std::errc{}})
     node.fail("hexadecimal digits of at most 64 bits, such as \"0x7fffffff\"");
   return bits;
+}
+
+bool is_word_character(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 PlaceStep parse_step(const Node& node) {
@@ -79,6 +86,28 @@ std::map<std::string, std::vector<std::string>> parse_fields(const Node& node) {
   return fields;
 }
 
+/// Words for conditions: of fields that there are, and of no other words.
+std::map<std::string, std::string> parse_filters(const Node& node, const KeyedTable& table) {
+  std::map<std::string, std::string> filters;
+  for (const std::string& word : node.keys()) {
+    const Node condition = node.member(word);
+    if (word.empty() || !std::all_of(word.begin(), word.end(), is_word_character))
+      condition.fail("the word \"" + word + "\"", "letters, digits and _");
+    if (field_place(table, word)) condition.fail("the word \"" + word + "\"", "no name that a field has");
+    const std::string text = condition.text();
+    std::vector<std::string> fields;
+    try {
+      fields = RowCondition(text).fields();
+    } catch (const Error& error) {
+      condition.fail(error.text().found, error.text().expected, error.text().remedy);
+    }
+    for (const std::string& field : fields)
+      if (!field_place(table, field)) condition.fail("the field \"" + field + "\"", "one that \"fields\" names");
+    filters.emplace(word, text);
+  }
+  return filters;
+}
+
 /// A field that places rows is a column of their own.
 void check_field(const Node& node, const KeyedTable& table) {
   if (!table.place) return;
@@ -114,24 +143,42 @@ void check_mesh(const Node& node, const KeyedTable& table, const Mesh& mesh) {
                            "tables lie on one axis of servers: give them a layout of their own");
 }
 
+/// Name, axis and place, which all tables have.
+KeyedTable parse_placed(const Node& node, const Mesh& mesh) {
+  KeyedTable table;
+  table.name = node.member("name").pattern();
+  table.axis = node.member("axis").axis(mesh);
+  check_mesh(node, table, mesh);
+  table.place = parse_place(node.member("place"), mesh.shape[table.axis]);
+  return table;
+}
+
+KeyedTable parse_table(const Node& node, const Mesh& mesh) {
+  node.check_keys({"name", "keys", "rows", "axis", "place", "order", "offsets", "deleted", "fields", "filters"}, 5);
+  KeyedTable table = parse_placed(node, mesh);
+  table.keys = parse_template(node.member("keys"));
+  for (const Node& rows : node.member("rows").items()) table.rows.push_back(parse_template(rows));
+  parse_order(node, mesh.shape[table.axis], table);
+  if (const auto deleted = node.find("deleted")) table.deleted = parse_template(*deleted);
+  if (const auto fields = node.find("fields")) table.fields = parse_fields(*fields);
+  if (const auto filters = node.find("filters")) table.filters = parse_filters(*filters, table);
+  check_field(node, table);
+  return table;
+}
+
+KeyedTable parse_text_table(const Node& node, const Mesh& mesh) {
+  node.check_keys({"name", "format", "files", "accessor", "axis", "place"}, 6);
+  KeyedTable table = parse_placed(node, mesh);
+  parse_paddle_text(node, mesh.shape[table.axis], table);
+  return table;
+}
+
 }  // namespace
 
 std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh) {
   std::vector<KeyedTable> tables;
-  for (const Node& item : node.items()) {
-    item.check_keys({"name", "keys", "rows", "axis", "place", "order", "offsets", "fields"}, 5);
-    KeyedTable table;
-    table.name = item.member("name").pattern();
-    table.keys = parse_template(item.member("keys"));
-    for (const Node& rows : item.member("rows").items()) table.rows.push_back(parse_template(rows));
-    table.axis = item.member("axis").axis(mesh);
-    check_mesh(item, table, mesh);
-    table.place = parse_place(item.member("place"), mesh.shape[table.axis]);
-    parse_order(item, mesh.shape[table.axis], table);
-    if (const auto fields = item.find("fields")) table.fields = parse_fields(*fields);
-    check_field(item, table);
-    tables.push_back(std::move(table));
-  }
+  for (const Node& item : node.items())
+    tables.push_back(item.is_object() && item.has("format") ? parse_text_table(item, mesh) : parse_table(item, mesh));
   return tables;
 }
 

@@ -17,7 +17,7 @@ struct Resolved {
   std::vector<std::string> left_out;  ///< names in a source's files that are not in the placement, as not kept; sorted
 };
 
-/// Which logical names a job takes; the others are passed over unchecked.
+/// Which logical names a job takes; the others are passed over unchecked, but for the datasets of tables.
 using Keep = std::function<bool(const std::string& logical_name)>;
 
 /// The logical shape that a parameter is expected to have, where that is known from elsewhere.

@@ -298,7 +298,10 @@ Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files,
   if (layout.tables.empty()) return SourceResolver(layout, files, keep, expected).resolve();
   const std::vector<TableRows> tables = count_table_rows(layout, files);
   const Layout counted = with_table_rows(layout, tables);
-  Resolved resolved = SourceResolver(counted, files, keep, expected).resolve();
+  // A filter reads datasets that are left out.
+  Keep keep_tables;
+  if (keep) keep_tables = [&](const std::string& name) { return counted.table_arrays.contains(name) || keep(name); };
+  Resolved resolved = SourceResolver(counted, files, keep_tables, expected).resolve();
   for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
     if (std::none_of(tables.begin(), tables.end(), [&](const auto& each) { return each.datasets.entry == entry; }))
       resolved.warnings.push_back(layout.origin + ": /tables/" + std::to_string(entry) + ": \"" +

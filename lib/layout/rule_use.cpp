@@ -95,6 +95,17 @@ std::string who_takes_its_names(const Layout& layout, std::size_t rule, const st
   return "";
 }
 
+/// Whether a rule matches datasets of tables, which need none, and nothing else.
+bool is_for_tables_alone(const Layout& layout, const Rule& rule, const std::vector<std::string>& names) {
+  bool matches_table = false;
+  for (const std::string& name : names) {
+    if (!matches_any(rule, name)) continue;
+    if (!layout.table_arrays.contains(name)) return false;
+    matches_table = true;
+  }
+  return matches_table;
+}
+
 }  // namespace
 
 std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
@@ -143,7 +154,7 @@ std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) 
   const auto groups = group_names(names);
   std::vector<std::string> warnings;
   for (std::size_t r = 0; r < used_.size() && warnings.size() < most; ++r) {
-    if (!is_idle(r)) continue;
+    if (!is_idle(r) || is_for_tables_alone(layout_, layout_.parameters[r], names)) continue;
     const Pattern& pattern = layout_.parameters[r].names.front();
     std::string warning = layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern.text() + "\" ";
     if (of_members_[r]) {

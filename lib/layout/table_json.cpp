@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "layout/paddle_tables.hpp"
 #include "layout/parse_words.hpp"
 
 namespace ckpt {
@@ -62,6 +63,22 @@ std::string listed(const Items& items, const Write& write) {
   return "[" + joined(items, write) + "]";
 }
 
+std::string place_json(const std::vector<PlaceStep>& place) {
+  return listed(place, [](const PlaceStep& step) { return to_json(step); });
+}
+
+std::string text_table_json(const KeyedTable& table, const Mesh& mesh) {
+  const Accessor& accessor = table.text->accessor;
+  const auto quoted = [](std::string_view text) { return text_of(text); };
+  return "{\"name\": " + quoted(table.name.text()) +
+         ", \"format\": \"paddle-text\", \"files\": " + quoted(shard_file_template(*table.text)) +
+         ", \"accessor\": {\"class\": " + quoted(name_of(accessor.kind)) +
+         ", \"embedx_dim\": " + std::to_string(accessor.embedx_dim) +
+         ", \"embed_rule\": " + quoted(name_of(accessor.embed_rule)) +
+         ", \"embedx_rule\": " + quoted(name_of(accessor.embedx_rule)) +
+         "}, \"axis\": " + quoted(mesh.axes[table.axis]) + ", \"place\": " + place_json(*table.place) + "}";
+}
+
 }  // namespace
 
 std::string to_json(const PlaceStep& step) {
@@ -70,18 +87,25 @@ std::string to_json(const PlaceStep& step) {
 }
 
 std::string to_json(const KeyedTable& table, const Mesh& mesh) {
+  if (table.text) return text_table_json(table, mesh);
   const auto quoted = [](const std::string& text) { return text_of(text); };
   std::string text = "{\"name\": " + quoted(table.name.text()) + ", \"keys\": " + quoted(table.keys) +
                      ", \"rows\": " + listed(table.rows, quoted) + ", \"axis\": " + quoted(mesh.axes[table.axis]);
   text += ", \"place\": ";
-  text += table.place ? listed(*table.place, [](const PlaceStep& step) { return to_json(step); }) : "\"any\"";
+  text += table.place ? place_json(*table.place) : "\"any\"";
   text += ", \"order\": " + text_of(word_of(parsing::row_order_words, table.order));
   if (!table.offsets.empty()) text += ", \"offsets\": " + quoted(table.offsets);
+  if (!table.deleted.empty()) text += ", \"deleted\": " + quoted(table.deleted);
   if (!table.fields.empty())
     text += ", \"fields\": {" +
             joined(table.fields,
                    [&](const auto& entry) { return quoted(entry.first) + ": " + listed(entry.second, quoted); }) +
             "}";
+  if (!table.filters.empty())
+    text +=
+        ", \"filters\": {" +
+        joined(table.filters, [&](const auto& entry) { return quoted(entry.first) + ": " + quoted(entry.second); }) +
+        "}";
   return text + "}";
 }
 

@@ -126,7 +126,7 @@ std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<s
   for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
     for (const std::string& name : names)
       if (auto table = table_of_keys(layout.tables[entry], name)) {
-        const auto [known, is_new] = tables.try_emplace(*table, TableDatasets{*table, entry, name, {}, {}});
+        const auto [known, is_new] = tables.try_emplace(*table, TableDatasets{*table, entry, name, {}, {}, {}});
         if (!is_new && known->second.entry != entry)
           throw Error(Kind::input, layout.origin,
                       {"table '" + *table + "' is matched by /tables/" + std::to_string(known->second.entry) +
@@ -142,16 +142,25 @@ std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<s
       table.offsets = table_dataset(entry.offsets, table_name);
       check_unclaimed(layout, naming, table, table.offsets, claimed);
     }
+    std::string deleted;
+    if (const KeyedTable& entry = layout.tables[table.entry]; !entry.deleted.empty()) {
+      deleted = table_dataset(entry.deleted, table_name);
+      if (std::find(names.begin(), names.end(), deleted) != names.end()) {
+        check_unclaimed(layout, naming, table, deleted, claimed);
+        found.push_back({deleted, table.entry, deleted, {}, {}, table_name});
+      }
+    }
     std::set<std::string> rows;
     for (const std::string& text : layout.tables[table.entry].rows) {
       const Pattern pattern(table_dataset(text, literal_pattern(table_name)));
       for (const std::string& name : names)
-        if (name != table.keys && name != table.offsets && pattern.matches(name)) rows.insert(name);
+        if (name != table.keys && name != table.offsets && name != deleted && pattern.matches(name)) rows.insert(name);
     }
     for (const std::string& name : rows) check_unclaimed(layout, naming, table, name, claimed);
     table.rows.assign(rows.begin(), rows.end());
     found.push_back(std::move(table));
   }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return found;
 }
 

@@ -24,9 +24,11 @@ struct TableDatasets {
   std::string keys;               ///< u64 or i64 [n]
   std::vector<std::string> rows;  ///< [n, …] each; sorted
   std::string offsets;            ///< u64 [shards of the server + 1]; empty: rows are not grouped by shard
+  std::string deletes;            ///< the table of which these keys are deleted; empty: they have rows
 };
 
-/// The tables among datasets (or tensors) of these names, sorted by name. Throws input for one that two tables claim,
+/// The tables among datasets (or tensors) of these names, sorted by name. Keys that a table deletes from older layers
+/// are a table by themselves, of their dataset's name. Throws input for one that two tables claim,
 /// or that the layout's other parts would give another name.
 std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<std::string>& names);
 

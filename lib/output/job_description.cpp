@@ -8,9 +8,25 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Sizes and times, by name, which follows this.
+Json files_of(const Checkpoint& source, const std::string& before) {
+  Json files = Json::object();
+  for (FileNumber file = 0; file < source.files().size(); ++file)
+    if (source.is_there(file)) {
+      Json& versions =
+          files[before + source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
+      for (const FileCatalog::Version& viewed : source.file(file).viewed) {
+        versions.push_back(viewed.bytes);
+        versions.push_back(viewed.modified_ns);
+      }
+    }
+  return files;
+}
+
 }  // namespace
 
-std::string describe_job(const Checkpoint& source, const Planner& planner, bool is_single_file, bool is_verified) {
+std::string describe_job(const std::vector<const Checkpoint*>& sources, const Planner& planner, bool is_single_file,
+                         bool is_verified, const std::vector<ManifestTable>& tables) {
   Json description;
   description["ckpt_journal"] = 1;
   description["version"] = CKPT_VERSION;
@@ -23,15 +39,17 @@ std::string describe_job(const Checkpoint& source, const Planner& planner, bool 
     parameters[planner.target().tensors()[p].name] = planner.source().tensors()[planner.source_of(p)].name;
   auto& dtypes = description["dtypes"] = Json::object();
   for (const Tensor& tensor : planner.target().tensors()) dtypes[tensor.name] = tensor.dtype.name;
+  auto& kept = description["kept"] = Json::object();
+  for (const ManifestTable& table : tables)
+    if (table.kept) kept[table.name] = {table.kept->where, table.kept->as};
+  auto& layers = description["layers"] = Json::array();
   auto& files = description["files"] = Json::object();
-  for (FileNumber file = 0; file < source.files().size(); ++file)
-    if (source.is_there(file)) {
-      Json& versions = files[source.file_name(file)] = {source.file(file).bytes, source.file(file).modified_ns};
-      for (const FileCatalog::Version& viewed : source.file(file).viewed) {
-        versions.push_back(viewed.bytes);
-        versions.push_back(viewed.modified_ns);
-      }
-    }
+  for (const Checkpoint* each : sources) {
+    const bool is_alone = sources.size() == 1;
+    const std::string path = each->path().string();
+    if (!is_alone) layers.push_back({path, Json::parse(to_json(each->layout()))});
+    files.update(files_of(*each, is_alone ? "" : path + "/"));
+  }
   return description.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -54,6 +72,8 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"verify", "another way of verifying"},
                                           {"parameters", "other parameters"},
                                           {"dtypes", "other dtypes"},
+                                          {"layers", "other deltas"},
+                                          {"kept", "other rows to keep (--keep)"},
                                           {"files", "other source files"}})
       if (after.contains(key) && (!before.contains(key) || before[key] != after[key])) {
         what = std::string("a job with ") + difference;

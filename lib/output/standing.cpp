@@ -12,6 +12,7 @@
 #include "checkpoint/manifest.hpp"
 #include "checkpoint/reference_json.hpp"
 #include "layout/model_files.hpp"
+#include "layout/paddle_tables.hpp"
 #include "layout/parse_json.hpp"
 #include "output/files_beside.hpp"
 #include "store/posix_file.hpp"
@@ -46,7 +47,7 @@ std::string kind_of(const fs::path& path, fs::file_type type) {
 }
 
 void add_names(const Layout& layout, std::set<std::string>& names) {
-  for (std::string& name : layout.files.paths(layout.mesh)) names.insert(std::move(name));
+  for (std::string& name : file_names(layout)) names.insert(std::move(name));
   for (std::string& name : names_beside(layout)) names.insert(std::move(name));
 }
 
@@ -148,7 +149,7 @@ void Standing::remove() const {
 Inspection::Inspection(const Layout& target, bool is_single_file, const std::vector<std::string>& beside, Store& store)
     : is_single_file_(is_single_file), store_(store) {
   if (is_single_file) return;
-  names_ = target.files.paths(target.mesh);
+  names_ = file_names(target);
   names_.insert(names_.end(), beside.begin(), beside.end());
 }
 

@@ -6,6 +6,7 @@
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/mindspore/mindspore_store.hpp"
+#include "store/paddle/shard_file.hpp"
 #include "store/posix_file.hpp"
 #include "store/safetensors/safetensors_store.hpp"
 #include "store/torch/dcp_directory.hpp"
@@ -66,6 +67,7 @@ class Stores::ByContent final : public SourceStore {
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
+    if (catalog.schema->format == paddle_text_format) return open_shard(file, catalog);
     return stores_.named(catalog.schema->format).open(file, catalog);
   }
 

@@ -40,15 +40,15 @@ TEST_CASE("a wait ends when the file is there") {
   const fixture::TemporaryDirectory scratch;
   std::ofstream(scratch / "done") << "";
   const auto alone = solo();
-  CHECK_NOTHROW(wait_for_file(scratch / "done", Seconds(0), *alone));
+  CHECK_NOTHROW(wait_for({scratch / "done", {}}, Seconds(0), *alone));
   std::thread writer([&] { std::ofstream(scratch / "later") << ""; });
-  CHECK_NOTHROW(wait_for_file(scratch / "later", std::nullopt, *alone));
+  CHECK_NOTHROW(wait_for({scratch / "later", {}}, std::nullopt, *alone));
   writer.join();
 }
 
 TEST_CASE("a wait that is too long names the file and the time") {
   const auto alone = solo();
-  const auto error = caught([&] { wait_for_file("never.done", Seconds(0.05), *alone); });
+  const auto error = caught([&] { wait_for({"never.done", {}}, Seconds(0.05), *alone); });
   CHECK(error.kind == Kind::io);
   CHECK_THAT(error.message, Contains("never.done: not there after 0.05 s"));
 }

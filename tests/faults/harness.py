@@ -181,7 +181,7 @@ class Place:
     def merge(self, output="merged.h5", *more, **how):
         return Job(self, "ckpt-merge", ["--layout", self.layout, *more, self.job], output, **how)
 
-    def tables(self, memory="16MiB", **how):
+    def tables(self, *more, memory="16MiB", output="servers5", **how):
         """A table of 60,000 rows on three servers, to five: in several batches."""
         source = self.directory / "servers"
         layouts = {count: self.directory / f"servers{count}.json" for count in (3, 5)}
@@ -191,7 +191,16 @@ class Place:
             group_tables.write(source, {"embedding": ("u8", rows)}, {"embedding": source_place}, {"w": np.arange(1000, dtype="f4")})
             for count, path in layouts.items():
                 checkpoints.write_layout(path, group_tables.layout("paddle", count))
-        return Job(self, "ckpt-reshard", ["--from", layouts[3], "--to", layouts[5], "--memory", memory, source], "servers5", **how)
+        return Job(self, "ckpt-reshard", ["--from", layouts[3], "--to", layouts[5], "--memory", memory, *more, source], output, **how)
+
+    def layered(self, *more, **how):
+        """The same table with a delta that changes every third row and has new ones."""
+        delta = self.directory / "delta"
+        if not delta.exists():
+            self.tables()
+            rows = {key: {"value": np.arange(key + 1, key + 28, dtype="f4")} for key in range(9, 70000, 3)}
+            group_tables.write(delta, {"embedding": ("u8", rows)}, {"embedding": group_tables.servers_of(("u8", rows), "paddle", 3)})
+        return self.tables("--delta", delta, *more, output="layered", **how)
 
     def split(self, **how):
         return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)

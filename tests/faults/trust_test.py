@@ -228,7 +228,15 @@ def main():
         cases["tables, memory that lies"] = memory_lies(place.tables(), 4000, 108, "for these keys")
         for damage in DAMAGES:
             cases[f"tables, {damage}"] = goes_on(place.tables(), damage, place.tables(), dice)
-        cases["tables, other batches"] = goes_on(place.tables(), "nothing", place.tables("2MiB"), dice)
+        kept = ["--keep", "embedding: slot >= 30000 or click < 9000"]
+        for damage in DAMAGES:
+            cases[f"kept rows, {damage}"] = goes_on(place.tables(*kept, output="kept"), damage,
+                                                    place.tables(*kept, output="kept", memory="1MiB"), dice)
+            cases[f"layers, {damage}"] = goes_on(place.layered(), damage, place.layered(memory="1MiB"), dice)
+        delta = ["--delta", place.directory / "delta"]
+        cases["other deltas"] = refuses(place.tables(output="lone"), lambda job: delta, "other deltas", dice)
+        cases["other rows to keep"] = refuses(place.tables(), lambda job: kept, "other rows to keep", dice)
+        cases["tables, other batches"] = goes_on(place.tables(), "nothing", place.tables(memory="2MiB"), dice)
         for number in (2, 3):
             cases[f"a storage that lies at piece {number}"] = storage_lies(place, number)
         run_cases(cases)

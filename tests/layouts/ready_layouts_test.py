@@ -73,7 +73,7 @@ def every_layout_is_tested(workplace):
     small, large = ready_layout("gshard-4x8"), ready_layout("gshard-16x32")
     if any(small[key] != large[key] for key in small.keys() | large.keys() if key != "mesh"):
         raise Failure("gshard-16x32.json differs from gshard-4x8.json in more than its mesh")
-    tested |= {"megatron-legacy", *tables_test.SYSTEMS}
+    tested |= {"megatron-legacy", "paddle-text", *tables_test.SYSTEMS}
     if files != tested:
         raise Failure(f"layouts without a test or tests without a layout: {files ^ tested}")
 

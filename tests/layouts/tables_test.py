@@ -115,6 +115,29 @@ def case(name):
     return check
 
 
+def paddle_text(workplace):
+    """The files that Paddle's servers would have saved: shard by shard, the names with the server that has it."""
+    def names(shard_num, servers):
+        average = shard_num // servers + (shard_num % servers != 0)
+        return [f"000/part-{shard // average:03}-{shard:05}" for shard in range(shard_num)]
+
+    keys = [key for key, _ in rows_of("paddle-tables")]
+    source = workplace.path()
+    os.makedirs(os.path.join(source, "000"))
+    for shard, name in enumerate(names(1000, 4)):
+        with open(os.path.join(source, name), "w", encoding="ascii") as file:
+            file.writelines(f"{key} 101 0 0.5 3 1 -0.25 0.0625\n" for key in keys if key % 1000 == shard)
+    for shard_num, servers in ((1000, 7), (1024, 4), (37, 3)):
+        layout = on("paddle-text", servers)
+        layout["tables"][0]["place"][0]["mod"] = shard_num
+        out = workplace.reshard(source, ready_layout("paddle-text"), layout)
+        for shard, name in enumerate(names(shard_num, servers)):
+            with open(os.path.join(out, name), encoding="ascii") as file:
+                found = sorted(int(line.split()[0]) for line in file)
+            if found != sorted(key for key in keys if key % shard_num == shard):
+                raise Failure(f"shard_num {shard_num}, {name}: other keys than Paddle would have there")
+
+
 def refused(workplace, name):
     """On three servers: by 4, some of these functions have the same remainders."""
     source = workplace.sample(dealt(name, rows_of(name), 3))
@@ -134,7 +157,7 @@ def main():
     parser.add_argument("--bin", required=True, help="where ckpt-merge, ckpt-split and ckpt-reshard are")
     parser.add_argument("--only", help="only the cases whose name holds this")
     arguments = parser.parse_args()
-    return harness.run_cases({name: case(name) for name in SYSTEMS}, arguments.bin, arguments.only)
+    return harness.run_cases({**{name: case(name) for name in SYSTEMS}, "paddle-text": paddle_text}, arguments.bin, arguments.only)
 
 
 if __name__ == "__main__":

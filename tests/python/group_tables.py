@@ -3,14 +3,17 @@ whose keys the definition puts there, in the order of the source."""
 import json
 import os
 import random
+import subprocess
+import sys
 
 import checkpoints
 import h5py
 import numpy as np
-from programs import check
+from programs import Failure, check
 
 EDGE_KEYS = [0, 1, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 2, 2**64 - 1]
 MASK = 2**64 - 1
+MAKE_SAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "make_sample")
 
 
 # --- the definitions: each step of "place" as one line ----------------------------------------------------------------
@@ -126,7 +129,8 @@ def read_tables(path, names):
         found = {}
         for name in names:
             keys = file[f"{name}/keys"][()]
-            parts = {part: file[f"{name}/{part}"][()] for part in file[name] if part not in ("keys", "shard_offsets")}
+            parts = {part: file[f"{name}/{part}"][()] for part in file[name]
+                     if part not in ("keys", "shard_offsets", "deleted")}
             found[name] = (keys.dtype.str, [(int(key), {part: array[i].tobytes() for part, array in parts.items()})
                                             for i, key in enumerate(keys.view("u8"))])
         return found
@@ -171,6 +175,7 @@ def tables(context):
     context.each(random_case, range(context.options.seed, context.options.seed + min(context.options.cases, 40)))
     shared_files(context.below("shared"))
     ways_of_shards(context.below("shards"))
+    sample(context.below("sample"))
 
 
 def shared_files(context):
@@ -187,6 +192,24 @@ def shared_files(context):
         digests[ranks] = (checkpoints.digests(context.path(f"two{ranks}")), checkpoints.digests(context.path(f"one{ranks}.h5")))
         check(digests[ranks] == digests[0], f"{ranks} processes wrote other bytes than one")
     check_files(context.path("two0"), model, moved({"embedding": servers_of(model["embedding"], "paddle", 3)}, model, "geo", 2))
+
+
+def sample(context):
+    """What make_sample --tables writes is what its layout says, on whatever servers it comes to lie."""
+    def make(servers, name, *more):
+        words = ["-o", context.path(name), "--mesh", f"server={servers}", "--tables", "2000", *more]
+        subprocess.run([sys.executable, MAKE_SAMPLE, *words], check=True, stdout=subprocess.DEVNULL)
+    make(3, "three")
+    make(7, "seven", "--layout-only")
+    context.programs.reshard(context.path("three.json"), context.path("seven.json"), context.path("three"), context.path("seven"))
+    make(7, "seven", "--check")
+    with h5py.File(context.path("seven", "server_2.h5"), "r+") as file:
+        file["embedding/value"][5, 3] += 1
+    try:
+        make(7, "seven", "--check")
+    except subprocess.CalledProcessError:
+        return
+    raise Failure("make_sample --check finds no row that was changed")
 
 
 def ways_of_shards(context):

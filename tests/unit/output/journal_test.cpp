@@ -70,17 +70,20 @@ TEST_CASE("damaged and half-written records are left out, and the next run write
 
 TEST_CASE("another job is refused, and told in what it is another one") {
   const std::string job =
-      R"({"version": "1", "to": {"mesh": 1}, "files": {"rank_0.h5": [10, 20], "rank_1.h5": [1, 2]}})";
+      R"({"version": "1", "to": {"mesh": 1}, "kept": {}, "files": {"rank_0.h5": [10, 20], "rank_1.h5": [1, 2]}})";
   CHECK_NOTHROW(check_same_job(job, job, "o.partial"));
   const auto refused = [&](const std::string& earlier, const std::string& why) {
     CHECK_THROWS_WITH(check_same_job(earlier, job, "o.partial"), Contains("o.partial: ") && Contains(why));
   };
-  refused(R"({"version": "1", "to": {"mesh": 1}, "files": {"rank_0.h5": [10, 20], "rank_1.h5": [1, 3]}})",
+  refused(R"({"version": "1", "to": {"mesh": 1}, "kept": {}, "files": {"rank_0.h5": [10, 20], "rank_1.h5": [1, 3]}})",
           "before rank_1.h5 changed");
   refused(R"({"version": "1", "to": {"mesh": 2}, "files": {"rank_0.h5": [10, 20], "rank_1.h5": [1, 2]}})",
           "another target layout");
-  refused(R"({"version": "1", "to": {"mesh": 1}, "files": {"rank_0.h5": [10, 20]}})", "other source files");
+  refused(R"({"version": "1", "to": {"mesh": 1}, "kept": {}, "files": {"rank_0.h5": [10, 20]}})", "other source files");
   refused(R"({"version": "0", "to": {"mesh": 1}})", "another version");
+  refused(R"({"version": "1", "to": {"mesh": 1}, "kept": {"a": ["show >= 1", ""]},
+              "files": {"rank_0.h5": [10, 20], "rank_1.h5": [1, 2]}})",
+          "other rows to keep");
   refused("", "another job");
   refused("[1, 2", "another job");
   refused(R"({"files": 3})", "another version");

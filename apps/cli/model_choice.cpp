@@ -1,0 +1,163 @@
+#include "cli/model_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/error.hpp"
+#include "store/posix_file.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+constexpr const char* checkpoint_file = "donefile.txt";
+constexpr std::array<const char*, 2> base_files{"base_donefile.txt", "xbox_base_done.txt"};
+constexpr std::array<const char*, 2> delta_files{"patch_donefile.txt", "xbox_patch_done.txt"};
+
+/// A done-file's lines, and where they stand.
+struct DoneFile {
+  std::filesystem::path path;
+  std::vector<DoneLine> lines;
+};
+
+/// The first of these that is there; nothing where none is.
+std::optional<DoneFile> find_done_file(const std::filesystem::path& directory, std::span<const char* const> names) {
+  for (const char* const name : names) {
+    const std::filesystem::path path = directory / name;
+    std::error_code error;
+    if (std::filesystem::exists(path, error))
+      return DoneFile{path, parse_done_lines(read_done_file(path), path.string())};
+    if (error) throw system_error(path.string(), "stat", error.value());
+  }
+  return std::nullopt;
+}
+
+DoneFile done_file(const std::filesystem::path& directory, std::span<const char* const> names) {
+  auto found = find_done_file(directory, names);
+  if (!found)
+    throw Error(
+        Kind::input, directory.string(),
+        {"it has no " + std::string(names.front()) + (names.size() > 1 ? " and no " + std::string(names.back()) : ""),
+         "expected the output directory of a training job, which notes its models there",
+         "name the model itself: SRC, and --delta for what came after it"});
+  if (found->lines.empty())
+    throw Error(Kind::input, found->path.string(), {"no line", "expected one for each model that is whole", ""});
+  return std::move(*found);
+}
+
+/// A base, and the deltas that carry its key: up to `last`, or all.
+std::vector<DoneLine> chain_of(const DoneLine& base, const DoneFile& deltas, const DoneLine* last) {
+  std::vector<DoneLine> chain{base};
+  for (const DoneLine& delta : deltas.lines) {
+    if (delta.key == base.key) chain.push_back(delta);
+    if (&delta == last) break;
+  }
+  return chain;
+}
+
+/// The base that a delta was made for.
+DoneLine base_of(const DoneLine& delta, const DoneFile& bases) {
+  const auto base = std::find_if(bases.lines.rbegin(), bases.lines.rend(),
+                                 [&](const DoneLine& line) { return line.key == delta.key; });
+  if (base == bases.lines.rend())
+    throw Error(
+        Kind::input, bases.path.string(),
+        {"no base with key " + delta.key, "expected that of " + delta.name(), "it cannot be put on another base"});
+  return *base;
+}
+
+std::vector<DoneLine> named_model(const std::filesystem::path& directory, const DoneLine& wanted) {
+  const DoneFile file = wanted.is_base()    ? done_file(directory, base_files)
+                        : wanted.is_delta() ? done_file(directory, delta_files)
+                                            : done_file(directory, std::array{checkpoint_file});
+  const auto line = std::find_if(file.lines.rbegin(), file.lines.rend(),
+                                 [&](const DoneLine& each) { return each.name() == wanted.name(); });
+  if (line == file.lines.rend())
+    throw Error(Kind::input, file.path.string(),
+                {"no line for " + wanted.name(), "expected one, for the model is whole only then",
+                 "the last is " + file.lines.back().name() + "; --wait-for " + file.path.string() + ":" +
+                     wanted.name() + " waits for it"});
+  if (!wanted.is_delta()) return {*line};
+  return chain_of(base_of(*line, done_file(directory, base_files)), file, &*line);
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> ModelChoice::deltas() const {
+  std::vector<std::filesystem::path> paths;
+  for (auto line = lines.begin() + 1; line != lines.end(); ++line) paths.push_back(path_of(*line));
+  return paths;
+}
+
+ModelChoice choose_model(const std::filesystem::path& directory, const std::string& wanted) {
+  if (wanted == "checkpoint") return {{done_file(directory, std::array{checkpoint_file}).lines.back()}, directory};
+  if (wanted == "base") return {{done_file(directory, base_files).lines.back()}, directory};
+  if (wanted == "chain") {
+    const DoneLine base = done_file(directory, base_files).lines.back();
+    const auto deltas = find_done_file(directory, delta_files);
+    return {deltas ? chain_of(base, *deltas, nullptr) : std::vector{base}, directory};
+  }
+  const auto named = parse_day_and_pass(wanted);
+  if (!named)
+    throw Error(Kind::usage, "--latest",
+                {"'" + wanted + "'", "expected checkpoint, base, chain, or DAY/PASS",
+                 "write for example 20190720/6, 20190721/base or 20190720/delta-6"});
+  return {named_model(directory, *named), directory};
+}
+
+std::string read_done_file(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    if (error) throw system_error(file.string(), "stat", error.value());
+    return "";
+  }
+  const PosixFile opened = PosixFile::open_for_reading(file);
+  return opened.text(0, opened.status().bytes);
+}
+
+bool has_done_line(const std::filesystem::path& file, const DoneLine& line) {
+  std::string text = read_done_file(file);
+  text.resize(text.rfind('\n') + 1);  // whoever writes it may be in the midst of the last line
+  const auto lines = parse_done_lines(text, file.string());
+  return std::any_of(lines.begin(), lines.end(), [&](const DoneLine& each) { return each.name() == line.name(); });
+}
+
+DoneLine line_for(const std::filesystem::path& path, const std::string& key) {
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  const std::filesystem::path named = whole.has_filename() ? whole : whole.parent_path();
+  auto line = parse_day_and_pass((named.parent_path().filename() / named.filename()).string());
+  if (!line)
+    throw Error(Kind::usage, "--done",
+                {"the output " + path.string() + " ends with no day and pass",
+                 "expected one such as OUT/20190720/6, OUT/20190721/base or OUT/20190720/delta-6", ""});
+  if (line->is_delta() && key.empty())
+    throw Error(Kind::usage, "--done",
+                {"the key of the base that " + line->name() + " belongs to is not known",
+                 "expected a delta of done-files", "choose it with --model and --latest"});
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  line->key = key.empty() ? std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count()) : key;
+  return *line;
+}
+
+void add_done_line(const std::filesystem::path& file, const DoneLine& line, const std::filesystem::path& path) {
+  std::string text = read_done_file(file);
+  const auto lines = parse_done_lines(text, file.string());
+  if (std::any_of(lines.begin(), lines.end(), [&](const DoneLine& each) { return each.name() == line.name(); })) return;
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  text += done_line(line, std::filesystem::absolute(path).lexically_normal().string()) + "\n";
+  const std::filesystem::path draft = file.string() + ".partial";
+  {
+    const PosixFile made = PosixFile::create(draft);
+    made.write(0, std::as_bytes(std::span(text)));
+    made.sync();
+  }
+  std::error_code error;
+  std::filesystem::rename(draft, file, error);
+  if (error) throw system_error(file.string(), "rename", error.value());
+}
+
+}  // namespace ckpt::cli

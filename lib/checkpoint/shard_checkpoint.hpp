@@ -1,0 +1,12 @@
+#pragma once
+
+#include "checkpoint/look.hpp"
+
+namespace ckpt {
+
+/// Where a layout's table is Paddle's text, makes of what was seen a checkpoint with a card for each shard, whose files
+/// have datasets (shard_catalog): all files are read, and each line is checked. Collective; throws usage where there
+/// are several such tables, input, naming file and line, as count_lines and find_text_tables.
+void take_shards_as_cards(Look& seen, Communicator& processes);
+
+}  // namespace ckpt

@@ -1,0 +1,56 @@
+#include "jobs/check_text.hpp"
+
+#include <algorithm>
+
+#include "base/parallel.hpp"
+#include "processes/gather_all.hpp"
+#include "store/posix_file.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::uint64_t summed_at_once = 1ULL << 20;
+
+std::string fingerprint_of_file(const std::filesystem::path& path, const std::string& name, Counters& counters) {
+  const PosixFile file = PosixFile::open_for_reading(path);
+  const std::uint64_t bytes = file.status().bytes;
+  PartialSum sum;
+  for (std::uint64_t at = 0; at < bytes; at += summed_at_once) {
+    const std::string piece = file.text(at, std::min(summed_at_once, bytes - at));
+    sum += sum_of(std::as_bytes(std::span(piece)), at);
+    counters.bytes_read += piece.size();
+  }
+  return to_string(fingerprint(sum, name));
+}
+
+}  // namespace
+
+std::vector<Damage> changed_text_files(const std::filesystem::path& checkpoint, const Manifest& manifest,
+                                       unsigned threads, Communicator& processes, Counters& counters) {
+  const auto size = static_cast<std::uint64_t>(processes.size());
+  const auto rank = static_cast<std::uint64_t>(processes.rank());
+  std::vector<const ManifestFile*> own;
+  std::uint64_t number = 0;
+  for (const auto& [name, file] : manifest.files)
+    if (number++ % size == rank) own.push_back(&file);
+  std::vector<char> is_changed(own.size());  // not bool: threads write to it
+  agree(processes, [&] {
+    for_each_in_parallel(threads, own.size(), [&](std::uint64_t n) {
+      is_changed[n] =
+          fingerprint_of_file(checkpoint / own[n]->name, own[n]->name, counters) != own[n]->fingerprint ? 1 : 0;
+    });
+  });
+  std::vector<std::string> changed;
+  for (std::size_t n = 0; n < own.size(); ++n)
+    if (is_changed[n] != 0) changed.push_back(own[n]->name);
+  std::vector<std::string> all;
+  for (auto& of_process : gather_all(changed, processes)) all.insert(all.end(), of_process.begin(), of_process.end());
+  std::sort(all.begin(), all.end());
+  std::vector<Damage> damages;
+  for (std::string& name : all)
+    damages.push_back({Damage::What::content, std::move(name), "it has other bytes than were written", {}});
+  return damages;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,64 @@
+#include "jobs/table_filters.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::string_view tail_ending = ".x";
+
+[[noreturn]] void refuse_idle(const KeepRule& rule, const std::vector<StoredTable>& tables) {
+  std::vector<std::string> names;
+  for (const StoredTable& table : tables) names.push_back(table.name);
+  throw Error(
+      Kind::usage, "--keep '" + rule.tables.text() + "'",
+      {"no table has such a name",
+       names.empty() ? "expected a checkpoint with \"tables\" in its layout" : "expected one of " + join(names), ""});
+}
+
+RowFilter filter_of(const KeepRule& rule, const StoredTable& table, const KeyedTable& entry) {
+  return with_context("--keep '" + rule.tables.text() + ": " + rule.condition + "'",
+                      [&] { return RowFilter(RowCondition(rule.condition, entry.filters), table); });
+}
+
+}  // namespace
+
+std::vector<std::optional<RowFilter>> table_filters(const std::vector<KeepRule>& rules,
+                                                    const std::vector<StoredTable>& tables, const Placement& source) {
+  std::vector<std::optional<RowFilter>> filters(tables.size());
+  if (rules.empty()) return filters;
+  const std::vector<StoredTable> whole = stored_tables(source);  // with the datasets that are left out
+  for (const KeepRule& rule : rules) {
+    bool is_used = false;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      if (!tables[i].deletes.empty() || !rule.tables.matches(tables[i].name)) continue;
+      is_used = true;
+      if (filters[i])
+        throw Error(Kind::usage, "--keep '" + rule.tables.text() + "'",
+                    {"another --keep is for table '" + tables[i].name + "', too", "expected one for each table",
+                     "join the conditions with \"and\""});
+      const auto table = std::find_if(whole.begin(), whole.end(),
+                                      [&](const StoredTable& each) { return each.name == tables[i].name; });
+      filters[i].emplace(filter_of(rule, *table, source.layout().tables[table->entry]));
+    }
+    if (!is_used) refuse_idle(rule, tables);
+  }
+  return filters;
+}
+
+std::vector<std::optional<std::size_t>> table_leaders(const std::vector<StoredTable>& tables) {
+  std::vector<std::optional<std::size_t>> leaders(tables.size());
+  for (std::size_t tail = 0; tail < tables.size(); ++tail)
+    for (std::size_t leader = 0; leader < tables.size(); ++leader)
+      if (tables[tail].tail_of == tables[leader].name ||
+          (tables[tail].name == tables[leader].name + std::string(tail_ending) &&
+           tables[tail].entry == tables[leader].entry))
+        leaders[tail] = leader;
+  return leaders;
+}
+
+}  // namespace ckpt

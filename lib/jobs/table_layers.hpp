@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jobs/reshard.hpp"
+#include "jobs/table_planner.hpp"
+
+namespace ckpt {
+
+/// A checkpoint whose tables are taken: the job's source, or one of its deltas.
+struct TableSource {
+  const Checkpoint* files;
+  const Placement* placement;
+};
+
+/// The tables that are taken, sorted by name, each as all sources have it, oldest first. Of a single source, deleted
+/// keys are a table like others; of several, they belong to the layer. Throws input where a source has other tables
+/// than the others, or other datasets of one, usage for filters that cannot be.
+std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources);
+
+/// Warns where a source has only the rows that a condition has left, and the output is one to go on training with:
+/// anything but a single file.
+void warn_of_filtered(const ReshardJob& job, const std::vector<const Checkpoint*>& sources);
+
+/// Throws input where a delta says that it is of another base (root attribute `base_key`) than an older source.
+void check_base_keys(const std::vector<const Checkpoint*>& sources);
+
+}  // namespace ckpt

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ckpt {
+
+/// A condition on the fields of a row, as a user writes it: "show - click >= 1.5 and not unseen_days > 16". Fields,
+/// numbers, + - * /, comparisons, and, or, not, parentheses; a name of other characters than letters, digits, _ and .
+/// stands in double quotes.
+class RowCondition {
+ public:
+  enum class Operation : std::uint8_t {
+    number,
+    field,
+    negate,
+    add,
+    subtract,
+    multiply,
+    divide,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    equal,
+    unequal,
+    both,
+    either
+  };
+  /// One step in postfix order. There is no `not`: what it stands before is turned round, so that a comparison with NaN
+  /// is never true.
+  struct Step {
+    Operation operation = Operation::number;
+    double number = 0;
+    std::size_t field = 0;  ///< of fields()
+  };
+
+  /// `words`: names that stand for whole conditions of fields. Throws usage, with the place in the text.
+  explicit RowCondition(std::string_view text, const std::map<std::string, std::string>& words = {});
+
+  /// As it was given, with conditions in the place of words.
+  const std::string& text() const noexcept { return text_; }
+  const std::vector<std::string>& fields() const noexcept { return fields_; }
+  const std::vector<Step>& steps() const noexcept { return steps_; }
+
+ private:
+  friend class ConditionParser;
+
+  std::string text_;
+  std::vector<std::string> fields_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,202 @@
+#include "paddle_text/lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/printable.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::size_t most_line_bytes = 64ULL
+                                        << 20;  // a row of 2^20 dimensions with Adam's state, at 16 bytes a number
+constexpr std::size_t most_shown = 40;
+constexpr std::string_view converter_hint =
+    "if the table was saved through a converter (table_accessor_save_param), undo it with its deconverter first";
+
+std::string shown(std::string_view text) {
+  return "\"" + printable(text.substr(0, most_shown)) + (text.size() > most_shown ? "…" : "") + "\"";
+}
+
+[[noreturn]] void refuse_word(std::string_view word, std::string_view place, std::string_view expected) {
+  throw Error(Kind::input, place, {shown(word), std::string(expected), std::string(converter_hint)});
+}
+
+template <class Number>
+bool is_number(std::string_view word, Number& number) {
+  const char* end = word.data() + word.size();
+  const auto [stop, problem] = std::from_chars(word.data(), end, number);
+  return problem == std::errc() && stop == end;
+}
+
+/// Goes over a number as Paddle writes nearly all of them, and small enough to be an f32 for certain; gives its end, or
+/// `at` where it is none of these. To read the values would take as long as all else that a job does.
+const char* end_of_plain_number(const char* at, const char* end) noexcept {
+  constexpr std::ptrdiff_t most_digits = 8;
+  constexpr int most_exponent = 29;  // with eight digits before or behind the point: from 1e-37 to 1e37
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const char* p = at;
+  if (p != end && *p == '-') ++p;
+  const char* const whole = p;
+  while (p != end && is_digit(*p)) ++p;
+  const std::ptrdiff_t digits = p - whole;
+  if (digits == 0 || digits > most_digits) return at;
+  if (p != end && *p == '.') {
+    const char* const fraction = ++p;
+    while (p != end && is_digit(*p)) ++p;
+    if (p - fraction > most_digits) return at;
+  }
+  if (p == end || *p != 'e') return p;
+  if (end - p < 4 || (p[1] != '-' && p[1] != '+') || !is_digit(p[2]) || !is_digit(p[3])) return at;
+  return (p[2] - '0') * 10 + (p[3] - '0') > most_exponent ? at : p + 4;
+}
+
+/// The end of a number of f32 from `at` on; throws where there is none up to the next blank.
+const char* end_of_number(const char* at, const char* end, const RowFields& fields, std::uint64_t number) {
+  const char* const plain = end_of_plain_number(at, end);
+  if (plain != at && (plain == end || *plain == ' ')) return plain;
+  const std::string_view word(at, static_cast<std::size_t>(std::find(at, end, ' ') - at));
+  float value = 0;
+  if (is_number(word, value)) return word.data() + word.size();
+  const auto& names = fields.always();
+  refuse_word(word, number < names.size() ? names[number] : "number " + std::to_string(number + 1),
+              "expected an f32, with one blank before it");
+}
+
+/// The dimensions of the tail that the row may have.
+std::uint64_t dims_of_row(const RowFields& fields, std::string_view line, std::uint64_t numbers) {
+  const auto always = fields.always().size();
+  if (!fields.rows_have_dims()) return fields.embedx_dim();
+  float dims = 0;
+  if (numbers < always || !read_numbers(line, always - 1, {&dims, 1})) return 0;
+  if (!(dims >= 0) || dims > static_cast<float>(fields.embedx_dim()) || dims != std::floor(dims))
+    throw Error(Kind::input, "mf_dim",
+                {std::to_string(dims), "expected a whole number up to " + std::to_string(fields.embedx_dim()),
+                 "is embedx_dim of the layout's accessor the largest that the table has?"});
+  return static_cast<std::uint64_t>(dims);
+}
+
+/// The dimensions of the tail that the row has.
+std::uint64_t checked_dims(const RowFields& fields, std::string_view line, std::uint64_t key, std::uint64_t numbers) {
+  const auto always = fields.always().size();
+  const std::uint64_t dims = dims_of_row(fields, line, numbers);
+  if (numbers == always) return 0;
+  const auto full = dims > 0 ? always + fields.tail_size(dims) : always;
+  if (numbers == full) return dims;
+  throw Error(Kind::input, "key " + std::to_string(key),
+              {std::to_string(numbers) + " numbers",
+               "the layout's accessor expects " + std::to_string(always) +
+                   (full > always ? ", or " + std::to_string(full) + " with embedx" : ""),
+               "give the class, embedx_dim and rules that the table was saved with"});
+}
+
+}  // namespace
+
+CheckedLine check_line(std::string_view line, const RowFields& fields) {
+  if (line.empty())
+    throw Error(Kind::input, "blank line",
+                {"Paddle stops reading there", "expected a key and its numbers", "remove the line, or save again"});
+  const std::string_view key_word = line.substr(0, line.find(' '));
+  CheckedLine checked;
+  if (!is_number(key_word, checked.key)) refuse_word(key_word, "key", "expected a whole number below 2^64");
+  const char* const end = line.data() + line.size();
+  std::uint64_t numbers = 0;
+  for (const char* at = key_word.data() + key_word.size(); at != end; ++numbers)
+    at = end_of_number(at + 1, end, fields, numbers);
+  checked.dims = checked_dims(fields, line, checked.key, numbers);
+  return checked;
+}
+
+std::optional<std::uint64_t> key_of(std::string_view line) noexcept {
+  std::uint64_t key = 0;
+  if (!is_number(line.substr(0, line.find(' ')), key)) return std::nullopt;
+  return key;
+}
+
+bool read_numbers(std::string_view line, std::uint64_t first, std::span<float> numbers) noexcept {
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  const auto skip_word = [&] {
+    at = std::find(at, end, ' ');
+    if (at == end) return false;
+    ++at;
+    return true;
+  };
+  for (std::uint64_t skipped = 0; skipped <= first; ++skipped)  // the key, too
+    if (!skip_word()) return false;
+  for (float& number : numbers) {
+    const auto [stop, problem] = std::from_chars(at, end, number);
+    if (problem != std::errc()) return false;
+    at = stop;
+    if (&number != &numbers.back() && (at == end || *at++ != ' ')) return false;
+  }
+  return true;
+}
+
+void append_line(std::string& text, std::uint64_t key, std::span<const float> values, int digits) {
+  std::array<char, 32> number;  // -1.23456789e-38 is the longest
+  const auto append = [&](const std::to_chars_result& result) { text.append(number.data(), result.ptr); };
+  append(std::to_chars(number.data(), number.data() + number.size(), key));
+  for (const float value : values) {
+    text += ' ';
+    append(std::to_chars(number.data(), number.data() + number.size(), value, std::chars_format::general, digits));
+  }
+  text += '\n';
+}
+
+void ShardReader::feed(std::string_view piece, const Sink& sink) {
+  while (true) {
+    const auto end = piece.find('\n');
+    if (end == piece.npos) break;
+    check_length(begun_.size() + end);
+    if (begun_.empty()) {
+      take(piece.substr(0, end + 1), sink);
+    } else {
+      begun_.append(piece.substr(0, end + 1));
+      take(begun_, sink);
+      begun_.clear();
+    }
+    piece.remove_prefix(end + 1);
+  }
+  check_length(begun_.size() + piece.size());
+  begun_.append(piece);
+}
+
+void ShardReader::finish() const {
+  if (begun_.empty()) return;
+  throw Error(
+      Kind::input, "line " + std::to_string(lines_ + 1),
+      {"the file ends within it", "expected a newline at its end", "the file was cut off: save or copy it again"});
+}
+
+void ShardReader::take(std::string_view line, const Sink& sink) {
+  ++lines_;
+  CheckedLine checked;
+  try {
+    checked = check_line(line.substr(0, line.size() - 1), fields_);
+    const auto shard = checked.key % shard_.shards;
+    if (shard != shard_.shard)
+      throw Error(Kind::input, "key " + std::to_string(checked.key),
+                  {"lies in shard " + std::to_string(shard_.shard),
+                   "with " + std::to_string(shard_.shards) + " shards it belongs to shard " + std::to_string(shard),
+                   "is shard_num of the layout the one that the table was saved with?"});
+  } catch (Error& error) {
+    error.within("line " + std::to_string(lines_));
+    throw;
+  }
+  sink(line, checked);
+}
+
+void ShardReader::check_length(std::size_t bytes) const {
+  if (bytes <= most_line_bytes) return;
+  throw Error(Kind::input, "line " + std::to_string(lines_ + 1),
+              {"it is longer than " + std::to_string(most_line_bytes) + " bytes", "expected Paddle's text",
+               std::string(converter_hint)});
+}
+
+}  // namespace ckpt

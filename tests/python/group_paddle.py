@@ -1,0 +1,199 @@
+"""Tables in Paddle's text against a dict of lines: whatever shard_num, servers, accessor, compression, threads, processes and memory, each
+shard's file holds exactly the lines whose keys belong there, in the order of the source's shards."""
+import gzip
+import json
+import os
+import random
+
+import checkpoints
+import h5py
+import numpy as np
+from programs import check
+
+EDGE_KEYS = [0, 1, 2**31, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 1]
+CLASSES = ["CtrCommonAccessor", "SparseAccessor", "CtrDoubleAccessor", "CtrDymfAccessor"]
+RULES = {"SparseNaiveSGDRule": lambda d: 0, "SparseAdaGradSGDRule": lambda d: 1, "StdAdaGradSGDRule": lambda d: d,
+         "SparseAdamSGDRule": lambda d: 2 * d + 2, "SparseSharedAdamSGDRule": lambda d: 4}  # numbers of state of d weights
+
+
+def server_of(shard, shard_num, servers):
+    """As MemorySparseTable::InitializeValue deals out its shards."""
+    average = shard_num // servers + (shard_num % servers != 0)
+    return shard // average
+
+
+def file_of(shard, shard_num, servers, ending):
+    return f"000/part-{server_of(shard, shard_num, servers):03}-{shard:05}{ending}"
+
+
+def layout(accessor, shard_num, servers, ending):
+    return {"ckpt_layout": 1, "mesh": {"axes": ["server"], "shape": [servers]},
+            "tables": [{"name": "embedding", "format": "paddle-text", "files": "000/part-{server:03}-{shard:05}" + ending,
+                        "accessor": accessor, "axis": "server", "place": [{"mod": shard_num}, {"blocks": "ceil"}]}]}
+
+
+def random_accessor(generator):
+    kind = generator.choice(CLASSES)
+    rules = ["SparseAdaGradSGDRule"] if kind == "CtrDoubleAccessor" else list(RULES)
+    return {"class": kind, "embedx_dim": generator.randint(1, 9), "embed_rule": generator.choice(rules),
+            "embedx_rule": generator.choice(rules)}
+
+
+def random_line(generator, key, accessor):
+    number = lambda: "%g" % (generator.uniform(-1, 1) * 10.0 ** generator.randint(-8, 8))
+    numbers = [number() for _ in range(6 + RULES[accessor["embed_rule"]](1))]
+    dims = accessor["embedx_dim"]
+    if accessor["class"] == "CtrDymfAccessor":
+        dims = generator.randint(0, dims)
+        numbers.append(str(dims))
+    if dims and generator.random() < 0.4:
+        numbers += [number() for _ in range(dims + RULES[accessor["embedx_rule"]](dims))]
+    return " ".join([str(key), *numbers]) + "\n"
+
+
+def random_lines(generator, count, accessor):
+    keys = set(generator.sample(EDGE_KEYS, min(count, len(EDGE_KEYS))))
+    while len(keys) < count:
+        keys.add(generator.getrandbits(64) >> generator.choice([0, 20, 45]))
+    keys = list(keys)
+    generator.shuffle(keys)
+    return {key: random_line(generator, key, accessor) for key in keys}
+
+
+def by_shard(keys, shard_num):
+    shards = [[] for _ in range(shard_num)]
+    for key in keys:
+        shards[key % shard_num].append(key)
+    return shards
+
+
+def write(directory, lines, shards, servers, ending):
+    os.makedirs(os.path.join(directory, "000"))
+    for shard, keys in enumerate(shards):
+        text = "".join(lines[key] for key in keys).encode()
+        with open(os.path.join(directory, file_of(shard, len(shards), servers, ending)), "wb") as file:
+            file.write(gzip.compress(text) if ending else text)
+
+
+def check_files(directory, lines, shards, servers, ending):
+    expected = [file_of(shard, len(shards), servers, ending) for shard in range(len(shards))]
+    found = sorted("000/" + name for name in os.listdir(os.path.join(directory, "000")))
+    check(found == sorted(expected), f"{directory} has the files {found}\nexpected {expected}")
+    for name, keys in zip(expected, shards):
+        with open(os.path.join(directory, name), "rb") as file:
+            text = gzip.decompress(file.read()) if ending else file.read()
+        check(text == "".join(lines[key] for key in keys).encode(), f"{directory}/{name}: other lines")
+
+
+def moved(shards, shard_num):
+    """Shard by shard of the source, each in its order."""
+    return by_shard([key for keys in shards for key in keys], shard_num)
+
+
+def sums(directory):
+    with open(os.path.join(directory, "checkpoint.json"), encoding="utf-8") as file:
+        table = json.load(file)["tables"]["embedding"]
+    return table["rows"], table["fingerprints"]
+
+
+def paddle(context):
+    context.each(random_case, range(context.options.seed, context.options.seed + min(context.options.cases, 40)))
+
+
+def random_case(context, seed):
+    generator = random.Random(seed)
+    accessor = random_accessor(generator)
+    lines = random_lines(generator, generator.choice([0, 1, 40, 2000]), accessor)
+    sides = {side: (generator.choice([1, 2, 7, 10, 12, 37]), generator.choice([1, 3, 4, 50]), generator.choice(["", ".gz"])) for side in "ab"}
+    paths = {side: checkpoints.write_layout(context.path(f"{side}.json"), layout(accessor, *sides[side])) for side in "ab"}
+    shards = by_shard(lines, sides["a"][0])
+    write(context.path("src"), lines, shards, *sides["a"][1:])
+    expected = moved(shards, sides["b"][0])
+    digests = None
+    ways = [(0, []), (0, ["--threads", "4", "--memory", "32MiB"]), (generator.choice([2, 3]), ["--verify", "reread"])]
+    for number, (ranks, options) in enumerate(ways):
+        out = context.path(f"dst{number}")
+        context.programs.reshard(paths["a"], paths["b"], context.path("src"), out, *options, ranks=ranks)
+        check_files(out, lines, expected, *sides["b"][1:])
+        digests = digests or checkpoints.digests(out)
+        check(checkpoints.digests(out) == digests, f"{ranks} ranks with {options} wrote other bytes")
+    context.programs.reshard(paths["b"], paths["a"], context.path("dst0"), context.path("back"))
+    check_files(context.path("back"), lines, moved(expected, sides["a"][0]), *sides["a"][1:])
+    check(sums(context.path("dst0")) == sums(context.path("back")), "other sums of the lines after the way back")
+    faulty(context, generator, lines, sides, paths)
+    as_datasets(context, generator, lines, accessor, paths["a"])
+    and_back(context, generator, lines, shards, accessor, sides["a"][0], paths["a"])
+
+
+def rows_of(lines, accessor):
+    """{table: {key: its numbers}}: what all rows have, and the tails by their tables."""
+    always = 6 + RULES[accessor["embed_rule"]](1) + (accessor["class"] == "CtrDymfAccessor")
+    tables = {"embedding": {}} if accessor["class"] == "CtrDymfAccessor" else {"embedding": {}, "embedding.x": {}}
+    for key, line in lines.items():
+        numbers = np.array(line.split()[1:], "f4")
+        tables["embedding"][key] = numbers[:always].tobytes()
+        if len(numbers) > always:
+            table = f"embedding.x{int(numbers[always - 1])}" if accessor["class"] == "CtrDymfAccessor" else "embedding.x"
+            tables.setdefault(table, {})[key] = numbers[always:].tobytes()
+    return tables
+
+
+def as_datasets(context, generator, lines, accessor, source):
+    """As HDF5 on servers by another function; both are the same to ckpt-verify."""
+    servers = generator.choice([1, 3, 4])
+    order = {"order": "shard", "place": [{"mod": 12}, {"mod": "servers"}]} if generator.random() < 0.5 else {"place": [{"mod": "servers"}]}
+    target = checkpoints.write_layout(context.path("h5.json"), {
+        "ckpt_layout": 1, "mesh": {"axes": ["server"], "shape": [servers]}, "files": "server_{server}.h5",
+        "tables": [{"name": "embedding*", "keys": "{name}/keys", "rows": ["{name}/*"], "axis": "server", **order}]})
+    out = context.path("datasets")
+    context.programs.reshard(source, target, context.path("src"), out, "--memory", generator.choice(["1MiB", "64MiB"]),
+                             ranks=generator.choice([0, 2]))
+    tables = rows_of(lines, accessor)
+    for server in range(servers):
+        with h5py.File(f"{out}/server_{server}.h5") as file:
+            check(set(file) == set(tables), f"{out}: the tables {set(file)}, expected {set(tables)}")
+            for name, rows in tables.items():
+                keys, values = file[name]["keys"][()].tolist(), file[name]["value"][()]
+                wanted = sorted(key for key in rows if key % 12 % servers == server) if "order" in order else sorted(
+                    key for key in rows if key % servers == server)
+                check(sorted(keys) == wanted, f"{out}, server {server}: '{name}' has other keys")
+                check(all(values[i].tobytes() == rows[key] for i, key in enumerate(keys)), f"{out}: '{name}' has other numbers")
+    context.programs.run("ckpt-verify", "--from", source, context.path("src"), out)
+
+
+def and_back(context, generator, lines, shards, accessor, shard_num, source):
+    """Through datasets to the same text, on other servers."""
+    servers, ending = generator.choice([1, 2, 5]), generator.choice(["", ".gz"])
+    grouped = checkpoints.write_layout(context.path("grouped.json"), {
+        "ckpt_layout": 1, "mesh": {"axes": ["server"], "shape": [2]}, "files": "server_{server}.h5",
+        "tables": [{"name": "embedding*", "keys": "{name}/keys", "rows": ["{name}/*"], "axis": "server", "order": "shard",
+                    "place": [{"mod": shard_num}, {"blocks": "ceil"} if generator.random() < 0.5 else {"mod": "servers"}]}]})
+    text = checkpoints.write_layout(context.path("text.json"), layout(accessor, shard_num, servers, ending))
+    context.programs.reshard(source, grouped, context.path("src"), context.path("grouped"))
+    for digits in ("6", "9"):
+        out = context.path(f"text{digits}")
+        context.programs.reshard(grouped, text, context.path("grouped"), out, "--digits", digits, "--threads",
+                                 generator.choice("14"), ranks=generator.choice([0, 0, 2]))
+        if digits == "6":
+            check_files(out, lines, shards, servers, ending)
+        else:
+            context.programs.run("ckpt-verify", "--from", source, context.path("src"), out)
+
+
+def faulty(context, generator, lines, sides, paths):
+    """One line of another shard, or twice, is found."""
+    shard_num = sides["a"][0]
+    if not lines or shard_num == 1:
+        return
+    key = generator.choice(list(lines))
+    shards = by_shard(lines, shard_num)
+    home = key % shard_num
+    target = generator.choice([home, (home + 1) % shard_num])
+    shards[target].insert(generator.randint(0, len(shards[target])), key)
+    if target != home:
+        shards[home].remove(key)
+    write(context.path("bad"), lines, shards, *sides["a"][1:])
+    told = context.programs.reshard(paths["a"], paths["b"], context.path("bad"), context.path("none"), expect=1).stderr
+    wanted = f"key {key} stands in line" if target == home else f"key {key}: lies in shard {target}"
+    check(wanted in told and file_of(target, shard_num, *sides["a"][1:]) in told, f"expected '{wanted}':\n{told}")
+    check(not os.path.exists(context.path("none")), "something was published")
