@@ -100,6 +100,9 @@ Lines dry_run_table(const Report& report) {
   for (const Report::TableUse& table : report.tables) {
     rows.emplace_back("table " + table.name, rows_text(table));
     if (table.kept) rows.emplace_back("  rows that stay", kept_text(*table.kept));
+    for (const TableLayerFacts& layer : table.layers)
+      rows.emplace_back("  taken",
+                        with_commas(layer.taken) + " of " + counted(layer.rows, "row") + " of " + layer.path);
   }
   if (report.tables.empty())
     rows.emplace_back("no data was read", "what bytes can show of a wrong layout, the job itself checks");

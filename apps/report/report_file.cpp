@@ -56,6 +56,8 @@ Json tables_json(const std::vector<Report::TableUse>& tables) {
   Json list = Json::array();
   for (const Report::TableUse& table : tables) {
     list.push_back({{"name", table.name}, {"row_bytes", table.row_bytes}, {"rows", table.rows}});
+    for (const TableLayerFacts& layer : table.layers)
+      list.back()["layers"].push_back({{"path", layer.path}, {"rows", layer.rows}, {"taken", layer.taken}});
     if (!table.kept) continue;
     const KeptRows& kept = *table.kept;
     Json& json = list.back()["kept"] = {{"of", kept.of}, {"dropped_with_nan", kept.dropped_with_nan}};

@@ -73,11 +73,12 @@ struct Report {
   };
   struct TableUse {
     std::string name;
-    std::uint64_t row_bytes = 0;      ///< of all its datasets, the key's included
-    std::vector<std::uint64_t> rows;  ///< that each of the target's servers gets
-    bool has_whole_shards = false;    ///< these move: no key has been looked at
-    bool is_text = false;             ///< rows are lines, of any lengths; each has been read
-    std::optional<KeptRows> kept;     ///< nothing: all
+    std::uint64_t row_bytes = 0;          ///< of all its datasets, the key's included
+    std::vector<std::uint64_t> rows;      ///< that each of the target's servers gets
+    bool has_whole_shards = false;        ///< these move: no key has been looked at
+    bool is_text = false;                 ///< rows are lines, of any lengths; each has been read
+    std::optional<KeptRows> kept;         ///< nothing: all
+    std::vector<TableLayerFacts> layers;  ///< oldest first; empty: it comes from one checkpoint
   };
   std::vector<TableUse> tables;
   std::string manifest;  ///< of what went to a pipe, with all fingerprints; on process 0

@@ -16,14 +16,14 @@ void describe(const ReshardSides& sides, Report& report) {
   report.parameters = target.tensors().size();
   report.cast_parameters = count_cast(sides.selection, source);
   for (const Tensor& tensor : target.tensors()) report.tensor_bytes += tensor.bytes();
-  for (const TableMove& move : sides.tables.moves) {
-    if (move.layer != 0) continue;
-    const auto kept = sides.tables.kept.find(move.table.name);
-    report.tables.push_back({move.table.name, move.table.row_bytes(), move.census.rows, false,
-                             kept == sides.tables.kept.end() ? std::nullopt : std::optional(kept->second)});
-  }
-  for (const RangeMove& range : sides.tables.ranges)
-    report.tables.push_back({range.table.name, range.table.row_bytes(), range.rows(), true, {}});
+  const std::vector<ManifestTable> told = manifest_tables(sides.tables, {}, false);
+  const auto add = [&](const StoredTable& table, bool has_whole_shards) {
+    const auto of = std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.name == table.name; });
+    report.tables.push_back({table.name, table.row_bytes(), of->rows, has_whole_shards, of->kept, of->layers});
+  };
+  for (const TableMove& move : sides.tables.moves)
+    if (move.layer == 0) add(move.table, false);
+  for (const RangeMove& range : sides.tables.ranges) add(range.table, true);
   report.source_rules = rule_use(source);
   report.target_rules = rule_use(target);
 }

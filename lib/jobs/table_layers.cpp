@@ -64,6 +64,16 @@ std::vector<PlannedLayer> layer_of(const ReshardJob& job, const TableSource& sou
   return layer;
 }
 
+/// Tails go with their rows: there is no other way to lose one.
+void check_not_deleted(const PlannedTable& tails, const std::string& leader) {
+  for (const PlannedLayer& layer : tails.layers)
+    if (layer.deletions && layer.deletions->total_rows() != 0)
+      throw Error(Kind::input, "dataset " + layer.deletions->name,
+                  {"it has " + std::to_string(layer.deletions->total_rows()) + " keys",
+                   "expected none, for '" + layer.table.name + "' follows '" + leader + "'",
+                   "name deleted keys there; a newer row without a tail stands for one that has lost it"});
+}
+
 /// What a file's root attribute `base_key` says; empty: nothing.
 std::string base_key(const Checkpoint& source) {
   for (const FileCatalog& file : source.files()) {
@@ -98,7 +108,10 @@ std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vecto
   std::vector<StoredTable> oldest;
   for (const PlannedTable& each : planned) oldest.push_back(each.layers.front().table);
   const auto leaders = table_leaders(oldest);
-  for (std::size_t i = 0; i < planned.size(); ++i) planned[i].leader = leaders[i];
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    planned[i].leader = leaders[i];
+    if (leaders[i]) check_not_deleted(planned[i], oldest[*leaders[i]].name);
+  }
   return planned;
 }
 
