@@ -69,7 +69,7 @@ void check_not_deleted(const PlannedTable& tails, const std::string& leader) {
   for (const PlannedLayer& layer : tails.layers)
     if (layer.deletions && layer.deletions->total_rows() != 0)
       throw Error(Kind::input, "dataset " + layer.deletions->name,
-                  {"it has " + std::to_string(layer.deletions->total_rows()) + " keys",
+                  {"it names keys to delete: " + std::to_string(layer.deletions->total_rows()),
                    "expected none, for '" + layer.table.name + "' follows '" + leader + "'",
                    "name deleted keys there; a newer row without a tail stands for one that has lost it"});
 }
