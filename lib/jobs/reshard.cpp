@@ -70,9 +70,9 @@ class Run {
     time("catalog");
     counters_.phase = Phase::plan;
     if (output_) check_places();
-    warn();
+    warn_of_layouts(job_, *sides_);
 
-    const ExchangeKind kind = choose_exchange(wanted_exchange(), checkpoint().is_shared(), processes_);
+    const ExchangeKind kind = choose_exchange(wanted_exchange(job_, processes_), checkpoint().is_shared(), processes_);
     plan_.emplace(*sides_, kind, job_, processes_);
     agree(processes_, [&] {
       check_target_names(checkpoint(), plan_->planner, plan_->shares.owned_by(process()), *sides_->store);
@@ -115,19 +115,6 @@ class Run {
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
   bool is_verified() const { return job_.verify != Verify::none && !job_.is_view; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
-
-  void warn() const {
-    for (const std::string& warning : sides_->source.warnings) spdlog::warn(warning);
-    // Rules of parameters that are left out match nothing, and the source's own rules have been warned of already.
-    if (job_.target.layout && job_.names.only.empty() && job_.names.drop.empty())
-      for (const std::string& warning : sides_->target.warnings) spdlog::warn(warning);
-  }
-
-  /// Only one process writes to a pipe: the others can do no more than read.
-  ExchangeKind wanted_exchange() const {
-    const bool is_automatic = job_.resources.exchange == ExchangeKind::automatic;
-    return job_.output.is_pipe && processes_.size() > 1 && is_automatic ? ExchangeKind::mpi : job_.resources.exchange;
-  }
 
   /// What the manifest says at the end.
   FingerprintPlace fingerprint_place() const { return views_ ? FingerprintPlace::views : FingerprintPlace::manifest; }

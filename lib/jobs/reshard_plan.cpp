@@ -234,6 +234,18 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
   return sides;
 }
 
+void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides) {
+  for (const std::string& warning : sides.source.warnings) spdlog::warn(warning);
+  // Rules of parameters that are left out match nothing, and the source's own rules have been warned of already.
+  if (job.target.layout && job.names.only.empty() && job.names.drop.empty())
+    for (const std::string& warning : sides.target.warnings) spdlog::warn(warning);
+}
+
+ExchangeKind wanted_exchange(const ReshardJob& job, const Communicator& processes) {
+  const bool is_automatic = job.resources.exchange == ExchangeKind::automatic;
+  return job.output.is_pipe && processes.size() > 1 && is_automatic ? ExchangeKind::mpi : job.resources.exchange;
+}
+
 std::vector<bool> moved_by_regions(const ReshardSides& sides) {
   std::vector<bool> is_moved(sides.source.placement.tensors().size(), false);
   for (const ParameterId parameter : sides.selection.source_of) is_moved[parameter] = true;

@@ -42,6 +42,13 @@ struct ReshardSides {
 /// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes);
 
+/// Warns of what is odd in the layouts.
+void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides);
+
+/// As the job says. Automatically by messages where several processes write to a pipe: only one of them can write, and
+/// the others do no more than read.
+ExchangeKind wanted_exchange(const ReshardJob& job, const Communicator& processes);
+
 /// Whether each of the source's parameters is taken, and of no table: those have each row once, and nothing of theirs
 /// can be held against anything.
 std::vector<bool> moved_by_regions(const ReshardSides& sides);
