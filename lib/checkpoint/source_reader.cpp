@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/interrupt.hpp"
+#include "base/limits.hpp"
 
 namespace ckpt {
 
@@ -57,7 +58,8 @@ Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::sp
 }
 
 std::uint64_t SourceReader::read_past_memory(std::uint64_t memory_bytes) {
-  if (memory_bytes < DirectBlocks::least_memory || !is_cold()) return 0;
+  const bool has_addresses = addresses_left() / 2 >= memory_bytes;  // where these are limited, all else needs them
+  if (memory_bytes < DirectBlocks::least_memory || !has_addresses || !is_cold()) return 0;
   blocks_ = std::make_unique<DirectBlocks>(memory_bytes, checkpoint_.files().size());
   return blocks_->memory_bytes();
 }
