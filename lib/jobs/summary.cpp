@@ -19,7 +19,7 @@ void describe(const ReshardSides& sides, Report& report) {
   const std::vector<ManifestTable> told = manifest_tables(sides.tables, {}, false);
   const auto add = [&](const StoredTable& table, bool has_whole_shards) {
     const auto of = std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.name == table.name; });
-    report.tables.push_back({table.name, table.row_bytes(), of->rows, has_whole_shards, of->kept, of->layers});
+    report.tables.push_back({table.name, table.row_bytes(), of->rows, has_whole_shards, false, of->kept, of->layers});
   };
   for (const TableMove& move : sides.tables.moves)
     if (move.layer == 0) add(move.table, false);

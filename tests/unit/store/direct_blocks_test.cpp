@@ -1,10 +1,11 @@
 #include "store/direct_blocks.hpp"
 
+#include <algorithm>
 #include <cstring>
 
-#include <catch2/catch.hpp>
-
-#include "fixture/temporary_directory.hpp"
+#include "catch.hpp"
+#include "store/posix_file.hpp"
+#include "temporary_directory.hpp"
 
 using namespace ckpt;
 
@@ -46,7 +47,10 @@ std::uint64_t word_at(const DirectBlocks::Held& held) {
 TEST_CASE("blocks that are wanted are found, up to the file's end") {
   const std::uint64_t size = 5 * mebibyte + 24;
   const ColdFile cold(size);
-  if (!cold.is_cold()) return WARN("this file system keeps its files in memory");
+  if (!cold.is_cold()) {
+    WARN("this file system keeps its files in memory");
+    return;
+  }
   DirectBlocks blocks(DirectBlocks::least_memory, 1);
   REQUIRE(blocks.block_bytes() == mebibyte);
   DirectBlocks::Lease lease;
@@ -66,7 +70,10 @@ TEST_CASE("blocks that are wanted are found, up to the file's end") {
 
 TEST_CASE("what is held stays, what nobody holds makes room") {
   const ColdFile cold(40 * mebibyte);
-  if (!cold.is_cold()) return WARN("this file system keeps its files in memory");
+  if (!cold.is_cold()) {
+    WARN("this file system keeps its files in memory");
+    return;
+  }
   DirectBlocks blocks(DirectBlocks::least_memory, 1);
   DirectBlocks::Lease first, all;
   blocks.want(cold.located, {0, mebibyte}, first);
@@ -86,7 +93,10 @@ TEST_CASE("what is held stays, what nobody holds makes room") {
 
 TEST_CASE("what the system has in memory, and what is no longer there, is left to the usual reading") {
   const ColdFile cold(4 * mebibyte);
-  if (!cold.is_cold()) return WARN("this file system keeps its files in memory");
+  if (!cold.is_cold()) {
+    WARN("this file system keeps its files in memory");
+    return;
+  }
   DirectBlocks blocks(DirectBlocks::least_memory, 1);
   DirectBlocks::Lease lease;
   std::vector<std::byte> piece(mebibyte);
@@ -100,7 +110,10 @@ TEST_CASE("what the system has in memory, and what is no longer there, is left t
 
 TEST_CASE("blocks that are read over and over are read no longer") {
   const ColdFile cold(40 * mebibyte);
-  if (!cold.is_cold()) return WARN("this file system keeps its files in memory");
+  if (!cold.is_cold()) {
+    WARN("this file system keeps its files in memory");
+    return;
+  }
   DirectBlocks blocks(DirectBlocks::least_memory, 1);
   std::uint64_t found = 0;
   for (int turn = 0; turn < 4; ++turn)
@@ -111,5 +124,5 @@ TEST_CASE("blocks that are read over and over are read no longer") {
       blocks.find(cold.located, block * mebibyte);
     }
   CHECK(found >= 32);
-  CHECK(found < 60);
+  CHECK(found <= 33 + 3 * 16);  // of 160: those that stay in memory are found again
 }
