@@ -7,7 +7,8 @@ int main(int argc, char** argv) {
        "[--layout A.json] SRC -o merged.h5 [options]",
        "Merges a checkpoint that N cards saved into one file that holds every parameter whole. SRC is a directory "
        "with one file for each card. One that says itself how it is cut needs no layout: torch.distributed.checkpoint, "
-       "Megatron's torch_dist, DeepSpeed's ZeRO, rank files of DTensors or of FSDP, files with an index. Runs by itself "
+       "Megatron's torch_dist, DeepSpeed's ZeRO, rank files of DTensors or of FSDP, files with an index. Runs by "
+       "itself "
        "or under mpirun or srun, with any number of processes.",
        {{"A model for serving from what torch.distributed.checkpoint saved:",
          "ckpt-merge --drop 'optim.*' step-1000 -o model.safetensors"},
@@ -22,7 +23,8 @@ int main(int argc, char** argv) {
         {"Compressed on its way, without a file of its own:",
          "ckpt-merge --layout train64.json --format safetensors step_1000 -o - | zstd > merged.safetensors.zst"},
         {"What a streaming job with parameter servers serves, the last base with its deltas, once they are there:",
-         "ckpt-merge --layout ps4.json --model OUT --latest chain --wait-for OUT/patch_donefile.txt:20190721/delta-6 -o "
+         "ckpt-merge --layout ps4.json --model OUT --latest chain --wait-for OUT/patch_donefile.txt:20190721/delta-6 "
+         "-o "
          "serving.h5"},
         {"Only the weights, by 4 processes, as soon as the training job has set its done-file:",
          "mpirun -n 4 ckpt-merge --layout train64.json --drop 'moments.*' --wait-for step_1000/done step_1000 -o "

@@ -16,8 +16,9 @@ namespace ckpt {
 
 void check_text_target(const ReshardJob& job) {
   const auto refuse = [](const char* object, const char* remedy) {
-    throw Error(Kind::usage, object,
-                {"the output's tables are Paddle's text", "which is written to a directory, whole rows as they are", remedy});
+    throw Error(
+        Kind::usage, object,
+        {"the output's tables are Paddle's text", "which is written to a directory, whole rows as they are", remedy});
   };
   if (job.output.is_single_file || job.output.is_pipe) refuse("the output", "write to a directory");
   if (!job.format.empty()) refuse("--format", "leave it out");

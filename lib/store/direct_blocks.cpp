@@ -24,7 +24,7 @@ std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t files) {
 }  // namespace
 
 struct DirectBlocks::Block {
-  Key key;
+  FilePiece key;
   PosixFile file;
   std::uint64_t start;
   std::uint64_t bytes;
@@ -47,7 +47,7 @@ void DirectBlocks::want(const LocatedFile& file, Interval bytes, Lease& lease) {
   if (bytes.empty()) return;
   const std::lock_guard lock(mutex_);
   for (std::uint64_t index = bytes.lo / block_bytes_; index * block_bytes_ < bytes.hi; ++index) {
-    const Key key = key_of(file, index);
+    const FilePiece key = key_of(file, index);
     if (const auto found = where_.find(key); found != where_.end()) {
       order_.splice(order_.end(), order_, found->second);
       lease.push_back(*found->second);
@@ -57,7 +57,7 @@ void DirectBlocks::want(const LocatedFile& file, Interval bytes, Lease& lease) {
   }
 }
 
-std::shared_ptr<DirectBlocks::Block> DirectBlocks::begin(const LocatedFile& file, const Key& key) {
+std::shared_ptr<DirectBlocks::Block> DirectBlocks::begin(const LocatedFile& file, const FilePiece& key) {
   const std::uint64_t start = key.index * block_bytes_;
   const std::uint64_t bytes = std::min(block_bytes_, file.bytes - start);
   if (is_wasted() || is_in_memory(file.fd, start, bytes)) return nullptr;
@@ -89,6 +89,7 @@ std::byte* DirectBlocks::room() {
   const auto unheld =
       std::find_if(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
   if (unheld == order_.end()) return nullptr;
+  std::atomic_thread_fence(std::memory_order_acquire);  // whoever held it has done with it
   std::byte* const address = (*unheld)->address;
   where_.erase((*unheld)->key);
   order_.erase(unheld);

@@ -12,6 +12,7 @@
 
 #include "base/buffer.hpp"
 #include "base/workers.hpp"
+#include "store/file_piece.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
@@ -60,23 +61,14 @@ class DirectBlocks {
  private:
   enum class State : std::uint8_t { reading, ready, failed };
   struct Block;
-  struct Key {
-    std::uint64_t device, inode, index;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const noexcept {
-      return std::hash<std::uint64_t>{}((key.inode * 0x9e3779b97f4a7c15ULL) ^ (key.index << 20) ^ key.device);
-    }
-  };
   using Blocks = std::list<std::shared_ptr<Block>>;
 
-  std::shared_ptr<Block> begin(const LocatedFile& file, const Key& key);
+  std::shared_ptr<Block> begin(const LocatedFile& file, const FilePiece& key);
   /// Memory for a block: unused, or that of one which nobody holds. Null where there is none.
   std::byte* room();
   bool is_wasted() const;
   void fetch(Block& block);
-  Key key_of(const LocatedFile& file, std::uint64_t index) const { return {file.device, file.inode, index}; }
+  FilePiece key_of(const LocatedFile& file, std::uint64_t index) const { return {file.device, file.inode, index}; }
 
   std::uint64_t block_bytes_;
   Buffer memory_;
@@ -86,7 +78,7 @@ class DirectBlocks {
   std::uint64_t fetched_ = 0;
   std::atomic<std::uint64_t> used_{0};
   Blocks order_;  // least recently wanted first
-  std::unordered_map<Key, Blocks::iterator, Hash> where_;
+  std::unordered_map<FilePiece, Blocks::iterator, FilePiece::Hash> where_;
   Workers workers_;
   TaskGroup reading_;  // last: the threads end before what they use
 };

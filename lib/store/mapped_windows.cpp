@@ -107,7 +107,7 @@ std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const LocatedFi
   return entry->window;
 }
 
-MappedWindows::Windows::iterator MappedWindows::find_or_map(const LocatedFile& file, const Key& key) {
+MappedWindows::Windows::iterator MappedWindows::find_or_map(const LocatedFile& file, const FilePiece& key) {
   if (most_windows_ == 0) return order_.end();
   if (const auto found = where_.find(key); found != where_.end()) return found->second;
   auto window = std::make_shared<Window>();

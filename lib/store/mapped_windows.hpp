@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "store/file_piece.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
@@ -52,15 +53,6 @@ class MappedWindows {
     Window& operator=(Window&&) = delete;
     ~Window();
   };
-  struct Key {
-    std::uint64_t device, inode, index;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const noexcept {
-      return std::hash<std::uint64_t>{}((key.inode * 0x9e3779b97f4a7c15ULL) ^ (key.index << 20) ^ key.device);
-    }
-  };
 
   /// While it lives, a page of the window that the file no longer has reads as zeros for this thread instead of ending
   /// the program, and `check` tells of it.
@@ -76,7 +68,7 @@ class MappedWindows {
   };
 
   struct Entry {
-    Key key;
+    FilePiece key;
     std::shared_ptr<const Window> window;
     std::uint64_t blocks = 0;   // a bit for each block that has been touched
     std::uint64_t touched = 0;  // bytes in these
@@ -85,7 +77,7 @@ class MappedWindows {
 
   /// Nothing where it cannot be mapped.
   std::shared_ptr<const Window> find(const LocatedFile& file, std::uint64_t offset, std::uint64_t bytes);
-  Windows::iterator find_or_map(const LocatedFile& file, const Key& key);
+  Windows::iterator find_or_map(const LocatedFile& file, const FilePiece& key);
 
   std::uint64_t budget_;
   std::uint64_t
@@ -94,7 +86,7 @@ class MappedWindows {
   std::mutex mutex_;
   std::uint64_t touched_ = 0;  // of all windows
   Windows order_;              // most recently used first
-  std::unordered_map<Key, Windows::iterator, Hash> where_;
+  std::unordered_map<FilePiece, Windows::iterator, FilePiece::Hash> where_;
 };
 
 }  // namespace ckpt

@@ -15,6 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
     import group_cast
+    import group_cold
     import group_deltas
     import group_features
     import group_filters
@@ -39,8 +40,8 @@ GROUPS = {
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact, "shares": group_shares.parts, "virtual": group_virtual.virtual,
-    "tables": group_tables.tables, "paddle": group_paddle.paddle,
-    "tables": group_tables.tables, "filters": group_filters.filters, "deltas": group_deltas.deltas,
+    "cold": group_cold.cold, "tables": group_tables.tables, "paddle": group_paddle.paddle,
+    "filters": group_filters.filters, "deltas": group_deltas.deltas,
 }
 
 

@@ -96,7 +96,8 @@ TEST_CASE("tails of several dimensions are tables of their own") {
   const RowFields dymf({AccessorClass::ctr_dymf, 8, SgdRule::naive, SgdRule::adagrad});
   const auto file = directory / "part";
   // unseen_days delta_score show click embed_w slot mf_dim, then g2sum and the weights
-  fixture::write_text(file, "1 0 0 0 0 0 7 2 9 0.5 0.25\n2 0 0 0 0 0 7 0\n3 0 0 0 0 0 7 4 9 1 2 3 4\n4 0 0 0 0 0 7 2\n");
+  fixture::write_text(file,
+                      "1 0 0 0 0 0 7 2 9 0.5 0.25\n2 0 0 0 0 0 7 0\n3 0 0 0 0 0 7 4 9 1 2 3 4\n4 0 0 0 0 0 7 2\n");
   const ShardCount count = count_lines(file, dymf, {0, 1});
   CHECK(count.tails == std::map<std::uint64_t, std::uint64_t>{{2, 1}, {4, 1}});
   const FileCatalog catalog = shard_catalog("t", dymf, count, {2, 3, 4});
