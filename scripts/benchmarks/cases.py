@@ -6,19 +6,19 @@ import subprocess
 from dataclasses import dataclass
 
 import format_cases
+import launch_cases
 import measure
 import mindspore_cases
 import storage_cases
 import table_cases
 import torch_cases
 import view_cases
-from jobs import COLUMNS, FEW_CARDS, GPT56, GPT64, MAIN, Job, merging, splitting
+from jobs import COLUMNS, FEW_CARDS, GPT56, GPT64, MAIN, MPIRUN, Job, merging, splitting
 from measure import Side
 from models import Mesh, model
 from rows import COPY, MIB, NUMPY, Case, Row, cp, data_text, size_of, versus
 
 LAYOUTS = pathlib.Path(__file__).resolve().parents[2] / "layouts"
-MPIRUN = ("mpirun", "-n", "2")
 BY_HAND = "wall of the numpy script, its imports included"
 
 
@@ -256,6 +256,7 @@ CASES = {
     "reshard-64-56": reshard(MAIN, 0.8, f"8×8 → 7×8, wall of ckpt-reshard alone, its default threads / {COPY}"),
     "reshard-64-56-mpirun": reshard(
         MAIN, 0.9, f"8×8 → 7×8, wall of mpirun -n 2 ckpt-reshard, MPI's start included / {COPY}", launcher=MPIRUN),
+    **launch_cases.CASES,
     "verify": reshard(MAIN, 1.15, "8×8 → 7×8, wall of ckpt-reshard --verify written (the default) / --verify none",
                       rival=Job.unverified),
     "merge-64-1": Case(merge, reads(("gpt", GPT64)), f"64 cards to one file, wall of ckpt-merge / {COPY}"),

@@ -6,6 +6,7 @@ from models import Mesh, model
 from rows import NUMPY, cp, data_text
 
 GPT64, GPT56 = "dp=8,tp=8", "dp=7,tp=8"
+MPIRUN = ("mpirun", "-n", "2")
 
 
 @dataclass(frozen=True)

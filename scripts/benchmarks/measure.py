@@ -3,6 +3,7 @@
 The largest resident memory that the kernel reports of a process (and of the descendants it waited for) includes what
 the process that forked it held at that moment. So the one that measures loads neither numpy nor h5py: it holds 20 MiB.
 """
+import math
 import os
 import shutil
 import statistics
@@ -13,8 +14,18 @@ import time
 from dataclasses import dataclass
 
 
+# A case has as many pairs as asked for, but no more than this takes; and a few in any case.
+ENOUGH_SECONDS = 60
+LEAST_PAIRS = 3
+MOST_STRAYED = 0.1  # of the control from 1
+
+
 class Failed(Exception):
     """A program ended with an error, or its result is wrong."""
+
+
+class Noisy(Failed):
+    """The machine did other things meanwhile: the figures say nothing of the programs."""
 
 
 @dataclass(frozen=True)
@@ -24,25 +35,56 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """A median, and the interval that holds the median of all such runs with 95 % confidence, whatever their distribution.
+    Of fewer than 6 values the interval is all of them, and says less."""
+    median: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(values):
+        """By order: that so many of n values lie below the median is a matter of n tosses of a coin."""
+        ordered, n = sorted(values), len(values)
+        outside = max((k for k in range(n // 2) if sum(math.comb(n, i) for i in range(k + 1)) <= 0.025 * 2**n), default=-1)
+        at = max(outside, 0)
+        return Estimate(statistics.median(ordered), ordered[at], ordered[n - 1 - at])
+
+
+@dataclass(frozen=True)
 class Comparison:
-    ours: list    # Run
-    rivals: list  # Run, in the same turn
+    ours: list      # Run
+    rivals: list    # Run, in the same turn
+    controls: list  # Run, the rival's second in that turn
 
     @property
     def seconds(self):
-        return min(run.seconds for run in self.ours)
+        return statistics.median(run.seconds for run in self.ours)
 
     @property
     def rival_seconds(self):
-        return min(run.seconds for run in self.rivals)
+        return statistics.median(run.seconds for run in self.rivals)
 
     @property
     def ratio(self):
-        return self.seconds / self.rival_seconds
+        return Estimate.of([a.seconds / b.seconds for a, b in zip(self.ours, self.rivals)])
 
     @property
-    def median_ratio(self):
-        return statistics.median(a.seconds / b.seconds for a, b in zip(self.ours, self.rivals))
+    def control(self):
+        """The rival against itself: how far from 1 tells what this machine does to a ratio."""
+        return Estimate.of([a.seconds / b.seconds for a, b in zip(self.controls, self.rivals)])
+
+    @property
+    def best_ratio(self):
+        return min(run.seconds for run in self.ours) / min(run.seconds for run in self.rivals)
+
+    @property
+    def figures(self):
+        """What a row says of it."""
+        ratio, control = self.ratio, self.control
+        return {"seconds": self.seconds, "rival_seconds": self.rival_seconds, "ratio": ratio.median, "low": ratio.low,
+                "high": ratio.high, "best_ratio": self.best_ratio, "control": control.median, "pairs": len(self.ours),
+                "peak_bytes": self.peak_bytes}
 
     @property
     def peak_bytes(self):
@@ -144,16 +186,29 @@ def produce(side):
 
 
 def compare(ours, rival, pairs, check):
-    """ours, rival, ours, rival, …; the first pair is discarded, but its result is checked."""
-    kept = Comparison([], [])
-    for turn in range(pairs + 1):
-        mine = produce(ours)
-        if turn == 0:
+    """Ours, the rival, the rival again; in every other turn the other way round. A first run of each is discarded, but the
+    result of ours is checked. As many turns as asked for, or a minute's. Throws Noisy where the rival strays from itself."""
+    for side in (ours, rival):
+        produce(side)
+        if side is ours:
             check()
-        remove(ours.output)
-        other = produce(rival)
-        remove(rival.output)
-        if turn:
-            kept.ours.append(mine)
-            kept.rivals.append(other)
+        remove(side.output)
+    kept = Comparison([], [], [])
+    order = [(ours, kept.ours), (rival, kept.rivals), (rival, kept.controls)]
+    begin = time.monotonic()
+    for turn in range(pairs):
+        if turn >= LEAST_PAIRS and time.monotonic() - begin > ENOUGH_SECONDS:
+            break
+        for side, runs in order:
+            runs.append(produce(side))
+            remove(side.output)
+        order.reverse()
+    if not is_trial:
+        check_control(kept.control)
     return kept
+
+
+def check_control(control):
+    if abs(control.median - 1) > MOST_STRAYED:
+        raise Noisy(f"thrown away: the rival took {control.median:.2f} of its own time ({control.low:.2f} to {control.high:.2f}), expected "
+                    f"{1 - MOST_STRAYED:.1f} to {1 + MOST_STRAYED:.1f}: the machine is not quiet")

@@ -51,9 +51,8 @@ def beside(form, cards):
 
         result = measure.compare(mine, rival, options.pairs, check)
         data, bound = size_of(directory / "run"), (MEMORY_MIB + 64) * MIB
-        return [Row(case, goal=f"≤ {GOAL:.2g}, ≤ {bound // MIB} MiB", met=result.ratio <= GOAL and result.peak_bytes <= bound,
-                    seconds=result.seconds, rival="transform_checkpoints", rival_seconds=result.rival_seconds, ratio=result.ratio,
-                    median_ratio=result.median_ratio, peak_bytes=result.peak_bytes, bytes=data,
+        return [Row(case, goal=f"≤ {GOAL:.2g}, ≤ {bound // MIB} MiB", met=result.ratio.median <= GOAL and result.peak_bytes <= bound,
+                    rival="transform_checkpoints", bytes=data, **result.figures,
                     definition=f"{definition}, {data / MIB:.4g} MiB: wall of {mine.command[0].name} / seconds of transform_checkpoints, "
                     f"its imports not counted; its largest process held {result.rival_peak_bytes / data:.2g} times the checkpoint")]
     return Case(run, lambda quick: [], f"{definition}: wall of ours / seconds of transform_checkpoints")

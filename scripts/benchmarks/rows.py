@@ -14,7 +14,7 @@ COPY = "wall of cp -r of the source"
 
 @dataclass
 class Row:
-    """A line of the table; what a row has no rival or median for is None."""
+    """A line of the table; what a row has no rival for is None."""
     case: str
     definition: str
     goal: str
@@ -25,7 +25,11 @@ class Row:
     bytes: int
     peak_bytes: int
     rival_seconds: float = None
-    median_ratio: float = None
+    low: float = None      # of the ratio's interval
+    high: float = None
+    best_ratio: float = None
+    control: float = None  # the rival / itself
+    pairs: int = None
     variant: str = ""
     phases: dict = field(default_factory=dict)
 
@@ -51,21 +55,19 @@ def cp(source, output):
     return Side(["cp", "-r", "--reflink=never", source, output], output)
 
 
-def phases_of(side, space):
-    """The seconds of each phase as the program itself reports them, of one more run."""
+def reported(side, space):
+    """One more run, and the seconds of each phase as the program itself reports them."""
     report, command = space.path("report.json"), []
     for word in side.command:  # mpirun's may start several programs
         command += [word, "--report", report] if os.path.basename(str(word)).startswith("ckpt-") else [word]
-    measure.produce(Side(command, side.output))
+    done = measure.produce(Side(command, side.output))
     measure.remove(side.output)
-    return json.loads(report.read_text())["seconds"]
+    return done, json.loads(report.read_text())["seconds"]
 
 
 def versus(case, space, options, ours, rival, check, goal, **row):
     """One row of two commands in turn."""
     name, other = rival
     result = measure.compare(ours, other, options.pairs, check)
-    phases = phases_of(ours, space) if options.phases and name != NUMPY else {}
-    return Row(case, goal=f"≤ {goal:.3g}", met=result.ratio <= goal, seconds=result.seconds, rival=name,
-               rival_seconds=result.rival_seconds, ratio=result.ratio, median_ratio=result.median_ratio,
-               peak_bytes=result.peak_bytes, phases=phases, **row)
+    phases = reported(ours, space)[1] if options.phases and name != NUMPY else {}
+    return Row(case, goal=f"≤ {goal:.3g}", met=result.ratio.median <= goal, rival=name, phases=phases, **result.figures, **row)

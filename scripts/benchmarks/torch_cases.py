@@ -58,9 +58,8 @@ def beside(what, rival, ours, definition):
         result = measure.compare(side, theirs, options.pairs, check)
         data = size_of(source)
         bound = (MEMORY_MIB + 64) * MIB
-        return [Row(case, goal=f"≤ {GOAL:.2g}, ≤ {bound // MIB} MiB", met=result.ratio <= GOAL and result.peak_bytes <= bound,
-                    seconds=result.seconds, rival=rival, rival_seconds=result.rival_seconds, ratio=result.ratio,
-                    median_ratio=result.median_ratio, peak_bytes=result.peak_bytes, bytes=data,
+        return [Row(case, goal=f"≤ {GOAL:.2g}, ≤ {bound // MIB} MiB", met=result.ratio.median <= GOAL and result.peak_bytes <= bound,
+                    rival=rival, bytes=data, **result.figures,
                     definition=f"{definition}, {data / MIB:.4g} MiB of {RANKS} ranks: wall of {program} / seconds of {rival}, its imports "
                     f"not counted; its largest process held {result.rival_peak_bytes / data:.2g} times the checkpoint")]
     return Case(run, lambda quick: [], f"{definition}: wall of {program} / seconds of {rival}")

@@ -9,12 +9,19 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import h5py
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SCRIPTS / "benchmarks"))
+
+import measure  # noqa: E402
+
 KEYS = {"case": str, "seconds": float, "rival": str, "rival_seconds": (float, type(None)), "ratio": float,
-        "median_ratio": (float, type(None)), "bytes": int, "peak_bytes": int, "definition": str}
+        "low": float, "high": float, "control": float, "best_ratio": float, "pairs": int, "bytes": int, "peak_bytes": int,
+        "definition": str}
 MIB = 1 << 20
 
 
@@ -41,15 +48,16 @@ class Bench(unittest.TestCase):
     def test_cases_write_json_and_markdown(self):
         table, page = self.root / "run.json", self.root / "page.md"
         text = self.succeeds(self.bench("--quick", "--pairs", 1, "--json", table, "split-1-56", "exchange-mpi",
-                                        "cards-512-448", "cold-merge", "threads-split"))
+                                        "cards-512-448", "cold-merge", "threads-split", "mpirun-phases"))
         rows = json.loads(table.read_text())
         self.assertEqual([row["case"] for row in rows],
-                         ["exchange-mpi", "split-1-56", "cards-512-448", "cold-merge", "threads-split"])
+                         ["mpirun-phases", "exchange-mpi", "split-1-56", "cards-512-448", "cold-merge", "threads-split"])
         for row in rows:
             for key, kind in KEYS.items():
                 self.assertIsInstance(row[key], kind, (row["case"], key))
             self.assertGreater(row["seconds"], 0)
-            self.assertAlmostEqual(row["ratio"], row["seconds"] / row["rival_seconds"])
+            self.assertAlmostEqual(row["ratio"], row["seconds"] / row["rival_seconds"])  # of one pair
+            self.assertTrue(row["low"] == row["ratio"] == row["high"] and row["pairs"] == 1)
             self.assertTrue(4 * MIB < row["peak_bytes"] < 600 * MIB, row["peak_bytes"])
             self.assertIn(row["definition"], text)
         self.assertEqual([path.name for path in self.root.iterdir()], ["run.json"], "left behind")
@@ -72,6 +80,32 @@ class Bench(unittest.TestCase):
                 self.assertIsInstance(row[key], kind, (row["variant"], key))
         self.assertEqual(rows[0]["goal"], "ours ≤ 5 s")
         self.assertTrue(all(row["met"] for row in rows[:3]), "a thousand datasets took longer than 10^5 may")
+
+    def test_a_median_has_the_interval_that_tables_give(self):
+        for count, low, high in ((1, 1, 1), (5, 1, 5), (6, 1, 6), (9, 2, 8), (15, 4, 12), (25, 8, 18)):
+            found = measure.Estimate.of(range(count, 0, -1))
+            self.assertEqual((found.median, found.low, found.high), ((count + 1) / 2, low, high))
+
+    def compared(self, seconds_of):
+        """What compare makes of sides that take so long: seconds_of(name, how many have run)."""
+        runs = []
+
+        def produce(side):
+            runs.append(side.output)
+            return measure.Run(seconds_of(side.output, len(runs)), 0)
+
+        with mock.patch.multiple(measure, produce=produce, remove=lambda path: None, is_trial=False):
+            return runs, measure.compare(measure.Side([], "ours"), measure.Side([], "rival"), 15, lambda: None)
+
+    def test_ours_and_the_rival_take_turns(self):
+        runs, found = self.compared(lambda name, turn: 1 if name == "ours" else 2)
+        self.assertEqual(runs[:8], ["ours", "rival", "ours", "rival", "rival", "rival", "rival", "ours"])
+        self.assertEqual((found.figures["pairs"], found.figures["ratio"], found.figures["control"]), (15, 0.5, 1))
+
+    def test_a_rival_that_strays_from_itself_is_thrown_away(self):
+        self.compared(lambda name, turn: turn)  # a machine that grows slower and slower does the same to both
+        with self.assertRaisesRegex(measure.Noisy, "thrown away: the rival took 1.50 of its own time .* not quiet"):
+            self.compared(lambda name, turn: 3 if turn % 6 in (5, 0) else 2)
 
     def test_fast_and_wrong_does_not_count(self):
         programs = self.root / "bin"
