@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "checkpoint/file_cache.hpp"
+#include "checkpoint/source_files.hpp"
 #include "layout/placement.hpp"
 #include "plan/chunk.hpp"
 #include "store/store.hpp"
@@ -16,27 +18,41 @@ class ChunkReader {
  public:
   /// `most_open`: how many files may be open at a time (`files_in_cache`).
   ChunkReader(const Checkpoint& checkpoint, const Placement& placement, SourceStore& store, std::size_t most_open)
-      : checkpoint_(checkpoint),
-        placement_(placement),
-        where_(placement),
-        files_(most_open, [this, &store](FileNumber file) {
-          return std::shared_ptr<SourceFile>(store.open(checkpoint_.file_path(file), checkpoint_.file(file)));
-        }) {}
+      : checkpoint_(checkpoint), placement_(placement), where_(placement), files_(checkpoint, store, most_open) {}
 
   const ArrayFiles& where() const noexcept { return where_; }
 
   void read(const Chunk& chunk, std::span<std::byte> out) { read(chunk, where_.file(chunk.card, chunk.array), out); }
   /// The same bytes of another file, which declares the same.
   void read(const Chunk& chunk, FileNumber file, std::span<std::byte> out) {
-    const std::uint64_t offset = chunk.elements.lo * placement_.arrays()[chunk.array].dtype.size;
-    files_.get(file)->read(checkpoint_.file(file).schema->find(where_.name(chunk.array)), offset, out);
+    files_.read(file, dataset(chunk, file), stored(chunk).lo, out);
+  }
+
+  /// As SourceFiles has them.
+  std::uint64_t read_past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
+    return files_.read_past_memory(memory_bytes, files);
+  }
+  void read_as_usual() { files_.read_as_usual(); }
+  bool can_read_ahead() const { return files_.can_read_ahead(); }
+  void read_ahead(const Chunk& chunk, Lease& lease) {
+    const FileNumber file = where_.file(chunk.card, chunk.array);
+    files_.read_ahead(file, dataset(chunk, file), stored(chunk), lease);
   }
 
  private:
+  std::size_t dataset(const Chunk& chunk, FileNumber file) const {
+    return checkpoint_.file(file).schema->find(where_.name(chunk.array));
+  }
+  /// Its place in the dataset, in bytes.
+  Interval stored(const Chunk& chunk) const {
+    const std::uint64_t element = placement_.arrays()[chunk.array].dtype.size;
+    return {chunk.elements.lo * element, chunk.elements.hi * element};
+  }
+
   const Checkpoint& checkpoint_;
   const Placement& placement_;
   ArrayFiles where_;
-  FileCache<SourceFile> files_;
+  SourceFiles files_;
 };
 
 }  // namespace ckpt

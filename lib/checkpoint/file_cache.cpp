@@ -15,9 +15,9 @@ constexpr std::uint64_t most_in_cache = 4096;
 /// A file that is read or written though its cache has let go of it, and one that a format's library opens beside it.
 constexpr std::uint64_t files_of_thread = 2;
 
-/// A job has two caches, and a source that a format's library must read is open twice. The rest is for what comes
-/// later: journals, manifests, connections.
-constexpr std::uint64_t parts = 4;
+/// A job has two caches. A source that a format's library must read is open twice, and once more where it is read past
+/// the system's memory. The rest is for what comes later: journals, manifests, connections.
+constexpr std::uint64_t parts = 5;
 
 }  // namespace
 

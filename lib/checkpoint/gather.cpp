@@ -44,13 +44,13 @@ class Gatherer {
         copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(region)));
     const std::uint64_t offset = region.offset * transfer_.element;
     const auto held = held_at(offset);
-    if (span <= held.bytes && is_in_one_extent(offset, span)) {
+    const bool is_held = held.address != nullptr;
+    if (is_held && span <= held.bytes && is_in_one_extent(offset, span)) {
       move(region, copy, held.address, target);
       means_.blocks->count_used(copy.bytes());
       gathered_.bytes_read += copy.bytes();
       return;
     }
-    const bool is_held = held.address != nullptr;  // but it does not end in this block
     const bool is_mapped = can_map_ && !is_held && copy.run < long_run && !is_small && !is_dense(copy) &&
                            is_in_one_extent(offset, span) && located_->file.is_local;
     if (is_mapped && span <= means_.windows.reach()) {
@@ -71,13 +71,15 @@ class Gatherer {
       read(offset, window);
       move(region, copy, window.data(), target);
     } else {
-      const std::uint64_t in_block =
-          is_held ? means_.blocks->block_bytes() / 4 : 0;  // of these, few lie across a border
-      divide(region, target,
-             is_mapped         ? means_.windows.reach()
-             : span > in_block ? std::max<std::uint64_t>(in_block, scratch_.size())
-                               : scratch_.size());
+      divide(region, target, is_mapped ? means_.windows.reach() : reach_in_blocks(span, is_held));
     }
+  }
+
+  /// Of parts a quarter of a block long few lie across a border; what such a part is divided into goes by way of
+  /// `scratch`.
+  std::uint64_t reach_in_blocks(std::uint64_t span, bool is_held) const {
+    const std::uint64_t quarter = is_held ? means_.blocks->block_bytes() / 4 : 0;
+    return span > quarter ? std::max<std::uint64_t>(quarter, scratch_.size()) : scratch_.size();
   }
 
   /// Along the dimension that strides furthest through the source: as many indices at a time as lie within `reach`, or
@@ -123,11 +125,11 @@ class Gatherer {
   /// page faults, and the unmapping that all threads' processors have to hear of.
   static bool is_dense(const StridedCopy& copy) { return copy.source_span() <= copy.bytes() + copy.bytes() / 8; }
 
-  /// What the blocks have from a byte of the dataset on, in its extent.
+  /// What the blocks have from a byte of the dataset on, up to the end of its extent.
   DirectBlocks::Held held_at(std::uint64_t offset) {
     if (means_.blocks == nullptr || !is_in_one_extent(offset, 1)) return {};
     const FileExtent& extent = located_->extent;
-    auto held = means_.blocks->find(located_->file, extent.offset + (offset - extent.start));
+    auto held = means_.blocks->find(means_.file, extent.offset + (offset - extent.start));
     held.bytes = std::min(held.bytes, extent.start + extent.bytes - offset);
     return held;
   }
@@ -136,12 +138,12 @@ class Gatherer {
     gathered_.bytes_read += out.size();
     while (!out.empty()) {
       std::uint64_t bytes = out.size();
-      if (const auto held = held_at(offset); held.address != nullptr) {
-        bytes = std::min(bytes, held.bytes);
+      const auto held = held_at(offset);
+      if (held.bytes != 0) bytes = std::min(bytes, held.bytes);  // what follows may be in another block
+      if (held.address != nullptr) {
         std::memcpy(out.data(), held.address, bytes);
         means_.blocks->count_used(bytes);
       } else {
-        if (means_.blocks != nullptr) bytes = std::min(bytes, means_.blocks->block_bytes());
         const auto part = out.first(static_cast<std::size_t>(bytes));
         is_as_stored_ ? file_.read_as_stored(dataset_, offset, part) : file_.read(dataset_, offset, part);
       }

@@ -27,6 +27,7 @@ struct Summing {
 struct Means {
   MappedWindows& windows;
   DirectBlocks* blocks = nullptr;  ///< what is in them comes from there; null: none
+  std::uint64_t file = 0;          ///< its number in the blocks
 };
 
 /// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short ones that lie close

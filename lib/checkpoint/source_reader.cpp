@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "base/interrupt.hpp"
-#include "base/limits.hpp"
 
 namespace ckpt {
 
 namespace {
 
 constexpr std::uint32_t absent = ~std::uint32_t{0};
+
+/// The part of the windows that is left where files are read past the system's memory: little is mapped then.
+constexpr std::uint64_t least_windows = 4;
 
 }  // namespace
 
@@ -18,11 +20,9 @@ SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placem
     : checkpoint_(checkpoint),
       placement_(placement),
       where_(placement),
-      files_(most_open,
-             [this, &store](FileNumber file) -> std::shared_ptr<SourceFile> {
-               return store.open(checkpoint_.file_path(file), checkpoint_.file(file));
-             }),
-      windows_(window_bytes) {
+      window_bytes_(window_bytes),
+      files_(checkpoint, store, most_open) {
+  windows_.emplace(window_bytes);
   for (const FileCatalog& file : checkpoint.files()) {
     const auto [known, is_new] = datasets_.try_emplace(file.schema.get());
     if (!is_new) continue;
@@ -51,54 +51,40 @@ Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::sp
   if (!index)
     throw Error(Kind::input, checkpoint_.place(transfer.card, placement_.arrays()[transfer.array].name),
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
-  const auto file = files_.get(where_.file(transfer.card, transfer.array));
-  if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, {windows_, blocks_.get()});
+  const FileNumber number = where_.file(transfer.card, transfer.array);
+  const auto file = files_.get(number);
+  const Means means{*windows_, files_.blocks(), number};
+  if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, means);
   const Summing summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
-  return gather(*file, *index, transfer, &summing, target, scratch, {windows_, blocks_.get()});
+  return gather(*file, *index, transfer, &summing, target, scratch, means);
 }
 
-std::uint64_t SourceReader::read_past_memory(std::uint64_t memory_bytes) {
-  const bool has_addresses = addresses_left() / 2 >= memory_bytes;  // where these are limited, all else needs them
-  if (memory_bytes < DirectBlocks::least_memory || !has_addresses || !is_cold()) return 0;
-  blocks_ = std::make_unique<DirectBlocks>(memory_bytes, checkpoint_.files().size());
-  return blocks_->memory_bytes();
+std::uint64_t SourceReader::past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files) {
+  const std::uint64_t windows = window_bytes_ / least_windows;
+  const std::uint64_t bytes = files_.past_memory(spare_bytes + window_bytes_ - windows, files);
+  return std::max(bytes + windows, window_bytes_) - window_bytes_;
 }
 
-bool SourceReader::is_cold() {
-  constexpr std::uint64_t most_files = 32;
-  constexpr std::uint64_t most_bytes = 4ULL << 20;
-  std::uint64_t looked_at = 0;
-  std::uint64_t cold = 0;
-  const std::uint64_t files = checkpoint_.files().size();
-  for (FileNumber number = 0; number < files; number += std::max<std::uint64_t>(1, files / most_files)) {
-    const std::vector<Dataset>& datasets = checkpoint_.file(number).schema->datasets;
-    const auto largest = std::max_element(datasets.begin(), datasets.end(), [](const Dataset& a, const Dataset& b) {
-      return a.extents.bytes() < b.extents.bytes();
-    });
-    if (largest == datasets.end() || largest->extents.bytes() == 0) continue;
-    const auto file = files_.get(number);
-    const auto located = file->located(static_cast<std::size_t>(largest - datasets.begin()), 0);
-    if (!located) continue;
-    ++looked_at;
-    if (!is_in_memory(located->file.fd, located->extent.offset, std::min(located->extent.bytes, most_bytes))) ++cold;
-  }
-  return cold * 2 > looked_at;
+std::uint64_t SourceReader::read_past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files) {
+  const std::uint64_t windows = window_bytes_ / least_windows;
+  const std::uint64_t bytes = files_.read_past_memory(spare_bytes + window_bytes_ - windows, files);
+  if (bytes == 0) return 0;
+  windows_.emplace(windows);
+  return std::max(bytes + windows, window_bytes_) - window_bytes_;
 }
 
-void SourceReader::read_ahead(const Transfer& transfer, DirectBlocks::Lease& lease) {
+void SourceReader::read_as_usual() {
+  if (files_.blocks() == nullptr) return;
+  files_.read_as_usual();
+  windows_.emplace(window_bytes_);
+}
+
+void SourceReader::read_ahead(const Transfer& transfer, Lease& lease) {
   const auto index = dataset(transfer.card, transfer.array);
-  if (!blocks_ || !index) return;
-  const auto file = files_.get(where_.file(transfer.card, transfer.array));
-  auto span = stored_span(*file, *index, transfer);
-  if (!span || span->size() > blocks_->memory_bytes() / 4) return;
-  while (!span->empty()) {
-    const auto located = file->located(*index, span->lo);
-    if (!located) return;
-    const std::uint64_t end = std::min(span->hi, located->extent.start + located->extent.bytes);
-    const std::uint64_t place = located->extent.offset + (span->lo - located->extent.start);
-    blocks_->want(located->file, {place, place + (end - span->lo)}, lease);
-    span->lo = end;
-  }
+  if (files_.blocks() == nullptr || !index) return;
+  const FileNumber file = where_.file(transfer.card, transfer.array);
+  if (const auto stored = stored_span(*files_.get(file), *index, transfer))
+    files_.read_ahead(file, *index, *stored, lease);
 }
 
 void SourceReader::will_need(Position card, ArrayId array, Interval bytes) {

@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "checkpoint/file_cache.hpp"
 #include "checkpoint/gather.hpp"
+#include "checkpoint/source_files.hpp"
 #include "checkpoint/stored_sample.hpp"
 #include "layout/placement.hpp"
 #include "plan/planner.hpp"
@@ -27,14 +28,17 @@ class SourceReader {
   Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
                 std::optional<KeySets> sums = std::nullopt);
 
-  /// Where the system has little of the files in memory: from here on, what it has not is read past it, into so many
-  /// bytes of ours, until `read_as_usual`. How many are taken.
-  std::uint64_t read_past_memory(std::uint64_t memory_bytes);
-  void read_as_usual() { blocks_.reset(); }
+  /// Where the system has little of `files` in memory: from here on, what it has not is read past it, into `spare_bytes`
+  /// and most of what windows had, until `read_as_usual`. `files`: those that this process reads, together. How much
+  /// memory that takes beyond what windows had.
+  std::uint64_t read_past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
+  /// What that would give.
+  std::uint64_t past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
+  void read_as_usual();
   /// Whether `read_ahead` has room for more than what is held.
-  bool can_read_ahead() const { return blocks_ && blocks_->has_room(); }
-  /// Begins to read what a transfer needs: it stays in memory as long as it is held. After `read_past_memory`.
-  void read_ahead(const Transfer& transfer, DirectBlocks::Lease& lease);
+  bool can_read_ahead() const { return files_.can_read_ahead(); }
+  /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as the lease is held.
+  void read_ahead(const Transfer& transfer, Lease& lease);
 
   /// Advice: so much of what a card stores of an array is read soon: bytes in the order in which they are stored.
   void will_need(Position card, ArrayId array, Interval bytes);
@@ -50,16 +54,13 @@ class SourceReader {
   std::optional<std::size_t> dataset(Position card, ArrayId array) const;
 
  private:
-  /// Whether the system has little of the files in memory, by some of them.
-  bool is_cold();
-
   const Checkpoint& checkpoint_;
   const Placement& placement_;
   ArrayFiles where_;
   std::map<const Schema*, std::vector<std::uint32_t>> datasets_;  // of each array
-  FileCache<SourceFile> files_;
-  MappedWindows windows_;
-  std::unique_ptr<DirectBlocks> blocks_;
+  std::uint64_t window_bytes_;
+  std::optional<MappedWindows> windows_;
+  SourceFiles files_;
 };
 
 }  // namespace ckpt

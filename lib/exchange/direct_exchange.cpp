@@ -35,6 +35,8 @@ class DirectExchange final : public Exchange {
   std::uint64_t chunk_bytes() const noexcept override { return chunk_bytes_; }
   std::uint64_t staging_bytes() const noexcept override { return threads_ * (chunk_bytes_ + line + scratch_bytes_); }
 
+  bool reads_ahead() const noexcept override { return true; }
+
   void run(Workload& work) override {
     agree(processes_, [&] {
       Workers workers(threads_);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lease.hpp"
 #include "plan/planner.hpp"
 #include "processes/communicator.hpp"
 #include "tensor/fingerprint.hpp"
@@ -35,8 +36,10 @@ class Workload {
   virtual Stretch next_stretch(std::uint64_t bytes);
   /// Whether `read_ahead` begins to read, and has memory for more than what is held now.
   virtual bool can_read_ahead() const { return false; }
-  /// Begins to read what a transfer needs: what it adds to `held` keeps that in memory.
-  virtual void read_ahead(const Transfer& /*transfer*/, std::vector<std::shared_ptr<const void>>& /*held*/) {}
+  /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as `held` does.
+  virtual void read_ahead(const Transfer& /*transfer*/, Lease& /*held*/) {}
+  /// The same of what `write` reads for a chunk.
+  virtual void read_ahead_to_write(const Chunk& /*chunk*/, Lease& /*held*/) {}
   /// The transfers that make up a chunk, and the bytes that they fill.
   virtual std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const = 0;
   /// Whether the transfers of a chunk leave some of its bytes out: padding, which is zeros.
@@ -67,6 +70,8 @@ class Exchange {
   virtual std::uint64_t chunk_bytes() const noexcept = 0;
   /// Staging memory of this process at its peak.
   virtual std::uint64_t staging_bytes() const noexcept = 0;
+  /// Whether it asks for what it will read ahead of its turn (Workload::read_ahead), and so gains by it.
+  virtual bool reads_ahead() const noexcept { return false; }
   /// Calls `write` once for every chunk, with all its bytes (padding is zeros). A call may wait for those of chunks
   /// that `next` gave before: they need nothing from it. Collective; an error on any process is thrown on every one.
   virtual void run(Workload& work) = 0;

@@ -19,6 +19,8 @@ struct Round {
   explicit Round(Workers& workers) : reads(workers), writes(workers) {}
 
   RoundPlan plan;
+  Lease read_ahead;
+  Lease read_ahead_to_write;
   Buffer staging;  // chunks
   Buffer received;
   Buffer sent;
@@ -54,6 +56,8 @@ class MessageExchange final : public Exchange {
     return 6 * shares_.part_bytes + shares_.threads * shares_.scratch_bytes;
   }
 
+  bool reads_ahead() const noexcept override { return true; }
+
   void run(Workload& work) override {
     Workers workers(shares_.threads);
     std::array<Round, 2> rounds{Round(workers), Round(workers)};
@@ -63,7 +67,10 @@ class MessageExchange final : public Exchange {
       for (std::size_t r = 0; more; ++r) {
         Round& now = rounds[r % 2];
         Round& other = rounds[(r + 1) % 2];
-        agree(processes_, [&] { now.reads.wait(); });
+        agree(processes_, [&] {
+          now.reads.wait();
+          now.read_ahead.clear();
+        });
         pending = start(now);
         wait_for(other.writes, *pending);
         more = begin(work, other);
@@ -89,6 +96,7 @@ class MessageExchange final : public Exchange {
   bool begin(Workload& work, Round& round) {
     agree(processes_, [&] {
       round.writes.wait();  // its buffers are free again
+      round.read_ahead_to_write.clear();
       rounds_.look_ahead(work);
     });
     if (!rounds_.agree_on_grants()) return false;
@@ -108,6 +116,7 @@ class MessageExchange final : public Exchange {
 
   /// Reads what the peers asked for into their messages, and this process's own pieces straight into its chunks.
   void read(Workload& work, Round& round) {
+    if (work.can_read_ahead()) ask_ahead(work, round);
     read_messages(work, round.plan, round.sent.data(), shares_.scratch_bytes, round.reads);
     for (ChunkInRound& chunk : round.plan.chunks)
       round.reads.run([this, &work, &round, &chunk] {
@@ -116,6 +125,16 @@ class MessageExchange final : public Exchange {
         for (const Transfer& transfer : chunk.local)
           chunk.read += work.read(transfer, start + transfer.target_offset, thread_scratch(shares_.scratch_bytes));
       });
+  }
+
+  /// In the order in which it is read.
+  static void ask_ahead(Workload& work, Round& round) {
+    for (const std::vector<Transfer>& message : round.plan.asked)
+      for (const Transfer& transfer : message) work.read_ahead(transfer, round.read_ahead);
+    for (const ChunkInRound& chunk : round.plan.chunks) {
+      for (const Transfer& transfer : chunk.local) work.read_ahead(transfer, round.read_ahead);
+      work.read_ahead_to_write(chunk.chunk, round.read_ahead_to_write);
+    }
   }
 
   std::unique_ptr<Communicator::Pending> start(const Round& round) {

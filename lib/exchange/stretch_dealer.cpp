@@ -12,21 +12,35 @@ constexpr std::size_t most_asked = 64;
 }  // namespace
 
 StretchDealer::Dealt StretchDealer::next() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   while (asked_.size() < most_asked && work_.can_read_ahead())
-    if (!ask_ahead()) break;
+    if (!ask_ahead(lock)) break;
   if (asked_.empty()) return {work_.next_stretch(stretch_bytes_), {}};
-  Dealt dealt = std::move(asked_.front());
+  const auto first = asked_.front();
   asked_.pop_front();
-  return dealt;
+  planned_.wait(lock, [&] { return first->is_planned; });
+  return std::move(first->dealt);
 }
 
-bool StretchDealer::ask_ahead() {
+bool StretchDealer::ask_ahead(std::unique_lock<std::mutex>& lock) {
   Stretch stretch = work_.next_stretch(stretch_bytes_);
   if (stretch.chunks.empty()) return false;
-  Dealt& asked = asked_.emplace_back(Dealt{std::move(stretch), {}});
-  for (const Chunk& chunk : asked.stretch.chunks)
-    work_.plan(chunk, [&](const Transfer& transfer) { work_.read_ahead(transfer, asked.held); });
+  const auto asked = asked_.emplace_back(std::make_shared<Asked>(Asked{{std::move(stretch), {}}}));
+  lock.unlock();
+  std::exception_ptr error;
+  try {
+    Lease& held = asked->dealt.held;
+    for (const Chunk& chunk : asked->dealt.stretch.chunks) {
+      work_.plan(chunk, [&](const Transfer& transfer) { work_.read_ahead(transfer, held); });
+      work_.read_ahead_to_write(chunk, held);
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  asked->is_planned = true;
+  planned_.notify_all();
+  if (error) std::rethrow_exception(error);
   return true;
 }
 

@@ -200,6 +200,7 @@ class Elements {
     for (Position card = 0; card < b_owners.size(); ++card)
       if (b_owners[card] == process) pair.cards.push_back(card);
     CompareWorkload work(pair, exchange->chunk_bytes(), shares.order(), process, counters_);
+    agree(processes_, [&] { read_past_memory(pair, *exchange, shares.rest / 2, reader, work); });
     exchange->run(work);
     agree(processes_, [&] {
       for (const FileNumber file : a_.files.own_files(process, process_count)) a_.files.check_unchanged(store, file);
@@ -212,6 +213,22 @@ class Elements {
   }
 
  private:
+  /// Reads what the system has not in memory past it, into what `share` is left by the exchange, and by what is read of
+  /// B; of A not where several processes of a node read the same files.
+  void read_past_memory(const ComparedPair& pair, const Exchange& exchange, std::uint64_t share, SourceReader& of_a,
+                        CompareWorkload& work) const {
+    if (!exchange.reads_ahead()) return;
+    const auto left = [&](std::uint64_t bytes) { return share - std::min(share, bytes); };
+    if (!pair.readers.is_shared() || processes_.local_size() == 1)
+      of_a.read_past_memory(left(exchange.staging_bytes()),
+                            files_read_by(static_cast<std::uint32_t>(processes_.rank()), a_.files, pair.readers));
+    std::vector<FileNumber> of_b;
+    for (const Position card : pair.cards)
+      for (const FileNumber file : b_.files.table().owned_by(card))
+        if (b_.files.is_there(file)) of_b.push_back(file);
+    work.files().read_past_memory(left(threads_ * exchange.chunk_bytes()), of_b);
+  }
+
   /// Of either side.
   LargestChunk largest_chunk_read(const Pairing& pairing) const {
     std::vector<bool> of_a(a_.placement().arrays().size(), false);

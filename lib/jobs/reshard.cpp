@@ -86,8 +86,8 @@ class Run {
     report_.exchange = exchange_->name();
     report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
     describe(*sides_, report_);
-    if (job_.dry_run) return look_ahead();
     reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open_);
+    if (job_.dry_run) return look_ahead();
     files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->shares, process(), most_open_);
     agree(processes_, [&] { files_->check_format(); });
     // What transformers ask of a model's files.
@@ -116,6 +116,16 @@ class Run {
   bool is_verified() const { return job_.verify != Verify::none && !job_.is_view; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
 
+  /// Whether a source that is not in the system's memory is read past it. Not where several processes of a node read the
+  /// same files: what one has read there, the others find in that memory.
+  bool reads_past_memory() const {
+    const bool is_shared_here = plan_->readers.is_shared() && processes_.local_size() > 1;
+    return exchange_->reads_ahead() && !job_.is_view && !is_shared_here;
+  }
+  /// What the exchange leaves of its share.
+  std::uint64_t spare_memory() const { return shares_.rest - std::min(shares_.rest, exchange_->staging_bytes()); }
+  std::vector<FileNumber> files_read() const { return files_read_by(process(), checkpoint(), plan_->readers); }
+
   /// What the manifest says at the end.
   FingerprintPlace fingerprint_place() const { return views_ ? FingerprintPlace::views : FingerprintPlace::manifest; }
 
@@ -133,8 +143,10 @@ class Run {
 
   /// The end of a dry run.
   void look_ahead() {
-    agree(processes_,
-          [&] { ckpt::look_ahead(*sides_, *plan_, job_.keeps_trees, views_ ? &*views_ : nullptr, report_); });
+    agree(processes_, [&] {
+      ckpt::look_ahead(*sides_, *plan_, job_.keeps_trees, views_ ? &*views_ : nullptr, report_);
+      if (reads_past_memory()) report_.staging_bytes += reader_->past_memory(spare_memory(), files_read());
+    });
     time("plan");
   }
 
@@ -187,11 +199,12 @@ class Run {
 
   Finished check_earlier() {
     counters_.phase = Phase::resume;
+    std::vector<JournalRecord> records;
+    agree(processes_, [&] { records = read_journal(output_->journal(), process(), process_count()); });
+    records = own_records(records, target(), plan_->shares, processes_);
     Finished finished;
     std::uint64_t bytes = 0;
-    agree(processes_, [&] {
-      finished = check_finished(read_journal(output_->journal()), target(), *files_, threads(), *sums_, bytes);
-    });
+    agree(processes_, [&] { finished = check_finished(records, target(), *files_, threads(), *sums_, bytes); });
     report_.bytes_resumed = processes_.sum(bytes);
     resumed_ = bytes;
     time("resume");
@@ -229,9 +242,9 @@ class Run {
                        is_verified() ? &*sums_ : nullptr, journal ? &*journal : nullptr},
                       std::move(chunks));
     if (output_) output_->fill();
-    if (report_.exchange == "direct")  // which leaves memory free
-      report_.staging_bytes +=
-          reader_->read_past_memory(shares_.rest - std::min(shares_.rest, exchange_->staging_bytes()));
+    agree(processes_, [&] {
+      if (reads_past_memory()) report_.staging_bytes += reader_->read_past_memory(spare_memory(), files_read());
+    });
     exchange_->run(work);
     reader_->read_as_usual();
     move_tables(finished, journal ? &*journal : nullptr);

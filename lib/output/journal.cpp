@@ -1,7 +1,9 @@
 #include "output/journal.hpp"
 
 #include <array>
+#include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "base/log.hpp"
 
@@ -26,6 +28,14 @@ Words words_of(const JournalRecord& record) {
               record.read.low, record.read.high, record.read.bytes,  0};
   words.back() = sum_of_words(words);
   return words;
+}
+
+/// The process whose journal a file is, by its name; nothing for other files.
+std::optional<std::uint64_t> process_named(const std::string& name) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return number;
 }
 
 }  // namespace
@@ -71,13 +81,13 @@ std::vector<JournalRecord> parse_journal(std::span<const std::byte> bytes) {
   return records;
 }
 
-std::vector<JournalRecord> read_journal(const std::filesystem::path& directory) {
+std::vector<JournalRecord> read_journal(const std::filesystem::path& directory, std::uint64_t process,
+                                        std::uint64_t processes) {
   constexpr std::uint64_t step = 1024 * sizeof(Words);
   std::vector<JournalRecord> records;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    if (!entry.is_regular_file() ||
-        entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos)
-      continue;
+    const auto writer = process_named(entry.path().filename().string());
+    if (!writer || *writer % processes != process || !entry.is_regular_file()) continue;
     const PosixFile file = PosixFile::open_for_reading(entry.path());
     const std::uint64_t size = file.status().bytes;
     std::vector<std::byte> bytes;

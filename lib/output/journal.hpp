@@ -5,6 +5,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "layout/placement.hpp"
@@ -21,6 +22,10 @@ struct JournalRecord {
   PartialSum read;
 
   friend bool operator==(const JournalRecord&, const JournalRecord&) = default;
+  static auto fields(auto& self) {
+    return std::tie(self.card, self.array, self.elements.lo, self.elements.hi, self.read.low, self.read.high,
+                    self.read.bytes);
+  }
 };
 
 /// Where a job has got to: beside what it has written, one file for each process, a record for each finished chunk.
@@ -49,8 +54,10 @@ class Journal {
   std::uint64_t waiting_bytes_ = 0;  // of data
 };
 
-/// The records of all processes in a journal's directory. What is damaged or half-written is left out.
-std::vector<JournalRecord> read_journal(const std::filesystem::path& directory);
+/// The records in a journal's directory, of all the processes that there were. What is damaged or half-written is left
+/// out. Each of `processes` reads some of the files.
+std::vector<JournalRecord> read_journal(const std::filesystem::path& directory, std::uint64_t process = 0,
+                                        std::uint64_t processes = 1);
 /// The records of one journal file's content.
 std::vector<JournalRecord> parse_journal(std::span<const std::byte> bytes);
 

@@ -4,6 +4,7 @@
 
 #include "base/buffer.hpp"
 #include "base/parallel.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -24,7 +25,33 @@ bool makes_sense(const JournalRecord& record, const Placement& target, const Tar
          (record.elements.size() == 1 || record.elements.size() <= most_bytes / place.dtype.size);
 }
 
+/// To which process's share a record belongs, for each of them.
+std::vector<std::vector<JournalRecord>> by_writer(const std::vector<JournalRecord>& records, const Placement& target,
+                                                  const WriteShares& shares) {
+  std::vector<std::vector<JournalRecord>> of_writer(shares.processes());
+  for (const JournalRecord& record : records) {
+    const bool is_known = record.array < target.arrays().size() && record.card < target.mesh().size();
+    const auto array = static_cast<ArrayId>(record.array);
+    if (!is_known || !target.holds(record.card, array)) continue;
+    const std::uint32_t last = shares.last_writer(record.card);
+    for (std::uint32_t writer = shares.owner(record.card); writer <= last; ++writer)
+      if (!intersect(shares.of(writer, record.card, array), record.elements).empty())
+        of_writer[writer].push_back(record);
+  }
+  return of_writer;
+}
+
 }  // namespace
+
+std::vector<JournalRecord> own_records(const std::vector<JournalRecord>& read, const Placement& target,
+                                       const WriteShares& shares, Communicator& processes) {
+  std::vector<std::vector<JournalRecord>> of_writer;
+  agree(processes, [&] { of_writer = by_writer(read, target, shares); });
+  std::vector<JournalRecord> own;
+  for (const auto& records : give_each(std::move(of_writer), processes))
+    own.insert(own.end(), records.begin(), records.end());
+  return own;
+}
 
 Finished check_finished(const std::vector<JournalRecord>& records, const Placement& target, TargetFiles& files,
                         unsigned threads, ContentSums& sums, std::uint64_t& bytes) {

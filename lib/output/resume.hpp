@@ -6,8 +6,14 @@
 #include "output/journal.hpp"
 #include "output/target_files.hpp"
 #include "plan/finished.hpp"
+#include "plan/write_shares.hpp"
+#include "processes/communicator.hpp"
 
 namespace ckpt {
+
+/// From records that the processes have read, those of data that this process writes now. Collective.
+std::vector<JournalRecord> own_records(const std::vector<JournalRecord>& read, const Placement& target,
+                                       const WriteShares& shares, Communicator& processes);
 
 /// What of this process's files an earlier run has finished: each chunk that its journal tells of is read back, and
 /// counts (in `sums`, too) only where the data has the sum that was noted. Gives the bytes found good through `bytes`.

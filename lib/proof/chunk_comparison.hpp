@@ -35,11 +35,17 @@ class ChunkComparison : public Workload {
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
     return pair_.planner.for_each_transfer(chunk, process_, visit);
   }
+  bool can_read_ahead() const override { return pair_.reader.can_read_ahead() || files_.can_read_ahead(); }
+  void read_ahead(const Transfer& transfer, Lease& held) override { pair_.reader.read_ahead(transfer, held); }
+  void read_ahead_to_write(const Chunk& chunk, Lease& held) override { files_.read_ahead(chunk, held); }
   bool has_padding(const Chunk& chunk) const override { return !pair_.planner.fills(chunk); }
   std::uint32_t owner(Position card) const override { return pair_.readers.owner(card); }
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
   void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override;
   void count_exchanged(std::uint64_t bytes) override { traffic_.bytes_exchanged += bytes; }
+
+  /// B's files, as they are read.
+  ChunkReader& files() noexcept { return files_; }
 
   /// What has been found to differ, by B's parameter.
   const std::map<ParameterId, Mismatch>& found() const noexcept { return found_; }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checkpoint/chunk_reader.hpp"
+#include "checkpoint/chunks_ahead.hpp"
 #include "checkpoint/content_sums.hpp"
 #include "processes/gather_all.hpp"
 
@@ -30,6 +31,7 @@ class ContentSearch {
         processes_(processes),
         traffic_(traffic),
         threads_(files.threads),
+        memory_bytes_(files.memory_bytes),
         chunk_bytes_(std::clamp<std::uint64_t>(files.memory_bytes / threads_, 64ULL << 10, 4ULL << 20)),
         own_(files.checkpoint.own_cards(static_cast<std::uint32_t>(processes.rank()),
                                         static_cast<std::uint32_t>(processes.size()))),
@@ -93,12 +95,17 @@ class ContentSearch {
 
   /// All data of some cards' files.
   void add_data(const std::vector<Position>& cards, ContentSums& sums) {
+    const ChunkSequence chunks(placement_, cards, chunk_bytes_);
+    reader_.read_past_memory(memory_bytes_ - std::min(memory_bytes_, threads_ * chunk_bytes_), own_files_);
+    ChunksAhead ahead(reader_, chunks);
     const auto read = [&](const Chunk& chunk, std::span<std::byte> bytes) {
+      const Lease held = ahead.take(chunk);
       reader_.read(chunk, bytes);
       count(bytes.size());
       return true;
     };
-    sum_chunks(ChunkSequence(placement_, cards, chunk_bytes_), threads_, read, sums);
+    sum_chunks(chunks, threads_, read, sums);
+    reader_.read_as_usual();
   }
 
   /// The data of a file as if it were file `as`.
@@ -175,6 +182,7 @@ class ContentSearch {
   Communicator& processes_;
   Traffic& traffic_;
   unsigned threads_;
+  std::uint64_t memory_bytes_;
   std::uint64_t chunk_bytes_;
   std::vector<Position> own_;
   std::vector<FileNumber> own_files_;  // theirs

@@ -1,7 +1,10 @@
 #include "store/direct_blocks.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
+
+#include "base/checked.hpp"
 
 namespace ckpt {
 
@@ -11,9 +14,9 @@ constexpr std::uint64_t best_block = 4ULL << 20;
 constexpr std::uint64_t least_block = 1ULL << 20;
 constexpr std::uint64_t step = 256ULL << 10;
 constexpr std::uint64_t least_blocks = 16;
-constexpr std::uint64_t page = 4096;  // of memory and of storage: what direct reads begin at, and end at
 
-constexpr unsigned threads = 4;
+/// Reads that are under way together: a disk needs a few, a network whose answers take a millisecond some more.
+constexpr unsigned threads = 8;
 
 /// Where all files are read in step, each has a block that is used up and one that is read ahead.
 std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t files) {
@@ -23,17 +26,25 @@ std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t files) {
 
 }  // namespace
 
+PastMemory DirectFile::read(std::uint64_t offset, std::span<std::byte> out) const {
+  constexpr std::uint64_t page = 4096;
+  if (!file_) return PastMemory::refused;
+  if (is_in_memory(fd_, offset, out.size())) return PastMemory::left;
+  const std::uint64_t read = file_->read_up_to(offset, {out.data(), round_up(out.size(), page)});
+  if (read == 0) return PastMemory::refused;
+  return read < out.size() ? PastMemory::left : PastMemory::read;
+}
+
 struct DirectBlocks::Block {
-  FilePiece key;
-  PosixFile file;
-  std::uint64_t start;
-  std::uint64_t bytes;
-  std::byte* address;
+  std::uint64_t file;
+  std::uint64_t index;
+  std::span<std::byte> bytes;
   State state = State::reading;
 };
 
-DirectBlocks::DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files)
-    : block_bytes_(block_for(memory_bytes, files)),
+DirectBlocks::DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files, Read read)
+    : read_(std::move(read)),
+      block_bytes_(block_for(memory_bytes, files)),
       memory_(memory_bytes / block_bytes_ * block_bytes_),
       workers_(threads),
       reading_(workers_) {
@@ -43,84 +54,119 @@ DirectBlocks::DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files)
 
 DirectBlocks::~DirectBlocks() = default;
 
-void DirectBlocks::want(const LocatedFile& file, Interval bytes, Lease& lease) {
+void DirectBlocks::want(std::uint64_t number, std::uint64_t file_bytes, Interval bytes, Lease& lease) {
   if (bytes.empty()) return;
   const std::lock_guard lock(mutex_);
+  File& file = files_[number];
+  if (file.is_refused) return;
   for (std::uint64_t index = bytes.lo / block_bytes_; index * block_bytes_ < bytes.hi; ++index) {
-    const FilePiece key = key_of(file, index);
-    if (const auto found = where_.find(key); found != where_.end()) {
+    if (const auto found = file.blocks.find(index); found != file.blocks.end()) {
       order_.splice(order_.end(), order_, found->second);
-      lease.push_back(*found->second);
-    } else if (auto block = begin(file, key)) {
-      lease.push_back(std::move(block));
+      lease.insert(*found->second);
+    } else if (index >= file.left.size() || !file.left[index]) {
+      const std::uint64_t start = index * block_bytes_;
+      if (auto block = begin(number, file, index, std::min(block_bytes_, file_bytes - start)))
+        lease.insert(std::move(block));
     }
   }
 }
 
-std::shared_ptr<DirectBlocks::Block> DirectBlocks::begin(const LocatedFile& file, const FilePiece& key) {
-  const std::uint64_t start = key.index * block_bytes_;
-  const std::uint64_t bytes = std::min(block_bytes_, file.bytes - start);
-  if (is_wasted() || is_in_memory(file.fd, start, bytes)) return nullptr;
+std::shared_ptr<DirectBlocks::Block> DirectBlocks::begin(std::uint64_t number, File& file, std::uint64_t index,
+                                                         std::uint64_t bytes) {
+  if (is_wasted(bytes)) return nullptr;
   std::byte* const address = room();
   if (address == nullptr) return nullptr;
-  auto opened = PosixFile::open_directly(file.fd, *file.path);
-  if (!opened) {
-    free_.push_back(address);
-    return nullptr;
-  }
-  const auto block = std::make_shared<Block>(Block{key, std::move(*opened), start, bytes, address});
-  where_[key] = order_.insert(order_.end(), block);
+  const auto block = std::make_shared<Block>(Block{number, index, {address, static_cast<std::size_t>(bytes)}});
+  file.blocks[index] = order_.insert(order_.end(), block);
   fetched_ += bytes;
-  reading_.run([this, block] { fetch(*block); });
+  try {
+    reading_.run([this, block] { fetch(*block); });
+  } catch (...) {
+    leave(*block, false);  // nobody is to wait for it
+    throw;
+  }
   return block;
 }
 
-/// Blocks are read more than once where more of them are in use together than there is memory for.
-bool DirectBlocks::is_wasted() const {
-  return fetched_ > 2 * memory_.size() && fetched_ - memory_.size() > 2 * used_.load(std::memory_order_relaxed);
+/// Much more is read than used where more blocks are in use together than there is memory for, so that they are read
+/// again and again, and where of each but a little is wanted. It may be otherwise further on: from time to time it is
+/// tried again.
+bool DirectBlocks::is_wasted(std::uint64_t bytes) {
+  constexpr std::uint64_t turns = 8;
+  const std::uint64_t memory = memory_.size();
+  if (fetched_ <= 2 * memory || fetched_ - memory <= 2 * used_.load(std::memory_order_relaxed)) return false;
+  passed_ += bytes;
+  if (passed_ < turns * memory) return true;
+  fetched_ = passed_ = 0;
+  used_ = 0;
+  return false;
 }
 
 std::byte* DirectBlocks::room() {
-  if (!free_.empty()) {
-    std::byte* const address = free_.back();
-    free_.pop_back();
-    return address;
+  if (free_.empty()) {
+    const auto unheld =
+        std::find_if(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
+    if (unheld == order_.end()) return nullptr;
+    std::atomic_thread_fence(std::memory_order_acquire);  // whoever held it has done with it
+    forget(unheld);
   }
-  const auto unheld =
-      std::find_if(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
-  if (unheld == order_.end()) return nullptr;
-  std::atomic_thread_fence(std::memory_order_acquire);  // whoever held it has done with it
-  std::byte* const address = (*unheld)->address;
-  where_.erase((*unheld)->key);
-  order_.erase(unheld);
+  std::byte* const address = free_.back();
+  free_.pop_back();
   return address;
 }
 
-/// A block that cannot be read in this way, or that the file no longer has, is read in the usual one, which says why.
+void DirectBlocks::forget(Blocks::iterator block) {
+  free_.push_back((*block)->bytes.data());
+  files_[(*block)->file].blocks.erase((*block)->index);
+  order_.erase(block);
+}
+
 void DirectBlocks::fetch(Block& block) {
-  const std::uint64_t whole = (block.bytes + page - 1) / page * page;
-  const bool is_read =
-      block.file.read_up_to(block.start, {block.address, static_cast<std::size_t>(whole)}) >= block.bytes;
+  PastMemory how = PastMemory::left;
+  try {
+    how = read_(block.file, block.index * block_bytes_, block.bytes);
+  } catch (const std::exception&) {  // whoever needs the block reads it as usual, and hears why it cannot be read
+  }
   const std::lock_guard lock(mutex_);
-  block.state = is_read ? State::ready : State::failed;
-  read_.notify_all();
+  if (how != PastMemory::read) return leave(block, how == PastMemory::refused);
+  block.state = State::ready;
+  is_ever_read_ = true;
+  has_read_.notify_all();
+}
+
+/// It is read in the usual way, from here on.
+void DirectBlocks::leave(Block& block, bool is_refused) {
+  File& file = files_[block.file];
+  block.state = State::left;
+  file.is_refused = file.is_refused || is_refused;
+  is_ever_refused_ = is_ever_refused_ || is_refused;
+  if (file.left.size() <= block.index) file.left.resize(block.index + 1);
+  file.left[block.index] = true;
+  fetched_ -= std::min<std::uint64_t>(fetched_, block.bytes.size());
+  forget(file.blocks.at(block.index));
+  has_read_.notify_all();
 }
 
 bool DirectBlocks::has_room() const {
   const std::lock_guard lock(mutex_);
+  if (is_ever_refused_ && !is_ever_read_) return false;
   return !free_.empty() ||
          std::any_of(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
 }
 
-DirectBlocks::Held DirectBlocks::find(const LocatedFile& file, std::uint64_t offset) {
+DirectBlocks::Held DirectBlocks::find(std::uint64_t number, std::uint64_t offset) {
+  const std::uint64_t index = offset / block_bytes_;
+  const std::uint64_t skipped = offset - index * block_bytes_;
+  const Held nothing{nullptr, nullptr, block_bytes_ - skipped};
   std::unique_lock lock(mutex_);
-  const auto found = where_.find(key_of(file, offset / block_bytes_));
-  if (found == where_.end()) return {};
+  const auto file = files_.find(number);
+  if (file == files_.end()) return nothing;
+  const auto found = file->second.blocks.find(index);
+  if (found == file->second.blocks.end()) return nothing;
   const std::shared_ptr<const Block> block = *found->second;
-  read_.wait(lock, [&] { return block->state != State::reading; });
-  if (block->state == State::failed || offset - block->start >= block->bytes) return {};
-  const std::uint64_t skipped = offset - block->start;
-  return {block, block->address + skipped, block->bytes - skipped};
+  has_read_.wait(lock, [&] { return block->state != State::reading; });
+  if (block->state == State::left || skipped >= block->bytes.size()) return nothing;
+  return {block, block->bytes.data() + skipped, block->bytes.size() - skipped};
 }
 
 }  // namespace ckpt

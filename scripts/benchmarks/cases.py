@@ -9,6 +9,7 @@ import format_cases
 import launch_cases
 import measure
 import mindspore_cases
+import network_cases
 import storage_cases
 import table_cases
 import torch_cases
@@ -282,6 +283,7 @@ CASES = {
     "run-gshard": Case(run_gshard, reads(), f"GShard's model, smaller, 512 → 448 devices, on files / {COPY}"),
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
     **storage_cases.CASES,
+    **network_cases.CASES,
     **view_cases.CASES,
     **table_cases.CASES,
     **format_cases.CASES,

@@ -1,13 +1,21 @@
 """Sources that the system has not in memory: they are read past it (on a file system that allows that)."""
+import json
 import os
+
+import h5py
+import numpy as np
 
 import checkpoints
 import naive
 from group_random import compare, each_case
+from programs import check
+
+ROWS, COLUMNS = 2100, 4096  # a tensor of 34 MB: of several blocks on each card
 
 
 def cold(context):
     each_case(context, "cold", from_storage)
+    long_arrays(context)
 
 
 def forget(directory):
@@ -31,3 +39,80 @@ def from_storage(context, case, source, target):
     forget(context.path("target"))
     context.programs.merge(b, context.path("target"), context.path("merged.h5"), "--memory", memory)
     compare({0: case.logical}, {0: checkpoints.read_file(context.path("merged.h5"))}, "merged")
+
+
+def layout(path, cards, dimension):
+    """A tensor behind an odd one, cut over a dimension."""
+    split = [None, None]
+    split[dimension] = "card"
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"ckpt_layout": 1, "mesh": {"axes": ["card"], "shape": [cards]}, "files": "rank_{card}.h5",
+                   "parameters": [{"name": "w", "split": split}]}, file)
+    return path
+
+
+def write_columns(directory, whole, cards):
+    os.makedirs(directory)
+    for card, part in enumerate(np.split(whole, cards, axis=1)):
+        with h5py.File(os.path.join(directory, f"rank_{card}.h5"), "w") as file:
+            file["odd"] = np.arange(1001, dtype="u1")
+            file["w"] = np.ascontiguousarray(part)
+
+
+def is_in_memory(path):
+    """Whether the middle of a file can be read without the storage."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.preadv(file, [bytearray(1)], os.path.getsize(path) // 2, os.RWF_NOWAIT)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(file)
+
+
+def can_read_directly(path):
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECT))
+        return True
+    except OSError:
+        return False
+
+
+def long_arrays(context):
+    """What has been read past the system's memory is right, and is not in that memory afterwards."""
+    whole = np.arange(ROWS * COLUMNS, dtype="f4").reshape(ROWS, COLUMNS)
+    source, target = context.path("long"), context.path("long_target")
+    write_columns(source, whole, 4)
+    a, b = layout(context.path("long_a.json"), 4, 1), layout(context.path("long_b.json"), 3, 0)
+    first = os.path.join(source, "rank_0.h5")
+    forget(source)
+    is_tested = not is_in_memory(first) and can_read_directly(first)
+    print("long arrays: " + ("read past the system's memory" if is_tested else "this file system keeps them in memory"))
+    for ranks, exchange, memory in ((0, "direct", "64MiB"), (0, "direct", "512MiB"), (2, "mpi", "128MiB"), (2, "direct", "128MiB")):
+        how = f"long arrays, {ranks} ranks, {exchange}, {memory}"
+        forget(source)
+        context.programs.reshard(a, b, source, target, "--memory", memory, "--threads", 2, "--exchange", exchange, "--force", ranks=ranks)
+        for card, part in enumerate(np.split(whole, 3)):
+            with h5py.File(os.path.join(target, f"rank_{card}.h5")) as file:
+                check(np.array_equal(file["w"][()], part), f"{how}: card {card} has other elements")
+        if is_tested and (ranks, exchange) != (2, "direct"):
+            check(not is_in_memory(first), f"{how}: the source came into the system's memory")
+    verify_long(context, a, b, source, target, is_tested)
+
+
+def verify_long(context, a, b, source, target, is_tested):
+    both = ["--from", a, source, "--to", b, target]
+    for words, directories in ((both, [source, target]), ([target], [target])):
+        for directory in directories:
+            forget(directory)
+        context.programs.run("ckpt-verify", *words, "--memory", "256MiB", "--threads", 2)
+        for path in (os.path.join(directory, "rank_0.h5") for directory in directories):
+            check(not is_tested or not is_in_memory(path), f"ckpt-verify {words[0]}: {path} came into the system's memory")
+    damaged = os.path.join(target, "rank_0.h5")
+    with open(damaged, "r+b") as file:
+        file.seek(os.path.getsize(damaged) // 2)
+        file.write(b"\xa5\x5a")
+    forget(target)
+    for words in (both, [target]):
+        context.programs.run("ckpt-verify", *words, "--threads", 2, expect=1)

@@ -3,6 +3,7 @@ import os
 import shutil
 import sys
 
+from group_cold import forget
 from group_jobs import make_sample
 from programs import check
 
@@ -15,6 +16,8 @@ def memory(context):
     reshard = ["--to-mesh", "dp=7,tp=8"]
     measure(context, "ckpt-merge", [], 0)
     for ranks, exchange in ((0, "direct"), (2, "direct"), (2, "mpi")):
+        measure(context, "ckpt-reshard", [*reshard, "--exchange", exchange], ranks)
+        forget(context.path("source"))
         measure(context, "ckpt-reshard", [*reshard, "--exchange", exchange], ranks)
 
 

@@ -124,22 +124,23 @@ MappedWindows refused_windows() {
   return MappedWindows(1 << 20);
 }
 
-/// From blocks of a file that the system was asked to forget; where it does not, the file is read as usual.
+/// From blocks of the file.
 Gathered gather_past_memory(const MappedFile& file, const Transfer& wanted, const Summing& summing, Bytes& target,
                             Bytes& scratch) {
   MappedWindows windows(1 << 20);
-  DirectBlocks blocks(DirectBlocks::least_memory, 1);
-  const LocatedFile located = file.source->located(0, 0)->file;
-  file.source->file().drop_cached();
-  DirectBlocks::Lease lease;
+  constexpr std::uint64_t number = 7;
+  DirectBlocks blocks(DirectBlocks::least_memory, 1, [&](std::uint64_t, std::uint64_t start, std::span<std::byte> out) {
+    file.source->file().read(start, out);
+    return PastMemory::read;
+  });
+  Lease lease;
   const auto span = stored_span(*file.source, 0, wanted);
-  blocks.want(located, {MappedFile::start + span->lo, MappedFile::start + span->hi}, lease);
-  const bool is_all_there =
-      !span->empty() && lease.size() == (MappedFile::start + span->hi - 1) / blocks.block_bytes() -
-                                            (MappedFile::start + span->lo) / blocks.block_bytes() + 1;
+  const Interval in_file{MappedFile::start + span->lo, MappedFile::start + span->hi};
+  blocks.want(number, file.source->located(0, 0)->file.bytes, in_file, lease);
   const std::uint64_t before = file.source->reads;
-  const Gathered gathered = gather(*file.source, 0, wanted, &summing, target.data(), scratch, {windows, &blocks});
-  if (is_all_there) CHECK(file.source->reads == before);
+  const Gathered gathered =
+      gather(*file.source, 0, wanted, &summing, target.data(), scratch, {windows, &blocks, number});
+  if (!span->empty() && in_file.size() < DirectBlocks::least_memory / 2) CHECK(file.source->reads == before);
   return gathered;
 }
 

@@ -36,6 +36,9 @@ TEST_CASE("a journal gives back what was noted, from all processes and all runs"
   }
   std::ofstream(place / "job") << "no records";
   CHECK(read_journal(place).size() == 6);
+  CHECK(read_journal(place, 0, 2).size() == 4);
+  CHECK(read_journal(place, 1, 2) == std::vector{record(1), record(5)});
+  CHECK(read_journal(place, 2, 3).empty());
   CHECK(parse_journal(content(place / "1")) == std::vector{record(1), record(5)});
 }
 

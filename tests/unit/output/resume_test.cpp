@@ -51,6 +51,17 @@ struct Interrupted {
 
 }  // namespace
 
+TEST_CASE("records go to those who write their elements; what no placement has goes to nobody") {
+  Interrupted job;
+  const Placement& target = job.cut->target();
+  const auto alone = solo();
+  auto records = job.records;
+  records.push_back({target.mesh().size(), 0, {0, 1}, {}});
+  records.push_back({0, target.arrays().size(), {0, 1}, {}});
+  records.push_back({0, records.front().array, {1ULL << 40, 1ULL << 41}, {}});
+  CHECK(own_records(records, target, WriteShares(target, 1), *alone) == job.records);
+}
+
 TEST_CASE("what the journal tells of and the files hold need not be written again") {
   Interrupted job;
   REQUIRE(job.chunks.size() > 10);
