@@ -4,9 +4,45 @@
 #include <system_error>
 
 #include "base/interrupt.hpp"
+#include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
+#include "store/posix_file.hpp"
 
 namespace ckpt {
+
+namespace {
+
+/// Files read together, where each is waited for.
+constexpr unsigned files_at_once = 16;
+
+/// Whether the system has little of a file in memory; not where it cannot be told.
+bool is_cold(const std::filesystem::path& path) {
+  try {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return !is_in_memory(file.fd(), 0, file.status().bytes);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The first by itself: most of the others only have to be compared with it. They are waited for together where the
+/// storage is.
+std::vector<FileCatalog> read_in_order(const std::vector<std::filesystem::path>& files, SourceStore& store) {
+  std::vector<FileCatalog> catalogs(files.size());
+  const auto read = [&](std::uint64_t n) { catalogs[n] = store.catalog(files[n]); };
+  if (!files.empty()) read(0);
+  if (files.size() > 2 && is_cold(files[1])) {
+    for_each_in_parallel(files_at_once, files.size() - 1, [&](std::uint64_t n) { read(n + 1); });
+    return catalogs;
+  }
+  for (std::uint64_t n = 1; n < files.size(); ++n) {
+    check_interrupt();
+    read(n);
+  }
+  return catalogs;
+}
+
+}  // namespace
 
 std::vector<FileToRead> with_readers(const std::vector<std::filesystem::path>& files, Communicator& processes) {
   std::vector<bool> mine;
@@ -30,11 +66,10 @@ std::vector<FileCatalog> read_catalogs(const std::vector<FileToRead>& files, Sou
                                        Communicator& processes) {
   std::vector<FileCatalog> mine;
   agree(processes, [&] {
-    for (const FileToRead& file : files) {
-      if (file.reader != static_cast<std::uint64_t>(processes.rank())) continue;
-      check_interrupt();
-      mine.push_back(store.catalog(file.path));
-    }
+    std::vector<std::filesystem::path> paths;
+    for (const FileToRead& file : files)
+      if (file.reader == static_cast<std::uint64_t>(processes.rank())) paths.push_back(file.path);
+    mine = read_in_order(paths, store);
   });
   if (processes.size() == 1) return mine;
   const std::vector<FileCatalog> all = decode_catalogs(processes.all_gather(encode(mine)));

@@ -15,7 +15,6 @@ ROWS, COLUMNS = 2100, 4096  # a tensor of 34 MB: of several blocks on each card
 
 def cold(context):
     each_case(context, "cold", from_storage)
-    long_arrays(context)
 
 
 def forget(directory):
@@ -47,7 +46,7 @@ def layout(path, cards, dimension):
     split[dimension] = "card"
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"ckpt_layout": 1, "mesh": {"axes": ["card"], "shape": [cards]}, "files": "rank_{card}.h5",
-                   "parameters": [{"name": "w", "split": split}]}, file)
+                   "parameters": [{"name": "w", "split": split}], "default": "replicate"}, file)
     return path
 
 
@@ -79,7 +78,7 @@ def can_read_directly(path):
         return False
 
 
-def long_arrays(context):
+def past_memory(context):
     """What has been read past the system's memory is right, and is not in that memory afterwards."""
     whole = np.arange(ROWS * COLUMNS, dtype="f4").reshape(ROWS, COLUMNS)
     source, target = context.path("long"), context.path("long_target")

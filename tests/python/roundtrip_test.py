@@ -40,7 +40,7 @@ GROUPS = {
     "attributes": group_features.attributes, "files": group_features.files, "names": group_features.names,
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact, "shares": group_shares.parts, "virtual": group_virtual.virtual,
-    "cold": group_cold.cold, "tables": group_tables.tables, "paddle": group_paddle.paddle,
+    "cold": group_cold.cold, "past-memory": group_cold.past_memory, "tables": group_tables.tables, "paddle": group_paddle.paddle,
     "filters": group_filters.filters, "deltas": group_deltas.deltas,
 }
 
