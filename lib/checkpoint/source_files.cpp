@@ -41,12 +41,14 @@ std::shared_ptr<SourceFiles::OpenDirectly> SourceFiles::open_directly(FileNumber
   for (std::size_t i = 0; i < checkpoint_.file(number).schema->datasets.size(); ++i)
     if (const auto located = file->located(i, 0))
       return std::make_shared<OpenDirectly>(OpenDirectly{file, DirectFile(located->file.fd, *located->file.path)});
-  throw Error(Kind::input, checkpoint_.file_name(number), {"none of its data can be read past the system's memory", "", ""});
+  throw Error(Kind::input, checkpoint_.file_name(number),
+              {"none of its data can be read past the system's memory", "", ""});
 }
 
 std::uint64_t SourceFiles::past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
   const bool has_addresses = addresses_left() / 2 >= memory_bytes;  // where these are limited, all else needs them
-  if (memory_bytes < DirectBlocks::least_memory || !has_addresses || most_open_ < least_open || !is_cold(files)) return 0;
+  if (memory_bytes < DirectBlocks::least_memory || !has_addresses || most_open_ < least_open || !is_cold(files))
+    return 0;
   return memory_bytes;
 }
 

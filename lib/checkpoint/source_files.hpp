@@ -13,8 +13,8 @@
 
 namespace ckpt {
 
-/// The files that a process reads where readers send to writers; where each reads what it needs, all. As far as they are
-/// there.
+/// The files that a process reads where readers send to writers; where each reads what it needs, all. As far as they
+/// are there.
 std::vector<FileNumber> files_read_by(std::uint32_t process, const Checkpoint& checkpoint, const Readers& readers);
 
 /// A checkpoint's files, opened as they are needed, and what of them is read ahead past the system's memory. Threads

@@ -28,9 +28,9 @@ class SourceReader {
   Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
                 std::optional<KeySets> sums = std::nullopt);
 
-  /// Where the system has little of `files` in memory: from here on, what it has not is read past it, into `spare_bytes`
-  /// and most of what windows had, until `read_as_usual`. `files`: those that this process reads, together. How much
-  /// memory that takes beyond what windows had.
+  /// Where the system has little of `files` in memory: from here on, what it has not is read past it, into
+  /// `spare_bytes` and most of what windows had, until `read_as_usual`. `files`: those that this process reads,
+  /// together. How much memory that takes beyond what windows had.
   std::uint64_t read_past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
   /// What that would give.
   std::uint64_t past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);

@@ -116,8 +116,8 @@ class Run {
   bool is_verified() const { return job_.verify != Verify::none && !job_.is_view; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
 
-  /// Whether a source that is not in the system's memory is read past it. Not where several processes of a node read the
-  /// same files: what one has read there, the others find in that memory.
+  /// Whether a source that is not in the system's memory is read past it. Not where several processes of a node read
+  /// the same files: what one has read there, the others find in that memory.
   bool reads_past_memory() const {
     const bool is_shared_here = plan_->readers.is_shared() && processes_.local_size() > 1;
     return exchange_->reads_ahead() && !job_.is_view && !is_shared_here;

@@ -16,7 +16,7 @@ constexpr std::uint64_t step = 256ULL << 10;
 constexpr std::uint64_t least_blocks = 16;
 
 /// Reads that are under way together: a disk needs a few, a network whose answers take a millisecond some more.
-constexpr unsigned threads = 8;
+constexpr unsigned threads = 16;
 
 /// Where all files are read in step, each has a block that is used up and one that is read ahead.
 std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t files) {

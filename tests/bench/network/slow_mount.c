@@ -61,7 +61,9 @@ static void wait_until(uint64_t at) {
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR) continue;
 }
 
-static const char* below(const char* path) { return path[1] == '\0' ? "." : path + 1; }
+static const char* below(const char* path) {
+  return path[1] == '\0' ? "." : path + 1;
+}
 
 static void* start(struct fuse_conn_info* connection, struct fuse_config* config) {
   config->use_ino = 1;
@@ -115,12 +117,8 @@ static int list(const char* path, void* names, fuse_fill_dir_t add, off_t offset
   return 0;
 }
 
-static const struct fuse_operations operations = {.init = start,
-                                                  .getattr = get_status,
-                                                  .open = open_file,
-                                                  .release = close_file,
-                                                  .read = read_file,
-                                                  .readdir = list};
+static const struct fuse_operations operations = {
+    .init = start, .getattr = get_status, .open = open_file, .release = close_file, .read = read_file, .readdir = list};
 
 static int report(const char* path) {
   FILE* file = fopen(path, "w");
