@@ -13,6 +13,7 @@ import network_cases
 import storage_cases
 import table_cases
 import torch_cases
+import transposed_cases
 import view_cases
 from jobs import COLUMNS, FEW_CARDS, GPT56, GPT64, MAIN, MPIRUN, Job, merging, splitting
 from measure import Side
@@ -285,6 +286,7 @@ CASES = {
     **storage_cases.CASES,
     **network_cases.CASES,
     **view_cases.CASES,
+    **transposed_cases.CASES,
     **table_cases.CASES,
     **format_cases.CASES,
     **torch_cases.CASES,
