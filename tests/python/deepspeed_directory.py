@@ -25,15 +25,6 @@ ADDRESS = torch_file.of_class("deepspeed.utils.tensor_fragment", "fragment_addre
 SCALER = torch_file.of_class("deepspeed.runtime.fp16.loss_scaler", "LossScaler")
 
 
-class Call:
-    """What pickles as a call of a function."""
-    def __init__(self, function, *arguments):
-        self.function, self.arguments = function, arguments
-
-    def __reduce__(self):
-        return self.function, self.arguments
-
-
 def made(of_class, **state):
     thing = of_class()
     thing.__dict__.update(state)
@@ -95,8 +86,8 @@ class Job:
     def model_states(self, rank):
         has_frozen = self.stage >= 2
         return {"module": self.module(rank), "buffer_names": ["buf"], "optimizer": None if self.stage else self.whole_optimizer(),
-                "param_shapes": [OrderedDict((name, Call(SIZE, tuple(shape))) for name, shape in group.items()) for group in self.groups] if self.stage else None,
-                "frozen_param_shapes": OrderedDict((name, Call(SIZE, tuple(shape))) for name, shape in FROZEN.items()) if has_frozen else None,
+                "param_shapes": [OrderedDict((name, torch_file.Call(SIZE, tuple(shape))) for name, shape in group.items()) for group in self.groups] if self.stage else None,
+                "frozen_param_shapes": OrderedDict((name, torch_file.Call(SIZE, tuple(shape))) for name, shape in FROZEN.items()) if has_frozen else None,
                 "shared_params": dict(TIED if rank == 0 else {}) if self.stage else None,
                 "frozen_param_fragments": OrderedDict((name, self.fragment(rank, np.arange(7.0))) for name in FROZEN) if has_frozen else None,
                 "lr_scheduler": {"last_batch_iteration": 1}, "global_steps": 2, "dp_world_size": self.ranks, "mp_world_size": self.model_ranks,
@@ -137,7 +128,7 @@ class Job:
     def optimizer(self, rank):
         said = {"loss_scaler": made(SCALER, cur_scale=1.0, dynamic=False), "overflow": False}
         if self.stage == 3:
-            return {"zero_stage": Call(STAGE, 3), **said, "partition_count": self.ranks, "optimizer_state_dict": self.state(rank),
+            return {"zero_stage": torch_file.Call(STAGE, 3), **said, "partition_count": self.ranks, "optimizer_state_dict": self.state(rank),
                     "fp32_flat_groups": [self.pieces("fp32", group)[rank].copy() for group in self.groups]}
         paddings, masters, addresses = [], [], []
         for group in self.groups:
@@ -150,7 +141,7 @@ class Job:
                 begin, end = max(first, starts[name]), min(last, starts[name] + math.prod(shape))
                 if begin < end:
                     addresses[-1][name] = made(ADDRESS, numel=end - begin, start=begin - first)
-        return {**said, "base_optimizer_state": self.state(rank), "single_partition_of_fp32_groups": masters, "zero_stage": Call(STAGE, self.stage),
+        return {**said, "base_optimizer_state": self.state(rank), "single_partition_of_fp32_groups": masters, "zero_stage": torch_file.Call(STAGE, self.stage),
                 "group_paddings": paddings, "param_alignment_paddings": [[0] * len(group) for group in self.groups],
                 "partition_count": [self.ranks] * len(self.groups), "ds_version": "0.19.8", "param_slice_mappings": addresses}
 

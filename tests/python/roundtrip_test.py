@@ -27,6 +27,7 @@ try:
     import group_random
     import group_shares
     import group_tables
+    import group_trees
     import group_verify
     import group_virtual
 except ImportError as problem:
@@ -41,7 +42,7 @@ GROUPS = {
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact, "shares": group_shares.parts, "virtual": group_virtual.virtual,
     "cold": group_cold.cold, "tables": group_tables.tables, "paddle": group_paddle.paddle,
-    "filters": group_filters.filters, "deltas": group_deltas.deltas,
+    "filters": group_filters.filters, "deltas": group_deltas.deltas, "trees": group_trees.trees,
 }
 
 
