@@ -5,12 +5,11 @@ import random
 
 import numpy as np
 import torch_file
+from formats import TORCH
 from random_layouts import Case, literal
 
-NUMPY = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int64": "<i8", "int32": "<i4", "int16": "<i2", "int8": "|i1", "uint8": "|u1",
-         "bool": "|b1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "complex64": "<c8", "complex128": "<c16"}
-ELSEWHERE = [*NUMPY, "bfloat16", "float8_e4m3fn", "float8_e5m2"]  # types that other formats have
-TYPES = {"torch": [*NUMPY, *torch_file.TYPES_OF_BITS], "dcp": [*NUMPY, *torch_file.TYPES_OF_BITS], "hdf5": [*ELSEWHERE, "complex32"],
+ELSEWHERE = [*TORCH, "bfloat16", "float8_e4m3fn", "float8_e5m2"]  # types that other formats have
+TYPES = {"torch": [*TORCH, *torch_file.TYPES_OF_BITS], "dcp": [*TORCH, *torch_file.TYPES_OF_BITS], "hdf5": [*ELSEWHERE, "complex32"],
          "mindspore": ELSEWHERE, "safetensors": [each for each in ELSEWHERE if each != "complex128"] + ["float8_e8m0fnu"]}
 KEYS = ["weight", "layers.0.wq", "a name", "größe", "重み", "state", 0, 1, 7, "x=1", "exp_avg", "step", "[set]", "tail.", "what?"]
 THING, ENUM = torch_file.of_class("mine.objects", "Thing"), torch_file.function("mine.objects", "Choice")
@@ -23,11 +22,11 @@ class Chosen:
 
 def numpy_type(name):
     """That of a tensor's elements; of those that NumPy has not, a field that is called so."""
-    return np.dtype(NUMPY[name]) if name in NUMPY else np.dtype([(name, torch_file.TYPES_OF_BITS[name])])
+    return np.dtype(TORCH[name]) if name in TORCH else np.dtype([(name, torch_file.TYPES_OF_BITS[name])])
 
 
 def torch_type(dtype):
-    return dtype.names[0] if dtype.names else next(name for name, word in NUMPY.items() if np.dtype(word) == dtype)
+    return dtype.names[0] if dtype.names else next(name for name, word in TORCH.items() if np.dtype(word) == dtype)
 
 
 class Tree:

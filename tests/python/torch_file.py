@@ -17,14 +17,20 @@ TYPES_OF_BITS = {"float8_e4m3fn": "|u1", "float8_e5m2": "|u1", "float8_e4m3fnuz"
                  "complex32": "<u4", "bfloat16": "<u2"}  # NumPy has none of these
 
 
+STAND_INS = {}
+
+
 def stand_in(module, name, make):
-    """A thing that pickles by this name, as if it had been imported from there."""
+    """A thing that pickles by this name, as if it had been imported from there: one for each name."""
+    if (module, name) in STAND_INS:
+        return STAND_INS[module, name]
     parts = module.split(".")
     for i in range(1, len(parts) + 1):
         sys.modules.setdefault(".".join(parts[:i]), types.ModuleType(".".join(parts[:i])))
     thing = make()
     thing.__module__, thing.__name__, thing.__qualname__ = module, name, name
     setattr(sys.modules[module], name, thing)
+    STAND_INS[module, name] = thing
     return thing
 
 
@@ -93,7 +99,7 @@ class BFloat16(OfBits):
 
     def __init__(self, values):
         is_done = isinstance(values, Bits)
-        super().__init__("bfloat16", np.array(values) if is_done else (np.asarray(values, "<f4").view("<u4") >> 16).astype("<u2"))
+        super().__init__("bfloat16", np.array(values) if is_done else np.asarray(np.asarray(values, "<f4").view("<u4") >> 16, "<u2"))
 
 
 class Call:

@@ -172,13 +172,10 @@ KIND = ...  # behind the path of a dict, list or tuple that has something in it:
 
 
 def walk(node, storages, file, path=()):
-    """(path, value) of everything in a tree: Tensor, number or text, or the text of what is neither. A DTensor's, or a shard's, is its
-    local tensor, with what it says of it as a dict behind "@"."""
+    """(path, value) of everything in a tree: Tensor, number or text, or the text of what is neither."""
     found = tensor(node, storages, file)
     if found is not None:
         yield path, found
-    elif isinstance(node, Node) and node.kind == "call" and node.name == "torch._tensor._rebuild_from_type_v2":
-        yield from subclass(node, storages, file, path)
     elif isinstance(node, Node) and node.items and (node.kind in ("dict", "list", "tuple") or node.name == "collections.OrderedDict"):
         yield (*path, KIND), node.name or node.kind
         for key, value in node.items if isinstance(node.items[0], tuple) else enumerate(node.items):
@@ -189,23 +186,6 @@ def walk(node, storages, file, path=()):
 
 def text_of_tensor(found):
     return found and f"{found.dtype} {found.shape} {raw(found)}"
-
-
-def subclass(node, storages, file, path):
-    name, state = node.args.items[1].name.rpartition(".")[2], node.args.items[3]
-    if name == "DTensor":
-        state = fields(state)
-        spec = fields(state["_spec"])
-        mesh = fields(spec["mesh"])
-        yield path, tensor(state["_local_tensor"], storages, file)
-        yield (*path, "@"), {"placements": [(each.name.rpartition(".")[2], fields(each)) for each in spec["placements"].items],
-                             "coordinate": plain(mesh["_coordinate_on_dim"])}
-    elif name == "ShardedTensor":
-        for number, shard in enumerate(map(fields, state.items[0].items)):
-            yield (*path, number), tensor(shard["tensor"], storages, file)
-            yield (*path, number, "@"), {"offsets": plain(fields(shard["metadata"])["shard_offsets"])}
-    else:
-        yield path, text_of(node)
 
 
 def read_file(path):
