@@ -67,12 +67,15 @@ def tensor_of(local, dtype):
     return torch_file.OfBits(dtype, local) if dtype in torch_file.TYPES_OF_BITS else local
 
 
+def local_state(local, mesh, rank, placements):
+    where = made(MESH, _coordinate_on_dim=mesh.coordinate(rank), mesh_dim_names=mesh.names)
+    return None, {"_local_tensor": local, "_spec": made(SPEC, mesh=where, placements=placements)}
+
+
 def dtensor(whole, mesh, rank, placements, dtype="float32"):
     """`dtype`: as torch calls it; the array has the bits of those that NumPy has not."""
-    coordinate = mesh.coordinate(rank)
-    local = tensor_of(whole[cut_of(whole.shape, mesh, coordinate, placements)].copy(), dtype)
-    where = made(MESH, _coordinate_on_dim=coordinate, mesh_dim_names=mesh.names)
-    return Wrapped(DTENSOR, dtype, whole.shape, (None, {"_local_tensor": local, "_spec": made(SPEC, mesh=where, placements=placements)}))
+    local = tensor_of(whole[cut_of(whole.shape, mesh, mesh.coordinate(rank), placements)].copy(), dtype)
+    return Wrapped(DTENSOR, dtype, whole.shape, local_state(local, mesh, rank, placements))
 
 
 def sharded(whole, rank, ranks, dtype="float32"):
