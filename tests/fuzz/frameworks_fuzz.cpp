@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,13 +38,14 @@ void attempt(const std::function<void()>& work) {
   }
 }
 
+/// Stays where it is: the nodes of a tree point into it.
 struct File {
   std::string_view bytes;
   torch::Pickle tree;
 };
 
-std::vector<File> files_in(std::string_view bytes) {
-  std::vector<File> files;
+std::deque<File> files_in(std::string_view bytes) {
+  std::deque<File> files;
   attempt([&] {
     for (std::size_t at = 0; at < bytes.size() && files.size() < most_files;) {
       const std::size_t begin = at;
@@ -67,12 +70,11 @@ torch::Storages storages_of(const torch::Pickle& tree) {
   return storages;
 }
 
-std::vector<FileCatalog> catalogs_of(const std::vector<File>& files) {
+std::vector<FileCatalog> catalogs_of(const std::deque<File>& files) {
   std::vector<FileCatalog> catalogs;
   for (const File& file : files) {
     catalogs.emplace_back();
-    catalogs.back().schema =
-        std::make_shared<const Schema>(torch::read_tree(file.tree, storages_of(file.tree)));
+    catalogs.back().schema = std::make_shared<const Schema>(torch::read_tree(file.tree, storages_of(file.tree)));
   }
   return catalogs;
 }
@@ -115,7 +117,7 @@ void rewrite_zero(const std::string& tree) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::vector<File> files = files_in({reinterpret_cast<const char*>(data), size});
+  const std::deque<File> files = files_in({reinterpret_cast<const char*>(data), size});
   if (files.empty()) return 0;
   attempt([&] {
     const auto catalogs = catalogs_of(files);
