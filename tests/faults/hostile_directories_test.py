@@ -5,8 +5,8 @@ import os
 import pickle
 import shutil
 
-from harness import Place, arguments, run_cases, temporary_directory
-from hostile import DATA, DOUBLED, System, check_all, check_refused, check_resident
+from harness import Place, arguments, check, run_cases, temporary_directory
+from hostile import DATA, DOUBLED, TRIED, System, check_all, check_refused, check_resident, run
 
 import dcp_directory
 import deepspeed_directory
@@ -96,6 +96,32 @@ def directories(place):
     check_all(place, DIRECTORIES, check_directory)
 
 
+def sparse(path):
+    with open(path, "wb") as file:
+        file.truncate(1 << 40)
+
+
+WORDS = {  # in the place of a file that names a run's last checkpoint
+    "a pipe": os.mkfifo, "a device": lambda path: os.symlink("/dev/zero", path), "2^40 bytes": sparse,
+    "a path upwards": lambda path: path.write_text("../other/global_step2"), "a path from the root": lambda path: path.write_text(str(path.parent)),
+    "the folder above": lambda path: path.write_text("..")}
+
+
+def words(place):
+    """They are not followed, nor waited for: the directory is one like others."""
+    for file in ("latest", "latest_checkpointed_iteration.txt"):
+        for name, make in WORDS.items():
+            path = place.directory / "run"
+            deepspeed_directory.Job(1, 2).write(path)
+            for known in ("latest", file):
+                (path / known).unlink(missing_ok=True)
+            make(path / file)
+            done = run(place.directory, place.bin / "ckpt-inspect", path)
+            check(done.returncode == 0 and b"names" not in done.stderr and b"single_partition_of_fp32_groups" in done.stdout, f"{file}, {name}: {done}")
+            shutil.rmtree(path)
+            TRIED.append(f"{file}: {name}")
+
+
 def all_tried(_):
     """Runs last."""
     return check_resident()
@@ -105,7 +131,7 @@ def main():
     options = arguments(__doc__)
     with temporary_directory() as directory:
         place = Place(options, directory, hidden=64)
-        run_cases({case.__name__: (lambda case=case: case(place.within(case.__name__))) for case in (directories, all_tried)})
+        run_cases({case.__name__: (lambda case=case: case(place.within(case.__name__))) for case in (directories, words, all_tried)})
 
 
 if __name__ == "__main__":
