@@ -1,10 +1,9 @@
 #include "paddle_files/shard_keys.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "base/error.hpp"
-#include "keyed/duplicates.hpp"
+#include "keyed/repeated_keys.hpp"
 #include "store/paddle/text_input.hpp"
 #include "tensor/mix.hpp"
 
@@ -51,10 +50,10 @@ void ShardKeys::add(std::uint64_t key) {
 void ShardKeys::check(const std::filesystem::path& file, const RowFields& fields, ShardOf shard,
                       std::size_t piece_bytes) {
   const std::uint64_t subsets = 1ULL << bits_;
+  RepeatedKeys repeated;
   for (;;) {
-    const std::vector<std::uint64_t> twice = repeated(keys_);
-    if (!twice.empty())
-      refuse_repeated(*std::min_element(twice.begin(), twice.end()), file, fields, shard, piece_bytes);
+    const auto twice = repeated.find([&](const RepeatedKeys::Take& take) { take(keys_); }, {});
+    if (!twice->empty()) refuse_repeated(twice->front(), file, fields, shard, piece_bytes);
     if (++subset_ == subsets) return;
     keys_.clear();
     read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const CheckedLine& row) { add(row.key); });

@@ -11,6 +11,7 @@ import mindspore_cases
 import storage_cases
 import table_cases
 import torch_cases
+import transposed_cases
 import view_cases
 from jobs import COLUMNS, FEW_CARDS, GPT56, GPT64, MAIN, Job, merging, splitting
 from measure import Side
@@ -282,6 +283,7 @@ CASES = {
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
     **storage_cases.CASES,
     **view_cases.CASES,
+    **transposed_cases.CASES,
     **table_cases.CASES,
     **format_cases.CASES,
     **torch_cases.CASES,
