@@ -83,7 +83,7 @@ void describe_ranks(const std::vector<FileCatalog>& catalogs) {
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < catalogs.size(); ++rank) names.push_back("rank_" + std::to_string(rank) + ".pt");
   const auto described = describe_rank_files(names, catalogs, "fuzz");
-  if (described && described->files.size() < described->layout.mesh.size()) std::abort();
+  if (described) parse_layout(to_json(described->layout), "fuzz");
 }
 
 /// The first file has the model's states, the others the optimizer's.
