@@ -59,6 +59,12 @@ def zero(change, kind="optim", stage=1):
     return make
 
 
+def rename_badly(tree):
+    """By half of a character of two."""
+    for holder, at in ((tree["param_shapes"], 0), (tree, "module")):
+        holder[at] = type(holder[at])(("l1\udc90" if name == "l1.weight" else name, value) for name, value in holder[at].items())
+
+
 SHARD = rank_directory.placement("Shard", dim=0)
 DIRECTORIES = {
     "relative_path with ..": (dcp(lambda d: first_place(d, relative_path="../../etc/passwd")), "../../etc/passwd"),
@@ -81,6 +87,7 @@ DIRECTORIES = {
     "a DTensor larger than its pieces": (of_ranks([SHARD], (2**50, 4)), "w"),
     "param_shapes of 2^80 elements": (zero(lambda t: t["param_shapes"][0].update({"emb.weight": Size((2**40, 2**40))}), "model"), "2^64"),
     "param_shapes less than nothing": (zero(lambda t: t["param_shapes"][0].update({"emb.weight": Size((-13, 6))}), "model"), "emb.weight"),
+    "a name that is not UTF-8": (zero(rename_badly, "model"), "not UTF-8"),
     "2^60 data ranks": (zero(lambda t: t.update(dp_world_size=2**60), "model"), "1152921504606846976"),
     "a frozen weight of 2^60 elements": (zero(lambda t: t["frozen_param_shapes"].update(frozen=Size((2**60,))), "model", stage=3), "frozen"),
     "a slice of another size": (zero(lambda t: t["optimizer_state_dict"]["single_partition_of_fp32_groups"].insert(0, WHOLE[0].copy())), "group"),
