@@ -1,13 +1,13 @@
 #include "frameworks/deepspeed_files.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <regex>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "frameworks/only_word.hpp"
 
 namespace ckpt::deepspeed {
 
@@ -43,11 +43,8 @@ bool has_files_of_ranks(const fs::path& directory) {
 
 /// The tag that `latest` names; empty where it names none.
 std::string latest_tag(const fs::path& directory) {
-  std::ifstream file(directory / latest_file);
-  std::string tag;
-  std::string more;
-  if (!(file >> tag) || file >> more || fs::path(tag).filename() != tag || tag == "." || tag == "..") return "";
-  return tag;
+  const std::string tag = only_word(directory / latest_file);
+  return fs::path(tag).filename() == tag && tag != "." && tag != ".." ? tag : "";
 }
 
 [[noreturn]] void refuse_parts(const fs::path& file, const std::string& found, const std::string& remedy) {

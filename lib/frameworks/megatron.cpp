@@ -1,12 +1,12 @@
 #include "frameworks/megatron.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include "base/log.hpp"
 #include "frameworks/dcp.hpp"
+#include "frameworks/only_word.hpp"
 
 namespace ckpt {
 
@@ -19,9 +19,8 @@ constexpr std::size_t iteration_digits = 7;
 
 /// The folder of the iteration that the text names; empty where it names none.
 std::string latest_folder(const fs::path& directory) {
-  std::ifstream file(directory / latest_file);
-  std::string iteration;
-  if (!(file >> iteration) || iteration.size() > 2 * iteration_digits ||
+  std::string iteration = only_word(directory / latest_file);
+  if (iteration.empty() || iteration.size() > 2 * iteration_digits ||
       !std::all_of(iteration.begin(), iteration.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return "";
   if (iteration.size() < iteration_digits) iteration.insert(0, iteration_digits - iteration.size(), '0');

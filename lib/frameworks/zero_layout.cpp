@@ -185,7 +185,14 @@ class ZeroLayout {
 
 std::string zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas,
                         const ModuleLayout* module) {
-  return ZeroLayout(files, states, schemas, module).write().dump(2) + "\n";
+  const Json layout = ZeroLayout(files, states, schemas, module).write();
+  try {
+    return layout.dump(2) + "\n";
+  } catch (const Json::type_error&) {
+    throw Error(Kind::input, files.folder + files.model,
+                {"found names of parameters that are not UTF-8", "expected those of a layout, which are",
+                 "was it written by DeepSpeed's save_checkpoint?"});
+  }
 }
 
 CardFiles zero_files(const TagFiles& files, const std::string& folder, const Mesh& mesh) {

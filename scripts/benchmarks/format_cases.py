@@ -1,4 +1,4 @@
-"""Each format as a source and as a target, beside the same job in HDF5; and what only the metadata of torch's files costs."""
+"""Each format as a source and as a target, and casts, beside the same job in HDF5; and what only the metadata of torch's files costs."""
 import json
 
 import measure
@@ -6,7 +6,7 @@ from measure import Side
 from models import Mesh, model
 from rows import Case, Row, data_text, versus
 
-ENDINGS = {"safetensors": ".safetensors", "torch": ".pt", "mindspore": ".ckpt"}
+ENDINGS = {"safetensors": ".safetensors", "torch": ".pt", "mindspore": ".ckpt", "dcp": None}  # a directory, which says itself how it is cut
 SOURCE, TARGET = "dp=2,tp=4", "dp=7,tp=1"
 
 
@@ -17,9 +17,10 @@ def layout(space, mesh, ending):
     return path
 
 
-def job(space, source, output, before=".h5", after=".h5", target=TARGET):
-    return Side([space.program("ckpt-reshard"), "-q", "--no-fsync", "--from", layout(space, SOURCE, before),
-                 "--to", layout(space, target, after), source, "-o", output], output)
+def job(space, source, output, before=".h5", after=".h5", target=TARGET, words=()):
+    words = [*(["--from", layout(space, SOURCE, before)] if before else []), "--to", layout(space, target, after or ".h5"),
+             *([] if after else ["--format", "dcp"]), *words]
+    return Side([space.program("ckpt-reshard"), "-q", "--no-fsync", *words, source, "-o", output], output)
 
 
 def formats(case, space, options):
@@ -37,6 +38,25 @@ def formats(case, space, options):
                                bytes=space.bytes_of("gpt", SOURCE), definition=f"8 → 7, {data_text(space, 'gpt', SOURCE)}, "
                                f"{what} {name}: wall of ckpt-reshard / its wall from HDF5 to HDF5"))
         measure.remove(other)
+    return rows
+
+
+def casts(case, space, options):
+    source, output, rows = space.checkpoint("gpt", SOURCE), space.path("out"), []
+    rival = "the job without --cast", job(space, source, space.path("rival"))
+
+    def check():
+        merged = [space.path(name) for name in ("whole.safetensors", "cast.safetensors")]
+        for of, to in zip((["--layout", layout(space, SOURCE, ".h5"), source], [output]), merged):
+            measure.run([space.program("ckpt-merge"), "-q", "--no-fsync", *of, "-o", to])
+        measure.run(space.script("cast_check.py", *merged))
+        for path in merged:
+            measure.remove(path)
+
+    for dtype in ("bf16", "f16"):
+        side = job(space, source, output, words=("--cast", dtype))
+        rows.append(versus(case, space, options, side, rival, check, 1.1, variant=dtype, bytes=space.bytes_of("gpt", SOURCE),
+                           definition=f"8 → 7, {data_text(space, 'gpt', SOURCE)}, as {dtype}: wall of ckpt-reshard --cast {dtype} / its wall without"))
     return rows
 
 
@@ -60,5 +80,6 @@ def torch_metadata(case, space, options):
 
 CASES = {
     "formats": Case(formats, lambda quick: [("gpt", SOURCE)], "each format as source and target / the same job in HDF5"),
+    "casts": Case(casts, lambda quick: [("gpt", SOURCE)], "float32 as bf16 and f16 / the same job without --cast"),
     "torch-metadata": Case(torch_metadata, lambda quick: [], "10^5 tensors in a .pt, 128,000 chunks in a DCP / bounds"),
 }

@@ -2,65 +2,29 @@
 """What a hostile file of torch tries: to run something, to hang, to take all memory, to read beyond itself. Each is merged and looked at
 with little memory and time; it is refused with one message that says what is wrong, or read without effect."""
 import io
-import os
 import pickle
-import resource
 import struct
-import subprocess
-import sys
 import warnings
 import zipfile
 
-from harness import HERE, Failure, Place, arguments, check, run_cases, temporary_directory
+from harness import Place, arguments, check, run_cases, temporary_directory
+from hostile import DATA, DOUBLED, TRIED, Evaluated, System, check_all, check_resident, of_pickle, of_tensor, pickled_tensor, run, text, whole
 
-sys.path.insert(0, str(HERE.parent / "python"))
-import torch_file  # noqa: E402
+import torch_file
 
-BOUND_S = 20
-MEMORY_BYTES = 6 << 30  # of addresses
-DATA = bytes(64)
-
-
-def run(directory, *words):
-    limits = [(resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, BOUND_S)]
-    try:
-        return subprocess.run(words, capture_output=True, timeout=BOUND_S, check=False, cwd=directory,
-                              preexec_fn=lambda: [resource.setrlimit(what, (most, most)) for what, most in limits])
-    except subprocess.TimeoutExpired as late:
-        raise Failure(f"hangs: {late}") from None
+# What a reader of such files was first tried on, by the names of the cases here: none of them may be lost.
+FIRST_TRIED = (
+    "os.system by REDUCE", "eval, protocol 4", "getattr chain", "doubled 60 times", "million nested lists", "a list in itself", "a dict in itself",
+    "number of 2 GiB", "number of less than nothing", "text of 4 GiB", "memo that was never set", "nothing on the stack", "below the mark", "INST",
+    "EXT1", "PERSID", "beyond its storage", "negative stride", "negative offset", "2^80 elements", "2^60 elements of one", "no such storage",
+    "a storage that lies", "compressed", "two of one name", "cut off", "record far away", "64 bits in every field")
 
 
-def of_pickle(body, protocol=2):
-    """A file whose pickle is this, and one storage of 64 bytes."""
-    return torch_file.zipped([("data.pkl", bytes([0x80, protocol]) + body), ("byteorder", b"little"), ("data/0", DATA)])
-
-
-def text(value):
-    return b"X" + struct.pack("<I", len(value)) + value.encode()
-
-
-def whole(value):
-    return b"\x8a\x08" + struct.pack("<q", value)
-
-
-def listed(values):
-    return b"(" + b"".join(map(whole, values)) + b"t"
-
-
-def of_tensor(shape, strides, offset=0, key="0", count=16):
-    storage = b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text(key) + text("cpu") + whole(count) + b"tQ"
-    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + whole(offset) + listed(shape) + listed(strides) + b"\x89}tR"
-    return of_pickle(b"}" + text("w") + tensor + b"s.")
-
-
-class System:
-    def __reduce__(self):
-        return os.system, ("touch ran",)
-
-
-class Evaluated:
-    def __reduce__(self):
-        return eval, ("open('ran', 'w')",)
+def legacy(count=16, keys=("0",), data=DATA, order="little"):
+    """A file in the form before torch 1.6, of one tensor of 16 elements."""
+    system = {"protocol_version": 1001, "little_endian": order == "little", "type_sizes": {"short": 2, "int": 4, "long": 4}}
+    parts = [pickle.dumps(part, 2) for part in (0x1950a86a20f9469cfc6c, 1001, system)]
+    return b"".join([*parts, b"\x80\x02" + pickled_tensor([16], [1]), pickle.dumps(list(keys), 2), struct.pack("<q", count), data])
 
 
 def archive(*entries, how=zipfile.ZIP_STORED):
@@ -72,7 +36,6 @@ def archive(*entries, how=zipfile.ZIP_STORED):
     return out.getvalue()
 
 
-DOUBLED = b"]q\x00" + b"".join(b"h" + bytes([i, 104, i]) + b"\x86q" + bytes([i + 1]) for i in range(60)) + b"."
 WIDE_LIST = b"](" + whole(1) * 1_000_000 + b"eq\x00"
 PICKLES = {  # name: (body, what is said)
     "doubled 60 times": (DOUBLED, "more than 10,000,000 values"),
@@ -130,28 +93,24 @@ def archives():
     }
 
 
-def check_file(place, data, said):
-    path = place.directory / "hostile.pt"
-    path.write_bytes(data)
-    for words in (["ckpt-inspect", path], ["ckpt-merge", path, "-o", place.directory / "merged.safetensors"]):
-        done = run(place.directory, place.bin / words[0], *words[1:])
-        errors = done.stderr.decode(errors="replace")
-        check(done.returncode == 1 and errors.count(": error: ") == 1 and said in errors and "hostile.pt" in errors,
-              f"{words[0]}: expected 1 and one message with '{said}', found {done.returncode}:\n{errors}")
-    check(sorted(each.name for each in place.directory.iterdir()) == ["hostile.pt"], "something is left, or was run")
-    path.unlink()
-
-
-def check_all(place, files):
-    for name, (data, said) in files.items():
-        try:
-            check_file(place, data, said)
-        except Failure as failure:
-            raise Failure(f"{name}: {failure}") from None
+LEGACY = {
+    "2^62 elements": (legacy(count=2**62), "2^64"),
+    "more elements than the file has": (legacy(count=2**40), "4398046511104 bytes"),
+    "fewer elements than its tensor": (legacy(count=15), "storage 0"),
+    "elements less than nothing": (legacy(count=-1), "2^64"),
+    "no such key": (legacy(keys=("9",)), "storage"),
+    "a key twice": (legacy(keys=("0", "0"), data=DATA + struct.pack("<q", 16) + DATA), "storage 0"),
+    "its data cut off": (legacy(data=DATA[:-1]), "bytes"),
+    "the other byte order": (legacy(order="big"), "not little-endian"),
+}
 
 
 def pickles(place):
     check_all(place, {name: (of_pickle(body), said) for name, (body, said) in PICKLES.items()})
+
+
+def legacies(place):
+    check_all(place, LEGACY)
 
 
 def calls(place):
@@ -160,6 +119,7 @@ def calls(place):
     path.write_bytes(of_pickle(b"c__builtin__\ngetattr\n(cos\npath\nX\x06\x00\x00\x00systemtR."))
     done = run(place.directory, place.bin / "ckpt-inspect", path)
     check(done.returncode == 0 and b"0 parameters" in done.stdout, f"found {done}")
+    TRIED.append("getattr chain")
 
 
 def tensors(place):
@@ -172,7 +132,7 @@ def zips(place):
 
 def commands(place):
     """What would run something if it were unpickled is carried as an object or left out, beside what else there is."""
-    for protocol, trap in ((2, System()), (4, Evaluated())):
+    for name, protocol, trap in (("os.system by REDUCE", 2, System()), ("eval, protocol 4", 4, Evaluated())):
         path = place.directory / "hostile.pt"
         path.write_bytes(torch_file.zipped([("data.pkl", pickle.dumps({"epoch": 7, "trap": trap}, protocol))]))
         done = run(place.directory, place.bin / "ckpt-inspect", path)
@@ -181,6 +141,7 @@ def commands(place):
             done = run(place.directory, place.bin / "ckpt-merge", path, "-o", place.directory / ("merged" + ending), "--force")
             check(done.returncode == 0 and said in done.stderr, f"found {done}")
         check(not (place.directory / "ran").exists(), "it was run")
+        TRIED.append(name)
 
 
 def objects(place):
@@ -197,12 +158,44 @@ def objects(place):
         check(done.returncode in (0, 1) and said in done.stderr, f"{name}: found {done}")
 
 
+def wide_zip(entries):
+    """An archive whose sizes and offsets all stand in fields of 64 bits, as where there are more than 4 GiB."""
+    out, directory = bytearray(), bytearray()
+    for name, data in entries:
+        path, at = f"a/{name}".encode(), len(out)
+        extra = struct.pack("<HHQQQ", 1, 24, len(data), len(data), at)
+        out += b"PK\3\4" + struct.pack("<HHHHHIIIHH", 0, 0x808, 0, 0, 0, 0, 0, 0, len(path), len(extra)) + path + extra + data
+        out += b"PK\7\x08" + struct.pack("<IQQ", 0, len(data), len(data))
+        directory += b"PK\1\2" + struct.pack("<HHHHHHIIIHHHHHII", 0, 0, 0x808, 0, 0, 0, 0, 2**32 - 1, 2**32 - 1, len(path), len(extra), 0, 0, 0, 0,
+                                             2**32 - 1) + path + extra
+    begin, count = len(out), len(entries)
+    end = begin + len(directory)
+    out += directory + b"PK\6\6" + struct.pack("<QHHIIQQQQ", 44, 798, 45, 0, 0, count, count, len(directory), begin)
+    return bytes(out + b"PK\6\7" + struct.pack("<IQI", 0, end, 1) + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 65535, 65535, 2**32 - 1, 2**32 - 1, 0))
+
+
+def wide(place):
+    """What is unusual, but right, is read."""
+    files = {"wide.pt": wide_zip([("data.pkl", b"\x80\x02" + pickled_tensor([16], [1])), ("data/0", DATA)]), "plain.pt": of_tensor([16], [1])}
+    for name, data in files.items():
+        (place.directory / name).write_bytes(data)
+    done = run(place.directory, place.bin / "ckpt-verify", *files)
+    check(done.returncode == 0, f"found {done}")
+    TRIED.append("64 bits in every field")
+
+
+def none_lost(_):
+    """Runs last."""
+    lost = set(FIRST_TRIED) - set(TRIED)
+    check(not lost and len(FIRST_TRIED) == 28 and len(set(TRIED)) == len(TRIED), f"not tried, or twice: {lost or TRIED}")
+    return check_resident()
+
+
 def main():
     options = arguments(__doc__)
     with temporary_directory() as directory:
         place = Place(options, directory, hidden=64)
-        run_cases({case.__name__: (lambda case=case: case(place.within(case.__name__)))
-                   for case in (pickles, calls, tensors, zips, commands, objects)})
+        run_cases({case.__name__: (lambda case=case: case(place.within(case.__name__))) for case in (pickles, tensors, zips, legacies, wide, calls, commands, objects, none_lost)})
 
 
 if __name__ == "__main__":

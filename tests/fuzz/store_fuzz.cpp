@@ -1,4 +1,5 @@
-// libFuzzer: hostile files of the format CKPT_FUZZED_FORMAT. Whatever the bytes, cataloguing them, reading their data
+// libFuzzer: hostile files of the format CKPT_FUZZED_FORMAT, or with CKPT_FUZZED_PICKLE hostile pickles in sound
+// archives of torch, which mutated bytes hardly ever are. Whatever the bytes, cataloguing them, reading their data
 // and, where the format is written, making their like again ends in a result or an Error, within bounds.
 
 #include <spdlog/spdlog.h>
@@ -12,6 +13,7 @@
 #include "spec_of.hpp"
 #include "store/posix_file.hpp"
 #include "store/stores.hpp"
+#include "unit/store/torch_fixture.hpp"
 
 namespace {
 
@@ -62,6 +64,15 @@ std::uint64_t data_bytes(const Schema& schema) {
   return bytes;
 }
 
+std::string file_of(std::string_view input) {
+#ifdef CKPT_FUZZED_PICKLE
+  const std::string storage(64, 'a');
+  return fixture::zip({{"a/data.pkl", std::string(input)}, {"a/data/0", storage}, {"a/data/1", storage}});
+#else
+  return std::string(input);
+#endif
+}
+
 const Format& fuzzed_format() {
   for (const Format& format : formats())
     if (format.name == CKPT_FUZZED_FORMAT) return format;
@@ -83,7 +94,8 @@ void make_again(Store& store, const Schema& schema, std::string tree) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   spdlog::set_level(spdlog::level::off);
-  const TemporaryFile file({reinterpret_cast<const std::byte*>(data), size});
+  const std::string bytes = file_of({reinterpret_cast<const char*>(data), size});
+  const TemporaryFile file(std::as_bytes(std::span(bytes)));
   const Format& format = fuzzed_format();
   const auto store = format.make();
   try {

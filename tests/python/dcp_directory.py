@@ -89,18 +89,6 @@ class Contents:
             file.seek(info.offset)
             return torch_file.loads(file.read(info.length))
 
-    def tensors(self):
-        """Name -> array, put together of its chunks."""
-        found = {}
-        for name, content in self.metadata.state_dict_metadata.items():
-            if hasattr(content, "chunks"):
-                pieces = [(numbers(chunk.offsets), self.value(name, chunk)) for chunk in content.chunks]
-                found[name] = np.zeros(numbers(content.size), pieces[0][1].dtype)
-                for corner, piece in pieces:
-                    found[name][tuple(slice(at, at + size) for at, size in zip(corner, piece.shape))] = piece
-                assert sum(piece.size for _, piece in pieces) == found[name].size, name
-        return found
-
 
 class Directory:
     """One that is being written: `tensor` and `object` add items, `finish` writes `.metadata`."""

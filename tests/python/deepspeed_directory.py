@@ -2,15 +2,15 @@
 runtime/zero/stage_1_and_2.py and stage3.py, in NumPy."""
 import math
 from collections import OrderedDict
+from typing import Callable, NamedTuple
 
 import numpy as np
 
 import torch_file
+from dcp_directory import Size, made
 
 TAG = "global_step2"
 GROUPS = [{"emb.weight": (13, 6), "l1.weight": (10, 6), "l2.weight": (6, 10)}, {"l1.bias": (10,), "ln.weight": (6,), "ln.bias": (6,)}]
-TIED = {"out.weight": "emb.weight"}
-FROZEN = {"frozen": (7,)}
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
 # What model ranks cut, along which dimension; of the second, each third.
@@ -19,25 +19,13 @@ SPLITS = {"emb.weight": 0, "qkv.weight": 0, "l1.weight": 0, "l1.bias": 0, "l2.we
 PARTS = {"qkv.weight": 3}
 
 
-SIZE = torch_file.function("torch", "Size")
 STAGE = torch_file.function("deepspeed.runtime.zero.config", "ZeroStageEnum")
 ADDRESS = torch_file.of_class("deepspeed.utils.tensor_fragment", "fragment_address")
 SCALER = torch_file.of_class("deepspeed.runtime.fp16.loss_scaler", "LossScaler")
 
 
-class Call:
-    """What pickles as a call of a function."""
-    def __init__(self, function, *arguments):
-        self.function, self.arguments = function, arguments
-
-    def __reduce__(self):
-        return self.function, self.arguments
-
-
-def made(of_class, **state):
-    thing = of_class()
-    thing.__dict__.update(state)
-    return thing
+def sizes_of(shapes):
+    return OrderedDict((name, Size(shape)) for name, shape in shapes.items())
 
 
 def value(word, name, shape):
@@ -51,13 +39,26 @@ def value(word, name, shape):
     return (whole * np.float32(scale)).astype("<f4").reshape(shape)
 
 
+class Model(NamedTuple):
+    """Shapes by name; `value` of a word ("module", "fp32", a moment), a name and its shape: what all ranks together have."""
+    groups: list = GROUPS
+    tied: dict = {"out.weight": "emb.weight"}
+    frozen: dict = {"frozen": (7,)}
+    value: Callable = value
+
+    def frozen_value(self, name):
+        return np.arange(math.prod(self.frozen[name]), dtype="<f4").reshape(self.frozen[name])
+
+
 class Job:
-    """What a model rank saves: one of several (GROUPS of WIDE_GROUPS) where `model_rank` says which of how many."""
-    def __init__(self, stage, ranks, precision="bf16", model_rank=None):
-        self.stage, self.ranks, self.precision = stage, ranks, precision
+    """What a model rank saves: one of several (GROUPS of WIDE_GROUPS) where `model_rank` says which of how many. `client`: what the job adds.
+    `is_rewritten`: as of one whose rank 0 says what holds for all."""
+    def __init__(self, stage, ranks, precision="bf16", model_rank=None, model=None, client=None, is_rewritten=False):
+        self.stage, self.ranks, self.precision, self.is_rewritten = stage, ranks, precision, is_rewritten
         self.model_rank, self.model_ranks = model_rank or (0, 1)
-        self.whole_groups = WIDE_GROUPS if model_rank else GROUPS
-        self.groups = [{name: self.cut(name, np.zeros(shape)).shape for name, shape in group.items()} for group in self.whole_groups]
+        self.model = model or Model(groups=WIDE_GROUPS if model_rank else GROUPS)
+        self.client = client or {"epoch": 3}
+        self.groups = [{name: self.cut(name, np.zeros(shape)).shape for name, shape in group.items()} for group in self.model.groups]
         self.weight = torch_file.BFloat16 if precision == "bf16" else lambda array: np.array(array, {"fp16": "<f2", "fp32": "<f4"}[precision])
         self.config = {"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": stage}}
 
@@ -69,22 +70,23 @@ class Job:
         return np.concatenate([np.split(part, self.model_ranks, axis=SPLITS[name])[self.model_rank] for part in parts], axis=SPLITS[name])
 
     def value(self, word, name):
-        shapes = {name: shape for group in self.whole_groups for name, shape in group.items()}
-        return self.cut(name, value(word, name, shapes[name]))
+        shapes = {name: shape for group in self.model.groups for name, shape in group.items()}
+        return self.cut(name, self.model.value(word, name, shapes[name]))
 
     # --- model states ---
 
     def module(self, rank):
         weights = OrderedDict()
-        for name, shape in {**FROZEN, **{name: shape for group in self.groups for name, shape in group.items()}}.items():
-            array = np.arange(7.0) if name in FROZEN else self.value("module", name)
+        for name in [*self.model.frozen, *(name for group in self.groups for name in group)]:
+            array = self.model.frozen_value(name) if name in self.model.frozen else self.value("module", name)
             weights[name] = self.weight(np.zeros(0) if self.stage == 3 else array)
-        weights["buf"] = np.arange(5, dtype="<f4") + (100 * rank)
-        for name, other in TIED.items():
+        weights["buf"] = np.arange(5, dtype="<f4") + (0 if self.is_rewritten else 100 * rank)
+        for name, other in self.model.tied.items():
             weights[name] = self.weight(np.zeros(0)) if self.stage == 3 else weights[other]
         return weights
 
-    def fragment(self, rank, array):
+    def fragment(self, rank, name):
+        array = self.model.frozen_value(name)
         if self.stage < 3:
             return self.weight(array)
         each = -(-array.size // self.ranks)
@@ -94,13 +96,14 @@ class Job:
 
     def model_states(self, rank):
         has_frozen = self.stage >= 2
+        tied = self.model.tied if rank == 0 or self.is_rewritten else {}
         return {"module": self.module(rank), "buffer_names": ["buf"], "optimizer": None if self.stage else self.whole_optimizer(),
-                "param_shapes": [OrderedDict((name, Call(SIZE, tuple(shape))) for name, shape in group.items()) for group in self.groups] if self.stage else None,
-                "frozen_param_shapes": OrderedDict((name, Call(SIZE, tuple(shape))) for name, shape in FROZEN.items()) if has_frozen else None,
-                "shared_params": dict(TIED if rank == 0 else {}) if self.stage else None,
-                "frozen_param_fragments": OrderedDict((name, self.fragment(rank, np.arange(7.0))) for name in FROZEN) if has_frozen else None,
+                "param_shapes": [sizes_of(group) for group in self.groups] if self.stage else None,
+                "frozen_param_shapes": sizes_of(self.model.frozen) if has_frozen else None,
+                "shared_params": dict(tied) if self.stage else None,
+                "frozen_param_fragments": OrderedDict((name, self.fragment(rank, name)) for name in self.model.frozen) if has_frozen else None,
                 "lr_scheduler": {"last_batch_iteration": 1}, "global_steps": 2, "dp_world_size": self.ranks, "mp_world_size": self.model_ranks,
-                "ds_config": self.config, "ds_version": "0.19.8", "mine": {"epoch": 3}}
+                "ds_config": self.config, "ds_version": "0.19.8", "mine": self.client}
 
     def whole_optimizer(self):
         names = [name for group in self.groups for name in group]
@@ -137,7 +140,7 @@ class Job:
     def optimizer(self, rank):
         said = {"loss_scaler": made(SCALER, cur_scale=1.0, dynamic=False), "overflow": False}
         if self.stage == 3:
-            return {"zero_stage": Call(STAGE, 3), **said, "partition_count": self.ranks, "optimizer_state_dict": self.state(rank),
+            return {"zero_stage": torch_file.Call(STAGE, 3), **said, "partition_count": self.ranks, "optimizer_state_dict": self.state(rank),
                     "fp32_flat_groups": [self.pieces("fp32", group)[rank].copy() for group in self.groups]}
         paddings, masters, addresses = [], [], []
         for group in self.groups:
@@ -150,7 +153,7 @@ class Job:
                 begin, end = max(first, starts[name]), min(last, starts[name] + math.prod(shape))
                 if begin < end:
                     addresses[-1][name] = made(ADDRESS, numel=end - begin, start=begin - first)
-        return {**said, "base_optimizer_state": self.state(rank), "single_partition_of_fp32_groups": masters, "zero_stage": Call(STAGE, self.stage),
+        return {**said, "base_optimizer_state": self.state(rank), "single_partition_of_fp32_groups": masters, "zero_stage": torch_file.Call(STAGE, self.stage),
                 "group_paddings": paddings, "param_alignment_paddings": [[0] * len(group) for group in self.groups],
                 "partition_count": [self.ranks] * len(self.groups), "ds_version": "0.19.8", "param_slice_mappings": addresses}
 
@@ -181,5 +184,5 @@ class Job:
         found |= {f"step/{g}": np.asarray(2, "<f4") for g in range(len(self.groups))} | {"buf": np.arange(5, dtype="<f4")}
         if self.stage < 3:
             found |= {name: array for name, array in self.module(0).items() if name != "buf"}
-        found |= {"frozen": self.weight(np.arange(7.0))}
-        return found | ({"frozen_param_fragments/frozen": self.weight(np.arange(7.0))} if self.stage == 2 else {})
+        frozen = {name: self.weight(self.model.frozen_value(name)) for name in self.model.frozen}
+        return found | frozen | ({f"frozen_param_fragments/{name}": array for name, array in frozen.items()} if self.stage == 2 else {})

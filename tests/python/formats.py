@@ -1,4 +1,5 @@
-"""The file formats, each written and read without the programs and without its framework: name -> array, by the ending of the file."""
+"""The file formats, each written and read without the programs and without its framework: name -> array, by the ending of the file. Those
+that torch_oracle reads are read by it, which shares no code with what writes them here."""
 import json
 import os
 import struct
@@ -8,6 +9,7 @@ import checkpoints
 import h5py
 import numpy as np
 import torch_file
+import torch_oracle
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "layouts"))
 
@@ -15,6 +17,8 @@ import mindspore_jobs  # noqa: E402  (found through the path above)
 
 SAFETENSORS = {"<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "<i2": "I16", "|i1": "I8", "<u8": "U64", "<u4": "U32",
                "<u2": "U16", "|u1": "U8", "|b1": "BOOL"}
+TORCH = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int64": "<i8", "int32": "<i4", "int16": "<i2", "int8": "|i1", "uint8": "|u1",
+         "bool": "|b1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "complex64": "<c8", "complex128": "<c16"}
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "?"]  # that all of them have
 
 
@@ -35,19 +39,6 @@ def write_safetensors(path, arrays):
         file.write(struct.pack("<Q", len(text)) + text + data)
 
 
-def read_safetensors(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    size = struct.unpack("<Q", data[:8])[0]
-    dtypes = {word: dtype for dtype, word in SAFETENSORS.items()}
-    found = {}
-    for name, said in json.loads(data[8:8 + size]).items():
-        if name != "__metadata__":
-            begin, end = (8 + size + offset for offset in said["data_offsets"])
-            found[name] = np.frombuffer(data[begin:end], dtypes[said["dtype"]]).reshape(said["shape"])
-    return found
-
-
 def write_torch(path, arrays, more=None):
     """A dict in a dict for each part of a name; `more`: what is no tensor, in the outermost."""
     tree = dict(more or {})
@@ -60,17 +51,10 @@ def write_torch(path, arrays, more=None):
     torch_file.save(path, tree)
 
 
-def torch_leaves(node, name=""):
-    for key, value in node.items():
-        path = f"{name}/{key}" if name else str(key)
-        if isinstance(value, dict):
-            yield from torch_leaves(value, path)
-        else:
-            yield path, value
-
-
-def read_torch(path):
-    return {name: value for name, value in torch_leaves(torch_file.load(path)) if isinstance(value, np.ndarray)}
+def read_torch(path, joint="/"):
+    """A file of torch or safetensors, or a directory of DCP, whose names are joined with dots."""
+    return {joint.join(map(str, at)): np.frombuffer(value[2], TORCH[value[0]]).reshape(value[1])
+            for at, value in torch_oracle.contents(path).items() if isinstance(value, tuple)}
 
 
 def write_mindspore(path, arrays):
@@ -85,7 +69,7 @@ def read_mindspore(path):
 
 
 WRITERS = {".h5": write_hdf5, ".safetensors": write_safetensors, ".pt": write_torch, ".ckpt": write_mindspore}
-READERS = {".h5": checkpoints.read_file, ".safetensors": read_safetensors, ".pt": read_torch, ".ckpt": read_mindspore}
+READERS = {".h5": checkpoints.read_file, ".safetensors": read_torch, ".pt": read_torch, ".ckpt": read_mindspore}
 
 
 def write(path, arrays):

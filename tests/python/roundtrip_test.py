@@ -25,10 +25,13 @@ try:
     import group_memory
     import group_paddle
     import group_random
+    import group_ranks
     import group_shares
     import group_tables
+    import group_trees
     import group_verify
     import group_virtual
+    import group_zero
 except ImportError as problem:
     sys.exit(f"roundtrip_test: {sys.executable}: {problem}; install Debian's python3-h5py")
 from programs import Failure, Programs  # noqa: E402
@@ -41,7 +44,7 @@ GROUPS = {
     "memory": group_memory.memory, "verify": group_verify.verification,
     "intact": group_intact.intact, "shares": group_shares.parts, "virtual": group_virtual.virtual,
     "cold": group_cold.cold, "past-memory": group_cold.past_memory, "tables": group_tables.tables, "paddle": group_paddle.paddle,
-    "filters": group_filters.filters, "deltas": group_deltas.deltas,
+    "filters": group_filters.filters, "deltas": group_deltas.deltas, "trees": group_trees.trees, "zero": group_zero.zero, "ranks": group_ranks.ranks,
 }
 
 
@@ -117,4 +120,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main()) 

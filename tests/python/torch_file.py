@@ -13,16 +13,24 @@ import numpy as np
 STORAGES = {"<f8": "Double", "<f4": "Float", "<f2": "Half", "<i8": "Long", "<i4": "Int", "<i2": "Short", "|i1": "Char", "|u1": "Byte",
             "|b1": "Bool", "<c8": "ComplexFloat", "<c16": "ComplexDouble"}
 TYPES = {"<u2": "uint16", "<u4": "uint32", "<u8": "uint64"}  # of the types without a storage of their own
+TYPES_OF_BITS = {"float8_e4m3fn": "|u1", "float8_e5m2": "|u1", "float8_e4m3fnuz": "|u1", "float8_e5m2fnuz": "|u1", "float8_e8m0fnu": "|u1",
+                 "complex32": "<u4", "bfloat16": "<u2"}  # NumPy has none of these
+
+
+STAND_INS = {}
 
 
 def stand_in(module, name, make):
-    """A thing that pickles by this name, as if it had been imported from there."""
+    """A thing that pickles by this name, as if it had been imported from there: one for each name."""
+    if (module, name) in STAND_INS:
+        return STAND_INS[module, name]
     parts = module.split(".")
     for i in range(1, len(parts) + 1):
         sys.modules.setdefault(".".join(parts[:i]), types.ModuleType(".".join(parts[:i])))
     thing = make()
     thing.__module__, thing.__name__, thing.__qualname__ = module, name, name
     setattr(sys.modules[module], name, thing)
+    STAND_INS[module, name] = thing
     return thing
 
 
@@ -50,7 +58,7 @@ class Storage:
 class Pickler(pickle.Pickler):
     def __init__(self, file, protocol):
         super().__init__(file, protocol)
-        self.dtypes = {name: function("torch", name) for name in TYPES.values()}
+        self.dtypes = {name: function("torch", name) for name in [*TYPES.values(), *TYPES_OF_BITS]}
         self.storages = {}  # by the address of their memory
 
     def persistent_id(self, obj):
@@ -60,28 +68,48 @@ class Pickler(pickle.Pickler):
         return ("storage", UNTYPED if obj.name == "Untyped" else STORAGE_CLASSES[obj.name], key, "cpu", obj.count)
 
     def reducer_override(self, obj):
-        if not isinstance(obj, (np.ndarray, BFloat16)):
+        if not isinstance(obj, (np.ndarray, OfBits)):
             return NotImplemented
-        array = obj.bits if isinstance(obj, BFloat16) else obj
+        array = obj.bits if isinstance(obj, OfBits) else obj
         base = array
         while isinstance(base.base, np.ndarray):
             base = base.base
         size = array.dtype.itemsize
         offset = (array.__array_interface__["data"][0] - base.__array_interface__["data"][0]) // size
         view = (offset, array.shape, tuple(s // size for s in array.strides), False, collections.OrderedDict())
-        if isinstance(obj, BFloat16):
+        if isinstance(obj, OfBits) and obj.name == "bfloat16":
             return REBUILD_V2, (Storage(base, "BFloat16", size), *view)
+        if isinstance(obj, OfBits):
+            return REBUILD_V3, (Storage(base, "Untyped", 1), *view, self.dtypes[obj.name])
         if array.dtype.str in TYPES:
             return REBUILD_V3, (Storage(base, "Untyped", 1), *view, self.dtypes[TYPES[array.dtype.str]])
         return REBUILD_V2, (Storage(base, STORAGES[array.dtype.str], size), *view)
 
 
-class BFloat16:
+class OfBits:
+    """A tensor of a type that NumPy has not, of the bits of its elements."""
+
+    def __init__(self, name, bits):
+        assert bits.dtype.str == TYPES_OF_BITS[name], (name, bits.dtype)
+        self.name, self.bits = name, bits
+
+
+class BFloat16(OfBits):
     """A tensor of these upper halves of float32."""
 
     def __init__(self, values):
         is_done = isinstance(values, Bits)
-        self.bits = np.array(values) if is_done else (np.asarray(values, "<f4").view("<u4") >> 16).astype("<u2")
+        super().__init__("bfloat16", np.array(values) if is_done else np.asarray(np.asarray(values, "<f4").view("<u4") >> 16, "<u2"))
+
+
+class Call:
+    """What pickles as a call of a function."""
+
+    def __init__(self, function, *arguments):
+        self.function, self.arguments = function, arguments
+
+    def __reduce__(self):
+        return self.function, self.arguments
 
 
 def pickled(obj, protocol):

@@ -29,6 +29,17 @@ bool is_list(const PickleNode& node) {
          (node.kind == PickleKind::call && !node.has_pairs && !node.items.empty());
 }
 
+bool is_none(const Pickle& tree, PickleId id) {
+  return tree[id].kind == PickleKind::none;
+}
+
+/// Whether tensors may be put into a container that is a value: nothing is in it, or what they left behind.
+bool is_open(const Pickle& tree, PickleId container) {
+  const PickleNode& node = tree[container];
+  return node.items.empty() ||
+         (is_list(node) && std::ranges::all_of(node.items, [&](PickleId item) { return is_none(tree, item); }));
+}
+
 }  // namespace
 
 TreeEdit::TreeEdit(Pickle& tree, const NameSet& tensors) : tree_(tree), tensors_(tensors) {
@@ -54,7 +65,7 @@ bool TreeEdit::keep(const std::string& name, PickleId id, int level) {
   const bool is_leaf = level > 0 && (!is_container(tree_, id) || is_long_list(tree_, id) || leaf_value(tree_, id));
   if (is_leaf) {
     values_.insert(name);
-    if (is_container(tree_, id) && tree_[id].items.empty()) containers_.emplace(name, id);
+    if (is_container(tree_, id) && is_open(tree_, id)) containers_.emplace(name, id);
     return true;
   }
   const bool was_empty = tree_[id].items.empty();
@@ -64,10 +75,14 @@ bool TreeEdit::keep(const std::string& name, PickleId id, int level) {
   return true;
 }
 
-/// What leaves a list leaves None behind, as the others' places are their names.
+/// What leaves a list leaves None behind, as the others' places are their names; and None in a list is a place for it.
 void TreeEdit::keep_items(const std::string& path, PickleId container, int level) {
   std::vector<PickleId> items;
   for (const Branch& branch : branches_of(tree_, container)) {
+    if (branch.key_node == no_node && is_none(tree_, branch.value)) {
+      items.push_back(branch.value);
+      continue;
+    }
     const bool stays = keep(name_below(path, branch.key), branch.value, level + 1);
     if (branch.key_node == no_node) {
       items.push_back(stays ? branch.value : tree_.add({}));

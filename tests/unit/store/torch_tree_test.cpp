@@ -134,6 +134,18 @@ TEST_CASE("A tensor that the new file has not leaves the tree; in a list, None s
                               "big: a number of 72 bits"});
 }
 
+TEST_CASE("A tensor comes back to its place in a list, where None was left") {
+  const auto names = [](const std::string& left, const Names& tensors) {
+    FileSpec spec;
+    for (const std::string& name : tensors) spec.arrays.push_back(array_of(name));
+    return Rewritten(torch_file(dict({{"parts", left}}), {{"0", eight}}), spec).names();
+  };
+  const Names both{"parts/0", "parts/1"};
+  CHECK(names("](" + two("0") + "Ne", both) == both);
+  CHECK(names("](NNe", both) == both);
+  CHECK(names("](N" + text("a") + "e", {"parts/0"}) == Names{"parts/0", "parts/1="});
+}
+
 TEST_CASE("A new tensor is put in at its path: by number among numbers, in new dicts, and behind a list") {
   FileSpec spec;
   for (const char* name : {"model/w", "model/b", "state/12/exp_avg", "new/one/w", "parts/4", "parts/0", "model/w/x"})
