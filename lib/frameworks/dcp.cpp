@@ -12,7 +12,7 @@
 #include "frameworks/schemas.hpp"
 #include "store/posix_file.hpp"
 #include "store/torch/dcp_directory.hpp"
-#include "store/torch/zip_directory.hpp"
+#include "store/torch/opaque.hpp"
 
 namespace ckpt {
 
@@ -24,8 +24,6 @@ constexpr const char* metadata_file = torch::dcp_index;
 constexpr std::string_view data_ending = torch::dcp_ending;
 constexpr const char* common_file = torch::torch_dist_tree;
 constexpr const char* finished_file = torch_dist_finished;
-/// As large as the largest value that a tree carries: what is more is no small file beside the data.
-constexpr std::uint64_t most_common_bytes = 64ULL << 20;
 
 bool is_there(const fs::path& path) {
   std::error_code ignored;
@@ -122,79 +120,36 @@ class DcpDescription {
     return tensors;
   }
 
-  /// A file is a heap of archives, or as a whole one of safetensors.
   void read_files() {
-    std::vector<std::uint32_t> of_archives;
-    std::vector<std::vector<FileCatalog>> catalogs(metadata_.files.size());
-    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
-      if (auto whole = safetensors_catalog(file))
-        catalogs[file].push_back(std::move(*whole));
-      else
-        of_archives.push_back(file);
-    std::vector<FileCatalog> read = torch::read_dcp_catalogs(directory_, metadata_, of_archives);
-    auto next = read.begin();
-    for (const std::uint32_t file : of_archives)
-      for (std::uint32_t slot = 0; slot < slots_[file]; ++slot) catalogs[file].push_back(std::move(*next++));
+    for (const std::string& name : metadata_.files) check_there(name);
+    std::vector<FileCatalog> catalogs = torch::read_dcp_catalogs(directory_, metadata_);
     gather_leaves(catalogs);
-    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
+    auto next = catalogs.begin();
+    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file) {
+      const FileCatalog& first = *next;
       for (std::uint32_t slot = 0; slot < most_slots_; ++slot) {
-        const FileCatalog& first = catalogs[file].front();
-        FileCatalog catalog = slot < catalogs[file].size()
-                                  ? catalogs[file][slot]
-                                  : FileCatalog{empty_schema(first.schema->format), first.bytes, first.modified_ns};
+        FileCatalog catalog = slot < slots_[file]
+                                  ? *next++
+                                  : FileCatalog{empty_schema(torch::dcp_format), first.bytes, first.modified_ns};
         described_.files.push_back({slot_name(file, slot), metadata_.files[file], std::move(catalog)});
       }
+    }
+  }
+
+  void check_there(const std::string& name) const {
+    if (is_there(directory_ / name)) return;
+    throw Error(Kind::input, (directory_ / name).string(),
+                {"no such file", std::string(metadata_file) + " expects it", "restore it, or take another checkpoint"});
   }
 
   /// The first file stands for the directory's objects: its tree is that of all.
-  static void gather_leaves(std::vector<std::vector<FileCatalog>>& catalogs) {
+  static void gather_leaves(std::vector<FileCatalog>& catalogs) {
     std::vector<Leaf> leaves;
-    for (std::vector<FileCatalog>& file : catalogs) {
-      FileCatalog& first = file.front();
-      leaves.insert(leaves.end(), first.schema->leaves.begin(), first.schema->leaves.end());
-      if (!first.schema->leaves.empty()) first.schema = with_leaves(*first.schema, {}, false);
+    for (FileCatalog& each : catalogs) {
+      leaves.insert(leaves.end(), each.schema->leaves.begin(), each.schema->leaves.end());
+      if (!each.schema->leaves.empty()) each.schema = with_leaves(*each.schema, {}, false);
     }
-    FileCatalog& first = catalogs.front().front();
-    if (first.schema->format == torch::dcp_format) first.schema = with_leaves(*first.schema, std::move(leaves), true);
-  }
-
-  std::optional<FileCatalog> safetensors_catalog(std::uint32_t file) {
-    const fs::path path = directory_ / metadata_.files[file];
-    if (!is_there(path))
-      throw Error(
-          Kind::input, path.string(),
-          {"no such file", std::string(metadata_file) + " expects it", "restore it, or take another checkpoint"});
-    const PosixFile first = PosixFile::open_for_reading(path);
-    if (!torch::first_entry(first, first.status().bytes).empty() || !store_.recognises(path)) return std::nullopt;
-    FileCatalog catalog = store_.catalog(path);
-    catalog.schema = with_file(path.string(), [&] { return chunks_in(*catalog.schema, file); });
-    return catalog;
-  }
-
-  /// What a file's own header says, as pieces of the tensors.
-  std::shared_ptr<const Schema> chunks_in(const Schema& own, std::uint32_t file) const {
-    std::vector<StoredArray> arrays;
-    Schema schema;
-    schema.format = own.format;
-    for (const torch::DcpTensor& tensor : metadata_.tensors)
-      for (const torch::DcpChunk& chunk : tensor.chunks) {
-        if (chunk.file != file) continue;
-        const std::size_t at = own.find(tensor.name);
-        if (at == own.arrays->size() || !((*own.arrays)[at].shape == chunk.box.shape()) ||
-            (*own.arrays)[at].dtype.name != tensor.dtype.name)
-          throw Error(
-              Kind::input, "/" + tensor.name,
-              {at == own.arrays->size()
-                   ? "is not in it"
-                   : "is " + (*own.arrays)[at].dtype.name + " " + to_string((*own.arrays)[at].shape),
-               std::string(metadata_file) + " expects " + tensor.dtype.name + " " + to_string(chunk.box.shape()),
-               "are the files those of one save?"});
-        arrays.push_back((*own.arrays)[at]);
-        arrays.back().global_shape = tensor.shape;
-        schema.datasets.push_back(own.datasets[at]);
-      }
-    schema.arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
-    return std::make_shared<const Schema>(std::move(schema));
+    catalogs.front().schema = with_leaves(*catalogs.front().schema, std::move(leaves), true);
   }
 
   /// What Megatron keeps beside the data: to the attributes and leaves of the first file, and as it is for another
@@ -214,7 +169,7 @@ class DcpDescription {
       leaves.push_back(std::move(leaf));
     }
     first.schema = with_leaves(*first.schema, std::move(leaves), first.schema->has_tree);
-    if (common.bytes > most_common_bytes) {
+    if (common.bytes > torch::most_object_bytes()) {
       described_.left_out.push_back(std::string(common_file) + " (" + format_bytes(common.bytes) + ")");
       return;
     }

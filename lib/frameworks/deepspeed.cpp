@@ -28,7 +28,7 @@ constexpr unsigned most_at_once = 8;
 
 class DeepSpeedDescription {
  public:
-  DeepSpeedDescription(const fs::path& directory, SourceStore& store, const ModuleLayout* module)
+  DeepSpeedDescription(const fs::path& directory, SourceStore& store, ModuleLayout* module)
       : directory_(directory),
         store_(store),
         module_(module),
@@ -40,7 +40,11 @@ class DeepSpeedDescription {
     if (module_ != nullptr)
       with_file((directory_ / files_.path(files_.model, 0)).string(),
                 [&] { deepspeed::check_module(*module_, files_, states_); });
-    for (std::uint64_t rank = 1; rank < states_.model_ranks; ++rank) check_alike(rank);
+    std::vector<ModelStates> all_states{states_};
+    for (std::uint64_t rank = 1; rank < states_.model_ranks; ++rank) {
+      all_states.push_back(read_states(rank));
+      check_alike(all_states.back(), rank);
+    }
     check_optimizer_files();
     const std::size_t models = files_.model_of_each_rank ? states_.data_ranks : 1;
     for (std::uint64_t rank = 0; rank < models; ++rank) add(files_.model, rank);
@@ -49,7 +53,11 @@ class DeepSpeedDescription {
       for (std::uint64_t rank = 0; rank < states_.data_ranks; ++rank) add(files_.optimizer, rank);
     read_files();
     deepspeed::TagSchemas schemas{described_.files.front().catalog.schema.get(), {}};
-    if (module_ != nullptr) deepspeed::check_rules(*module_->weights, *schemas.model);
+    if (module_ != nullptr)
+      deepspeed::check_rules(*module_->weights, deepspeed::names_of_module(*schemas.model, states_));
+    if (module_ != nullptr && files_.model_of_each_rank)
+      module_->keys_of_pieces = deepspeed::keys_of_pieces(*module_, files_, all_states);
+    if (module_ != nullptr && states_.groups.empty()) module_->states = read_optimizer_order();
     for (std::size_t i = all_models; i < described_.files.size(); i += states_.model_ranks)
       schemas.optimizers.push_back(described_.files[i].catalog.schema.get());
     const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(),
@@ -75,12 +83,26 @@ class DeepSpeedDescription {
   }
 
   /// The flat data of all model ranks must have the same parameters in the same order.
-  void check_alike(std::uint64_t model_rank) const {
-    if (deepspeed::lists_same_parameters(read_states(model_rank), states_)) return;
+  void check_alike(const ModelStates& states, std::uint64_t model_rank) const {
+    if (deepspeed::lists_same_parameters(states, states_)) return;
     throw Error(Kind::input, (directory_ / files_.path(files_.model, 0, model_rank)).string(),
                 {"found other parameters in param_shapes, or in another order, than " + files_.path(files_.model, 0, 0),
                  "expected the same, as model ranks that cut each of them have",
                  "give a whole layout (layouts/deepspeed-zero2.json shows how)"});
+  }
+
+  /// Of ZeRO-0: the numbers that stand for weights must be the same for all model ranks.
+  std::vector<deepspeed::StateOfWeight> read_optimizer_order() const {
+    const auto order = deepspeed::read_states_of_weights(directory_ / files_.path(files_.model, 0));
+    for (std::uint64_t rank = 1; rank < states_.model_ranks; ++rank) {
+      const fs::path file = directory_ / files_.path(files_.model, 0, rank);
+      if (deepspeed::read_states_of_weights(file) != order)
+        throw Error(
+            Kind::input, file.string() + ": optimizer",
+            {"found its parameters in another order than in " + files_.path(files_.model, 0, 0),
+             "expected the same, as model ranks that cut each of them have", "give a whole layout, with \"files\""});
+    }
+    return order;
   }
 
   /// A data rank's file of each model rank.
@@ -124,7 +146,7 @@ class DeepSpeedDescription {
 
   fs::path directory_;
   SourceStore& store_;
-  const ModuleLayout* module_;
+  ModuleLayout* module_;
   TagFiles files_;
   ModelStates states_;
   Described described_;
@@ -141,7 +163,7 @@ Described describe_deepspeed(const fs::path& directory, SourceStore& store) {
 }
 
 Described describe_deepspeed_of(const fs::path& directory, const Layout& weights, SourceStore& store) {
-  const ModuleLayout module = deepspeed::module_layout(weights);
+  ModuleLayout module = deepspeed::module_layout(weights);
   return DeepSpeedDescription(directory, store, &module).describe();
 }
 

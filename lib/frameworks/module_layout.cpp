@@ -1,12 +1,18 @@
 #include "frameworks/module_layout.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "frameworks/zero_groups.hpp"
 #include "layout/name_groups.hpp"
+#include "layout/naming.hpp"
 #include "layout/pattern_index.hpp"
+#include "layout/resolve.hpp"
+#include "layout/rule_json.hpp"
 
 namespace ckpt::deepspeed {
 
@@ -44,6 +50,43 @@ void check_axis(const ModuleLayout& module, const std::string& axis, std::uint64
                "give the mesh of the job that saved (--to-mesh names that of the output)"});
 }
 
+/// What ZeRO-3 has cut.
+std::vector<NamedShape> weights_in(const ModelStates& states) {
+  std::vector<NamedShape> weights;
+  for (const auto& group : states.groups) weights.insert(weights.end(), group.begin(), group.end());
+  for (const NamedShape& each : states.frozen)
+    if (volume(each.shape) > 0) weights.push_back(each);
+  return weights;
+}
+
+/// A model rank's weights, as a file would have them that holds them whole.
+Holding shapes_in(const ModelStates& states) {
+  std::vector<StoredArray> arrays;
+  for (NamedShape& each : weights_in(states))
+    arrays.push_back({std::move(each.name), *number_type("f32"), each.shape, std::nullopt, false});
+  std::sort(arrays.begin(), arrays.end(), [](const StoredArray& a, const StoredArray& b) { return a.name < b.name; });
+  return std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
+}
+
+/// The layout of such files.
+Layout layout_of_shapes(const ModuleLayout& module, const TagFiles& files, std::uint64_t data_ranks) {
+  Json layout = {{"ckpt_layout", 1},
+                 {"mesh", {{"axes", {data_axis, module.axis}}, {"shape", {data_ranks, module.ranks}}}},
+                 {"files", files.folder + files.model}};
+  layout.update(Json::parse(module.rules));
+  return parse_layout(layout.dump(), module.weights->origin);
+}
+
+void check_cuts(const Keys& keys, const Layout& layout, const std::string& name) {
+  for (const auto& [key, is_there] :
+       {std::pair{"at", keys.at.has_value()}, {"boxes", keys.boxes != nullptr}, {"flat", keys.flat.has_value()}})
+    if (is_there)
+      throw Error(Kind::layout, layout.origin + ": parameter '" + name + "'",
+                  {"found \"" + std::string(key) + "\"",
+                   "expected \"split\" and its like alone, as ZeRO-3 cuts what they leave over the data ranks",
+                   "give a whole layout, with \"files\" (layouts/deepspeed-zero3.json shows how)"});
+}
+
 }  // namespace
 
 ModuleLayout module_layout(const Layout& layout) {
@@ -70,18 +113,26 @@ ModuleLayout module_layout(const Layout& layout) {
   return module;
 }
 
-void check_rules(const Layout& layout, const Schema& model) {
+std::vector<std::string> names_of_module(const Schema& model, const ModelStates& states) {
+  std::vector<std::string> names;
+  for (const StoredArray& array : *model.arrays)
+    if (array.name.starts_with(weights_folder))
+      names.push_back(array.name.substr(std::string_view(weights_folder).size()));
+  for (const NamedShape& each : weights_in(states)) names.push_back(each.name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+void check_rules(const Layout& layout, const std::vector<std::string>& weights) {
   if (layout.otherwise == Default::replicate) return;
   std::vector<const Pattern*> names;
   for (const Rule& rule : layout.parameters)
     for (const Pattern& name : rule.names) names.push_back(&name);
   const PatternIndex patterns(std::move(names));
   std::vector<std::string> without;
-  for (const StoredArray& array : *model.arrays)
-    if (array.name.starts_with(weights_folder)) {
-      std::string name = array.name.substr(std::string_view(weights_folder).size());
-      if (!patterns.first(name)) without.push_back(std::move(name));
-    }
+  for (const std::string& name : weights)
+    if (!patterns.first(name)) without.push_back(name);
   if (without.empty()) return;
   throw Error(Kind::layout, layout.origin,
               {"no rule for " + join(describe_groups(group_names(without))), "expected one for each weight and buffer",
@@ -96,13 +147,28 @@ void check_module(const ModuleLayout& module, const TagFiles& files, const Model
         Kind::input, "",
         {"found files of " + std::to_string(files.model_ranks) + " model ranks",
          "expected " + std::to_string(states.model_ranks) + " (mp_world_size)", "restore or remove the others"});
-  if (files.model_of_each_rank || states.groups.empty())
-    throw Error(Kind::input, "",
-                {"found model ranks " + std::string(states.groups.empty() ? "without ZeRO, whose optimizer's state has "
-                                                                            "no names"
-                                                                          : "under ZeRO-3"),
-                 "expected those of ZeRO-1 or 2 with a layout of the weights alone",
-                 "give a whole layout, with \"files\" (layouts/deepspeed-zero3.json shows how)"});
+}
+
+std::map<std::string, std::string> keys_of_pieces(const ModuleLayout& module, const TagFiles& files,
+                                                  const std::vector<ModelStates>& ranks) {
+  const Layout layout = layout_of_shapes(module, files, ranks.front().data_ranks);
+  std::vector<Holding> by_rank;
+  for (const ModelStates& states : ranks) by_rank.push_back(shapes_in(states));
+  std::vector<Holding> holdings;
+  for (Position card = 0; card < layout.mesh.size(); ++card) holdings.push_back(by_rank[card % ranks.size()]);
+  const Placement whole = resolve_source(layout, holdings).placement;
+  const Naming naming(layout);
+  std::map<std::string, std::string> keys;
+  for (const Tensor& weight : whole.tensors()) {
+    Keys own = naming.decide(weight.name)->keys;
+    check_cuts(own, layout, weight.name);
+    own.shape.emplace(weight.shape.begin(), weight.shape.end());
+    own.replicas.reset();
+    keys.emplace(weight.name, to_json(own, layout.mesh));
+  }
+  for (const std::string& buffer : ranks.front().buffers)
+    keys.emplace(buffer, to_json(naming.decide(buffer)->keys, layout.mesh));
+  return keys;
 }
 
 }  // namespace ckpt::deepspeed

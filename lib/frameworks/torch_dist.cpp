@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "store/torch/dcp_directory.hpp"
 
 namespace ckpt {
@@ -13,6 +14,8 @@ namespace {
 
 /// Of the forms that follow the optimizer's buffers.
 constexpr std::string_view buffer_prefix = "optimizer.distributed.";
+/// Master weights, and what Adam keeps.
+constexpr std::string_view states[] = {"param", "exp_avg", "exp_avg_sq"};
 /// What an optimizer that is not distributed saves, by numbers.
 constexpr std::string_view numbered_states[] = {"optimizer/optimizer/state/", "optimizer/fp32_from_fp16_params/"};
 
@@ -90,6 +93,19 @@ std::vector<std::string> torch_dist_names(const std::vector<Tensor>& tensors) {
     name += name_with_fused_norms(below, weights);
   }
   return names;
+}
+
+std::string unread_states(const std::vector<std::string>& names) {
+  std::set<std::string> others;
+  for (const std::string& name : names) {
+    if (!name.starts_with(torch_dist::state_prefix)) continue;
+    const std::string rest = name.substr(torch_dist::state_prefix.size());
+    const std::string word = rest.substr(0, rest.find('.'));
+    if (std::find(std::begin(states), std::end(states), word) == std::end(states)) others.insert(word);
+  }
+  if (others.empty()) return "";
+  return "states of the optimizer that Megatron does not read: " + join({others.begin(), others.end()}) +
+         "; it knows param, exp_avg and exp_avg_sq before the weights' names (--rename)";
 }
 
 void check_torch_dist_names(const std::vector<Tensor>& tensors) {

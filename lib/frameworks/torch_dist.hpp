@@ -32,6 +32,9 @@ bool has_form_of(const FileCatalog& file, const Store& format);
 /// Throws usage where no weight is there, and for experts, which it stacks.
 std::vector<std::string> torch_dist_names(const std::vector<Tensor>& tensors);
 
+/// A warning where such names have other words for the optimizer's states than those that Megatron reads; else nothing.
+std::string unread_states(const std::vector<std::string>& names);
+
 /// The same for tensors that have their names already. Throws usage, naming the first, for an optimizer's state in a
 /// form that depends on the ranks (`dp_reshardable`).
 void check_torch_dist_names(const std::vector<Tensor>& tensors);

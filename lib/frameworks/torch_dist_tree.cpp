@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "frameworks/dcp.hpp"
 #include "frameworks/torch_dist.hpp"
+#include "frameworks/torch_dist_objects.hpp"
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/dcp_directory.hpp"
-#include "store/torch/dcp_parts.hpp"
 #include "store/torch/element_types.hpp"
 #include "store/torch/held_value.hpp"
 #include "store/torch/pickle_machine.hpp"
@@ -29,15 +30,10 @@ using torch::PickleId;
 using torch::PickleKind;
 using torch::PickleNode;
 
+constexpr const char* optimizer_folder = "optimizer/";
 constexpr const char* state_form = "fully_reshardable";
-constexpr const char* generators = "rng_state";
 constexpr const char* finished_text =
     R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, "common_backend": "torch", "common_backend_version": 1})";
-/// Of the object of a module that is whole on one rank.
-constexpr const char* whole_shard = "/shard_0_1";
-/// Megatron saves none of this module.
-constexpr std::string_view no_object = "output_layer._extra_state";
-constexpr std::string_view layers_word = ".layers.";
 constexpr unsigned call_function = 'R';
 
 PickleId add_tuple(Pickle& tree, std::vector<PickleId> items) {
@@ -95,7 +91,7 @@ Pickle parsed_rest(const std::string& bytes) {
 /// In place of a tensor's name: the call that makes it, with its bytes.
 PickleNode value_node(Pickle& tree, const std::string& name, const SmallTensor& value) {
   const auto type = torch::torch_type(value.dtype);
-  PickleNode text = node_of(PickleKind::bytes, 'B');
+  PickleNode text = node_of(PickleKind::bytes, torch::bytes_opcode(value.bytes.size()));
   text.text = tree.keep(value.bytes);
   PickleNode storage = node_of(PickleKind::persistent);
   storage.arguments = add_tuple(
@@ -120,13 +116,6 @@ void put_values(Pickle& tree, const SmallTensors& values) {
     PickleNode made = value_node(tree, value->first, value->second);
     tree.change(id) = std::move(made);
   }
-}
-
-std::string written(const Pickle& tree, PickleId root) {
-  torch::PickleWriter out(tree.protocol());
-  torch::PickleCopy copy(tree, out, [](PickleId) { return false; });
-  copy.node(root);
-  return out.take();
 }
 
 /// What a checkpoint tells the loading job of its form: `content_metadata` of dist_checkpointing.save.
@@ -158,14 +147,17 @@ std::string common_tree(Pickle tree, bool has_states) {
   const std::vector<PickleId>& items = tree[tree.root()].items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const std::string_view key = tree[items[i]].text;
-    if (key.starts_with("model") || key == generators || (key == "optimizer" && !has_states)) continue;
+    if (is_model(key) || key == generators || (key == "optimizer" && !has_states)) continue;
     kept.push_back(items[i]);
     kept.push_back(items[i + 1]);
   }
   tree.change(tree.root()).items = std::move(kept);
   if (has_states) tell_form(tree);
   add_pair(tree, tree.root(), "content_metadata", content_metadata(tree));
-  return written(tree, tree.root());
+  torch::PickleWriter out(tree.protocol());
+  torch::PickleCopy copy(tree, out, [](PickleId) { return false; });
+  copy.node(tree.root());
+  return out.take();
 }
 
 /// The bytes of a .pt file that has this tree and no tensor.
@@ -178,82 +170,39 @@ std::string file_of(const std::string& tree) {
   return bytes;
 }
 
-/// "decoder.layers.12.mlp.x" → "decoder.layers." and ".mlp.x"; empty for what is of no layer.
-std::pair<std::string, std::string> around_layer(const std::string& name) {
-  const std::size_t word = name.find(layers_word);
-  if (word == std::string::npos) return {};
-  const std::size_t number = word + layers_word.size();
-  const std::size_t end = name.find('.', number);
-  return end == std::string::npos ? std::pair<std::string, std::string>{}
-                                  : std::pair{name.substr(0, number), name.substr(end)};
-}
-
-/// "decoder.layers.12" of each layer that has a tensor.
-std::set<std::string> layers_in(const std::vector<std::string>& names) {
-  std::set<std::string> layers;
-  for (const std::string& name : names)
-    if (const auto [before, behind] = around_layer(name); !before.empty() && !name.starts_with(state_prefix))
-      layers.insert(name.substr(0, name.size() - behind.size()));
-  return layers;
-}
-
-/// The objects of modules, by their names. The tree is that of one pipeline stage: what is nothing in one layer (as
-/// everything is without fp8) is nothing in all.
-std::map<std::string, PickleId> objects_in(const Pickle& tree, const std::vector<std::string>& names) {
-  std::map<std::string, PickleId> objects;
-  const PickleId model = tree.value_of(tree.root(), "model");
-  if (model == torch::no_node) return objects;
-  const std::set<std::string> layers = layers_in(names);
-  const std::vector<PickleId>& items = tree[model].items;
-  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-    const std::string name(tree[items[i]].text);
-    const PickleId value = items[i + 1];
-    if (!name.ends_with(extra_state) || name == no_object || torch::carried_name(tree, value)) continue;
-    objects.insert_or_assign(name, value);
-    if (tree[value].kind != PickleKind::none) continue;
-    if (const auto [before, behind] = around_layer(name); !before.empty())
-      for (const std::string& layer : layers)
-        if (layer.starts_with(before)) objects.try_emplace(layer + behind, value);
-  }
-  return objects;
-}
-
-std::string objects_tree(Pickle tree, const std::vector<std::string>& names) {
-  PickleNode dict = node_of(PickleKind::dict);
-  dict.has_pairs = true;
-  for (const auto& [name, value] : objects_in(tree, names)) {
-    dict.items.push_back(add_tuple(tree, {torch::add_text(tree, name + whole_shard)}));
-    PickleNode shards = node_of(PickleKind::list);  // of one rank
-    shards.items.push_back(value);
-    dict.items.push_back(tree.add(std::move(shards)));
-  }
-  PickleNode root = node_of(PickleKind::persistent);
-  root.arguments = add_tuple(tree, {torch::add_text(tree, torch::carried_paths), tree.add(std::move(dict))});
-  return written(tree, tree.add(std::move(root)));
-}
-
 }  // namespace
 
-std::set<std::string> value_names(const std::string& tree) {
+std::set<std::string> value_names(const std::string& tree, bool has_states) {
   const Pickle parsed = parsed_rest(tree);
   std::set<std::string> names;
   for (PickleId id = 0; id < parsed.nodes().size(); ++id) {
     if (parsed[id].kind != PickleKind::persistent) continue;
     const auto name = torch::carried_name(parsed, id);
-    if (name && (name->starts_with(weights_folder) ? name->ends_with(extra_state) : !name->starts_with(generators)))
-      names.emplace(*name);
+    if (!name || (!has_states && name->starts_with(optimizer_folder))) continue;
+    if (!is_model(name->substr(0, name->find('/'))) || name->ends_with(extra_state)) names.emplace(*name);
   }
   return names;
 }
 
-Rest rest(const std::string& tree, const SmallTensors& values, const std::vector<std::string>& names) {
-  Pickle parsed = parsed_rest(tree);
-  put_values(parsed, values);
+Rest rest(const std::vector<RankTree>& ranks, const std::vector<std::string>& names) {
+  RankObjects objects(names);
+  const auto count = counts(ranks);
+  if (!count)
+    spdlog::warn(
+        "states of generators are left out, as the files' names do not say of which ranks all are "
+        "(--no-load-rng)");
+  for (const RankTree& each : ranks) {
+    Pickle parsed = parsed_rest(each.tree);
+    put_values(parsed, each.values);
+    objects.add(parsed, each, count);
+  }
+  Pickle first = parsed_rest(ranks.front().tree);
+  put_values(first, ranks.front().values);
   const bool has_states =
       std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(state_prefix); });
   Rest made;
-  made.objects = objects_tree(parsed, names);
-  made.files = {{torch::torch_dist_tree, file_of(common_tree(std::move(parsed), has_states))},
+  made.objects = objects.take();
+  made.files = {{torch::torch_dist_tree, file_of(common_tree(std::move(first), has_states))},
                 {torch_dist_finished, finished_text}};
   return made;
 }

@@ -88,6 +88,17 @@ Names gathered(const Names& dealt, std::uint64_t ranks) {
   return names;
 }
 
+/// What a card's model rank has of a parameter, before data ranks cut it.
+Extents local_shape(const Placement& target, ParameterId parameter, Position card) {
+  const Spread& spread = target.spreads()[parameter];
+  Extents shape(spread.cuts.size());
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::size_t dim = spread.permute[i];
+    shape[i] = spread.cuts[dim]->extent(target.mesh().combination_at(spread.axes[dim], card));
+  }
+  return shape;
+}
+
 /// The name of a parameter whose master weight this is.
 std::string weight_name(const std::string& master) {
   const std::string prefix = std::string(deepspeed::master_word) + "/";
@@ -100,9 +111,9 @@ TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source
   const auto paths = target.layout().files.paths(target.mesh());
   if (std::none_of(paths.begin(), paths.end(), zero_file)) return;
   ranks_ = ranks_in(paths);
-  if (ranks_ == 0) ranks_ = target.mesh().size();
   for (const std::string& path : paths)
     if (const auto file = zero_file(path)) model_ranks_ = std::max(model_ranks_, file->model_rank + 1);
+  if (ranks_ == 0) ranks_ = target.mesh().size() / model_ranks_;
   std::map<std::string, ArrayId> by_name;
   for (ArrayId array = 0; array < target.arrays().size(); ++array) {
     const bool is_flat = target.spreads()[target.arrays()[array].members.front()].bucket.has_value();
@@ -141,8 +152,12 @@ void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
   }
 }
 
-std::optional<Extents> TreeFit::shape_of(const std::string& weight, Position card) const {
-  const auto found = weights_.find(weight);
+std::optional<Extents> TreeFit::shape_of(const std::string& path, Position card) const {
+  if (is_of_pieces_) {
+    const auto weight = target_.find(path.substr(path.find('/') + 1));
+    return weight ? std::optional(local_shape(target_, *weight, card)) : std::nullopt;
+  }
+  const auto found = weights_.find(path);
   if (found == weights_.end() || !target_.holds(card, found->second)) return std::nullopt;
   return target_.stored_shape(found->second, card);
 }
@@ -155,7 +170,7 @@ std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& t
   deepspeed::ZeroTree changed(tree);
   if (!name->is_optimizer) {
     changed.set_ranks(ranks_, model_ranks_);
-    if (!is_of_pieces_) changed.set_shapes([&](const std::string& path) { return shape_of(path, card); });
+    changed.set_shapes([&](const std::string& path) { return shape_of(path, card); });
     return changed.take();
   }
   changed.set_partitions(ranks_);
@@ -169,13 +184,13 @@ std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& t
     slice.all = sizes.padded;
     for (const ParameterId member : target_.arrays()[array].members) {
       const Interval run = target_.run_of(member, card);
-      const std::uint64_t elements = volume(target_.tensors()[member].shape);
+      const std::uint64_t elements = volume(local_shape(target_, member, card));
       slice.parameters.push_back({weight_name(target_.tensors()[member].name), run, elements});
     }
     slices.push_back(std::move(slice));
   }
   if (is_of_pieces_)
-    changed.check_groups(slices, ranks_, *name->data_rank == 0);
+    changed.check_groups(slices, ranks_, *name->data_rank == 0 && name->model_rank == 0);
   else
     changed.set_slices(slices);
   return changed.take();

@@ -36,7 +36,7 @@ class TreeFit {
   std::optional<std::string> fitted(FileNumber file, const std::string& tree) const;
 
  private:
-  std::optional<Extents> shape_of(const std::string& weight, Position card) const;
+  std::optional<Extents> shape_of(const std::string& path, Position card) const;
   void check_order(const std::vector<NamedSchema>& source) const;
 
   const Placement& target_;

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "frameworks/zero_groups.hpp"
 #include "layout/literal.hpp"
 
@@ -77,8 +78,8 @@ class ZeroLayout {
     Json members = Json::array();
     for (const NamedShape& each : states_.groups[g]) {
       Json member = {{"name", (is_weight ? "" : state.word + "/") + each.name}};
-      if (module_ == nullptr)
-        member["shape"] = each.shape;
+      if (is_weight || module_ == nullptr)
+        member.update(keys_of(each));
       else
         member["like"] = each.name;
       if (is_of_pieces) member["flat"] = {{"axis", "dp"}};
@@ -86,6 +87,11 @@ class ZeroLayout {
     }
     bucket["members"] = std::move(members);
     return bucket;
+  }
+
+  /// The whole shape of what the data ranks have cut, and how the model ranks have.
+  Json keys_of(const NamedShape& weight) const {
+    return module_ == nullptr ? Json{{"shape", weight.shape}} : Json::parse(module_->keys_of_pieces.at(weight.name));
   }
 
   static std::string name_of(const GroupState& state, std::size_t g) { return state.word + "/" + std::to_string(g); }
@@ -101,16 +107,55 @@ class ZeroLayout {
       }
       if (module_ == nullptr) return rules;
       for (const Json& each : given["parameters"]) rules.push_back(each);
-      // Neither weights nor their moments.
-      if (const Json others = other_names(); !others.empty()) rules.push_back({{"name", others}});
+      add_states(rules);
+      add_others(rules);
       return rules;
     }
-    for (const NamedShape* each : frozen_pieces())
-      rules.push_back({{"name", literal(each->name)}, {"flat", {{"axis", "dp"}}}, {"shape", each->shape}});
+    for (const NamedShape* each : frozen_pieces()) {
+      Json rule = {{"name", literal(each->name)}, {"flat", {{"axis", "dp"}}}};
+      rule.update(keys_of(*each));
+      rules.push_back(std::move(rule));
+    }
     // As of ZeRO-1 and 2, whose first rank alone saves them: a batch norm's differ.
-    for (const std::string& buffer : states_.buffers)
-      rules.push_back({{"name", literal(buffer)}, {"replicas", "first"}});
+    for (const std::string& buffer : states_.buffers) {
+      Json rule = module_ == nullptr ? Json::object() : Json::parse(module_->keys_of_pieces.at(buffer));
+      rule.update({{"name", literal(buffer)}, {"replicas", "first"}});
+      rules.push_back(std::move(rule));
+    }
+    if (module_ != nullptr) add_others(rules);
     return rules;
+  }
+
+  /// ZeRO-0: what has a weight's shape is cut as that is.
+  void add_states(Json& rules) const {
+    const std::vector<const StoredArray*> others = other_arrays(*schemas_.model);
+    for (const StateOfWeight& state : module_->states) {
+      auto at = std::lower_bound(others.begin(), others.end(), state.path,
+                                 [](const StoredArray* array, const std::string& path) { return array->name < path; });
+      for (; at != others.end() && (*at)->name.starts_with(state.path); ++at) {
+        if (state.is_master && (*at)->name != state.path) break;
+        if (!is_cut_as(**at, state)) continue;
+        Json rule = {{"name", literal((*at)->name)}, {"like", literal(state.weight)}};
+        if (state.is_master) rule["equals"] = literal(state.weight);
+        rules.push_back(std::move(rule));
+      }
+    }
+  }
+
+  bool is_cut_as(const StoredArray& array, const StateOfWeight& state) const {
+    const Schema& model = *schemas_.model;
+    const std::size_t weight = model.find(weights_folder + state.weight);
+    if (weight < model.arrays->size() && (*model.arrays)[weight].shape == array.shape) return true;
+    if (volume(array.shape) <= 1) return false;
+    throw Error(Kind::input, "/" + array.name,
+                {"found " + to_string(array.shape),
+                 "expected one value, or the shape of " + state.weight + ", for which it is kept",
+                 "give a whole layout, with \"files\", that says how the optimizer cuts it"});
+  }
+
+  /// Neither weights nor their moments.
+  void add_others(Json& rules) const {
+    if (const Json others = other_names(); !others.empty()) rules.push_back({{"name", others}});
   }
 
   /// Of tensors of which each model rank has one like the others'.

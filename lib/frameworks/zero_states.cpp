@@ -18,10 +18,6 @@ using torch::PickleId;
 using torch::PickleKind;
 using torch::PickleNode;
 
-/// Nodes are a few times as large as the metadata, whose share of the file is not known before.
-constexpr std::uint64_t memory_per_file_byte = 4;
-constexpr std::uint64_t file_bytes_per_second = 1U << 20;
-
 [[noreturn]] void refuse(const std::string& where, const std::string& found, const std::string& expected) {
   throw Error(Kind::input, where,
               {"found " + found, "expected " + expected, "was it written by DeepSpeed's save_checkpoint?"});

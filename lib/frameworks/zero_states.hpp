@@ -10,6 +10,11 @@
 
 namespace ckpt::deepspeed {
 
+/// Of children that read a file of model states: nodes are a few times as large as the metadata, whose share of the
+/// file is not known before.
+inline constexpr std::uint64_t memory_per_file_byte = 4;
+inline constexpr std::uint64_t file_bytes_per_second = 1U << 20;
+
 /// A parameter as DeepSpeed lists it.
 struct NamedShape {
   std::string name;

@@ -19,7 +19,7 @@ struct GroupSlice {
   struct Parameter {
     std::string name;
     Interval run;                ///< of the slice; empty: none of it
-    std::uint64_t elements = 0;  ///< on all ranks
+    std::uint64_t elements = 0;  ///< of a model rank
   };
   std::uint64_t first = 0;  ///< where the slice begins in the group,
   std::uint64_t each = 0;   ///< how long it is, padding included,

@@ -57,15 +57,16 @@ void warn_of_nameless(const std::vector<std::string>& names, ReshardSides& sides
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i].empty()) nameless.push_back(sides.selection.tensors[i].name);
   if (!nameless.empty())
-    sides.source.warnings.push_back(
-        "neither weights nor their state in the optimizer: " + join(nameless) +
-        "; as values, the first card's are kept, and states of generators are left out (--no-load-rng)");
+    sides.source.warnings.push_back("neither weights nor their state in the optimizer: " + join(nameless) +
+                                    "; as values, the first card's are kept, and each rank's states of generators");
 }
 
 /// A format with an index has each piece of a tensor once, as an array by itself, and no groups.
 void resolve_pieces(ReshardSides& sides) {
   const std::vector<std::string> names = names_in_index(sides);
   warn_of_nameless(names, sides);
+  if (auto warning = is_torch_dist(*sides.store) ? unread_states(names) : ""; !warning.empty())
+    sides.source.warnings.push_back(std::move(warning));
   const Layout layout = dcp_layout(sides.target.placement, names);
   std::vector<std::size_t> order(names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

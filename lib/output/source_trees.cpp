@@ -6,15 +6,15 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "frameworks/torch_dist.hpp"
+#include "layout/index_census.hpp"
+#include "layout/naming.hpp"
 #include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
+#include "store/torch/opaque.hpp"
 
 namespace ckpt {
 
 namespace {
-
-/// As much as a tree carries in one value.
-constexpr std::uint64_t most_value_bytes = 64ULL << 20;
 
 /// The source's card with the coordinates of a target's, on the axes that both have; nothing where it has none of
 /// these.
@@ -34,6 +34,18 @@ std::optional<std::size_t> entry_of_prefix(const CardFiles& files, const std::st
   for (std::size_t entry = 0; entry < files.entries().size(); ++entry)
     if (files.entries()[entry].prefix == prefix) return entry;
   return std::nullopt;
+}
+
+/// How far each entry of `indices` counts, by the names that the cards hold.
+std::vector<std::uint64_t> counted_totals(const Layout& layout, const std::vector<Holding>& holdings) {
+  const Naming naming(layout);
+  IndexCensus census(layout);
+  for (Position card = 0; card < holdings.size(); ++card)
+    for (const StoredArray& array : *holdings[card])
+      census.note_stored(naming.renamed(array.name), layout.mesh.coordinates(card));
+  for (const Bucket& bucket : layout.buckets)
+    for (const BucketMember& member : bucket.members) census.note_logical(member.name);
+  return census.totals();
 }
 
 }  // namespace
@@ -113,14 +125,42 @@ SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
 
 std::vector<FileBeside> SourceTrees::files_beside(SourceStore& store) {
   if (makes_rest_) {
-    const Tree tree = taken_by(0, store);
-    const auto values = values_of(*origins_.front(), torch_dist::value_names(*tree), store);
-    torch_dist::Rest made = torch_dist::rest(*tree, values, names_);
+    torch_dist::Rest made = torch_dist::rest(trees_of_ranks(store), names_);
     objects_ = std::make_shared<const std::string>(std::move(made.objects));
     return std::move(made.files);
   }
   const auto files = files_of_source(source_, format_);
   return {files.begin(), files.end()};
+}
+
+/// That of the first file and, where all files are seen, of the others with the same names in them.
+std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store) {
+  const FileTable& table = source_.table();
+  const Layout& layout = source_.layout();
+  const FileNumber first = *origins_.front();
+  std::vector<FileNumber> files{first};
+  for (FileNumber file = 0; source_.is_shared() && file < table.count(); ++file)
+    if (file != first && table.entry(file) == table.entry(first) && source_.is_there(file) &&
+        source_.file(file).schema->has_tree)
+      files.push_back(file);
+  if (!source_.is_shared())
+    spdlog::warn("not every process sees every file: of what is no weight, common.pt has no tensors");
+  const bool has_states = std::any_of(
+      names_.begin(), names_.end(), [](const std::string& name) { return name.starts_with(torch_dist::state_prefix); });
+  const auto naming = std::make_shared<Naming>(layout);
+  naming->count_to(counted_totals(layout, source_.holdings()));
+  std::vector<torch_dist::RankTree> ranks;
+  for (const FileNumber file : files) {
+    const Tree tree = file == first ? taken_by(0, store) : read(file, store);
+    const auto coordinates = layout.mesh.coordinates(table.owner(file));
+    const std::string prefix = layout.files.entries()[table.entry(file)].prefix;
+    const auto name_of = [naming, coordinates, prefix](const std::string& name) {
+      return naming->counted(naming->renamed(prefix + name), coordinates);
+    };
+    ranks.push_back({torch_dist::rank_in_path(source_.file_name(file)), *tree,
+                     values_of(file, torch_dist::value_names(*tree, has_states), store), name_of});
+  }
+  return ranks;
 }
 
 /// Of these tensors of a file, those that are small; none of a file that other processes alone see.
@@ -130,7 +170,7 @@ torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<
   const FileCatalog& catalog = source_.file(file);
   if (!source_.is_shared()) return values;
   std::unique_ptr<SourceFile> open;
-  std::uint64_t room = most_value_bytes;
+  std::uint64_t room = torch::most_object_bytes();
   for (std::size_t i = 0; i < catalog.schema->arrays->size(); ++i) {
     const StoredArray& array = (*catalog.schema->arrays)[i];
     if (!names.contains(array.name)) continue;

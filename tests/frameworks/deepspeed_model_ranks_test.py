@@ -7,6 +7,7 @@ os.environ["DS_ACCELERATOR"] = "cpu"
 
 import jobs  # noqa: E402  (the accelerator is chosen first)
 import deepspeed  # noqa: E402
+import from_torch  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
@@ -103,9 +104,37 @@ def new_engine(tp, stage, dtype, seed):
     ranks = Ranks(tp)
     model = Net(ranks, seed)
     config = {"train_micro_batch_size_per_gpu": 4, "zero_allow_untested_optimizer": True, "zero_force_ds_cpu_optimizer": False,
-              "zero_optimization": {"stage": stage}, "bf16": {"enabled": dtype == torch.bfloat16}}
+              "zero_optimization": {"stage": stage, "stage3_param_persistence_threshold": 0}, "bf16": {"enabled": dtype == torch.bfloat16}}
     optimizer = optimizer_of(model)
     return deepspeed.initialize(model=model, optimizer=optimizer, config=config, mpu=ranks, dist_init_required=False)[0]
+
+
+def state_in(engine, stage):
+    """What the engine says of itself; without ZeRO what its optimizer does, whose numbers are those of its groups in their order."""
+    if stage > 0:
+        return state_of(engine, stage)
+    said = engine.optimizer.state_dict()
+    kept = said.get("optimizer_state_dict", said)
+    names = [name for name in SHAPES if len(SHAPES[name]) > 1] + [name for name in SHAPES if len(SHAPES[name]) == 1]
+    found = dict(engine.module.state_dict())
+    found |= {f"{word}/{names[i]}": value for i, state in kept["state"].items() for word, value in state.items() if word != "step"}
+    found |= {f"fp32/{name}": value for name, value in zip(names, (each for group in said.get("fp32_groups", []) for each in group))}
+    return {name: from_torch.raw(value.detach().cpu()).copy() for name, value in found.items()}
+
+
+def by_weights(merged):
+    """What was merged without ZeRO, by the names of `state_in`."""
+    names = [[name for name in SHAPES if (len(SHAPES[name]) == 1) == is_flat] for is_flat in (False, True)]
+    found = {}
+    for path, value in merged.items():
+        *folders, last = path.split("/")
+        if folders[1:2] == ["fp32_groups"]:
+            found[f"fp32/{names[int(folders[2])][int(last)]}"] = value
+        elif folders and last != "step":
+            found[f"{last}/{(names[0] + names[1])[int(folders[-1])]}"] = value
+        elif not folders:
+            found[path] = value
+    return found
 
 
 def train(rank, place, tp, stage, dtype):
@@ -113,14 +142,14 @@ def train(rank, place, tp, stage, dtype):
     for step in range(STEPS):
         take_step(engine, step)
     engine.save_checkpoint(str(place), tag=TAG)
-    return state_of(engine, stage), take_step(engine, STEPS)
+    return state_in(engine, stage), take_step(engine, STEPS)
 
 
 def resume(rank, place, tp, stage, dtype):
     engine = new_engine(tp, stage, dtype, 2)
     path, _ = engine.load_checkpoint(str(place))
     assert path is not None and engine.global_steps == STEPS
-    return state_of(engine, stage), take_step(engine, STEPS)
+    return state_in(engine, stage), take_step(engine, STEPS)
 
 
 def whole(found, tp):
@@ -145,6 +174,7 @@ def check(stage, dtype, tp, dp, *others):
     jobs.program("merge", "--layout", layout, run, "-o", place / "merged.h5")
     merged = {name: value for name, value in jobs.datasets(place / "merged.h5").items()
               if not name.startswith(("step/", "frozen_param_fragments/"))}
+    merged = merged if stage > 0 else by_weights(merged)
     jobs.same_bytes(merged, expected, f"merged from ZeRO-{stage} of tp {tp}, dp {dp}")
     for other_tp, other_dp in others:
         to = place / f"tp{other_tp}-dp{other_dp}"
@@ -153,6 +183,16 @@ def check(stage, dtype, tp, dp, *others):
         jobs.same_bytes(whole(resumed, other_tp), expected, f"resumed on tp {other_tp}, dp {other_dp}")
         if dtype == torch.float32:  # sums over other ranks round otherwise
             jobs.close([resumed[0][1]], [loss], "the next loss")
+
+
+def zero0():
+    """without ZeRO, fp32: tp 2 × dp 2 to tp 1 × dp 1, and to tp 4 × dp 1"""
+    check(0, torch.float32, 2, 2, (1, 1), (4, 1))
+
+
+def zero0_half():
+    """without ZeRO, bf16, which has master weights: tp 1 × dp 2 to tp 2 × dp 1"""
+    check(0, torch.bfloat16, 1, 2, (2, 1))
 
 
 def zero1():
@@ -165,5 +205,15 @@ def zero2():
     check(2, torch.bfloat16, 1, 2, (2, 2))
 
 
+def zero3():
+    """ZeRO-3, fp32: tp 2 × dp 2 to tp 1 × dp 3, and to tp 4 × dp 1"""
+    check(3, torch.float32, 2, 2, (1, 3), (4, 1))
+
+
+def zero3_half():
+    """ZeRO-3, bf16: tp 1 × dp 3 to tp 2 × dp 2"""
+    check(3, torch.bfloat16, 1, 3, (2, 2))
+
+
 if __name__ == "__main__":
-    jobs.main({case.__name__: case for case in (zero1, zero2)})
+    jobs.main({case.__name__: case for case in (zero0, zero0_half, zero1, zero2, zero3, zero3_half)})

@@ -37,24 +37,35 @@ class NoRandomStates:
         return contextlib.nullcontext()
 
 
+def prepare():
+    tensor_parallel.random._CUDA_RNG_STATE_TRACKER = NoRandomStates()
+    tensor_parallel.random._CUDA_RNG_STATE_TRACKER_INITIALIZED = True
+
+
+def config_of(tp, pp, **more):
+    return TransformerConfig(
+        num_layers=LAYERS, hidden_size=16, num_attention_heads=4, num_query_groups=2, ffn_hidden_size=24,
+        gated_linear_unit=True, activation_func=torch.nn.functional.silu, add_bias_linear=False, hidden_dropout=0.0,
+        attention_dropout=0.0, use_cpu_initialization=True, pipeline_dtype=torch.float32,
+        masked_softmax_fusion=False, bias_dropout_fusion=False, gradient_accumulation_fusion=False,
+        tensor_model_parallel_size=tp, pipeline_model_parallel_size=pp, **more)
+
+
+def model_of(config, tp, vp_stage=None):
+    """This rank's, or a virtual stage of it."""
+    padded = -(-VOCABULARY // (4 * tp)) * 4 * tp
+    is_first, is_last = parallel_state.is_pipeline_first_stage, parallel_state.is_pipeline_last_stage
+    stage = {} if vp_stage is None else {"ignore_virtual": False, "vp_stage": vp_stage}
+    return GPTModel(config, get_gpt_layer_local_spec(), padded, LENGTH, share_embeddings_and_output_weights=False,
+                    pre_process=is_first(**stage), post_process=is_last(**stage), vp_stage=vp_stage)
+
+
 class Job:
     def __init__(self, tp, pp, seed):
         parallel_state.initialize_model_parallel(tp, pp)
-        tensor_parallel.random._CUDA_RNG_STATE_TRACKER = NoRandomStates()
-        tensor_parallel.random._CUDA_RNG_STATE_TRACKER_INITIALIZED = True
+        prepare()
         torch.manual_seed(seed)
-        config = TransformerConfig(
-            num_layers=LAYERS, hidden_size=16, num_attention_heads=4, num_query_groups=2, ffn_hidden_size=24,
-            gated_linear_unit=True, activation_func=torch.nn.functional.silu, add_bias_linear=False, hidden_dropout=0.0,
-            attention_dropout=0.0, use_cpu_initialization=True, pipeline_dtype=torch.float32,
-            masked_softmax_fusion=False, bias_dropout_fusion=False, gradient_accumulation_fusion=False,
-            tensor_model_parallel_size=tp,
-            pipeline_model_parallel_size=pp)
-        padded = -(-VOCABULARY // (4 * tp)) * 4 * tp
-        self.model = GPTModel(config, get_gpt_layer_local_spec(), padded, LENGTH,
-                              share_embeddings_and_output_weights=False,
-                              pre_process=parallel_state.is_pipeline_first_stage(),
-                              post_process=parallel_state.is_pipeline_last_stage())
+        self.model = model_of(config_of(tp, pp), tp)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-2, eps=1e-3)
 
     def train_step(self, step):

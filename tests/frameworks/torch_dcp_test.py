@@ -54,7 +54,7 @@ def of_torch():
     place = jobs.scratch()
     jobs.run_job(RANKS, save_dcp, place)
     expected = as_one(place / "plain")
-    again(place / "safetensors", {f"model.{name}": tensor for name, tensor in expected["model"].items()}, "--cards", "3")
+    again(place / "safetensors", {key: value for key, value in expected.items() if key != "forms"}, "--cards", "3")
     for name in ("plain", "many_files", "flat", "two_axes"):
         saved = as_one(place / name)
         targets = [again(place / name, saved), *(again(place / name, saved, "--cards", cards) for cards in ("2", "3", "7"))]

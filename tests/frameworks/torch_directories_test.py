@@ -69,7 +69,8 @@ def save_dcp(rank, place):
     dcp.save(state, storage_writer=dcp.FileSystemWriter(place / "plain"))
     dcp.save(state, storage_writer=dcp.FileSystemWriter(place / "two_files", thread_count=2))
     dcp.save(state, storage_writer=dcp.FileSystemWriter(place / "many_files", single_file_per_rank=False))
-    dcp.save({"model": weights}, storage_writer=dcp.FileSystemWriter(place / "safetensors", serialization_format=SerializationFormat.SAFETENSORS))
+    beside = {key: value for key, value in state.items() if key != "forms"}  # not all of which that serialisation has
+    dcp.save(beside, storage_writer=dcp.FileSystemWriter(place / "safetensors", serialization_format=SerializationFormat.SAFETENSORS))
     flat = get_optimizer_state_dict(made, optimizer, options=StateDictOptions(flatten_optimizer_state_dict=True))
     dcp.save(weights | flat, storage_writer=dcp.FileSystemWriter(place / "flat"))
     both, of_both = fsdp2(two["dp"], two["tp"])
@@ -103,7 +104,7 @@ def distributed_checkpoint():
     state = dotted(saved["state"])
     for name in ("plain", "two_files", "many_files"):
         merged(place / name, state, name)
-    merged(place / "safetensors", {name: array for name, array in state.items() if name.startswith("model.")}, "safetensors")
+    merged(place / "safetensors", {name: array for name, array in state.items() if not name.startswith("forms.")}, "safetensors")
     merged(place / "flat", dotted(saved["weights"] | saved["flat"]), "the flattened optimizer")
     merged(place / "two_axes", dotted(saved["two_axes"]), "FSDP2 and tensor parallelism")
     merged(place / "hugging_face", saved["weights"], "safetensors of each rank")
@@ -124,6 +125,10 @@ def save_rank_files(rank, place):
     optimizer = trained(made)
     with FullyShardedDataParallel.state_dict_type(made, StateDictType.SHARDED_STATE_DICT):
         sharded, moments1 = made.state_dict(), FullyShardedDataParallel.optim_state_dict(made, optimizer)
+    gather_as_on_gpus()
+    full = FullyShardedDataParallel.full_optim_state_dict(made, optimizer)  # rank 0 alone has it
+    if rank == 0:
+        torch.save(full, place / "full_optimizer.pt")
     torch.save(sharded, place / "fsdp1" / f"model_{rank}.pt")
     torch.save(moments1, place / "fsdp1_optimizer" / f"optim_{rank}.pt")
     return {"model": whole(weights), "optim": whole(tensors_in(moments)), "fsdp1": whole(sharded),
@@ -147,6 +152,31 @@ def rank_files():
     merged(place / "fsdp1", saved["fsdp1"], "FSDP1's sharded state")
     assert any(name.endswith("/exp_avg") for name in saved["fsdp1_optimizer"]), saved["fsdp1_optimizer"].keys()
     merged(place / "fsdp1_optimizer", saved["fsdp1_optimizer"], "FSDP1's sharded optimizer")
+    full = whole(tensors_in(torch.load(place / "full_optimizer.pt", weights_only=False)))
+    jobs.same_bytes(full, saved["fsdp1_optimizer"], "what torch says of it")
+    jobs.program("merge", place / "full_optimizer.pt", "-o", place / "full.h5")
+    jobs.same_bytes(jobs.datasets(place / "full.h5"), full, "FSDP1's full optimizer")
+    jobs.program("merge", "--format", "torch", place / "fsdp1_optimizer", "-o", place / "of_shards.pt")
+    for file in ("full_optimizer.pt", "of_shards.pt"):
+        states = jobs.run_job(2, resume_fsdp1, place / file)
+        jobs.same_bytes(states[0], full, f"{file}, loaded on 2 ranks")
+
+
+def gather_as_on_gpus():
+    """FSDP1 gathers each state in one buffer, whose copies on the host it keeps: where it is there already, all would be the last one."""
+    cpu = torch.Tensor.cpu
+    torch.Tensor.cpu = lambda tensor, *_, **__: cpu(tensor).clone()
+
+
+def resume_fsdp1(rank, file):
+    """The full state of a new job's optimizer that has loaded a file."""
+    gather_as_on_gpus()
+    made = FullyShardedDataParallel(Model(), device_id=torch.device("cpu"), use_orig_params=True)
+    optimizer = trained(made)
+    with FullyShardedDataParallel.state_dict_type(made, StateDictType.FULL_STATE_DICT):
+        state = FullyShardedDataParallel.optim_state_dict_to_load(made, optimizer, torch.load(file, weights_only=False))
+        optimizer.load_state_dict(state)
+        return whole(tensors_in(FullyShardedDataParallel.optim_state_dict(made, optimizer)))
 
 
 def save_megatron(rank, place):

@@ -1,8 +1,10 @@
 """Writes and reads directories as torch.distributed.checkpoint does, without torch: a `.metadata` pickled by Python with stand-ins for
 torch's classes, and items end to end in `.distcp` files."""
 import io
+import json
 import os
 import pickle
+import struct
 
 import numpy as np
 
@@ -103,6 +105,9 @@ class Directory:
             out.write(item_of(value))
             return made(INFO, relative_path=file, offset=begin, length=out.tell() - begin)
 
+    def chunk(self, file, name, piece):
+        return self.put(file, piece)
+
     def tensor(self, name, whole, chunks):
         """`chunks`: [(file, begin, end)], the corners of the pieces; file None: said, but stored nowhere."""
         said = []
@@ -111,7 +116,7 @@ class Directory:
             if file is not None:
                 piece = np.asarray(whole[tuple(slice(b, e) for b, e in zip(begin, end))])
                 piece = piece.copy() if whole.flags.c_contiguous else piece.T.copy().T  # a storage of its own, the dimensions in their order
-                self.places[made(INDEX, fqn=name, offset=Size(begin), index=len(said) - 1)] = self.put(file, piece)
+                self.places[made(INDEX, fqn=name, offset=Size(begin), index=len(said) - 1)] = self.chunk(file, name, piece)
         properties = PROPERTIES()
         properties.state = (TYPES[DTYPES[whole.dtype.str]], None, False, None, False)
         self.contents[name] = made(TENSOR, properties=properties, size=Size(whole.shape), chunks=said)
@@ -134,3 +139,31 @@ class Directory:
                         storage_meta=None, version="1.0.0", **more)
         with open(os.path.join(self.path, ".metadata"), "wb") as file:
             pickle.dump(metadata, file, 4)
+
+
+class SafetensorsDirectory(Directory):
+    """torch's other serialisation: behind the objects of a file, its chunks as one file of safetensors, where all are said to begin."""
+    WORDS = {"<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "|u1": "U8"}
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.chunks = {}  # by file: (name, chunk, what .metadata says of it)
+
+    def chunk(self, file, name, piece):
+        info = made(INFO, relative_path=file, offset=0, length=piece.nbytes)
+        self.chunks.setdefault(file, []).append((name, np.array(piece, order="C"), info))
+        return info
+
+    def finish(self, **more):
+        for file, chunks in self.chunks.items():
+            stored = {name: piece for name, piece, _ in chunks}  # the last one by a name, as in torch
+            header, end = {"__metadata__": {"DCP_SHARDING_INFO": json.dumps({name: {} for name in stored})}}, 0
+            for name, piece in stored.items():
+                header[name] = {"dtype": self.WORDS[piece.dtype.str], "shape": piece.shape, "data_offsets": [end, end + piece.nbytes]}
+                end += piece.nbytes
+            text = json.dumps(header).encode()
+            with open(os.path.join(self.path, file), "ab") as out:
+                for _, _, info in chunks:
+                    info.offset = out.tell()
+                out.write(struct.pack("<Q", len(text)) + text + b"".join(piece.tobytes() for piece in stored.values()))
+        super().finish(**more)

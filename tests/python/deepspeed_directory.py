@@ -107,7 +107,9 @@ class Job:
 
     def whole_optimizer(self):
         names = [name for group in self.groups for name in group]
-        return {"optimizer_state_dict": {"state": {i: {word: self.value(word, each) for word in MOMENTS} for i, each in enumerate(names)}},
+        state = {i: {"step": np.asarray(2, "<f4"), **{word: self.value(word, each) for word in MOMENTS}} for i, each in enumerate(names)}
+        param_groups = [{"lr": 0.001, "params": [names.index(name) for name in group]} for group in self.groups]
+        return {"optimizer_state_dict": {"state": state, "param_groups": param_groups},
                 "fp32_groups": [[self.value("fp32", each) for each in group] for group in self.groups]}
 
     # --- an optimizer's file ---

@@ -21,26 +21,28 @@ std::string take(std::map<std::string, std::string>& metadata, const char* key) 
 
 }  // namespace
 
-std::uint64_t header_bytes(const PosixFile& file) {
+std::uint64_t header_bytes(const PosixFile& file, std::uint64_t begin) {
   static_assert(std::endian::native == std::endian::little);
   std::uint64_t length = 0;
-  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  file.read(begin, std::as_writable_bytes(std::span(&length, 1)));
   return length;
 }
 
-bool is_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
-  if (file_bytes < length_bytes + 2) return false;
-  return file.text(length_bytes, 1) == "{" && header_bytes(file) <= max_header_bytes;
+bool is_safetensors(const PosixFile& file, Interval place) {
+  if (place.lo > place.hi || place.size() < length_bytes + 2) return false;
+  return file.text(place.lo + length_bytes, 1) == "{" && header_bytes(file, place.lo) <= max_header_bytes;
 }
 
-std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t file_bytes) {
-  const std::uint64_t length = header_bytes(file);
-  if (length > file_bytes - length_bytes)
-    throw Error(Kind::input, "its header",
-                {std::to_string(length) + " bytes", "the file has " + std::to_string(file_bytes), "is it truncated?"});
-  const std::string text = file.text(length_bytes, length);
-  const std::uint64_t data = length_bytes + length;
-  Header header = parse_header(text, file_bytes - data);
+std::shared_ptr<const Schema> read_schema(const PosixFile& file, Interval place) {
+  const std::uint64_t length = header_bytes(file, place.lo);
+  if (length > place.size() - length_bytes)
+    throw Error(
+        Kind::input, "its header",
+        {std::to_string(length) + " bytes", "the file has " + std::to_string(place.size()), "is it truncated?"});
+  const std::uint64_t begin = place.lo + length_bytes;
+  const std::string text = file.text(begin, length);
+  const std::uint64_t data = begin + length;
+  Header header = parse_header(text, place.hi - data);
 
   auto schema = std::make_shared<Schema>();
   schema->format = "safetensors";

@@ -17,7 +17,7 @@ constexpr std::uint64_t memory_per_byte = 64;
 constexpr std::uint64_t bytes_per_second = 1U << 20;
 
 std::string encoded_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
-  return encode(FileCatalog{safetensors::read_schema(file, file_bytes), file_bytes, 0});
+  return encode(FileCatalog{safetensors::read_schema(file, {0, file_bytes}), file_bytes, 0});
 }
 
 std::shared_ptr<const Schema> read_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
@@ -33,13 +33,13 @@ class SafetensorsStore final : public Store {
 
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
-    return safetensors::is_safetensors(file, file.status().bytes);
+    return safetensors::is_safetensors(file, {0, file.status().bytes});
   }
 
   FileCatalog catalog(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();
-    if (!safetensors::is_safetensors(file, status.bytes))
+    if (!safetensors::is_safetensors(file, {0, status.bytes}))
       throw Error(Kind::input, path.string(),
                   {"is no safetensors file", "", "check the path and the layout's `files`"});
     auto schema = schemas_.find(file, status.bytes);

@@ -94,7 +94,8 @@ Archive read_zip_archive(const PosixFile& file, Interval whole) {
                   own(layout_entry), own(manifest_entry), own(global_shapes_entry)};
   const std::string folder = root + std::string(storages_folder);
   for (const ZipEntry& entry : entries)
-    if (entry.name.starts_with(folder)) archive.storages.emplace(entry.name.substr(folder.size()), entry.place);
+    if (entry.name.starts_with(folder))  // sorted as these are
+      archive.storages.emplace_hint(archive.storages.end(), entry.name.substr(folder.size()), entry.place);
   return archive;
 }
 

@@ -1,5 +1,7 @@
 #include "store/torch/carried_tree.hpp"
 
+#include <limits>
+
 #include "store/torch/branches.hpp"
 #include "store/torch/leaf.hpp"
 #include "store/torch/placeholders.hpp"
@@ -46,7 +48,7 @@ class TreeCarrier {
     if (is_tensor(id)) return tensor(id, name);
     const bool is_leaf = !is_container(tree_, id) || is_long_list(tree_, id) || leaf_value(tree_, id);
     if (!is_leaf) return container(id, name, level);
-    objects_.copy_leaf(id);
+    objects_.copy(id);
   }
 
   void container(PickleId id, const std::string& name, int level) {
@@ -137,13 +139,6 @@ ObjectCarrier::ObjectCarrier(const Archive& archive, const PosixFile& file, Pick
       survey_(archive.tree, archive.storages),
       copy_(archive.tree, out, [this](PickleId id) { return write_storage(id); }) {}
 
-void ObjectCarrier::copy_leaf(PickleId id) {
-  if (survey_.of(id).is_carried())
-    copy_.node(id);
-  else
-    out_.opcode('N');
-}
-
 /// A storage in an object that is copied. False for all else.
 bool ObjectCarrier::write_storage(PickleId id) {
   if (tree_[id].kind != PickleKind::persistent) return false;
@@ -155,12 +150,18 @@ bool ObjectCarrier::write_storage(PickleId id) {
   copy_.node(key.items[1]);
   out_.text(tree_[key.items[2]].text);
   out_.integer(tree_[key.items[4]].number);
+  if (!given_.contains(place->lo)) check_object_bytes(bytes_ += place->size());
   std::string bytes(given_.insert(place->lo).second ? place->size() : 0, '\0');
   file_.read(place->lo, std::as_writable_bytes(std::span(bytes)));
-  out_.sized('B', bytes);
+  out_.sized(bytes_opcode(bytes.size()), bytes);
   out_.opcode('t');
   out_.opcode('Q');
   return true;
+}
+
+unsigned char bytes_opcode(std::uint64_t count) {
+  constexpr unsigned char long_bytes = 0x8e;
+  return count > std::numeric_limits<std::uint32_t>::max() ? long_bytes : 'B';
 }
 
 std::string carried_tree(const Archive& archive, const PosixFile& file) {

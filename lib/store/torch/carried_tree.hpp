@@ -22,6 +22,9 @@ inline constexpr const char* carried_storage = "storage";
 inline constexpr const char* carried_bytes = "bytes";
 inline constexpr std::size_t carried_bytes_items = 5;
 
+/// Of so many bytes in a tree, which these programs alone read: of any protocol.
+unsigned char bytes_opcode(std::uint64_t count);
+
 /// Copies objects that nobody understands into such a tree, with the storages in them.
 class ObjectCarrier {
  public:
@@ -34,8 +37,6 @@ class ObjectCarrier {
   ~ObjectCarrier() = default;
 
   void copy(PickleId id) { copy_.node(id); }
-  /// None where it is too large.
-  void copy_leaf(PickleId id);
 
  private:
   bool write_storage(PickleId id);
@@ -46,6 +47,7 @@ class ObjectCarrier {
   OpaqueSurvey survey_;
   PickleCopy copy_;
   std::set<std::uint64_t> given_;  // where the storages begin whose bytes were written
+  std::uint64_t bytes_ = 0;        // of these
 };
 
 /// The tree of a file. Throws input, as reading the file does.

@@ -1,8 +1,8 @@
 #include "store/torch/dcp_directory.hpp"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -12,10 +12,7 @@
 #include "base/text.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/posix_file.hpp"
-#include "store/torch/branches.hpp"
-#include "store/torch/dcp_item.hpp"
-#include "store/torch/leaf.hpp"
-#include "store/torch/view_dataset.hpp"
+#include "store/torch/dcp_file_reader.hpp"
 
 namespace ckpt::torch {
 
@@ -28,7 +25,8 @@ constexpr std::uint64_t memory_per_metadata_byte = 48;
 constexpr std::uint64_t most_metadata_bytes = 2ULL << 30;
 constexpr std::uint64_t metadata_bytes_per_second = 1U << 20;
 
-constexpr std::uint64_t memory_per_item = 4096;
+/// Of a header of safetensors, too, which is held a few times over while it is read.
+constexpr std::uint64_t memory_per_item = 16384;
 constexpr std::uint64_t items_per_second = 1000;  // as slow as that where nothing of the files is in memory
 
 std::string metadata_of(const PosixFile& file, std::uint64_t bytes) {
@@ -68,146 +66,24 @@ LastContents& last_contents() {
   return last;
 }
 
-/// Reads the items of one file.
-class FileReader {
- public:
-  FileReader(const std::filesystem::path& path, std::uint32_t slots)
-      : file_(PosixFile::open_for_reading(path)), status_(file_.status()), slots_(slots) {}
-
-  void add(const DcpTensor& tensor, const DcpChunk& chunk) {
-    with_context("/" + tensor.name, [&] {
-      const Archive archive = read(chunk.item);
-      const auto view = tensor_in(archive.tree, archive.tree.root(), archive.storages);
-      if (!view)
-        throw Error(Kind::input, "",
-                    {"its item holds " + describe(archive.tree, archive.tree.root()), "expected a tensor", ""});
-      check(tensor, chunk, *view);
-      Slot& slot = slots_[chunk.slot];
-      slot.arrays.push_back({tensor.name, tensor.dtype, view->shape, tensor.shape, false});
-      slot.datasets.push_back(dataset_of(*view));
-    });
-  }
-
-  void add(const DcpObject& object) {
-    with_context("/" + object.name, [&] {
-      const Archive archive = read(object.item);
-      const PickleId root = archive.tree.root();
-      std::string group;
-      for (std::size_t i = 0; i + 1 < object.path.size(); ++i) group = name_below(group, object.path[i].text);
-      if (auto value = leaf_value(archive.tree, root)) {
-        attributes_[group].insert_or_assign(object.path.back().text, std::move(*value));
-        return;
-      }
-      leaves_.push_back(leaf_of(archive.tree, OpaqueSurvey(archive.tree, archive.storages).of(root), root,
-                                name_below(group, object.path.back().text)));
-    });
-  }
-
-  void finish(std::vector<FileCatalog>& catalogs) {
-    for (Slot& slot : slots_) {
-      auto schema = std::make_shared<Schema>();
-      schema->format = dcp_format;
-      schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(slot.arrays));
-      schema->datasets = std::move(slot.datasets);
-      if (&slot == &slots_.front()) add_attributes(*schema);
-      catalogs.push_back({std::move(schema), status_.bytes, status_.modified_ns});
-    }
-  }
-
- private:
-  struct Slot {
-    std::vector<StoredArray> arrays;
-    std::vector<Dataset> datasets;
-  };
-
-  Archive read(Interval item) const {
-    if (item.hi > status_.bytes)
-      throw Error(
-          Kind::input, "",
-          {"its item ends at byte " + std::to_string(item.hi),
-           "expected it within the file's " + std::to_string(status_.bytes) + " bytes", "is the file truncated?"});
-    return read_dcp_item(file_, item);
-  }
-
-  static void check(const DcpTensor& tensor, const DcpChunk& chunk, const TensorView& view) {
-    const Extents shape = chunk.box.shape();
-    if (view.shape == shape && view.dtype.name == tensor.dtype.name) return;
-    throw Error(Kind::input, "",
-                {"its item is " + view.dtype.name + " " + to_string(view.shape),
-                 ".metadata says " + tensor.dtype.name + " " + to_string(shape), "are the files those of one save?"});
-  }
-
-  void add_attributes(Schema& schema) {
-    schema.leaves = std::move(leaves_);
-    for (auto& [group, values] : attributes_) {
-      std::vector<Attribute> attributes;
-      for (auto& [name, value] : values) attributes.push_back({name, std::move(value)});
-      if (group.empty())
-        schema.attributes = std::move(attributes);
-      else
-        schema.groups.push_back({group, std::move(attributes)});
-    }
-  }
-
-  PosixFile file_;
-  PosixFile::Status status_;
-  std::vector<Slot> slots_;
-  std::map<std::string, std::map<std::string, Value>> attributes_;
-  std::vector<Leaf> leaves_;
-};
-
-/// What lies in one file.
-struct Contents {
-  struct Chunk {
-    std::uint32_t tensor;
-    std::uint32_t chunk;
-  };
-  std::vector<Chunk> chunks;  ///< by their tensors' names
-  std::vector<std::uint32_t> objects;
-  std::vector<Interval> items;  ///< of both
-};
-
-std::vector<Contents> contents_of(const DcpMetadata& metadata) {
-  std::vector<Contents> contents(metadata.files.size());
+std::vector<DcpFileContents> contents_of(const DcpMetadata& metadata) {
+  std::vector<DcpFileContents> contents(metadata.files.size());
   for (std::uint32_t t = 0; t < metadata.tensors.size(); ++t)
-    for (std::uint32_t c = 0; c < metadata.tensors[t].chunks.size(); ++c) {
-      const DcpChunk& chunk = metadata.tensors[t].chunks[c];
-      contents[chunk.file].chunks.push_back({t, c});
-      contents[chunk.file].items.push_back(chunk.item);
-    }
-  for (std::uint32_t o = 0; o < metadata.objects.size(); ++o) {
-    contents[metadata.objects[o].file].objects.push_back(o);
-    contents[metadata.objects[o].file].items.push_back(metadata.objects[o].item);
-  }
+    for (std::uint32_t c = 0; c < metadata.tensors[t].chunks.size(); ++c)
+      contents[metadata.tensors[t].chunks[c].file].chunks.push_back({t, c});
+  for (std::uint32_t o = 0; o < metadata.objects.size(); ++o) contents[metadata.objects[o].file].objects.push_back(o);
   return contents;
-}
-
-/// An item tells its tensor's shape and not its name: two that share bytes are one that is taken for another.
-void check_items_apart(std::vector<Interval> items) {
-  std::sort(items.begin(), items.end(), [](Interval a, Interval b) { return a.lo < b.lo; });
-  for (std::size_t i = 1; i < items.size(); ++i)
-    if (items[i].lo < items[i - 1].hi)
-      throw Error(Kind::input, "",
-                  {"two items that share byte " + std::to_string(items[i].lo), "expected each in a place of its own",
-                   "is .metadata that of these files?"});
 }
 
 std::vector<FileCatalog> catalogs_of(const std::filesystem::path& directory, const DcpMetadata& metadata,
                                      const std::vector<std::uint32_t>& files) {
-  const std::vector<Contents> contents = contents_of(metadata);
+  const std::vector<DcpFileContents> contents = contents_of(metadata);
   const std::vector<std::uint32_t> slots = dcp_slots(metadata);
   std::vector<FileCatalog> found;
-  for (const std::uint32_t number : files)
-    with_file((directory / metadata.files[number]).string(), [&] {
-      FileReader file(directory / metadata.files[number], slots[number]);
-      check_items_apart(contents[number].items);
-      for (const Contents::Chunk& each : contents[number].chunks) {
-        const DcpTensor& tensor = metadata.tensors[each.tensor];
-        file.add(tensor, tensor.chunks[each.chunk]);
-      }
-      for (const std::uint32_t object : contents[number].objects) file.add(metadata.objects[object]);
-      file.finish(found);
-    });
+  for (const std::uint32_t number : files) {
+    const std::filesystem::path path = directory / metadata.files[number];
+    with_file(path.string(), [&] { read_dcp_file(path, metadata, contents[number], slots[number], found); });
+  }
   return found;
 }
 
@@ -268,8 +144,9 @@ DcpMetadata read_dcp_contents(const std::filesystem::path& path) {
   return without_chunks(read_dcp_metadata(path));
 }
 
-std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata,
-                                           const std::vector<std::uint32_t>& files) {
+std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata) {
+  std::vector<std::uint32_t> files(metadata.files.size());
+  std::iota(files.begin(), files.end(), 0U);
   const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::uint64_t parts = std::min({cores, most_parts, std::max<std::uint64_t>(1, files.size())});
   std::vector<IsolatedWork> works;

@@ -28,12 +28,11 @@ inline constexpr const char* torch_dist_tree = "common.pt";
 /// How many slots each file has.
 std::vector<std::uint32_t> dcp_slots(const DcpMetadata& metadata);
 
-/// Reads the items of `files` (numbers, ascending), in processes of their own, as many at once as there are cores. For
-/// each file, one behind the other, there are as many catalogs as it has slots: the first chunk of each tensor that the
-/// file holds is in the first one, with the objects, which are attributes or leaves; the second chunk in the second
-/// one. Throws input, naming file and tensor, for an item that is not what the metadata says.
-std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata,
-                                           const std::vector<std::uint32_t>& files);
+/// Reads the items of all files, in processes of their own, as many at once as there are cores. For each file, one
+/// behind the other, there are as many catalogs as it has slots: the first chunk of each tensor that the file holds is
+/// in the first one, with the objects, which are attributes or leaves; the second chunk in the second one. Throws
+/// input, naming file and tensor, for an item that is not what the metadata says.
+std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata);
 
 /// What a directory holds besides data (SourceStore::tree): the paths of its tensors, and its objects; read in a
 /// process of its own. Throws as the above.

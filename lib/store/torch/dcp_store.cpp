@@ -3,6 +3,7 @@
 #include "base/utf8.hpp"
 #include "store/offset_file.hpp"
 #include "store/posix_file.hpp"
+#include "store/safetensors/read_schema.hpp"
 #include "store/torch/admitted_tree.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/dcp_file.hpp"
@@ -34,10 +35,12 @@ class DcpStore : public Store {
     return file.status().bytes > 0 && file.text(0, 1) == pickle_begin;
   }
 
+  /// By either serialisation.
   bool recognises(const std::filesystem::path& path) override {
     if (path.extension() != torch::dcp_ending) return false;
     const PosixFile file = PosixFile::open_for_reading(path);
-    return !torch::first_entry(file, file.status().bytes).empty();
+    const std::uint64_t bytes = file.status().bytes;
+    return !torch::first_entry(file, bytes).empty() || safetensors::is_safetensors(file, {0, bytes});
   }
 
   FileCatalog catalog(const std::filesystem::path& path) override {

@@ -47,10 +47,8 @@ class DcpTreeWriter {
   void add(const DcpObject& object, const std::string& name) {
     const PosixFile file = PosixFile::open_for_reading(directory_ / name);
     const Archive archive = read_dcp_item(file, object.item);
-    const PickleId root = archive.tree.root();
-    if (!OpaqueSurvey(archive.tree, archive.storages).of(root).is_carried()) return;
     write_path(out_, object.path);
-    ObjectCarrier(archive, file, out_).copy(root);
+    ObjectCarrier(archive, file, out_).copy(archive.tree.root());
   }
 
   const std::filesystem::path& directory_;
@@ -69,6 +67,7 @@ std::string read_dcp_tree(const std::filesystem::path& directory) {
   const DcpMetadata metadata = read_dcp_contents(directory / dcp_index);
   std::uint64_t bytes = 0;
   for (const DcpObject& object : metadata.objects) bytes = checked_add(bytes, object.item.size(), "objects");
+  check_object_bytes(bytes);
   ByteWriter argument;
   argument.text(directory.string());
   argument.text(encode(metadata));

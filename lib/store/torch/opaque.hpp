@@ -13,10 +13,14 @@ namespace ckpt::torch {
 struct Opaque {
   std::uint64_t digest = 0;         ///< of all that it says, but for where storages lie and on which device
   std::uint64_t storage_bytes = 0;  ///< of tensors in it
-
-  /// Whether it is written again: more is no leaf of a tree but a model.
-  bool is_carried() const noexcept { return storage_bytes <= std::uint64_t{64} << 20U; }
 };
+
+/// How much tensors in the objects of a tree may have, all together, as they are carried as a whole: an eighth of the
+/// memory that this process may use.
+std::uint64_t most_object_bytes();
+
+/// Throws input where objects have more.
+void check_object_bytes(std::uint64_t bytes);
 
 class OpaqueSurvey {
  public:

@@ -62,7 +62,14 @@ std::vector<PickleId> PickleMachine::to_mark() {
 void PickleMachine::push_integer(std::int64_t number) {
   PickleNode node = node_of(PickleKind::integer);
   node.number = number;
+  const auto at = static_cast<std::uint64_t>(number);
+  if (at < small_integers_.size()) return push_known(small_integers_[at], std::move(node));
   push(std::move(node));
+}
+
+void PickleMachine::push_known(PickleId& known, PickleNode node) {
+  if (known != no_node) return push_again(known);
+  known = push(std::move(node));
 }
 
 /// Of `count` bytes, in two's complement.

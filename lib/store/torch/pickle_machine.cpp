@@ -22,6 +22,8 @@ std::string hex(unsigned opcode) {
 }  // namespace
 
 PickleMachine::PickleMachine(std::string_view bytes) : all_(bytes) {
+  small_integers_.fill(no_node);
+  booleans_.fill(no_node);
   pickle_.nodes_.reserve(std::min(bytes.size() / likely_bytes_per_node, most_nodes_at_once));
 }
 
@@ -78,7 +80,7 @@ bool PickleMachine::step_value(unsigned opcode) {
     case 0x89: {
       PickleNode node = node_of(PickleKind::boolean);
       node.number = opcode == 0x88 ? 1 : 0;
-      push(std::move(node));
+      push_known(booleans_[static_cast<std::size_t>(node.number)], std::move(node));
       return true;
     }
     case 'J':

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -53,6 +54,7 @@ class PickleMachine {
   std::vector<PickleId> to_mark();
 
   void push_integer(std::int64_t number);
+  void push_known(PickleId& known, PickleNode node);
   void push_long(std::uint64_t count);
   void push_bytes(PickleKind kind, unsigned opcode, std::uint64_t count);
   void push_tuple(std::size_t count);
@@ -69,7 +71,10 @@ class PickleMachine {
   std::size_t at_ = 0;
   std::vector<PickleId> stack_;
   std::vector<std::size_t> marks_;
-  std::vector<PickleId> memo_;   // no_node: nothing there
+  std::vector<PickleId> memo_;  // no_node: nothing there
+  // Values without parts that come again and again, each a node that all share: half of what a tensor's call has.
+  std::array<PickleId, 256> small_integers_;
+  std::array<PickleId, 2> booleans_;
   std::uint64_t memorised_ = 0;  // how much is there
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
@@ -119,14 +118,14 @@ class TreeReader {
   }
 
   Schema schema() {
-    std::vector<std::size_t> order(arrays_.size());  // sorted in their place: arrays are large
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return arrays_[a].stored.name < arrays_[b].stored.name; });
+    std::vector<std::pair<std::string, std::size_t>> order;  // arrays are large, and lie far from one another
+    order.reserve(arrays_.size());
+    for (const Array& array : arrays_) order.emplace_back(array.stored.name, order.size());
+    std::sort(order.begin(), order.end());
     std::vector<StoredArray> stored;
     stored.reserve(order.size());
     schema_.datasets.reserve(order.size());
-    for (const std::size_t at : order) {
+    for (const auto& [name, at] : order) {
       Array& array = arrays_[at];
       if (!stored.empty() && stored.back().name == array.stored.name)
         throw Error(Kind::input, "/" + array.stored.name,

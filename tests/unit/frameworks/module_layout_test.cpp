@@ -38,12 +38,16 @@ TEST_CASE("A layout of a module's weights has one axis, of the model ranks, and 
 }
 
 TEST_CASE("Weights without a rule are told of together") {
-  const Schema model =
-      schema_of({{"module/h.0.w", {2}}, {"module/h.1.w", {2}}, {"module/b", {2}}, {"module/c", {2}}, {"mine/x", {2}}});
+  const Schema model = schema_of({{"module/h.0.w", {2}}, {"module/c", {2}}, {"mine/x", {2}}});
+  ModelStates states;
+  states.groups = {{{"h.0.w", {2}}, {"h.1.w", {2}}}};
+  states.frozen = {{"b", {2}}};
+  const auto names = names_of_module(model, states);
+  CHECK(names == std::vector<std::string>{"b", "c", "h.0.w", "h.1.w"});
   const std::string rule = R"(, "parameters": [{"name": "c"}])";
-  CHECK_THAT(refused([&] { check_rules(parsed(two, rule), model); }, Kind::layout),
+  CHECK_THAT(refused([&] { check_rules(parsed(two, rule), names); }, Kind::layout),
              Contains("no rule for b, h.*.w: 2 parameters") && !Contains("mine"));
-  CHECK(refused([&] { check_rules(parsed(two, R"(, "default": "replicate")"), model); }).empty());
+  CHECK(refused([&] { check_rules(parsed(two, R"(, "default": "replicate")"), names); }).empty());
 }
 
 TEST_CASE("It must be of as many ranks as the files are") {
@@ -61,11 +65,31 @@ TEST_CASE("It must be of as many ranks as the files are") {
   CHECK_THAT(why(R"({"axes": ["tp"], "shape": [4]})"),
              Contains("mp_world_size: found 2, expected 4, the size of the axis tp in module.json"));
   CHECK_THAT(why(R"({"axes": ["dp", "tp"], "shape": [3, 2]})"), Contains("dp_world_size: found 4, expected 3"));
-  files.model_of_each_rank = true;
-  CHECK_THAT(why(two), Contains("found model ranks under ZeRO-3"));
-  files.model_of_each_rank = false;
-  states.groups.clear();
-  CHECK_THAT(why(two), Contains("found model ranks without ZeRO"));
   files.model_ranks = 3;
   CHECK_THAT(why(two), Contains("found files of 3 model ranks, expected 2"));
+}
+
+TEST_CASE("Of ZeRO-3 the keys of each weight have its whole shape") {
+  TagFiles files;
+  files.model = "zero_pp_rank_{dp}_mp_rank_{tp:02}_model_states.pt";
+  ModelStates states;
+  states.data_ranks = 3;
+  states.model_ranks = 2;
+  states.groups = {{{"up", {4, 6}}, {"down", {6, 4}}, {"norm", {6}}}};
+  states.frozen = {{"table", {5}}};
+  states.buffers = {"seen"};
+  const auto keys = [&](const std::string& rules) {
+    const Layout layout = parsed(two, R"(, "parameters": [)" + rules + R"(], "default": "replicate")");
+    return keys_of_pieces(module_layout(layout), files, {states, states});
+  };
+  const auto found = keys(
+      R"({"name": "up", "split": ["tp"], "parts": {"dim": 0, "count": 2}}, {"name": "down", "split": [null, "tp"]})");
+  CHECK(found.size() == 5);
+  CHECK(found.at("up") == R"({"split": ["tp"], "parts": {"dim": 0, "count": 2}, "shape": [8, 6]})");
+  CHECK_THAT(found.at("down"), Contains(R"("shape": [6, 8])"));
+  CHECK(found.at("norm") == R"({"shape": [6]})");
+  CHECK(found.at("table") == R"({"shape": [5]})");
+  CHECK(found.at("seen") == "{}");
+  CHECK_THAT(refused([&] { keys(R"({"name": "norm", "flat": {"axis": "tp"}, "shape": [12]})"); }, Kind::layout),
+             Contains("parameter 'norm': found \"flat\", expected \"split\" and its like alone"));
 }

@@ -1,0 +1,236 @@
+#include "frameworks/whole_optimizer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/byte_stream.hpp"
+#include "base/error.hpp"
+#include "frameworks/zero_states.hpp"
+#include "store/guarded_reading.hpp"
+#include "store/torch/archive.hpp"
+#include "store/torch/branches.hpp"
+
+namespace ckpt::deepspeed {
+
+namespace {
+
+using torch::no_node;
+using torch::Pickle;
+using torch::PickleId;
+using torch::PickleKind;
+
+struct Weight {
+  std::string name;
+  Extents shape;
+};
+
+/// A group's parameters, with the shapes that their states have.
+struct ParamGroup {
+  std::vector<std::int64_t> numbers;
+  std::vector<std::string> names;  ///< where the optimizer was told them
+  std::vector<std::optional<Extents>> shapes;
+};
+
+[[noreturn]] void refuse(const std::string& found, const std::string& expected) {
+  throw Error(
+      Kind::input, "optimizer",
+      {"found " + found, "expected " + expected + ", as its state has numbers for names",
+       "give a whole layout, with \"files\", that has a \"split\" for each `optimizer/…` (ckpt-inspect lists them)"});
+}
+
+class WholeOptimizer {
+ public:
+  WholeOptimizer(const Pickle& tree, const torch::Storages& storages) : tree_(tree), storages_(storages) {
+    root_ = tree.value_of(tree.root(), "optimizer");
+    if (root_ == no_node || !is_dict(root_)) return;
+    inner_ = tree.value_of(root_, "optimizer_state_dict");
+    if (inner_ != no_node) path_ += "optimizer_state_dict/";
+    if (inner_ == no_node) inner_ = root_;
+    if (tree.value_of(root_, "fp32_groups_flat") != no_node)
+      refuse("master weights end to end (fp32_groups_flat)", "each by itself");
+    read_weights();
+    read_groups();
+  }
+
+  std::vector<StateOfWeight> read() {
+    std::vector<StateOfWeight> states;
+    if (groups_.empty()) return states;
+    const auto names = weights_of_groups();
+    const bool has_masters = masters() != no_node;
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (std::size_t i = 0; i < names[g].size(); ++i) {
+        states.push_back({path_ + "state/" + std::to_string(groups_[g].numbers[i]) + "/", names[g][i]});
+        if (has_masters)
+          states.push_back({"optimizer/fp32_groups/" + std::to_string(g) + "/" + std::to_string(i), names[g][i], true});
+      }
+    return states;
+  }
+
+ private:
+  bool is_dict(PickleId id) const { return tree_[id].kind == PickleKind::dict || tree_[id].has_pairs; }
+
+  std::vector<torch::Branch> branches(PickleId id) const {
+    return id != no_node && torch::is_container(tree_, id) ? torch::branches_of(tree_, id)
+                                                           : std::vector<torch::Branch>();
+  }
+
+  PickleId masters() const { return tree_.value_of(root_, "fp32_groups"); }
+
+  /// In the module's order, those that are another by a second name left out.
+  void read_weights() {
+    std::set<std::string_view> others;
+    for (const torch::Branch& buffer : branches(tree_.value_of(tree_.root(), "buffer_names")))
+      others.insert(tree_[buffer.value].text);
+    std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+    for (const torch::Branch& each : branches(tree_.value_of(tree_.root(), "module"))) {
+      const auto view = torch::tensor_in(tree_, each.value, storages_);
+      if (!view || others.contains(each.key)) continue;
+      if (!view->place.empty() && !seen.emplace(view->place.lo, view->place.hi).second) continue;
+      weights_.push_back({each.key, view->shape});
+    }
+  }
+
+  void read_groups() {
+    const auto masters_of = branches(masters());
+    const auto of_states = shapes_of_states();
+    for (const torch::Branch& each : branches(tree_.value_of(inner_, "param_groups"))) {
+      ParamGroup group;
+      const PickleId numbers = tree_.value_of(each.value, "params");
+      if (numbers == no_node) continue;
+      for (const PickleId number : tree_[numbers].items) group.numbers.push_back(tree_[number].number);
+      for (const torch::Branch& name : branches(tree_.value_of(each.value, "param_names")))
+        group.names.emplace_back(tree_[name.value].text);
+      const auto own = groups_.size() < masters_of.size() ? branches(masters_of[groups_.size()].value)
+                                                          : std::vector<torch::Branch>();
+      for (std::size_t i = 0; i < group.numbers.size(); ++i) {
+        const auto state = of_states.find(group.numbers[i]);
+        group.shapes.push_back(i < own.size()             ? shape_of(own[i].value)
+                               : state == of_states.end() ? std::nullopt
+                                                          : std::optional(state->second));
+      }
+      groups_.push_back(std::move(group));
+    }
+  }
+
+  std::optional<Extents> shape_of(PickleId id) const {
+    const auto view = torch::tensor_in(tree_, id, storages_);
+    return view ? std::optional(view->shape) : std::nullopt;
+  }
+
+  /// By the parameters' numbers, of what is kept for each element: there is no more than that.
+  std::map<std::int64_t, Extents> shapes_of_states() const {
+    std::map<std::int64_t, Extents> largest;
+    for (const torch::Branch& kept : branches(tree_.value_of(inner_, "state")))
+      for (const torch::Branch& each : branches(kept.value))
+        if (auto shape = shape_of(each.value)) {
+          const auto [known, is_new] = largest.try_emplace(tree_[kept.key_node].number, *shape);
+          const bool is_larger = volume(*shape) > volume(known->second) || shape->size() > known->second.size();
+          if (!is_new && is_larger) known->second = *shape;
+        }
+    return largest;
+  }
+
+  std::vector<std::vector<std::string>> weights_of_groups() const {
+    std::vector<std::vector<std::string>> names;
+    for (const ParamGroup& group : groups_) names.push_back(group.names);
+    const bool are_named = std::all_of(groups_.begin(), groups_.end(), [](const ParamGroup& group) {
+      return group.names.size() == group.numbers.size();
+    });
+    if (are_named) return names;
+    std::vector<std::vector<std::string>> from_behind = laid(true);
+    for (auto& group : from_behind) std::reverse(group.begin(), group.end());
+    names = laid(false);
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (std::size_t i = 0; i < names[g].size(); ++i)
+        if (names[g][i] != from_behind[g][i])
+          refuse("parameter " + std::to_string(groups_[g].numbers[i]) + ", which could be " + names[g][i] + " or " +
+                     from_behind[g][i],
+                 "no frozen weights beside others of their shape, or \"param_names\" in its groups");
+    return names;
+  }
+
+  /// The weights given out, from the first on or from the last one on. One that fits nowhere is frozen.
+  std::vector<std::vector<std::string>> laid(bool from_behind) const {
+    std::vector<std::vector<std::string>> names(groups_.size());
+    std::vector<Weight> weights = weights_;
+    if (from_behind) std::reverse(weights.begin(), weights.end());
+    for (const Weight& weight : weights)
+      if (const auto group = group_of(weight, names, from_behind)) names[*group].push_back(weight.name);
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (names[g].size() < groups_[g].numbers.size())
+        refuse("group " + std::to_string(g) + " with " + std::to_string(groups_[g].numbers.size()) + " parameters",
+               std::to_string(names[g].size()) + ", the weights that fit by their shapes in the order of the module");
+    return names;
+  }
+
+  /// The one whose next parameter has the shape of this weight, if there is one.
+  std::optional<std::size_t> group_of(const Weight& weight, const std::vector<std::vector<std::string>>& names,
+                                      bool from_behind) const {
+    std::optional<std::size_t> found;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const auto& shapes = groups_[g].shapes;
+      if (names[g].size() == shapes.size()) continue;
+      const auto& next = from_behind ? shapes[shapes.size() - 1 - names[g].size()] : shapes[names[g].size()];
+      if (next && !(*next == weight.shape)) continue;
+      if (found)
+        refuse("groups " + std::to_string(*found) + " and " + std::to_string(g) + ", either of which could have " +
+                   weight.name + " " + to_string(weight.shape) + " next",
+               "groups that shapes tell apart, each in the order of the module, or \"param_names\" in them");
+      found = g;
+    }
+    return found;
+  }
+
+  const Pickle& tree_;
+  const torch::Storages& storages_;
+  PickleId root_ = no_node;
+  PickleId inner_ = no_node;  // of torch's own optimizer
+  std::string path_ = "optimizer/";
+  std::vector<Weight> weights_;
+  std::vector<ParamGroup> groups_;
+};
+
+std::string encoded_states_of_weights(const PosixFile& file, std::uint64_t bytes) {
+  const torch::Archive archive = torch::read_archive(file, bytes);
+  const auto states = states_of_weights(archive.tree, archive.storages);
+  ByteWriter out;
+  out.number(states.size());
+  for (const StateOfWeight& each : states) {
+    out.text(each.path);
+    out.text(each.weight);
+    out.flag(each.is_master);
+  }
+  return out.take();
+}
+
+std::vector<StateOfWeight> decoded_order(const std::string& said) {
+  ByteReader in(said, "an optimizer's states from a child process");
+  std::vector<StateOfWeight> states(in.count(2 * sizeof(std::uint64_t) + 1));
+  for (StateOfWeight& each : states) {
+    each.path = in.text();
+    each.weight = in.text();
+    each.is_master = in.flag();
+  }
+  in.finish();
+  return states;
+}
+
+}  // namespace
+
+std::vector<StateOfWeight> states_of_weights(const Pickle& tree, const torch::Storages& storages) {
+  return WholeOptimizer(tree, storages).read();
+}
+
+std::vector<StateOfWeight> read_states_of_weights(const std::filesystem::path& path) {
+  return with_file(path.string(), [&] {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    const std::uint64_t bytes = file.status().bytes;
+    const IsolationLimits limits = limits_for(bytes, memory_per_file_byte, file_bytes_per_second);
+    return decoded_order(read_guarded<encoded_states_of_weights>(file, bytes, "torch", limits));
+  });
+}
+
+}  // namespace ckpt::deepspeed
