@@ -23,6 +23,8 @@ std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vecto
 /// Warns where a source has only the rows that a condition has left, and the output is one to go on training with:
 /// anything but a single file.
 void warn_of_filtered(const ReshardJob& job, const std::vector<const Checkpoint*>& sources);
+/// The same of one source, by what its manifest tells of its tables.
+void warn_of_filtered(const std::map<std::string, ManifestTable>& tables, const std::filesystem::path& source);
 
 /// Throws input where a delta says that it is of another base (root attribute `base_key`) than an older source.
 void check_base_keys(const std::vector<const Checkpoint*>& sources);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/text.hpp"
+#include "checkpoint/read_manifest.hpp"
 #include "layout/table_rows.hpp"
 
 namespace ckpt {
@@ -43,6 +44,7 @@ void check_tables_possible(const ReshardJob& job, const std::string& table) {
 /// What is taken of a table has to stay what it is.
 void check_table_selection(const StoredTable& table, const Placement& source, const Selection& selection) {
   for (const TablePart& part : table.parts) {
+    if (!source.find(part.name)) continue;  // only other sources have it
     const auto at = std::find(selection.source_of.begin(), selection.source_of.end(), part.parameter);
     const Tensor& tensor = selection.tensors[static_cast<std::size_t>(at - selection.source_of.begin())];
     if (tensor.name != part.name)
@@ -58,6 +60,19 @@ std::vector<std::string> part_names(const StoredTable& table) {
   std::vector<std::string> names;
   for (const TablePart& part : table.parts) names.push_back(part.name);
   return names;
+}
+
+/// Both layouts call a column the same, if they name it. Tails of an entry's tables have columns of their own.
+void check_columns(const StoredTable& table, const TableDatasets& target_table, const std::vector<TableDatasets>& found,
+                   const std::string& from, const Layout& target) {
+  const bool is_tail = std::any_of(found.begin(), found.end(), [&](const TableDatasets& other) {
+    return other.entry == target_table.entry && is_tail_of(target_table.name, other.name);
+  });
+  if (is_tail) return;
+  const std::string names = other_names(table.fields, columns_of(target.tables[target_table.entry], table, false));
+  if (!names.empty())
+    refuse_table(table.name, names + " in " + target.origin, "expected the columns of " + from,
+                 "which of the layouts is that of the files (accessor, \"fields\")?");
 }
 
 /// What the target's layout makes of the tables that are taken: the same, or it is refused.
@@ -78,12 +93,35 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
       refuse_table(table.name, target.origin + " makes it of " + join(datasets),
                    "expected " + join(part_names(table)) + ", as in " + from,
                    "say the same \"keys\" and \"rows\" in both");
+    check_columns(table, *same, found, from, target);
   }
   for (const TableDatasets& table : found)
     if (std::none_of(tables.begin(), tables.end(), [&](const auto& each) { return each.name == table.name; }))
       refuse_table(table.name, from + " has no such table", "expected it in the \"tables\" of both layouts",
                    "\"place\": \"any\" in the source's takes keys wherever they lie");
   return found;
+}
+
+/// Tables that only other sources than the principal one have. What their datasets are said to come from, those of the
+/// table whose rows they follow, is never read: they are filled by key.
+void add_absent(const std::vector<PlannedTable>& tables, const std::vector<TableSource>& sources, std::size_t principal,
+                Selection& selection) {
+  const Placement& source = *sources[principal].placement;
+  for (const PlannedTable& table : tables) {
+    const StoredTable& taken = table.layers[principal].table;
+    if (!table.leader || source.find(taken.keys().name)) continue;
+    const StoredTable& leader = tables[*table.leader].layers[principal].table;
+    for (const TablePart& part : taken.parts) {
+      const auto has = std::find_if(sources.begin(), sources.end(),
+                                    [&](const TableSource& each) { return each.placement->find(part.name).has_value(); });
+      const auto at = std::lower_bound(selection.tensors.begin(), selection.tensors.end(), part.name,
+                                       [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
+      const auto index = at - selection.tensors.begin();
+      selection.tensors.insert(at, has->placement->tensors()[*has->placement->find(part.name)]);
+      selection.source_of.insert(selection.source_of.begin() + index,
+                                 (&part == &taken.keys() ? leader.parts.front() : leader.parts.back()).parameter);
+    }
+  }
 }
 
 Tensor& tensor_of(const std::string& name, Selection& selection) {
@@ -108,9 +146,24 @@ void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selectio
     refuse_table(table.name, "the dataset " + offsets.dataset + " is in the source, as something else",
                  "expected to write there where its shards begin", "give it another name with \"offsets\"");
   const auto index = at - selection.tensors.begin();
+  const ParameterId keys =
+      selection.source_of[static_cast<std::size_t>(&tensor_of(table.keys().name, selection) - selection.tensors.data())];
   selection.tensors.insert(at, {offsets.dataset, number_type("u64").value(), {elements}, false});
-  selection.source_of.insert(selection.source_of.begin() + index,
-                             table.shards ? table.shards->part.parameter : table.keys().parameter);
+  selection.source_of.insert(selection.source_of.begin() + index, table.shards ? table.shards->part.parameter : keys);
+}
+
+/// By which conditions rows of the sources were chosen, each once.
+std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources) {
+  std::map<std::string, std::vector<KeptRows>> all;
+  for (const Checkpoint* source : sources)
+    for (const auto& [name, table] : told_of_tables(*source))
+      for (const KeptRows& kept : all_kept(table)) {
+        std::vector<KeptRows>& known = all[name];
+        if (std::none_of(known.begin(), known.end(),
+                         [&](const KeptRows& each) { return each.where == kept.where && each.as == kept.as; }))
+          known.push_back(kept);
+      }
+  return all;
 }
 
 }  // namespace
@@ -128,6 +181,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
     warn_of_filtered(job, files);
     tables = layered_tables(job, sources);
     for (const PlannedTable& table : tables) taken.push_back(table.layers[principal].table);
+    add_absent(tables, sources, principal, selection);
     if (sources.size() > 1 && tables.empty())
       throw Error(Kind::usage, "--delta",
                   {"the source has no tables", "expected tables by key that deltas change", ""});
@@ -145,6 +199,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
   reading.set_decoding_memory(job.resources.memory_bytes / 4);
   if (sources.size() > 1)
     for (const Checkpoint* each : files) planned.plan.layers.push_back(each->path().string());
+  agree(processes, [&] { planned.plan.kept_before = kept_before(files); });
   TablePlanner planner(job, files, reading, processes);
   const std::vector<TableRows> rows = planner.add(std::move(tables), planned.target, planned.plan);
   agree(processes, [&] {
@@ -191,6 +246,11 @@ std::vector<PartialSum> sums_on(Position server, std::size_t parts, std::size_t 
   return all;
 }
 
+void add_kept_before(const TablePlan& plan, ManifestTable& table) {
+  if (const auto kept = plan.kept_before.find(table.name); kept != plan.kept_before.end())
+    table.kept_before = kept->second;
+}
+
 }  // namespace
 
 std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShuffle::Sums& sums,
@@ -200,8 +260,9 @@ std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShu
     const auto layers = layers_of(plan.moves, first);
     const StoredTable& stored = layers.front().table;
     ManifestTable& table =
-        tables.emplace_back(ManifestTable{stored.name, part_names(stored), layers.front().census.rows, {}, {}, {}, {}});
+        tables.emplace_back(ManifestTable{stored.name, part_names(stored), layers.front().census.rows, {}, {}, {}, {}, {}});
     if (const auto kept = plan.kept.find(table.name); kept != plan.kept.end()) table.kept = kept->second;
+    add_kept_before(plan, table);
     if (layers.size() > 1)
       for (const TableMove& layer : layers)
         table.layers.push_back({plan.layers[layer.layer], layer.table.total_rows(), layer.census.keys.bytes});
@@ -219,8 +280,10 @@ std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShu
     }
     first += layers.size();
   }
-  for (const RangeMove& range : plan.ranges)
-    tables.push_back({range.table.name, part_names(range.table), range.rows(), {}, {}, {}, {}});
+  for (const RangeMove& range : plan.ranges) {
+    tables.push_back({range.table.name, part_names(range.table), range.rows(), {}, {}, {}, {}, {}});
+    add_kept_before(plan, tables.back());
+  }
   std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return tables;
 }

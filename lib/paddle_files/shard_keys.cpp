@@ -1,6 +1,7 @@
 #include "paddle_files/shard_keys.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "base/error.hpp"
@@ -18,13 +19,16 @@ void read_shard(const std::filesystem::path& file, const RowFields& fields, Shar
   read_text(file, piece_bytes, [&](std::string_view piece) { reader.feed(piece, sink); });
 }
 
-[[noreturn]] void refuse_repeated(std::uint64_t key, const std::filesystem::path& file, const RowFields& fields,
+[[noreturn]] void refuse_repeated(std::uint64_t mixed, const std::filesystem::path& file, const RowFields& fields,
                                   ShardOf shard, std::size_t piece_bytes) {
   std::vector<std::string> lines;
   std::uint64_t line = 0;
+  std::uint64_t key = 0;
   read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const CheckedLine& row) {
     ++line;
-    if (row.key == key) lines.push_back(std::to_string(line));
+    if (mix(row.key) != mixed) return;
+    key = row.key;
+    lines.push_back(std::to_string(line));
   });
   throw Error(Kind::input, file.string(),
               {"key " + std::to_string(key) + " stands in line " + lines.front() + " and in line " + lines.back(),
@@ -34,29 +38,33 @@ void read_shard(const std::filesystem::path& file, const RowFields& fields, Shar
 
 }  // namespace
 
-bool ShardKeys::is_kept(std::uint64_t key) const noexcept {
-  return bits_ == 0 || mix(key) >> (64 - bits_) == subset_;
+bool ShardKeys::is_kept(std::uint64_t mixed) const noexcept {
+  return bits_ == 0 || mixed >> (64 - bits_) == subset_;
 }
 
 void ShardKeys::add(std::uint64_t key) {
-  if (!is_kept(key)) return;
-  while (keys_.size() >= most_ && bits_ < 63 && subset_ == 0) {
+  const std::uint64_t mixed = mix(key);
+  if (!is_kept(mixed)) return;
+  while (mixed_.size() >= most_ && bits_ < 63 && subset_ == 0) {
     ++bits_;
-    std::erase_if(keys_, [&](std::uint64_t kept) { return !is_kept(kept); });
-    if (!is_kept(key)) return;
+    std::erase_if(mixed_, [&](std::uint64_t kept) { return !is_kept(kept); });
+    if (!is_kept(mixed)) return;
   }
-  keys_.push_back(key);
+  mixed_.push_back(mixed);
 }
 
 void ShardKeys::check(const std::filesystem::path& file, const RowFields& fields, ShardOf shard,
                       std::size_t piece_bytes) {
   const std::uint64_t subsets = 1ULL << bits_;
   for (;;) {
-    const std::vector<std::uint64_t> twice = repeated(keys_);
+    // The bits that all of a subset have in common say nothing: others come first.
+    for (std::uint64_t& value : mixed_) value = std::rotl(value, static_cast<int>(bits_));
+    const std::vector<std::uint64_t> twice = repeated(mixed_);
     if (!twice.empty())
-      refuse_repeated(*std::min_element(twice.begin(), twice.end()), file, fields, shard, piece_bytes);
+      refuse_repeated(std::rotr(*std::min_element(twice.begin(), twice.end()), static_cast<int>(bits_)), file, fields,
+                      shard, piece_bytes);
     if (++subset_ == subsets) return;
-    keys_.clear();
+    mixed_.clear();
     read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const CheckedLine& row) { add(row.key); });
   }
 }
