@@ -19,7 +19,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr const char* text_axis = "shard of text";
+constexpr const char* text_axis = "text_shard";
 
 /// A table in each file, with the key's remainder for a server: a shard.
 KeyedTable table_by_shard(const KeyedTable& said, std::uint64_t servers, const std::string& name,

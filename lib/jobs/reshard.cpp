@@ -5,6 +5,7 @@
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "checkpoint/look.hpp"
 #include "checkpoint/manifest.hpp"
 #include "frameworks/tree_fit.hpp"
 #include "jobs/memory_shares.hpp"

@@ -17,14 +17,19 @@ const KeyedTable* text_table(const Layout& layout, const std::string& name) {
   return found == layout.tables.end() ? nullptr : &*found;
 }
 
-/// The target is text alone: each of the source's tables of text must be among its tables.
-void check_all_moved(const Layout& source, const Layout& target) {
+/// The target is text alone: each of the source's tables of text must be among its tables, and nothing else be there
+/// that nobody looks at (`is_all_lines`).
+void check_all_moved(const Layout& source, const Layout& target, bool is_all_lines) {
   for (const KeyedTable& table : source.tables)
     if (table.text && text_table(target, table.name.text()) == nullptr)
       throw Error(Kind::layout, "table '" + table.name.text() + "'",
                   {target.origin + " has " + std::to_string(target.tables.size()) +
                        (target.tables.size() == 1 ? " table" : " tables") + ", and none of this name",
                    "expected those of " + source.origin, "give both layouts the same tables"});
+  if (is_all_lines && !is_text_alone(source))
+    throw Error(Kind::layout, target.origin,
+                {"tables of Paddle's text alone", "expected \"files\" for all else that " + source.origin + " has",
+                 "leave out of the source's layout what you do not want"});
 }
 
 }  // namespace
@@ -50,7 +55,7 @@ TextTables::TextTables(const ReshardJob& job, const Layout& target, const Layout
     });
   }
   if (!rows.empty() || lines.empty()) parts_.push_back(printed_rows(means_, rows, rest_, is_all_));
-  if (is_all_ && source != nullptr) agree(processes, [&] { check_all_moved(*source, target); });
+  if (is_all_ && source != nullptr) agree(processes, [&] { check_all_moved(*source, target, rows.empty()); });
 }
 
 void TextTables::check_possible() const {

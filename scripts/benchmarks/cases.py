@@ -10,6 +10,7 @@ import measure
 import mindspore_cases
 import storage_cases
 import table_cases
+import text_cases
 import torch_cases
 import view_cases
 from jobs import COLUMNS, FEW_CARDS, GPT56, GPT64, MAIN, Job, merging, splitting
@@ -283,6 +284,7 @@ CASES = {
     **storage_cases.CASES,
     **view_cases.CASES,
     **table_cases.CASES,
+    **text_cases.CASES,
     **format_cases.CASES,
     **torch_cases.CASES,
     **mindspore_cases.CASES,
