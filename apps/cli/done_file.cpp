@@ -109,10 +109,8 @@ std::vector<DoneLine> parse_done_lines(std::string_view text, const std::string&
 std::string done_line(const DoneLine& line, const std::string& path) {
   if (!line.is_base() && !line.is_delta())
     return line.day + "\t" + line.key + "\t" + path + "/\t" + (line.pass == "0" ? "-1" : line.pass) + "\t0";
-  return nlohmann::ordered_json{{"id", line.is_delta() ? line.id : line.key},
-                                {"key", line.key},
-                                {"input", path + "/000"},
-                                {"monitor_data", ""}}
+  return nlohmann::ordered_json{
+      {"id", line.is_delta() ? line.id : line.key}, {"key", line.key}, {"input", path + "/000"}, {"monitor_data", ""}}
       .dump();
 }
 

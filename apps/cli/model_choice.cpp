@@ -95,9 +95,10 @@ bool has_line(const std::vector<DoneLine>& lines, const DoneLine& line) {
 /// Whoever reads a done-file takes its last line for the latest model.
 void check_is_last(const std::vector<DoneLine>& lines, const DoneLine& line, const std::filesystem::path& file) {
   if (lines.empty() || !line.is_before(lines.back())) return;
-  throw Error(Kind::usage, "--done",
-              {file.string() + " ends with " + lines.back().name() + ", which came after " + line.name(),
-               "expected a later model: its last line is taken for the latest", "leave --done out, or name another file"});
+  throw Error(
+      Kind::usage, "--done",
+      {file.string() + " ends with " + lines.back().name() + ", which came after " + line.name(),
+       "expected a later model: its last line is taken for the latest", "leave --done out, or name another file"});
 }
 
 std::filesystem::path without_slash(const std::filesystem::path& path) {

@@ -86,13 +86,10 @@ std::string found_text(const TableView& view) {
     return "not there" + (found.expected        ? "; it would be on " + on_server(*found.expected) + steps
                           : found.trace.empty() ? std::string()
                                                 : "; no server is for it" + steps);
-  std::string text =
-      on_server(*found.server) + ", row " + std::to_string(found.row) + " of " + view.file;
+  std::string text = on_server(*found.server) + ", row " + std::to_string(found.row) + " of " + view.file;
   if (found.trace.empty() || found.server == found.expected) return text + steps;
   return text + ", MISPLACED: " +
-         (found.expected ? "it belongs on " + on_server(*found.expected)
-                         : std::string("no server is for it")) +
-         steps;
+         (found.expected ? "it belongs on " + on_server(*found.expected) : std::string("no server is for it")) + steps;
 }
 
 std::string kept_text(const KeptRows& kept) {
@@ -139,8 +136,7 @@ std::vector<TableView> table_views(const Checkpoint& checkpoint, const Placement
   std::vector<TableView> views;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const KeyedTable& entry = placement.layout().tables[tables[i].entry];
-    TableView view{
-        tables[i], entry, place_text(entry), rows_on_servers(entry, tables[i]), {}, {}, {}, {}, {}};
+    TableView view{tables[i], entry, place_text(entry), rows_on_servers(entry, tables[i]), {}, {}, {}, {}, {}};
     if (const auto known = told.find(tables[i].name); known != told.end()) view.told = known->second;
     if (!key.empty()) {
       const std::uint64_t number = parse_key(key);
@@ -172,9 +168,9 @@ Lines tables_text(const std::vector<TableView>& tables, std::optional<std::size_
     const auto [least, most] = std::minmax_element(view.rows.begin(), view.rows.end());
     const std::uint64_t total = view.table.total_rows();
     const double mean = double(total) / double(view.rows.size());
-    table.add({view.table.name, with_commas(total), with_commas(view.table.row_bytes()),
-               with_commas(view.rows.size()), with_commas(*least), with_commas(*most),
-               total == 0 ? "" : fmt::format("{:.2f}", double(*most) / mean), view.place});
+    table.add({view.table.name, with_commas(total), with_commas(view.table.row_bytes()), with_commas(view.rows.size()),
+               with_commas(*least), with_commas(*most), total == 0 ? "" : fmt::format("{:.2f}", double(*most) / mean),
+               view.place});
   }
   lines.add("").add(table.lines(width));
   for (const TableView& view : tables) lines.add(told_text(view.told));

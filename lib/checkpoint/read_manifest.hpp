@@ -24,8 +24,8 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
 /// is not as it was written.
 std::optional<std::string> carried_layout(const std::filesystem::path& directory);
 
-/// What a checkpoint's manifest tells of its tables besides rows and sums: by which conditions rows were taken, and from
-/// which checkpoints they come. Of none without a manifest, or with one that cannot be read.
+/// What a checkpoint's manifest tells of its tables besides rows and sums: by which conditions rows were taken, and
+/// from which checkpoints they come. Of none without a manifest, or with one that cannot be read.
 std::map<std::string, ManifestTable> told_of_tables(const Checkpoint& checkpoint);
 std::map<std::string, ManifestTable> told_of_tables(const std::filesystem::path& directory);
 /// All conditions that a table's rows have gone through.

@@ -16,7 +16,7 @@ struct TextTable {
   std::string name;
   std::size_t entry = 0;  ///< of Layout::tables
   RowFields fields;
-  std::vector<std::filesystem::path> files;     ///< by shard
+  std::vector<std::filesystem::path> files;    ///< by shard
   std::vector<FileCatalog::Version> versions;  ///< of each
 
   std::uint64_t shards() const noexcept { return files.size(); }

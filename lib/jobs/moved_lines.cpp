@@ -33,7 +33,8 @@ class MovedLines final : public TextPart {
                                          [&](const KeyedTable* each) { return each->name.text() == table.name; });
         if (target == tables_.end()) continue;
         check_same(table, **target);
-        const bool is_chosen = is_text_alone(means_.target.layout()) && (!job().names.only.empty() || !job().names.drop.empty());
+        const bool is_chosen =
+            is_text_alone(means_.target.layout()) && (!job().names.only.empty() || !job().names.drop.empty());
         if (is_chosen || !wishes.is_kept(table.name + "/keys") || !wishes.is_kept(table.name + "/value"))
           throw Error(Kind::usage, "--only or --drop",
                       {"table '" + table.name + "' is Paddle's text on both sides", "its lines move as they are",
@@ -88,9 +89,8 @@ class MovedLines final : public TextPart {
           std::max(report.staging_bytes,
                    buffers.threads * (2 * buffers.piece_bytes +
                                       together * TextOutput::memory_bytes(buffers.buffer_bytes, table.text->is_gzip)));
-      for_each_in_parallel(buffers.threads, groups.size(), [&](std::uint64_t n) {
-        by_group[n] = move_group(move, table, groups[n], buffers);
-      });
+      for_each_in_parallel(buffers.threads, groups.size(),
+                           [&](std::uint64_t n) { by_group[n] = move_group(move, table, groups[n], buffers); });
     });
     std::vector<MovedShard> moved;
     for (const auto& group : by_group) moved.insert(moved.end(), group.begin(), group.end());

@@ -33,8 +33,7 @@ class PrintedRows final : public TextPart {
       const std::vector<StoredTable> stored =
           stored_tables(source, [&](ParameterId parameter) { return taken.contains(parameter); });
       for (const KeyedTable* table : tables_)
-        prints_.push_back(
-            row_print(stored, checkpoint_->layout(), *table, job().text_digits.value_or(paddle_digits)));
+        prints_.push_back(row_print(stored, checkpoint_->layout(), *table, job().text_digits.value_or(paddle_digits)));
       if (is_all_) check_all_printed(selection);
       told_ = told_of_tables(*checkpoint_);
       warn_of_filtered(told_, source_.path);
@@ -77,9 +76,8 @@ class PrintedRows final : public TextPart {
       report.source_files += checkpoint_->files().size() - checkpoint_->missing().size();
     }
     for (const RowPrint& print : prints_)
-      for_each_table(print, [&](const StoredTable& table) {
-        report.bytes_to_read += table.total_rows() * table.row_bytes();
-      });
+      for_each_table(print,
+                     [&](const StoredTable& table) { report.bytes_to_read += table.total_rows() * table.row_bytes(); });
   }
 
   std::vector<KeptRows> kept_before(const std::string& table) const override {
@@ -133,10 +131,10 @@ class PrintedRows final : public TextPart {
     const std::set<std::string> printed(names.begin(), names.end());
     for (const Tensor& tensor : selection.tensors)
       if (!printed.contains(tensor.name))
-        throw Error(Kind::usage, "parameter " + tensor.name,
-                    {"it is in no table of " + means_.target.layout().origin,
-                     "expected what Paddle's text has room for",
-                     "leave it out (--drop), or give the target's layout \"files\" for it"});
+        throw Error(
+            Kind::usage, "parameter " + tensor.name,
+            {"it is in no table of " + means_.target.layout().origin, "expected what Paddle's text has room for",
+             "leave it out (--drop), or give the target's layout \"files\" for it"});
   }
 
   CheckpointPlace source_;

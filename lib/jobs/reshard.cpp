@@ -77,8 +77,8 @@ class Run {
     warn_of_layouts(job_, *sides_);
 
     const bool is_shared = checkpoint().is_shared();
-    const ExchangeKind kind = choose_exchange(wanted_exchange(job_, has_tables(), is_shared, processes_.size()),
-                                              is_shared, processes_);
+    const ExchangeKind kind =
+        choose_exchange(wanted_exchange(job_, has_tables(), is_shared, processes_.size()), is_shared, processes_);
     plan_.emplace(*sides_, kind, job_, processes_);
     agree(processes_, [&] {
       check_target_names(checkpoint(), plan_->planner, plan_->shares.owned_by(process()), *sides_->store);

@@ -5,7 +5,6 @@
 namespace ckpt {
 
 /// Runs a job whose output is Paddle's text alone. Collective; throws as `reshard`.
-Report write_text(const ReshardJob& job, TextTables& text, Stores& stores, Communicator& processes,
-                  Counters& counters);
+Report write_text(const ReshardJob& job, TextTables& text, Stores& stores, Communicator& processes, Counters& counters);
 
 }  // namespace ckpt

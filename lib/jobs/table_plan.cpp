@@ -112,10 +112,12 @@ void add_absent(const std::vector<PlannedTable>& tables, const std::vector<Table
     if (!table.leader || source.find(taken.keys().name)) continue;
     const StoredTable& leader = tables[*table.leader].layers[principal].table;
     for (const TablePart& part : taken.parts) {
-      const auto has = std::find_if(sources.begin(), sources.end(),
-                                    [&](const TableSource& each) { return each.placement->find(part.name).has_value(); });
-      const auto at = std::lower_bound(selection.tensors.begin(), selection.tensors.end(), part.name,
-                                       [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
+      const auto has = std::find_if(sources.begin(), sources.end(), [&](const TableSource& each) {
+        return each.placement->find(part.name).has_value();
+      });
+      const auto at =
+          std::lower_bound(selection.tensors.begin(), selection.tensors.end(), part.name,
+                           [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
       const auto index = at - selection.tensors.begin();
       selection.tensors.insert(at, has->placement->tensors()[*has->placement->find(part.name)]);
       selection.source_of.insert(selection.source_of.begin() + index,
@@ -147,7 +149,8 @@ void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selectio
                  "expected to write there where its shards begin", "give it another name with \"offsets\"");
   const auto index = at - selection.tensors.begin();
   const ParameterId keys =
-      selection.source_of[static_cast<std::size_t>(&tensor_of(table.keys().name, selection) - selection.tensors.data())];
+      selection
+          .source_of[static_cast<std::size_t>(&tensor_of(table.keys().name, selection) - selection.tensors.data())];
   selection.tensors.insert(at, {offsets.dataset, number_type("u64").value(), {elements}, false});
   selection.source_of.insert(selection.source_of.begin() + index, table.shards ? table.shards->part.parameter : keys);
 }
@@ -259,8 +262,8 @@ std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShu
   for (std::size_t first = 0; first < plan.moves.size();) {
     const auto layers = layers_of(plan.moves, first);
     const StoredTable& stored = layers.front().table;
-    ManifestTable& table =
-        tables.emplace_back(ManifestTable{stored.name, part_names(stored), layers.front().census.rows, {}, {}, {}, {}, {}});
+    ManifestTable& table = tables.emplace_back(
+        ManifestTable{stored.name, part_names(stored), layers.front().census.rows, {}, {}, {}, {}, {}});
     if (const auto kept = plan.kept.find(table.name); kept != plan.kept.end()) table.kept = kept->second;
     add_kept_before(plan, table);
     if (layers.size() > 1)

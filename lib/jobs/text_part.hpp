@@ -25,8 +25,7 @@ struct TextMeans {
 class TextPart {
  public:
   /// `tables`: of the target's layout.
-  TextPart(const TextMeans& means, std::vector<const KeyedTable*> tables)
-      : means_(means), tables_(std::move(tables)) {}
+  TextPart(const TextMeans& means, std::vector<const KeyedTable*> tables) : means_(means), tables_(std::move(tables)) {}
   virtual ~TextPart() = default;
   TextPart(const TextPart&) = delete;
   TextPart& operator=(const TextPart&) = delete;

@@ -11,9 +11,8 @@ namespace ckpt {
 namespace {
 
 const KeyedTable* text_table(const Layout& layout, const std::string& name) {
-  const auto found = std::find_if(layout.tables.begin(), layout.tables.end(), [&](const KeyedTable& table) {
-    return table.text && table.name.text() == name;
-  });
+  const auto found = std::find_if(layout.tables.begin(), layout.tables.end(),
+                                  [&](const KeyedTable& table) { return table.text && table.name.text() == name; });
   return found == layout.tables.end() ? nullptr : &*found;
 }
 
@@ -60,9 +59,9 @@ TextTables::TextTables(const ReshardJob& job, const Layout& target, const Layout
 
 void TextTables::check_possible() const {
   const auto refuse = [](const char* object, const char* remedy) {
-    throw Error(Kind::usage, object,
-                {"tables of the output are Paddle's text", "which is written to a directory, whole rows as they are",
-                 remedy});
+    throw Error(
+        Kind::usage, object,
+        {"tables of the output are Paddle's text", "which is written to a directory, whole rows as they are", remedy});
   };
   if (job_.output.is_single_file || job_.output.is_pipe) refuse("the output", "write to a directory");
   if (job_.is_view) refuse("--virtual", "leave it out");

@@ -53,8 +53,7 @@ GroupProgress TextTarget::left_of(const KeyedTable& table, const std::vector<std
     return std::all_of(notes.begin(), notes.end(), [&](const Notes* each) { return each->contains(sources); });
   };
   const Notes& first = *notes.front();
-  const auto last =
-      std::find_if(first.rbegin(), first.rend(), [&](const auto& note) { return is_of_all(note.first); });
+  const auto last = std::find_if(first.rbegin(), first.rend(), [&](const auto& note) { return is_of_all(note.first); });
   if (last == first.rend()) return {};
   GroupProgress progress{last->first, {}};
   const std::vector<std::filesystem::path> paths = files(table);
@@ -81,7 +80,8 @@ void TextTarget::note(const KeyedTable& table, const std::vector<std::uint64_t>&
 void TextTarget::add(const KeyedTable& table, const std::vector<MovedShard>& mine, std::vector<KeptRows> kept_before,
                      Report& report) {
   std::vector<ShardMessage> told;
-  Table& added = tables_.emplace_back(Table{&table, {}, {}, servers_of_shards(table, servers()), std::move(kept_before)});
+  Table& added =
+      tables_.emplace_back(Table{&table, {}, {}, servers_of_shards(table, servers()), std::move(kept_before)});
   for (const MovedShard& shard : mine) {
     told.push_back({shard.shard, shard.written.bytes, shard.written.lines, shard.written.content});
     added.own.push_back(shard.shard);

@@ -84,7 +84,8 @@ std::string text_table_json(const KeyedTable& table, const Mesh& mesh) {
          ", \"embedx_dim\": " + std::to_string(accessor.embedx_dim) +
          ", \"embed_rule\": " + quoted(name_of(accessor.embed_rule)) +
          ", \"embedx_rule\": " + quoted(name_of(accessor.embedx_rule)) +
-         "}, \"axis\": " + quoted(mesh.axes[table.axis]) + ", \"place\": " + place_json(*table.place) + filters_json(table) + "}";
+         "}, \"axis\": " + quoted(mesh.axes[table.axis]) + ", \"place\": " + place_json(*table.place) +
+         filters_json(table) + "}";
 }
 
 }  // namespace

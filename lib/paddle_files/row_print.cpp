@@ -189,11 +189,11 @@ void check_memory(const RowPrint& print, std::uint64_t memory_bytes) {
     add(print.table);
     for (const auto& [dims, table] : print.tails) add(table);
     if (bytes > memory_bytes)
-      throw Error(Kind::usage, "--memory",
-                  {format_bytes(memory_bytes) + " for each thread",
-                   "shard " + std::to_string(shard) + " of table '" + print.table.name + "' takes " +
-                       format_bytes(bytes),
-                   "give more, fewer --threads, or a larger shard_num"});
+      throw Error(
+          Kind::usage, "--memory",
+          {format_bytes(memory_bytes) + " for each thread",
+           "shard " + std::to_string(shard) + " of table '" + print.table.name + "' takes " + format_bytes(bytes),
+           "give more, fewer --threads, or a larger shard_num"});
   }
 }
 

@@ -135,7 +135,8 @@ TEST_CASE("a line is of the path without its last slash, a delta's id is its own
   for (const std::string older : {"20190720/delta-5", "20190719/delta-24"}) {
     CHECK_THAT(refused([&] { static_cast<void>(wants_done_line(file, line_for(older, "77"))); }),
                Contains("which came after " + older));
-    CHECK_THAT(refused([&] { add_done_line(file, line_for(older, "77"), "/out/" + older); }), Contains("only the line"));
+    CHECK_THAT(refused([&] { add_done_line(file, line_for(older, "77"), "/out/" + older); }),
+               Contains("only the line"));
   }
   CHECK(read_done_file(file) == text);
   std::filesystem::create_symlink(file, place / "link");

@@ -1,5 +1,5 @@
-// Saves a table as PaddlePaddle's MemorySparseTable does: a file for each shard, a line for each row, each number through
-// an ostream of its own accessor's order. It shares nothing with the library.
+// Saves a table as PaddlePaddle's MemorySparseTable does: a file for each shard, a line for each row, each number
+// through an ostream of its own accessor's order. It shares nothing with the library.
 //   saver CLASS EMBEDX_DIM SHARD_NUM SERVERS ROWS DIRECTORY
 #include <cmath>
 #include <cstdint>
@@ -32,7 +32,8 @@ std::string row(const std::string& accessor, std::uint64_t key, int largest) {
   int field = 0;
   const auto print = [&] { os << ' ' << number(key, field++); };
   const bool slot_first = accessor == "SparseAccessor" || accessor == "CtrCommonAccessor";
-  const int dims = accessor == "CtrDymfAccessor" ? static_cast<int>(key % static_cast<std::uint64_t>(largest + 1)) : largest;
+  const int dims =
+      accessor == "CtrDymfAccessor" ? static_cast<int>(key % static_cast<std::uint64_t>(largest + 1)) : largest;
   if (slot_first) print();
   for (int i = 0; i < 5; ++i) print();  // unseen_days delta_score show click embed_w
   print();                              // embed_g2sum

@@ -8,8 +8,8 @@
 
 #include "paddle_files/line_sums.hpp"
 #include "paddle_files/text_left.hpp"
-#include "store/paddle/text_input.hpp"
 #include "refused.hpp"
+#include "store/paddle/text_input.hpp"
 #include "temporary_directory.hpp"
 
 using namespace ckpt;
