@@ -28,15 +28,21 @@ struct CountedRun {
 
 class CensusTaker {
  public:
+  /// What a thread keeps from one batch to the next.
+  struct Work {
+    std::vector<std::uint64_t> keys;
+    std::vector<std::uint64_t> placed;
+  };
+
   CensusTaker(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to)
       : table_(table), reader_(reader), to_(to) {}
 
   /// Counts a batch's rows into `count`, which has an entry for each group of the target. `kept`: as TableShare has it;
   /// empty: all.
-  void count(const Batch& batch, std::span<const std::uint64_t> kept, std::span<std::uint64_t> count) {
-    std::vector<std::uint64_t> keys(static_cast<std::size_t>(batch.rows.size()));
+  void count(const Batch& batch, std::span<const std::uint64_t> kept, std::span<std::uint64_t> count, Work& work) {
+    auto& [keys, placed] = work;
+    keys.resize(static_cast<std::size_t>(batch.rows.size()));
     reader_.read_keys(table_, batch.server, batch.rows.lo, keys);
-    std::vector<std::uint64_t> placed;
     if (table_.place) {
       reader_.read_placed(table_, *table_.place, batch.server, batch.rows.lo, keys, placed);
       table_.shards ? check_shards(batch, keys, placed) : check_servers(batch, keys, placed);
@@ -209,10 +215,12 @@ TableCensus take_census(const StoredTable& table, TableReader& reader, const std
   CensusTaker taker(table, reader, to);
   agree(processes, [&] {
     census.start.resize(census.share.own.size() * census.groups);
-    for_each_in_parallel(means.threads, census.share.own.size(), [&](std::uint64_t i) {
-      taker.count(census.share.batches[census.share.own[i]], census.share.kept_in(i),
-                  std::span(census.start).subspan(i * census.groups, census.groups));
-    });
+    for_each_in_parallel(
+        means.threads, census.share.own.size(), [] { return CensusTaker::Work(); },
+        [&](CensusTaker::Work& work, std::uint64_t i) {
+          taker.count(census.share.batches[census.share.own[i]], census.share.kept_in(i),
+                      std::span(census.start).subspan(i * census.groups, census.groups), work);
+        });
   });
   const PartialSum own = taker.keys();
   census.keys = {processes.sum(own.low), processes.sum(own.high), processes.sum(own.bytes)};

@@ -32,11 +32,26 @@ struct RowKeys {
 
 using AddRows = void (*)(const RowsToAdd&, const RowKeys&, PartialSum*);
 
+/// Keys without rows: the compiler makes vectors of them.
+[[gnu::always_inline]] inline void add_keys(const RowsToAdd& rows, const Fingerprint& seed, PartialSum& total) {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  for (std::uint64_t i = 0; i < rows.count; ++i) {
+    std::uint64_t key = 0;
+    std::memcpy(&key, rows.keys + i * sizeof key, sizeof key);
+    low += mix(mix(key ^ seed.low));
+    high += mix(mix(key ^ seed.high));
+  }
+  total.low += low;
+  total.high += high;
+}
+
 /// The compiler makes vectors of the words of a row, for each set of instructions.
 template <bool by_group>
 [[gnu::always_inline]] inline void add_rows(const RowsToAdd& rows, const RowKeys& keys, PartialSum* sums) {
   const std::size_t whole = keys.row_bytes / word_bytes;
   const std::size_t rest = keys.row_bytes % word_bytes;
+  if (!by_group && keys.row_bytes == 0) return add_keys(rows, keys.seed, *sums);
   PartialSum total;  // in registers
   for (std::uint64_t i = 0; i < rows.count; ++i) {
     const std::byte* const row = rows.rows + i * keys.row_bytes;
@@ -74,11 +89,20 @@ template <bool by_group>
 [[gnu::target("avx2")]] void add_rows_avx2(const RowsToAdd& rows, const RowKeys& keys, PartialSum* sums) {
   add_rows<by_group>(rows, keys, sums);
 }
+
+/// It has a multiplication of 64 bits for vectors.
+template <bool by_group>
+[[gnu::target("avx512f,avx512dq,avx512vl")]] void add_rows_avx512(const RowsToAdd& rows, const RowKeys& keys,
+                                                                  PartialSum* sums) {
+  add_rows<by_group>(rows, keys, sums);
+}
 #endif
 
 template <bool by_group>
 AddRows fastest_of() {
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return add_rows_avx512<by_group>;
   if (__builtin_cpu_supports("avx2")) return add_rows_avx2<by_group>;
 #endif
   return add_rows_plain<by_group>;

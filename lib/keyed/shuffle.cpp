@@ -1,28 +1,11 @@
 #include "keyed/shuffle.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
 
 #include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
-
-/// Where the rows of a batch go.
-struct TableShuffle::Sorted {
-  std::vector<std::uint64_t> keys;    // of the rows that are taken
-  std::vector<std::uint64_t> groups;  // of each of these
-  std::vector<std::uint32_t> slots;   // its place when all are put together by group; a batch has fewer than 2^32 rows
-  std::vector<std::uint64_t> ends;    // of each group's rows among them
-};
-
-/// A batch's rows, put together so.
-struct TableShuffle::Packed {
-  std::vector<std::uint64_t> ends;
-  std::vector<const std::byte*> parts;        // in the workspace
-  std::vector<std::vector<PartialSum>> read;  // of each part, by group
-};
 
 void ShuffleMeans::write(const Chunk& run, std::span<const std::byte> bytes, std::uint32_t process) const {
   const Interval mine = intersect(run.elements, shares.of(process, run.card, run.array));
@@ -58,74 +41,12 @@ TableShuffle::TableShuffle(const std::vector<TableMove>& moves, const ShuffleMea
   }
 }
 
-TableShuffle::Sorted TableShuffle::sort(const TableMove& move, const Batch& batch,
-                                        std::span<const std::uint64_t> kept) {
-  const StoredTable& table = move.table;
-  auto rows = static_cast<std::size_t>(batch.rows.size());
-  Sorted sorted;
-  sorted.keys.resize(rows);
-  reader_of(move).read_keys(table, batch.server, batch.rows.lo, sorted.keys);
-  reader_of(move).read_placed(table, move.to.place(), batch.server, batch.rows.lo, sorted.keys, sorted.groups);
-  if (!kept.empty()) {
-    rows = keep_rows(kept, std::as_writable_bytes(std::span(sorted.keys)), sizeof(std::uint64_t));
-    keep_rows(kept, std::as_writable_bytes(std::span(sorted.groups)), sizeof(std::uint64_t));
-    sorted.keys.resize(rows);
-    sorted.groups.resize(rows);
-  }
-  move.to.apply(sorted.groups);
-  sorted.ends.resize(move.to.count() + 1);
-  for (const std::uint64_t group : sorted.groups) {
-    if (group >= move.to.count())
-      throw Error(Kind::io, reader_of(move).describe(table.keys(), batch.server),
-                  {"its keys changed while they were read", "", ""});
-    ++sorted.ends[group + 1];
-  }
-  std::partial_sum(sorted.ends.begin(), sorted.ends.end(), sorted.ends.begin());
-  sorted.slots.resize(rows);
-  for (std::size_t row = 0; row < rows; ++row)
-    sorted.slots[row] = static_cast<std::uint32_t>(sorted.ends[sorted.groups[row]]++);
-  sorted.ends.pop_back();  // what were the beginnings are the ends now
-  return sorted;
-}
-
-TableShuffle::Workspace TableShuffle::take_workspace(std::uint64_t bytes) {
+BatchPacker TableShuffle::take_packer() {
   const std::lock_guard lock(mutex_);
-  Workspace space;
-  if (!spare_.empty()) {
-    space = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  if (space.packed.size() < bytes) space = {Buffer(bytes), Buffer(bytes)};
-  return space;
-}
-
-TableShuffle::Packed TableShuffle::pack(const TableMove& move, const Batch& batch, std::span<const std::uint64_t> kept,
-                                        const Workspace& space) {
-  Sorted sorted = sort(move, batch, kept);
-  const std::size_t rows = sorted.keys.size();
-  const std::size_t part_count = move.table.parts.size();
-  Packed packed{std::move(sorted.ends), {}, {}};
-  std::byte* target = space.packed.data();
-  for (std::size_t p = 0; p < part_count; ++p) {
-    const TablePart& part = move.table.parts[p];
-    const std::uint64_t bytes = part.row_bytes();
-    const std::uint64_t all = batch.rows.size() * bytes;
-    const std::span<std::byte> source =
-        p == 0 ? std::as_writable_bytes(std::span(sorted.keys)) : space.unsorted.first(all);
-    if (p != 0 && rows != 0) {
-      reader_of(move).read(part, batch.server, batch.rows.lo, source);
-      if (!kept.empty()) keep_rows(kept, source, bytes);
-    }
-    means_.traffic.bytes_read += p == 0 || rows != 0 ? all : 0;
-    packed.parts.push_back(target);
-    for (std::size_t row = 0; row < rows; ++row)
-      std::memcpy(target + sorted.slots[row] * bytes, source.data() + row * bytes, bytes);
-    target += rows * bytes;
-    auto& sums = packed.read.emplace_back(move.to.count());
-    if (means_.sums != nullptr)
-      part.sums.add_each(std::as_bytes(std::span(sorted.keys)).data(), source.data(), sorted.groups, sums);
-  }
-  return packed;
+  if (spare_.empty()) return {};
+  BatchPacker packer = std::move(spare_.back());
+  spare_.pop_back();
+  return packer;
 }
 
 void TableShuffle::move_batch(const Task& task, Messages& messages) {
@@ -133,8 +54,10 @@ void TableShuffle::move_batch(const Task& task, Messages& messages) {
   const std::size_t part_count = move.table.parts.size();
   const TableShare& share = move.census.share;
   const Batch batch = share.batches[share.own[task.own_batch]];
-  Workspace space = take_workspace(batch.rows.size() * move.table.row_bytes());
-  const Packed packed = pack(move, batch, share.kept_in(task.own_batch), space);
+  BatchPacker packer = take_packer();
+  const PackedBatch packed =
+      packer.pack({move.table, move.to, share.kept_in(task.own_batch), means_.sums != nullptr}, reader_of(move), batch);
+  means_.traffic.bytes_read += packed.bytes_read;
   std::uint64_t begin = 0;
   for (std::uint64_t group = 0; group < move.to.count(); ++group) {
     const std::uint64_t end = packed.ends[group];
@@ -142,14 +65,14 @@ void TableShuffle::move_batch(const Task& task, Messages& messages) {
     Run run{task.move, move.to.server_of(group), move.census.start_of(task.own_batch, group), end - begin, {}, {}};
     std::vector<const std::byte*> parts;
     for (std::size_t p = 0; p < part_count; ++p) {
-      run.read.push_back(packed.read[p][group]);
+      run.read.push_back(means_.sums == nullptr ? PartialSum() : packed.read[p][group]);
       parts.push_back(packed.parts[p] + begin * move.table.parts[p].row_bytes());
     }
     begin = end;
     give(std::move(run), parts, messages);
   }
   const std::lock_guard lock(mutex_);
-  spare_.push_back(std::move(space));
+  spare_.push_back(std::move(packer));
 }
 
 Interval TableShuffle::elements_of(const Run& run, std::size_t part) const {

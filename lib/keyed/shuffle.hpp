@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "base/buffer.hpp"
 #include "exchange/traffic.hpp"
+#include "keyed/batch_packer.hpp"
 #include "keyed/census.hpp"
 #include "output/journal.hpp"
 #include "output/target_files.hpp"
@@ -85,20 +85,11 @@ class TableShuffle {
     std::size_t move = 0;
     std::size_t own_batch = 0;
   };
-  /// A batch's rows, and their packed copy: kept for the next one, as fresh memory is slow.
-  struct Workspace {
-    Buffer unsorted;
-    Buffer packed;
-  };
-  struct Sorted;
-  struct Packed;
   using Messages = std::vector<std::string>;  // to each process
 
   TableReader& reader_of(const TableMove& move) const { return *means_.readers[move.layer]; }
   void move_batch(const Task& task, Messages& messages);
-  Sorted sort(const TableMove& move, const Batch& batch, std::span<const std::uint64_t> kept);
-  Workspace take_workspace(std::uint64_t bytes);
-  Packed pack(const TableMove& move, const Batch& batch, std::span<const std::uint64_t> kept, const Workspace& space);
+  BatchPacker take_packer();
   Interval elements_of(const Run& run, std::size_t part) const;
   bool is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const;
   bool is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const;
@@ -114,8 +105,8 @@ class TableShuffle {
   Communicator& processes_;
   std::vector<Task> tasks_;
   std::mutex mutex_;
-  std::vector<Workspace> spare_;
-  Sums sums_;  // of what this process has written
+  std::vector<BatchPacker> spare_;  // not in use
+  Sums sums_;                       // of what this process has written
 };
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/buffer.hpp"
+#include "base/checked.hpp"
 #include "base/parallel.hpp"
 
 namespace ckpt {
@@ -15,11 +16,10 @@ namespace {
 constexpr std::uint64_t bits_per_word = 64;
 constexpr std::uint64_t piece_bytes = 2ULL << 20;  // read at a time: whatever a filter reads, it is little
 
-/// Rows that are read at a time: whole words of bits.
 std::uint64_t piece_rows(const RowFilter& filter) {
   std::uint64_t row_bytes = 1;
   for (const TablePart& part : filter.parts()) row_bytes += part.row_bytes();
-  return std::max<std::uint64_t>(piece_bytes / row_bytes / bits_per_word, 1) * bits_per_word;
+  return rows_in(piece_bytes, row_bytes);
 }
 
 /// Runs a filter over batches, on one thread.
@@ -63,7 +63,7 @@ void TableShare::take_all() {
   if (!takes_all()) return;
   for (const std::uint64_t number : own) {
     const std::uint64_t rows = batches[number].rows.size();
-    auto& bits = kept.emplace_back((rows + bits_per_word - 1) / bits_per_word, ~std::uint64_t{0});
+    auto& bits = kept.emplace_back(ceil_div(rows, bits_per_word), ~std::uint64_t{0});
     if (rows % bits_per_word != 0) bits.back() >>= bits_per_word - rows % bits_per_word;
   }
 }
@@ -77,6 +77,15 @@ std::uint64_t TableShare::kept_rows() const {
       for (const std::uint64_t bits : kept[i]) rows += static_cast<std::uint64_t>(std::popcount(bits));
   }
   return rows;
+}
+
+std::uint64_t rows_in(std::uint64_t bytes, std::uint64_t row_bytes) {
+  const std::uint64_t rows = bytes / std::max<std::uint64_t>(row_bytes, 1);
+  return std::max<std::uint64_t>(rows / bits_per_word, 1) * bits_per_word;
+}
+
+std::span<const std::uint64_t> kept_among(std::span<const std::uint64_t> kept, const Interval& rows) {
+  return kept.subspan(rows.lo / bits_per_word, ceil_div(rows.size(), bits_per_word));
 }
 
 std::size_t keep_rows(std::span<const std::uint64_t> kept, std::span<std::byte> rows, std::uint64_t row_bytes) {

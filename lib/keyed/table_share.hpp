@@ -26,6 +26,10 @@ struct TableShare {
   std::uint64_t kept_rows() const;
 };
 
+/// How many rows to read at a time: about so many bytes of them, and all that one or more words of bits tell of.
+std::uint64_t rows_in(std::uint64_t bytes, std::uint64_t row_bytes);
+/// The bits of some rows of a batch; they begin with a word.
+std::span<const std::uint64_t> kept_among(std::span<const std::uint64_t> kept, const Interval& rows);
 /// Moves the rows whose bits are set together, to the front, in their order. Gives how many there are.
 std::size_t keep_rows(std::span<const std::uint64_t> kept, std::span<std::byte> rows, std::uint64_t row_bytes);
 

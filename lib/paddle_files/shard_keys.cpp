@@ -1,11 +1,9 @@
 #include "paddle_files/shard_keys.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <string>
 
 #include "base/error.hpp"
-#include "keyed/duplicates.hpp"
+#include "keyed/repeated_keys.hpp"
 #include "store/paddle/text_input.hpp"
 #include "tensor/mix.hpp"
 
@@ -19,16 +17,13 @@ void read_shard(const std::filesystem::path& file, const RowFields& fields, Shar
   read_text(file, piece_bytes, [&](std::string_view piece) { reader.feed(piece, sink); });
 }
 
-[[noreturn]] void refuse_repeated(std::uint64_t mixed, const std::filesystem::path& file, const RowFields& fields,
+[[noreturn]] void refuse_repeated(std::uint64_t key, const std::filesystem::path& file, const RowFields& fields,
                                   ShardOf shard, std::size_t piece_bytes) {
   std::vector<std::string> lines;
   std::uint64_t line = 0;
-  std::uint64_t key = 0;
   read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const CheckedLine& row) {
     ++line;
-    if (mix(row.key) != mixed) return;
-    key = row.key;
-    lines.push_back(std::to_string(line));
+    if (row.key == key) lines.push_back(std::to_string(line));
   });
   throw Error(Kind::input, file.string(),
               {"key " + std::to_string(key) + " stands in line " + lines.front() + " and in line " + lines.back(),
@@ -38,33 +33,29 @@ void read_shard(const std::filesystem::path& file, const RowFields& fields, Shar
 
 }  // namespace
 
-bool ShardKeys::is_kept(std::uint64_t mixed) const noexcept {
-  return bits_ == 0 || mixed >> (64 - bits_) == subset_;
+bool ShardKeys::is_kept(std::uint64_t key) const noexcept {
+  return bits_ == 0 || mix(key) >> (64 - bits_) == subset_;
 }
 
 void ShardKeys::add(std::uint64_t key) {
-  const std::uint64_t mixed = mix(key);
-  if (!is_kept(mixed)) return;
-  while (mixed_.size() >= most_ && bits_ < 63 && subset_ == 0) {
+  if (!is_kept(key)) return;
+  while (keys_.size() >= most_ && bits_ < 63 && subset_ == 0) {
     ++bits_;
-    std::erase_if(mixed_, [&](std::uint64_t kept) { return !is_kept(kept); });
-    if (!is_kept(mixed)) return;
+    std::erase_if(keys_, [&](std::uint64_t kept) { return !is_kept(kept); });
+    if (!is_kept(key)) return;
   }
-  mixed_.push_back(mixed);
+  keys_.push_back(key);
 }
 
 void ShardKeys::check(const std::filesystem::path& file, const RowFields& fields, ShardOf shard,
                       std::size_t piece_bytes) {
   const std::uint64_t subsets = 1ULL << bits_;
+  RepeatedKeys repeated;
   for (;;) {
-    // The bits that all of a subset have in common say nothing: others come first.
-    for (std::uint64_t& value : mixed_) value = std::rotl(value, static_cast<int>(bits_));
-    const std::vector<std::uint64_t> twice = repeated(mixed_);
-    if (!twice.empty())
-      refuse_repeated(std::rotr(*std::min_element(twice.begin(), twice.end()), static_cast<int>(bits_)), file, fields,
-                      shard, piece_bytes);
+    const auto twice = repeated.find([&](const RepeatedKeys::Take& take) { take(keys_); }, {});
+    if (!twice->empty()) refuse_repeated(twice->front(), file, fields, shard, piece_bytes);
     if (++subset_ == subsets) return;
-    mixed_.clear();
+    keys_.clear();
     read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const CheckedLine& row) { add(row.key); });
   }
 }

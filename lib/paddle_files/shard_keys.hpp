@@ -21,12 +21,12 @@ class ShardKeys {
   void check(const std::filesystem::path& file, const RowFields& fields, ShardOf shard, std::size_t piece_bytes);
 
  private:
-  bool is_kept(std::uint64_t mixed) const noexcept;
+  bool is_kept(std::uint64_t key) const noexcept;
 
   std::uint64_t most_;
   unsigned bits_ = 0;         // of the mixed key, that tell its subset
   std::uint64_t subset_ = 0;  // that is kept
-  std::vector<std::uint64_t> mixed_;
+  std::vector<std::uint64_t> keys_;
 };
 
 }  // namespace ckpt

@@ -11,4 +11,13 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
+/// What `mix` makes a number of: mix(unmixed(x)) == x.
+constexpr std::uint64_t unmixed(std::uint64_t x) noexcept {
+  // The inverses of mix's factors modulo 2^64.
+  x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642b2d24d8ec3;
+  x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96de1b173f119089;
+  return x ^ (x >> 30) ^ (x >> 60);
+}
+static_assert(unmixed(mix(0x0123456789abcdef)) == 0x0123456789abcdef && mix(unmixed(~0ULL)) == ~0ULL);
+
 }  // namespace ckpt

@@ -77,6 +77,26 @@ TEST_CASE("rows are summed together, or each to its group, as one by one") {
   CHECK(found == expected);
 }
 
+TEST_CASE("keys without rows are summed together, or each to its group, as one by one") {
+  const RowSums sums("embedding/keys", 0);
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint64_t> groups;
+  std::vector<PartialSum> expected(2);
+  for (const Row& row : random_rows()) {
+    groups.push_back(keys.size() % 2);
+    keys.push_back(row.key);
+    sums.add(row.key, nullptr, expected[groups.back()]);
+  }
+  const auto* const bytes = reinterpret_cast<const std::byte*>(keys.data());
+  std::vector<PartialSum> found(2);
+  sums.add_each(bytes, nullptr, groups, found);
+  CHECK(found == expected);
+  PartialSum all;
+  sums.add_all(bytes, nullptr, keys.size(), all);
+  found[0] += found[1];
+  CHECK(all == found[0]);
+}
+
 TEST_CASE("the sum of rows finds rows under each other's keys, which a linear one does not") {
   const std::vector<Row> rows = random_rows();
   std::vector<Row> exchanged = rows;

@@ -1,0 +1,131 @@
+#include "keyed/repeated_keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+
+#include "tensor/mix.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::uint64_t bucket_keys = 4096;
+constexpr std::size_t places = 1 << 16;      // of a bucket's values; their bits stay in the first-level cache
+constexpr unsigned fine_bits = 14;           // of what is counted before the number of buckets is known
+constexpr std::size_t mixed_keys = 1 << 12;  // at a time
+
+/// The top `bits` of a value; 0 where bits is 0.
+std::uint64_t top(std::uint64_t value, unsigned bits) {
+  return bits == 0 ? 0 : value >> (64 - bits);
+}
+
+/// Bits of a value that neither its subset nor its bucket tells.
+std::uint16_t place_of(std::uint64_t value) {
+  return static_cast<std::uint16_t>(value >> 32);
+}
+
+/// Calls take(values) with the mixed keys of a subset, turned so that the bits that the subset tells are the last ones.
+template <class Take>
+void for_each_mixed(const RepeatedKeys::Read& read, KeySubset subset, const Take& take) {
+  std::array<std::uint64_t, mixed_keys> mixed;
+  read([&](std::span<const std::uint64_t> keys) {
+    while (!keys.empty()) {
+      const auto piece = keys.first(std::min(mixed_keys, keys.size()));
+      keys = keys.subspan(piece.size());
+      std::size_t count = 0;
+      for (const std::uint64_t key : piece) {
+        const std::uint64_t value = mix(key);
+        mixed[count] = std::rotl(value, static_cast<int>(subset.bits));
+        count += top(value, subset.bits) == subset.number ? 1 : 0;
+      }
+      take(std::span(mixed).first(count));
+    }
+  });
+}
+
+}  // namespace
+
+std::uint64_t RepeatedKeys::count(const Read& read, KeySubset subset) {
+  std::vector<std::uint64_t> fine(std::size_t{1} << fine_bits, 0);
+  for_each_mixed(read, subset, [&](std::span<const std::uint64_t> values) {
+    for (const std::uint64_t value : values) ++fine[top(value, fine_bits)];
+  });
+  const std::uint64_t all = std::accumulate(fine.begin(), fine.end(), std::uint64_t{0});
+  bucket_bits_ = std::min(static_cast<unsigned>(std::bit_width(all / bucket_keys)), fine_bits);
+  const std::size_t each = fine.size() >> bucket_bits_;
+  ends_.assign((std::size_t{1} << bucket_bits_) + 1, 0);
+  for (std::size_t i = 0; i < fine.size(); ++i) ends_[i / each + 1] += fine[i];
+  std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+  return all;
+}
+
+/// Puts the values into their buckets, whose beginnings become their ends. False where they are not those counted.
+bool RepeatedKeys::gather(const Read& read, KeySubset subset, std::uint64_t count) {
+  if (buckets_.size() < count * sizeof(std::uint64_t)) {
+    buckets_ = {};
+    buckets_ = Buffer(count * sizeof(std::uint64_t));
+  }
+  auto* const values = reinterpret_cast<std::uint64_t*>(buckets_.data());
+  const std::vector<std::uint64_t> bounds = ends_;
+  bool is_same = true;
+  for_each_mixed(read, subset, [&](std::span<const std::uint64_t> mixed) {
+    for (const std::uint64_t value : mixed) {
+      const std::uint64_t at = ends_[top(value, bucket_bits_)]++;
+      if (at < count)
+        values[at] = value;
+      else
+        is_same = false;
+    }
+  });
+  return is_same && std::equal(bounds.begin() + 1, bounds.end(), ends_.begin());
+}
+
+/// First which places more than one value has, then which values they are: few, unless they repeat.
+void RepeatedKeys::add_repeated(std::span<const std::uint64_t> bucket, std::vector<std::uint64_t>& found) {
+  constexpr unsigned word = 64;
+  seen_.assign(places / word, 0);
+  if (places_.size() < bucket.size()) places_.resize(bucket.size());
+  std::size_t shared = 0;
+  for (const std::uint64_t value : bucket) {
+    const std::uint16_t place = place_of(value);
+    std::uint64_t& bits = seen_[place / word];
+    places_[shared] = place;
+    shared += bits >> place % word & 1;
+    bits |= std::uint64_t{1} << place % word;
+  }
+  if (shared == 0) return;
+  seen_.assign(places / word, 0);
+  for (std::size_t i = 0; i < shared; ++i) seen_[places_[i] / word] |= std::uint64_t{1} << places_[i] % word;
+  if (candidates_.size() < bucket.size()) candidates_.resize(bucket.size());
+  std::size_t count = 0;
+  for (const std::uint64_t value : bucket) {
+    candidates_[count] = value;
+    count += seen_[place_of(value) / word] >> place_of(value) % word & 1;
+  }
+  const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::sort(candidates_.begin(), end);
+  for (auto at = std::adjacent_find(candidates_.begin(), end); at != end && found.size() < most_named;
+       at = std::adjacent_find(at, end)) {
+    found.push_back(*at);
+    at = std::upper_bound(at, end, *at);
+  }
+}
+
+std::optional<std::vector<std::uint64_t>> RepeatedKeys::find(const Read& read, KeySubset subset) {
+  const std::uint64_t all = count(read, subset);
+  if (!gather(read, subset, all)) return std::nullopt;
+  const std::span values(reinterpret_cast<const std::uint64_t*>(buckets_.data()), static_cast<std::size_t>(all));
+  std::vector<std::uint64_t> found;
+  std::uint64_t begin = 0;
+  for (std::size_t bucket = 0; bucket + 1 < ends_.size() && found.size() < most_named; ++bucket) {
+    add_repeated(values.subspan(begin, ends_[bucket] - begin), found);
+    begin = ends_[bucket];
+  }
+  for (std::uint64_t& value : found) value = unmixed(std::rotr(value, static_cast<int>(subset.bits)));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace ckpt

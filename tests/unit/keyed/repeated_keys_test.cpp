@@ -1,0 +1,91 @@
+#include "keyed/repeated_keys.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "catch.hpp"
+#include "tensor/mix.hpp"
+
+using namespace ckpt;
+
+namespace {
+
+using Keys = std::vector<std::uint64_t>;
+
+/// Piece by piece.
+RepeatedKeys::Read reading(const Keys& keys, std::size_t piece = 10000) {
+  return [&keys, piece](const RepeatedKeys::Take& take) {
+    for (std::size_t at = 0; at < keys.size(); at += piece)
+      take(std::span(keys).subspan(at, std::min(piece, keys.size() - at)));
+  };
+}
+
+Keys mixed(std::size_t count) {
+  Keys keys;
+  for (std::size_t i = 0; i < count; ++i) keys.push_back(mix(i));
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("keys that stand more than once are found among any number, by the same finder") {
+  RepeatedKeys repeated;
+  for (const std::size_t count : {0, 1, 2, 100, 8191, 8192, 100000, 7}) {
+    Keys keys = mixed(count);
+    CHECK(repeated.find(reading(keys), {})->empty());
+    if (count < 2) continue;
+    for (const std::uint64_t twice : {mix(0), mix(count - 1), mix(0)}) keys.push_back(twice);
+    Keys expected{mix(0), mix(count - 1)};
+    std::sort(expected.begin(), expected.end());
+    CHECK(repeated.find(reading(keys), {}) == expected);
+  }
+}
+
+TEST_CASE("each key is in one subset, and is found in that one") {
+  Keys keys = mixed(30000);
+  keys.push_back(keys[17]);
+  RepeatedKeys repeated;
+  for (const unsigned bits : {1U, 3U, 12U}) {
+    Keys found;
+    for (std::uint64_t number = 0; number < 1ULL << bits; ++number) {
+      const auto in_subset = repeated.find(reading(keys), {bits, number});
+      found.insert(found.end(), in_subset->begin(), in_subset->end());
+    }
+    CHECK(found == Keys{keys[17]});
+  }
+}
+
+TEST_CASE("small keys, keys that are all the same and keys made to meet take no longer") {
+  const std::size_t count = 1 << 20;
+  Keys following;
+  Keys same(count, 5);
+  Keys meeting;  // their mixed bits differ in the last ones alone
+  for (std::size_t i = 0; i < count; ++i) {
+    following.push_back(i);
+    meeting.push_back(unmixed(i));
+  }
+  RepeatedKeys repeated;
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(repeated.find(reading(following), {})->empty());
+  CHECK(repeated.find(reading(meeting), {})->empty());
+  CHECK(repeated.find(reading(same), {}) == Keys{5});
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));  // some 10^12 steps where each meets all
+}
+
+TEST_CASE("keys that change between the two readings are told") {
+  const Keys keys = mixed(20000);
+  Keys other = keys;
+  other[7] = mix(keys.size());
+  Keys more = keys;
+  more.push_back(1);
+  Keys fewer = keys;
+  fewer.pop_back();
+  for (const Keys& second : {other, more, fewer, Keys(keys.size(), 3)}) {
+    bool is_second = false;
+    const auto read = [&](const RepeatedKeys::Take& take) {
+      reading(std::exchange(is_second, true) ? second : keys)(take);
+    };
+    CHECK_FALSE(RepeatedKeys().find(read, {}));
+  }
+}
