@@ -5,7 +5,6 @@
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
-#include "checkpoint/look.hpp"
 #include "checkpoint/manifest.hpp"
 #include "frameworks/tree_fit.hpp"
 #include "jobs/memory_shares.hpp"
@@ -16,7 +15,6 @@
 #include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
 #include "jobs/table_plan.hpp"
-#include "layout/literal.hpp"
 #include "layout/model_files.hpp"
 #include "layout/paddle_tables.hpp"
 #include "output/file_workload.hpp"
@@ -360,40 +358,6 @@ class Run {
   std::optional<ContentSums> sums_;
   TableShuffle::Sums table_sums_;
 };
-
-/// What a job does beside its text: the source without the tables that have become text, into the target's files.
-ReshardJob beside_text(const ReshardJob& job, const TextTables& text) {
-  ReshardJob rest = job;
-  rest.source = text.rest();
-  rest.target = {text.layout(), {}, {}, {}};
-  for (const std::string& name : text.datasets()) rest.names.drop.emplace_back(literal(name));
-  return rest;
-}
-
-/// The layouts of a job whose output has tables of text.
-struct TextLayouts {
-  std::optional<Layout> source;
-  Layout target;
-};
-
-std::optional<TextLayouts> text_layouts(const ReshardJob& job, Communicator& processes) {
-  std::optional<Error> damaged;
-  std::optional<Layout> source = job.source.layout;
-  if (!source) source = manifest_layout(job.source.path, damaged, processes);
-  std::optional<Layout> target = job.target.layout;
-  agree(processes, [&] {
-    if (!target && !job.target.file_bytes && source && has_paddle_text(*source))
-      target = target_layout(job.target, *source);
-    if (target && has_paddle_text(*target)) return;
-    target.reset();
-    if (job.text_digits)
-      throw Error(
-          Kind::usage, "--digits",
-          {"the output is not Paddle's text", "expected tables of \"format\": \"paddle-text\"", "leave it out"});
-  });
-  if (!target) return std::nullopt;
-  return TextLayouts{std::move(source), std::move(*target)};
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -129,13 +130,27 @@ std::string base_key(const Checkpoint& source) {
 
 }  // namespace
 
+namespace {
+
+/// Those that are chosen; and of several sources the keys to delete, which are no datasets of the output.
+std::vector<StoredTable> taken_tables(const TableSource& source, const Wishes& wishes, bool is_alone) {
+  std::set<std::string> deletions;
+  if (!is_alone)
+    for (const StoredTable& table : stored_tables(*source.placement))
+      if (!table.deletes.empty()) deletions.insert(table.keys().name);
+  return stored_tables(*source.placement, [&](ParameterId parameter) {
+    const std::string& name = source.placement->tensors()[parameter].name;
+    return wishes.is_kept(name) || deletions.contains(name);
+  });
+}
+
+}  // namespace
+
 std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources) {
   const Wishes wishes(job.names);
   std::vector<std::vector<StoredTable>> tables;
   for (const TableSource& source : sources) {
-    tables.push_back(stored_tables(*source.placement, [&](ParameterId parameter) {
-      return wishes.is_kept(source.placement->tensors()[parameter].name);
-    }));
+    tables.push_back(taken_tables(source, wishes, sources.size() == 1));
     check_same_tables(source, tables.back(), sources.front(), tables.front());
   }
   if (sources.size() > 1) add_absent(tables);
@@ -153,6 +168,19 @@ std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vecto
     if (leaders[i]) check_not_deleted(planned[i], oldest[*leaders[i]].name);
   }
   return planned;
+}
+
+std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources) {
+  std::map<std::string, std::vector<KeptRows>> all;
+  for (const Checkpoint* source : sources)
+    for (const auto& [name, table] : told_of_tables(*source))
+      for (const KeptRows& kept : all_kept(table)) {
+        std::vector<KeptRows>& known = all[name];
+        if (std::none_of(known.begin(), known.end(),
+                         [&](const KeptRows& each) { return each.where == kept.where && each.as == kept.as; }))
+          known.push_back(kept);
+      }
+  return all;
 }
 
 void warn_of_filtered(const ReshardJob& job, const std::vector<const Checkpoint*>& sources) {

@@ -20,6 +20,9 @@ struct TableSource {
 /// than the others, or other datasets of one, usage for filters that cannot be.
 std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources);
 
+/// By which conditions rows of the sources' tables were chosen in the jobs that made them, each once.
+std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources);
+
 /// Warns where a source has only the rows that a condition has left, and the output is one to go on training with:
 /// anything but a single file.
 void warn_of_filtered(const ReshardJob& job, const std::vector<const Checkpoint*>& sources);

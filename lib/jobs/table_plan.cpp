@@ -6,7 +6,6 @@
 #include <span>
 
 #include "base/text.hpp"
-#include "checkpoint/read_manifest.hpp"
 #include "layout/table_rows.hpp"
 
 namespace ckpt {
@@ -153,20 +152,6 @@ void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selectio
           .source_of[static_cast<std::size_t>(&tensor_of(table.keys().name, selection) - selection.tensors.data())];
   selection.tensors.insert(at, {offsets.dataset, number_type("u64").value(), {elements}, false});
   selection.source_of.insert(selection.source_of.begin() + index, table.shards ? table.shards->part.parameter : keys);
-}
-
-/// By which conditions rows of the sources were chosen, each once.
-std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources) {
-  std::map<std::string, std::vector<KeptRows>> all;
-  for (const Checkpoint* source : sources)
-    for (const auto& [name, table] : told_of_tables(*source))
-      for (const KeptRows& kept : all_kept(table)) {
-        std::vector<KeptRows>& known = all[name];
-        if (std::none_of(known.begin(), known.end(),
-                         [&](const KeptRows& each) { return each.where == kept.where && each.as == kept.as; }))
-          known.push_back(kept);
-      }
-  return all;
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/look.hpp"
+#include "layout/literal.hpp"
 #include "layout/paddle_tables.hpp"
 
 namespace ckpt {
@@ -32,6 +34,25 @@ void check_all_moved(const Layout& source, const Layout& target, bool is_all_lin
 }
 
 }  // namespace
+
+std::optional<TextLayouts> text_layouts(const ReshardJob& job, Communicator& processes) {
+  std::optional<Error> damaged;
+  std::optional<Layout> source = job.source.layout;
+  if (!source) source = manifest_layout(job.source.path, damaged, processes);
+  std::optional<Layout> target = job.target.layout;
+  agree(processes, [&] {
+    if (!target && !job.target.file_bytes && source && has_paddle_text(*source))
+      target = target_layout(job.target, *source);
+    if (target && has_paddle_text(*target)) return;
+    target.reset();
+    if (job.text_digits)
+      throw Error(
+          Kind::usage, "--digits",
+          {"the output is not Paddle's text", "expected tables of \"format\": \"paddle-text\"", "leave it out"});
+  });
+  if (!target) return std::nullopt;
+  return TextLayouts{std::move(source), std::move(*target)};
+}
 
 TextTables::TextTables(const ReshardJob& job, const Layout& target, const Layout* source, Communicator& processes,
                        Counters& counters)
@@ -128,6 +149,14 @@ void TextTables::reread() {
 
 void TextTables::check_sources(Stores& stores) const {
   for (const auto& part : parts_) part->check_sources(stores);
+}
+
+ReshardJob beside_text(const ReshardJob& job, const TextTables& text) {
+  ReshardJob rest = job;
+  rest.source = text.rest();
+  rest.target = {text.layout(), {}, {}, {}};
+  for (const std::string& name : text.datasets()) rest.names.drop.emplace_back(literal(name));
+  return rest;
 }
 
 }  // namespace ckpt

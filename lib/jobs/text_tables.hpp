@@ -1,12 +1,22 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "jobs/text_part.hpp"
 
 namespace ckpt {
+
+/// The layouts of a job whose output has tables of text.
+struct TextLayouts {
+  std::optional<Layout> source;
+  Layout target;
+};
+
+/// Nothing where it has none. Collective; throws usage for --digits then.
+std::optional<TextLayouts> text_layouts(const ReshardJob& job, Communicator& processes);
 
 /// All tables of a job's output that are Paddle's text: beside whatever else the job writes, or alone.
 class TextTables {
@@ -55,5 +65,9 @@ class TextTables {
   bool is_all_;
   std::vector<std::unique_ptr<TextPart>> parts_;
 };
+
+/// What a job does beside its text, which has been looked at: the source without the tables that have become text, into
+/// the target's files.
+ReshardJob beside_text(const ReshardJob& job, const TextTables& text);
 
 }  // namespace ckpt

@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t text_mark = 1ULL << 63;
 constexpr unsigned sources_shift = 24;
 constexpr std::uint64_t table_bits = (1ULL << sources_shift) - 1;
+constexpr std::uint64_t whole_point = 1ULL << 32;  // more than Journal lets wait
 
 }  // namespace
 
@@ -73,7 +74,8 @@ void TextTarget::note(const KeyedTable& table, const std::vector<std::uint64_t>&
   const std::uint64_t array = text_mark | progress.sources << sources_shift | number(table);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const WrittenText& written = progress.written[i];
-    journal_->note({shards[i], array, {0, written.bytes}, written.content}, written.bytes);
+    const bool is_last = i + 1 == shards.size();  // then it is of use: written down at once
+    journal_->note({shards[i], array, {0, written.bytes}, written.content}, is_last ? whole_point : 0);
   }
 }
 

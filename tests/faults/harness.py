@@ -212,7 +212,7 @@ class Place:
         return checkpoints.write_layout(self.directory / f"{name}.json", {**layout, **more, "tables": layout["tables"] + more.get("tables", [])})
 
     def text(self, ending="", memory="16MiB", **how):
-        """60,000 lines in twelve shards, to 30: groups of two files and five."""
+        """240,000 lines in twelve shards, to 30: groups of two files and five."""
         source, layout = self.text_source()
         target = self.text_layout(f"text30{ending}", 30, ending)
         return Job(self, "ckpt-reshard", ["--from", layout, "--to", target, "--memory", memory, source], f"lines30{ending.replace('.', '_')}", **how)
@@ -222,7 +222,7 @@ class Place:
         layout = self.text_layout("text", 12)
         if not source.exists():
             lines = {key: f"{key} 7 0 0.25 {key % 97} {key % 89} 0.5 1e-05 " + " ".join(["0.015625"] * 8) + " 3\n"
-                     for key in range(11, 600011, 10)}
+                     for key in range(11, 2400011, 10)}
             group_paddle.write(source, lines, group_paddle.by_shard(lines, 12), 2, "")
         return source, layout
 
