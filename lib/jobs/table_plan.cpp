@@ -40,12 +40,23 @@ void check_tables_possible(const ReshardJob& job, const std::string& table) {
                  "where rows go is decided by their keys, on the host");
 }
 
+/// The number of the tensor of this name; that of all where there is none.
+std::size_t tensor_at(const std::string& name, const Selection& selection) {
+  const auto at = std::lower_bound(selection.tensors.begin(), selection.tensors.end(), name,
+                                   [](const Tensor& tensor, const std::string& other) { return tensor.name < other; });
+  const bool is_there = at != selection.tensors.end() && at->name == name;
+  return is_there ? static_cast<std::size_t>(at - selection.tensors.begin()) : selection.tensors.size();
+}
+
 /// What is taken of a table has to stay what it is.
 void check_table_selection(const StoredTable& table, const Placement& source, const Selection& selection) {
   for (const TablePart& part : table.parts) {
     if (!source.find(part.name)) continue;  // only other sources have it
-    const auto at = std::find(selection.source_of.begin(), selection.source_of.end(), part.parameter);
-    const Tensor& tensor = selection.tensors[static_cast<std::size_t>(at - selection.source_of.begin())];
+    const auto is_of = [&](std::size_t at) { return selection.source_of[at] == part.parameter; };
+    std::size_t at = tensor_at(part.name, selection);
+    if (at == selection.tensors.size() || !is_of(at))
+      for (at = 0; !is_of(at);) ++at;
+    const Tensor& tensor = selection.tensors[at];
     if (tensor.name != part.name)
       refuse_table(table.name, part.name + " is to be renamed " + tensor.name,
                    "expected datasets of tables under their own names");
@@ -126,8 +137,7 @@ void add_absent(const std::vector<PlannedTable>& tables, const std::vector<Table
 }
 
 Tensor& tensor_of(const std::string& name, Selection& selection) {
-  return *std::lower_bound(selection.tensors.begin(), selection.tensors.end(), name,
-                           [](const Tensor& tensor, const std::string& other) { return tensor.name < other; });
+  return selection.tensors.at(tensor_at(name, selection));
 }
 
 /// A table's datasets have as many rows as are taken.

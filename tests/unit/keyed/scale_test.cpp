@@ -43,14 +43,8 @@ constexpr int process_count = 64;
 StoredTable large_table() {
   StoredTable table;
   table.name = "embedding";
-  TablePart keys;
-  keys.name = "embedding/keys";
-  keys.dtype = number_type("u64").value();
-  TablePart value;
-  value.name = "embedding/value";
-  value.dtype = number_type("f32").value();
-  value.row_elements = 25;
-  table.parts = {keys, value};
+  table.parts = {{"embedding/keys", 0, number_type("u64").value(), 1, RowSums("keys", 0)},
+                 {"embedding/value", 1, number_type("f32").value(), 25, RowSums("value", 100)}};
   for (std::uint64_t server = 0; server < servers; ++server)
     table.rows.push_back(rows_of_all / servers + 2 * server - (servers - 1));
   return table;
