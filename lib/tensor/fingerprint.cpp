@@ -33,31 +33,39 @@ PartialSum sum_copy(const StridedCopy& copy, const std::byte* source, std::byte*
   return sum;
 }
 
-/// The same without a target, of runs that are short but follow one another in the tensor: they are packed first, a
-/// tile at a time, as a sum of many short runs takes longer.
-PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::uint64_t offset, KeySets sets) {
+/// Whether the short runs of a copy follow one another in the tensor, and where it has a target, there.
+bool can_be_packed(const StridedCopy& copy, bool has_target) {
+  if (copy.depth == 0 || copy.run >= least_fused_run) return false;
+  const StridedCopy::Loop& inner = copy.loops[copy.depth - 1];
+  return inner.tensor_stride == copy.run && (!has_target || inner.target_stride == copy.run);
+}
+
+/// The same for runs that can be packed: they are, a tile at a time, as it takes longer to sum many short ones.
+PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::byte* target, std::uint64_t offset,
+                      KeySets sets) {
   static const RowSummer summer = row_summers().front();
-  constexpr std::uint64_t rows = 64;
-  constexpr std::uint64_t row_bytes = 256;
   static constexpr StridedCopy::Loop once{1, 0, 0, 0};
+  const TileShape shape = TileShape::of(copy.run);
   const StridedCopy::Loop& inner = copy.loops[copy.depth - 1];
   const StridedCopy::Loop& outer = copy.depth > 1 ? copy.loops[copy.depth - 2] : once;
-  const std::uint64_t columns = row_bytes / copy.run;
-  std::array<std::byte, rows * row_bytes> tile;
+  const std::uint64_t columns = shape.row_bytes / copy.run;
+  alignas(64) std::array<std::byte, TileShape::most_bytes> tile;
+  StridedCopy::Loop down = outer;
+  StridedCopy::Loop across = inner;
   PartialSum sum;
   for_each_step({copy.loops.data(), copy.depth > 1 ? copy.depth - 2 : 0}, [&](const CopyStep& step) {
-    for (std::uint64_t i = 0; i < outer.count; i += rows)
+    for (std::uint64_t i = 0; i < outer.count; i += shape.rows)
       for (std::uint64_t j = 0; j < inner.count; j += columns) {
-        const std::uint64_t height = std::min(rows, outer.count - i);
-        const std::uint64_t width = std::min(columns, inner.count - j);
-        StridedCopy packing;
-        packing.run = copy.run;
-        packing.depth = 2;
-        packing.loops[0] = {height, outer.source_stride, row_bytes, 0};
-        packing.loops[1] = {width, inner.source_stride, copy.run, 0};
-        run(packing, source + step.source + i * outer.source_stride + j * inner.source_stride, tile.data());
-        summer(sets, {{height, row_bytes, 0, outer.tensor_stride}, width * copy.run}, tile.data(), nullptr,
-               offset + step.tensor + i * outer.tensor_stride + j * inner.tensor_stride, sum);
+        down.count = std::min(shape.rows, outer.count - i);
+        across.count = std::min(columns, inner.count - j);
+        pack(down, across, copy.run, source + step.source + i * outer.source_stride + j * inner.source_stride,
+             tile.data());
+        const Rows rows{{down.count, shape.row_bytes, outer.target_stride, outer.tensor_stride},
+                        across.count * copy.run};
+        std::byte* const to =
+            target == nullptr ? nullptr : target + step.target + i * outer.target_stride + j * inner.target_stride;
+        summer(sets, rows, tile.data(), to, offset + step.tensor + i * outer.tensor_stride + j * inner.tensor_stride,
+               sum);
       }
   });
   return sum;
@@ -87,9 +95,7 @@ PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexce
 PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
                   std::uint64_t first, const Extents& tensor_strides, KeySets sets) {
   const StridedCopy copy = strided_copy(shape, strides, tensor_strides, element);
-  const bool is_packed_first =
-      copy.depth > 0 && copy.run < least_fused_run && copy.loops[copy.depth - 1].tensor_stride == copy.run;
-  if (is_packed_first) return sum_packed(copy, data, first * element, sets);
+  if (can_be_packed(copy, false)) return sum_packed(copy, data, nullptr, first * element, sets);
   return sum_copy(copy, data, nullptr, first * element, sets);
 }
 
@@ -103,8 +109,9 @@ PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::
                         const Extents& target_strides, const Extents& tensor_strides, KeySets sets) {
   const Extents shape = region.box.shape();
   const StridedCopy fused = strided_copy(shape, region.strides, target_strides, tensor_strides, element);
-  if (fused.run >= least_fused_run)
-    return sum_copy(fused, source, target, first_of(region, tensor_strides) * element, sets);
+  const std::uint64_t offset = first_of(region, tensor_strides) * element;
+  if (fused.run >= least_fused_run) return sum_copy(fused, source, target, offset, sets);
+  if (can_be_packed(fused, true)) return sum_packed(fused, source, target, offset, sets);
   run(strided_copy(shape, region.strides, target_strides, element), source, target);
   return sum_of(region, element, source, tensor_strides, sets);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 namespace ckpt {
 
@@ -26,28 +28,118 @@ void copy_plane(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, c
   }
 }
 
-constexpr std::uint64_t tile_rows = 64;
-constexpr std::uint64_t tile_row_bytes = 256;
+/// Sixteen bytes of elements.
+template <std::size_t Run>
+struct Vector;
+template <>
+struct Vector<1> {
+  [[gnu::vector_size(16)]] std::uint8_t elements;
+};
+template <>
+struct Vector<2> {
+  [[gnu::vector_size(16)]] std::uint16_t elements;
+};
+template <>
+struct Vector<4> {
+  [[gnu::vector_size(16)]] std::uint32_t elements;
+};
+template <>
+struct Vector<8> {
+  [[gnu::vector_size(16)]] std::uint64_t elements;
+};
+
+/// The elements of two vectors by turns: of their first halves, or of their second ones.
+template <std::size_t Half, class Elements, std::size_t... I>
+[[gnu::always_inline]] inline Elements zipped(Elements a, Elements b, std::index_sequence<I...> /*each*/) noexcept {
+  constexpr std::size_t count = sizeof...(I);
+  return __builtin_shufflevector(a, b, (I / 2 + Half * count / 2 + I % 2 * count)...);
+}
+
+/// Transposes a square of as many elements as a vector has: each turn zips a row with the one half the square away.
+template <std::size_t Run>
+[[gnu::always_inline]] inline void transpose_square(const std::byte* source, std::uint64_t source_stride,
+                                                    std::byte* target) noexcept {
+  constexpr std::size_t count = 16 / Run;
+  constexpr std::make_index_sequence<count> each;
+  std::array<Vector<Run>, count> rows;
+  std::array<Vector<Run>, count> turned;
+  for (std::size_t i = 0; i < count; ++i) std::memcpy(&rows[i], source + i * source_stride, 16);
+  for (std::size_t turn = 1; turn < count; turn *= 2) {
+    for (std::size_t i = 0; i < count / 2; ++i) {
+      const Vector<Run>& other = rows[i + count / 2];
+      turned[2 * i].elements = zipped<0>(rows[i].elements, other.elements, each);
+      turned[2 * i + 1].elements = zipped<1>(rows[i].elements, other.elements, each);
+    }
+    rows = turned;
+  }
+  for (std::size_t i = 0; i < count; ++i) std::memcpy(target + i * TileShape::of(Run).row_bytes, &rows[i], 16);
+}
 
 /// Columns of the source that are fetched ahead: one of them is a few lines, too few for the processor to see the next.
 constexpr std::uint64_t columns_ahead = 4;
+constexpr std::uint64_t bytes_ahead = 2048;
+
+void fetch(const std::byte* column, std::uint64_t bytes) noexcept {
+  for (std::uint64_t at = 0; at < bytes; at += 64) __builtin_prefetch(column + at);
+}
 
 /// Runs in the order of the source, which the outer loop walks, to rows of a tile.
 template <std::size_t Run>
-void fill_tile(const Loop outer, const Loop inner, const std::byte* source, std::byte* tile) noexcept {
-  const std::uint64_t column_bytes = std::min(tile_rows * Run, outer.count * outer.source_stride);
+void fill_columns(const Loop& outer, const Loop& inner, const std::byte* source, std::byte* tile) noexcept {
+  constexpr TileShape shape = TileShape::of(Run);
+  const std::uint64_t column_bytes = std::min(shape.rows * Run, outer.count * outer.source_stride);
   for (std::uint64_t j = 0; j < inner.count; ++j) {
     const std::byte* from = source + j * inner.source_stride;
-    if (j + columns_ahead < inner.count)
-      for (std::uint64_t at = 0; at < column_bytes; at += 64)
-        __builtin_prefetch(from + columns_ahead * inner.source_stride + at);
+    if (j + columns_ahead < inner.count) fetch(from + columns_ahead * inner.source_stride, column_bytes);
     std::byte* to = tile + j * Run;
     for (std::uint64_t i = 0; i < outer.count; ++i) {
       std::memcpy(to, from, Run);
       from += outer.source_stride;
-      to += tile_row_bytes;
+      to += shape.row_bytes;
     }
   }
+}
+
+/// The same for elements that follow one another in the source, by squares; what is left over one by one. A square's
+/// columns are brought together first: in the source, at strides of a power of two, they would drive one another out of
+/// the cache before their next elements are wanted.
+template <std::size_t Run>
+void fill_squares(const Loop& outer, const Loop& inner, const std::byte* source, std::byte* tile) noexcept {
+  constexpr std::uint64_t count = 16 / Run;
+  constexpr TileShape shape = TileShape::of(Run);
+  constexpr std::size_t height = shape.rows * Run;
+  constexpr std::uint64_t ahead = std::max(count, bytes_ahead / height);
+  const std::uint64_t rows = outer.count / count * count;
+  const std::uint64_t columns = inner.count / count * count;
+  alignas(64) std::array<std::byte, count * height> together;
+  for (std::uint64_t j = 0; j < columns; j += count) {
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const std::byte* const column = source + (j + k) * inner.source_stride;
+      if (j + k + ahead < inner.count) fetch(column + ahead * inner.source_stride, rows * Run);
+      if (rows == shape.rows)
+        std::memcpy(together.data() + k * height, column, height);
+      else
+        std::memcpy(together.data() + k * height, column, rows * Run);
+    }
+    for (std::uint64_t i = 0; i < rows; i += count)
+      transpose_square<Run>(together.data() + i * Run, height, tile + i * shape.row_bytes + j * Run);
+  }
+  Loop rest = inner;
+  rest.count = inner.count - columns;
+  if (rest.count != 0) fill_columns<Run>(outer, rest, source + columns * inner.source_stride, tile + columns * Run);
+  Loop below = outer;
+  below.count = outer.count - rows;
+  rest.count = columns;
+  if (below.count != 0)
+    fill_columns<Run>(below, rest, source + rows * outer.source_stride, tile + rows * shape.row_bytes);
+}
+
+template <std::size_t Run>
+void fill_tile(const Loop& outer, const Loop& inner, const std::byte* source, std::byte* tile) noexcept {
+  if constexpr (Run <= 8) {
+    if (outer.source_stride == Run) return fill_squares<Run>(outer, inner, source, tile);
+  }
+  fill_columns<Run>(outer, inner, source, tile);
 }
 
 /// A plane whose inner loop strides through the source while the outer one walks it (a transposition), in tiles that
@@ -55,57 +147,63 @@ void fill_tile(const Loop outer, const Loop inner, const std::byte* source, std:
 /// drive one another out of the cache.
 template <std::size_t Run>
 void copy_tiled(const Loop& outer, const Loop& inner, const std::byte* source, std::byte* target) noexcept {
-  constexpr std::uint64_t columns = tile_row_bytes / Run;
-  alignas(64) std::array<std::byte, tile_rows * tile_row_bytes> tile;
+  constexpr TileShape shape = TileShape::of(Run);
+  constexpr std::uint64_t columns = shape.row_bytes / Run;
+  alignas(64) std::array<std::byte, shape.rows * shape.row_bytes> tile;
   Loop down = outer;
   Loop across = inner;
-  for (std::uint64_t i = 0; i < outer.count; i += tile_rows) {
-    down.count = std::min(tile_rows, outer.count - i);
+  for (std::uint64_t i = 0; i < outer.count; i += shape.rows) {
+    down.count = std::min(shape.rows, outer.count - i);
     for (std::uint64_t j = 0; j < inner.count; j += columns) {
       across.count = std::min(columns, inner.count - j);
       const std::byte* const from = source + i * outer.source_stride + j * inner.source_stride;
       std::byte* const to = target + i * outer.target_stride + j * inner.target_stride;
       fill_tile<Run>(down, across, from, tile.data());
       if (inner.target_stride == Run)
-        copy_plane<0>({1, 0, 0, 0}, {down.count, tile_row_bytes, outer.target_stride, 0}, across.count * Run,
+        copy_plane<0>({1, 0, 0, 0}, {down.count, shape.row_bytes, outer.target_stride, 0}, across.count * Run,
                       tile.data(), to);
       else
-        copy_plane<Run>({down.count, tile_row_bytes, outer.target_stride, 0},
+        copy_plane<Run>({down.count, shape.row_bytes, outer.target_stride, 0},
                         {across.count, Run, inner.target_stride, 0}, Run, tile.data(), to);
     }
   }
 }
 
-template <std::size_t Run>
-void copy_either(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, const std::byte* source,
-                 std::byte* target) noexcept {
-  if constexpr (Run != 0) {
-    if (inner.source_stride > outer.source_stride && outer.count > 1 && inner.count > 1)
-      return copy_tiled<Run>(outer, inner, source, target);
+/// Whether the inner loop strides through the source while the outer one walks it.
+bool is_transposition(const Loop& outer, const Loop& inner) noexcept {
+  return inner.source_stride > outer.source_stride && outer.count > 1 && inner.count > 1;
+}
+
+/// Calls copy(integral_constant) with a length of runs that the compiler is to know; 0 for all others.
+void with_known(std::uint64_t run_bytes, const auto& copy) noexcept {
+  switch (run_bytes) {
+    case 1:
+      return copy(std::integral_constant<std::size_t, 1>());
+    case 2:
+      return copy(std::integral_constant<std::size_t, 2>());
+    case 4:
+      return copy(std::integral_constant<std::size_t, 4>());
+    case 8:
+      return copy(std::integral_constant<std::size_t, 8>());
+    case 16:
+      return copy(std::integral_constant<std::size_t, 16>());
+    case 32:
+      return copy(std::integral_constant<std::size_t, 32>());
+    case 64:
+      return copy(std::integral_constant<std::size_t, 64>());
+    default:
+      return copy(std::integral_constant<std::size_t, 0>());
   }
-  copy_plane<Run>(outer, inner, run_bytes, source, target);
 }
 
 void copy_plane(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, const std::byte* source,
                 std::byte* target) noexcept {
-  switch (run_bytes) {
-    case 1:
-      return copy_either<1>(outer, inner, run_bytes, source, target);
-    case 2:
-      return copy_either<2>(outer, inner, run_bytes, source, target);
-    case 4:
-      return copy_either<4>(outer, inner, run_bytes, source, target);
-    case 8:
-      return copy_either<8>(outer, inner, run_bytes, source, target);
-    case 16:
-      return copy_either<16>(outer, inner, run_bytes, source, target);
-    case 32:
-      return copy_either<32>(outer, inner, run_bytes, source, target);
-    case 64:
-      return copy_either<64>(outer, inner, run_bytes, source, target);
-    default:
-      return copy_either<0>(outer, inner, run_bytes, source, target);
-  }
+  with_known(run_bytes, [&](auto known) {
+    if constexpr (known != 0) {
+      if (is_transposition(outer, inner)) return copy_tiled<known>(outer, inner, source, target);
+    }
+    copy_plane<known>(outer, inner, run_bytes, source, target);
+  });
 }
 
 /// The same copy with fewer loops: what is contiguous on all sides is made one.
@@ -167,6 +265,16 @@ StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, co
                    [](const Loop& a, const Loop& b) { return a.target_stride > b.target_stride; });
   copy.run = element_size;
   return merged(copy);
+}
+
+void pack(const Loop& outer, const Loop& inner, std::uint64_t run, const std::byte* source, std::byte* tile) noexcept {
+  with_known(run, [&](auto known) {
+    if constexpr (known != 0) {
+      if (is_transposition(outer, inner)) return fill_tile<known>(outer, inner, source, tile);
+    }
+    const Loop down{outer.count, outer.source_stride, TileShape::of(run).row_bytes, 0};
+    copy_plane<known>(down, {inner.count, inner.source_stride, run, 0}, run, source, tile);
+  });
 }
 
 void run(const StridedCopy& copy, const std::byte* source, std::byte* target) noexcept {

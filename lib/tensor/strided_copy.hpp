@@ -41,6 +41,24 @@ StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, co
 /// Performs the copy. `source` and `target` point at the box's first element; the arrays must not overlap.
 void run(const StridedCopy& copy, const std::byte* source, std::byte* target) noexcept;
 
+/// A tile of a transposition, which stays in the first-level cache with what it is made of.
+struct TileShape {
+  static constexpr std::uint64_t most_bytes = 16384;
+  std::uint64_t rows;       ///< of the target; in the source they follow one another
+  std::uint64_t row_bytes;  ///< of one row
+
+  /// For runs of so many bytes: of each of the source's pages some lines, as each costs a translation of its address.
+  static constexpr TileShape of(std::uint64_t run) noexcept {
+    const std::uint64_t rows = std::max<std::uint64_t>(64, 256 / run);
+    return {rows, most_bytes / rows};
+  }
+};
+
+/// Copies the runs of two loops, as many as a tile holds at most, to the rows of a tile: those of the inner loop side
+/// by side.
+void pack(const StridedCopy::Loop& outer, const StridedCopy::Loop& inner, std::uint64_t run, const std::byte* source,
+          std::byte* tile) noexcept;
+
 /// Offsets from the first step of a copy, in bytes.
 struct CopyStep {
   std::uint64_t source = 0;

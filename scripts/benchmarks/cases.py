@@ -12,6 +12,7 @@ import storage_cases
 import table_cases
 import text_cases
 import torch_cases
+import transposed_cases
 import view_cases
 from jobs import COLUMNS, FEW_CARDS, GPT56, GPT64, MAIN, Job, merging, splitting
 from measure import Side
@@ -283,6 +284,7 @@ CASES = {
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
     **storage_cases.CASES,
     **view_cases.CASES,
+    **transposed_cases.CASES,
     **table_cases.CASES,
     **text_cases.CASES,
     **format_cases.CASES,

@@ -111,6 +111,8 @@ TEST_CASE("large planes, transposed, go in tiles") {
   for (const std::uint64_t element : {1U, 2U, 4U, 8U, 16U, 3U, 64U}) {
     check({{150, 130}, {130, 1}, {1, 150}, 150 * 130, 150 * 130}, element);
     check({{3, 70, 65}, {70 * 65, 65, 1}, {70 * 65, 1, 70}, 3 * 70 * 65, 3 * 70 * 65}, element);
+    check({{300, 270}, {270, 1}, {1, 300}, 300 * 270, 300 * 270}, element);
+    check({{40, 50}, {100, 2}, {1, 40}, 40 * 100, 40 * 50}, element);  // that do not follow one another in the source
   }
 }
 
