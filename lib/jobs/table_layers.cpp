@@ -170,6 +170,28 @@ std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vecto
   return planned;
 }
 
+void add_of_other_layers(const std::vector<PlannedTable>& tables, const std::vector<TableSource>& sources,
+                         std::size_t principal, Selection& selection) {
+  const Placement& source = *sources[principal].placement;
+  for (const PlannedTable& table : tables) {
+    const StoredTable& taken = table.layers[principal].table;
+    if (!table.leader || source.find(taken.keys().name)) continue;
+    const StoredTable& leader = tables[*table.leader].layers[principal].table;
+    for (const TablePart& part : taken.parts) {
+      const auto has = std::find_if(sources.begin(), sources.end(), [&](const TableSource& each) {
+        return each.placement->find(part.name).has_value();
+      });
+      const auto at =
+          std::lower_bound(selection.tensors.begin(), selection.tensors.end(), part.name,
+                           [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
+      const auto index = at - selection.tensors.begin();
+      selection.tensors.insert(at, has->placement->tensors()[*has->placement->find(part.name)]);
+      selection.source_of.insert(selection.source_of.begin() + index,
+                                 (&part == &taken.keys() ? leader.parts.front() : leader.parts.back()).parameter);
+    }
+  }
+}
+
 std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources) {
   std::map<std::string, std::vector<KeptRows>> all;
   for (const Checkpoint* source : sources)

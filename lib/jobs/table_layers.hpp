@@ -20,6 +20,11 @@ struct TableSource {
 /// than the others, or other datasets of one, usage for filters that cannot be.
 std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources);
 
+/// Adds to a selection of the principal source the tables that only others have. What their datasets are said to come
+/// from, those of the table whose rows they follow, is never read: they are filled by key.
+void add_of_other_layers(const std::vector<PlannedTable>& tables, const std::vector<TableSource>& sources,
+                         std::size_t principal, Selection& selection);
+
 /// By which conditions rows of the sources' tables were chosen in the jobs that made them, each once.
 std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources);
 

@@ -12,11 +12,23 @@ namespace ckpt {
 
 namespace {
 
-/// A single file keeps its tables, on its one card: they can be taken apart again.
-void keep_tables(const Layout& source, Layout& target) {
-  target.tables = source.tables;
+/// A single file keeps its tables, on its one card: they can be taken apart again. `tables`: also those that only some
+/// of the sources have.
+void keep_tables(const std::vector<TableSource>& sources, const Layout& principal,
+                 const std::vector<PlannedTable>& tables, Layout& target) {
+  target.tables = principal.tables;
+  const auto is_known = [&](const std::string& name) {
+    return std::any_of(target.tables.begin(), target.tables.end(),
+                       [&](const KeyedTable& entry) { return entry.name.matches(name); });
+  };
+  for (const PlannedTable& table : tables)
+    for (std::size_t at = 0; at < sources.size(); ++at)
+      if (const StoredTable& stored = table.layers[at].table;
+          !is_known(stored.name) && sources[at].placement->find(stored.keys().name))
+        target.tables.push_back(sources[at].placement->layout().tables[stored.entry]);
   for (KeyedTable& table : target.tables) {
     table.axis = 0;
+    table.by_shard.reset();
     if (table.order == RowOrder::source) table.place = std::vector<PlaceStep>{place_step::Mod{}};
   }
 }
@@ -112,30 +124,6 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
   return found;
 }
 
-/// Tables that only other sources than the principal one have. What their datasets are said to come from, those of the
-/// table whose rows they follow, is never read: they are filled by key.
-void add_absent(const std::vector<PlannedTable>& tables, const std::vector<TableSource>& sources, std::size_t principal,
-                Selection& selection) {
-  const Placement& source = *sources[principal].placement;
-  for (const PlannedTable& table : tables) {
-    const StoredTable& taken = table.layers[principal].table;
-    if (!table.leader || source.find(taken.keys().name)) continue;
-    const StoredTable& leader = tables[*table.leader].layers[principal].table;
-    for (const TablePart& part : taken.parts) {
-      const auto has = std::find_if(sources.begin(), sources.end(), [&](const TableSource& each) {
-        return each.placement->find(part.name).has_value();
-      });
-      const auto at =
-          std::lower_bound(selection.tensors.begin(), selection.tensors.end(), part.name,
-                           [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
-      const auto index = at - selection.tensors.begin();
-      selection.tensors.insert(at, has->placement->tensors()[*has->placement->find(part.name)]);
-      selection.source_of.insert(selection.source_of.begin() + index,
-                                 (&part == &taken.keys() ? leader.parts.front() : leader.parts.back()).parameter);
-    }
-  }
-}
-
 Tensor& tensor_of(const std::string& name, Selection& selection) {
   return selection.tensors.at(tensor_at(name, selection));
 }
@@ -179,7 +167,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
     warn_of_filtered(job, files);
     tables = layered_tables(job, sources);
     for (const PlannedTable& table : tables) taken.push_back(table.layers[principal].table);
-    add_absent(tables, sources, principal, selection);
+    add_of_other_layers(tables, sources, principal, selection);
     if (sources.size() > 1 && tables.empty())
       throw Error(Kind::usage, "--delta",
                   {"the source has no tables", "expected tables by key that deltas change", ""});
@@ -189,7 +177,8 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
       check_table_selection(table, source, selection);
     }
     const bool is_one_card = planned.target.mesh.size() == 1 && planned.target.mesh.axes.size() == 1;
-    if (!tables.empty() && planned.target.tables.empty() && is_one_card) keep_tables(source.layout(), planned.target);
+    if (!tables.empty() && planned.target.tables.empty() && is_one_card)
+      keep_tables(sources, source.layout(), tables, planned.target);
     const auto found = targets_of(taken, selection, source.layout().origin, planned.target);
     for (std::size_t i = 0; i < tables.size(); ++i) tables[i].datasets = found[i];
   });
