@@ -37,7 +37,7 @@ def source(space):
     if not path.exists():
         space.require_space(4 * line_count(space.quick) * 160)
         measure.run(script("make", line_count(space.quick), SOURCE_SHARDS, SERVERS, path))
-    warm(path)
+    warm(path / "000")
     return path
 
 
