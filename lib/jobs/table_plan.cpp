@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/text.hpp"
+#include "layout/literal.hpp"
 #include "layout/table_rows.hpp"
 
 namespace ckpt {
@@ -22,10 +23,12 @@ void keep_tables(const std::vector<TableSource>& sources, const Layout& principa
                        [&](const KeyedTable& entry) { return entry.name.matches(name); });
   };
   for (const PlannedTable& table : tables)
-    for (std::size_t at = 0; at < sources.size(); ++at)
-      if (const StoredTable& stored = table.layers[at].table;
-          !is_known(stored.name) && sources[at].placement->find(stored.keys().name))
-        target.tables.push_back(sources[at].placement->layout().tables[stored.entry]);
+    for (std::size_t at = 0; at < sources.size(); ++at) {
+      const StoredTable& stored = table.layers[at].table;
+      if (is_known(stored.name) || !sources[at].placement->find(stored.keys().name)) continue;
+      target.tables.push_back(sources[at].placement->layout().tables[stored.entry]);
+      target.tables.back().name = Pattern(literal(stored.name));  // its entry may be for others, too
+    }
   for (KeyedTable& table : target.tables) {
     table.axis = 0;
     table.by_shard.reset();
