@@ -63,7 +63,7 @@ Checkpoint checkpoint_of_servers() {
 
 // 64 processes of 4 GiB each, half of which is the tables'. With 1 GiB, batches are so small, for each has a place for
 // what comes from every other, that to know where they go takes too much.
-TEST_CASE("a hundred thousand million rows on a thousand servers are planned in little memory, evenly for 64 processes") {
+TEST_CASE("10^11 rows on a thousand servers are planned in bounded memory, evenly for 64 processes") {
   const StoredTable table = large_table();
   REQUIRE(table.total_rows() == rows_of_all);
   const Checkpoint checkpoint = checkpoint_of_servers();
