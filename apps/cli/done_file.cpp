@@ -1,6 +1,7 @@
 #include "cli/done_file.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -71,6 +72,14 @@ std::optional<DoneLine> of_tabs(std::string_view text) {
 
 }  // namespace
 
+bool DoneLine::is_before(const DoneLine& other) const {
+  const auto number = [](const DoneLine& line) {
+    const std::string digits = line.is_base() ? "0" : line.is_delta() ? line.pass.substr(6) : line.pass;
+    return std::string(std::max<std::size_t>(digits.size(), 20) - digits.size(), '0') + digits;
+  };
+  return std::pair(day, number(*this)) < std::pair(other.day, number(other));
+}
+
 std::optional<DoneLine> parse_day_and_pass(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -100,7 +109,9 @@ std::vector<DoneLine> parse_done_lines(std::string_view text, const std::string&
 std::string done_line(const DoneLine& line, const std::string& path) {
   if (!line.is_base() && !line.is_delta())
     return line.day + "\t" + line.key + "\t" + path + "/\t" + (line.pass == "0" ? "-1" : line.pass) + "\t0";
-  return nlohmann::ordered_json{{"id", line.key}, {"key", line.key}, {"input", path + "/000"}}.dump();
+  return nlohmann::ordered_json{
+      {"id", line.is_delta() ? line.id : line.key}, {"key", line.key}, {"input", path + "/000"}, {"monitor_data", ""}}
+      .dump();
 }
 
 }  // namespace ckpt::cli

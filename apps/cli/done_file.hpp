@@ -12,10 +12,13 @@ struct DoneLine {
   std::string day;   ///< "20190720"
   std::string pass;  ///< the directory below the day's: "6", "0" (the day's batch model), "base", "delta-6"
   std::string key;   ///< of a base, when it was made; all that was saved after it carries it
+  std::string id = {};  ///< of a delta that is written, when it was made
 
   std::string name() const { return day + "/" + pass; }
   bool is_base() const { return pass == "base"; }
   bool is_delta() const { return pass.starts_with("delta-"); }
+  /// Whether this model is of an earlier day, or an earlier pass of the day.
+  bool is_before(const DoneLine& other) const;
 };
 
 /// "20190720/6", "20190720/base", "20190720/delta-6"; nothing where the text is none of these.

@@ -62,7 +62,7 @@ class DoneNote {
       path_ = std::get<ReshardJob>(setup.job).output.path;
       line_ = line_for(path_, setup.model_key);
       file_ = options.done;
-      if (processes.rank() == 0 && has_done_line(file_, *line_))
+      if (processes.rank() == 0 && !wants_done_line(file_, *line_))
         spdlog::warn("{} has a line for {} already: no other is added", file_.string(), line_->name());
     });
   }

@@ -1,5 +1,8 @@
 #include "cli/model_choice.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -85,6 +88,72 @@ std::vector<DoneLine> named_model(const std::filesystem::path& directory, const 
   return chain_of(base_of(*line, done_file(directory, base_files)), file, &*line);
 }
 
+bool has_line(const std::vector<DoneLine>& lines, const DoneLine& line) {
+  return std::any_of(lines.begin(), lines.end(), [&](const DoneLine& each) { return each.name() == line.name(); });
+}
+
+/// Whoever reads a done-file takes its last line for the latest model.
+void check_is_last(const std::vector<DoneLine>& lines, const DoneLine& line, const std::filesystem::path& file) {
+  if (lines.empty() || !line.is_before(lines.back())) return;
+  throw Error(
+      Kind::usage, "--done",
+      {file.string() + " ends with " + lines.back().name() + ", which came after " + line.name(),
+       "expected a later model: its last line is taken for the latest", "leave --done out, or name another file"});
+}
+
+std::filesystem::path without_slash(const std::filesystem::path& path) {
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+/// A file that takes the place of another, FILE.partial, which only one process has at a time. Others wait for it; when
+/// it has taken the place, they find another of its name.
+class LockedDraft {
+ public:
+  explicit LockedDraft(const std::filesystem::path& file)
+      : file_(file), path_(file.string() + ".partial"), draft_(PosixFile::open_or_create(path_)) {
+    while (!is_locked()) draft_ = PosixFile::open_or_create(path_);
+  }
+  ~LockedDraft() {
+    std::error_code error;
+    if (!is_published_) std::filesystem::remove(path_, error);
+  }
+  LockedDraft(const LockedDraft&) = delete;
+  LockedDraft& operator=(const LockedDraft&) = delete;
+  LockedDraft(LockedDraft&&) = delete;
+  LockedDraft& operator=(LockedDraft&&) = delete;
+
+  void publish(const std::string& text) const {
+    draft_.resize(0);
+    draft_.write(0, std::as_bytes(std::span(text)));
+    std::error_code error;
+    if (const auto old = std::filesystem::status(file_, error); std::filesystem::exists(old))
+      std::filesystem::permissions(path_, old.permissions(), error);
+    draft_.sync();
+    std::filesystem::rename(path_, file_, error);
+    if (error) throw system_error(file_.string(), "rename", error.value());
+    is_published_ = true;
+  }
+
+ private:
+  /// Waits for the lock; whether what was locked is still what the name stands for. Without locks, as on some network
+  /// file systems, nobody waits.
+  bool is_locked() const {
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    if (retried([&] { return ::fcntl(draft_.fd(), F_OFD_SETLKW, &whole); }) != 0) return true;
+    struct stat there {};
+    const PosixFile::Status mine = draft_.status();
+    return ::lstat(path_.c_str(), &there) == 0 && there.st_dev == mine.device && there.st_ino == mine.inode;
+  }
+
+  std::filesystem::path file_;
+  std::filesystem::path path_;
+  PosixFile draft_;
+  mutable bool is_published_ = false;
+};
+
 }  // namespace
 
 std::vector<std::filesystem::path> ModelChoice::deltas() const {
@@ -122,13 +191,19 @@ std::string read_done_file(const std::filesystem::path& file) {
 bool has_done_line(const std::filesystem::path& file, const DoneLine& line) {
   std::string text = read_done_file(file);
   text.resize(text.rfind('\n') + 1);  // whoever writes it may be in the midst of the last line
-  const auto lines = parse_done_lines(text, file.string());
-  return std::any_of(lines.begin(), lines.end(), [&](const DoneLine& each) { return each.name() == line.name(); });
+  return has_line(parse_done_lines(text, file.string()), line);
+}
+
+bool wants_done_line(const std::filesystem::path& file, const DoneLine& line) {
+  if (has_done_line(file, line)) return false;
+  std::string text = read_done_file(file);
+  text.resize(text.rfind('\n') + 1);
+  check_is_last(parse_done_lines(text, file.string()), line, file);
+  return true;
 }
 
 DoneLine line_for(const std::filesystem::path& path, const std::string& key) {
-  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
-  const std::filesystem::path named = whole.has_filename() ? whole : whole.parent_path();
+  const std::filesystem::path named = without_slash(path);
   auto line = parse_day_and_pass((named.parent_path().filename() / named.filename()).string());
   if (!line)
     throw Error(Kind::usage, "--done",
@@ -139,25 +214,28 @@ DoneLine line_for(const std::filesystem::path& path, const std::string& key) {
                 {"the key of the base that " + line->name() + " belongs to is not known",
                  "expected a delta of done-files", "choose it with --model and --latest"});
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  line->key = key.empty() ? std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count()) : key;
+  line->id = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count());
+  line->key = key.empty() ? line->id : key;
   return *line;
 }
 
 void add_done_line(const std::filesystem::path& file, const DoneLine& line, const std::filesystem::path& path) {
-  std::string text = read_done_file(file);
-  const auto lines = parse_done_lines(text, file.string());
-  if (std::any_of(lines.begin(), lines.end(), [&](const DoneLine& each) { return each.name() == line.name(); })) return;
-  if (!text.empty() && text.back() != '\n') text += '\n';
-  text += done_line(line, std::filesystem::absolute(path).lexically_normal().string()) + "\n";
-  const std::filesystem::path draft = file.string() + ".partial";
-  {
-    const PosixFile made = PosixFile::create(draft);
-    made.write(0, std::as_bytes(std::span(text)));
-    made.sync();
+  const std::string added = done_line(line, without_slash(path).string()) + "\n";
+  try {
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::weakly_canonical(file, error);  // a link stays one
+    const std::filesystem::path named = error ? file : real;
+    const LockedDraft draft(named);
+    std::string text = read_done_file(named);
+    const auto lines = parse_done_lines(text, file.string());
+    if (has_line(lines, line)) return;
+    check_is_last(lines, line, file);
+    if (!text.empty() && text.back() != '\n') text += '\n';
+    draft.publish(text + added);
+  } catch (Error& error) {
+    error.advise("the output is written: only the line is not, which is " + added.substr(0, added.size() - 1));
+    throw;
   }
-  std::error_code error;
-  std::filesystem::rename(draft, file, error);
-  if (error) throw system_error(file.string(), "rename", error.value());
 }
 
 }  // namespace ckpt::cli

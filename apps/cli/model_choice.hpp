@@ -32,11 +32,15 @@ std::string read_done_file(const std::filesystem::path& file);
 /// Whether a done-file has a line for this day and pass, with its end.
 bool has_done_line(const std::filesystem::path& file, const DoneLine& line);
 
+/// Whether it has none. Throws usage where it ends with a later model: readers take the last line for the latest.
+bool wants_done_line(const std::filesystem::path& file, const DoneLine& line);
+
 /// The line that a finished model at `path` (…/DAY/PASS) gets. `key`: of what it was made of; empty: a new one, of this
 /// second. Throws usage where the path has neither day nor pass, or a delta would get a new key.
 DoneLine line_for(const std::filesystem::path& path, const std::string& key);
 
-/// Adds a line, unless the file has one for this day and pass: by a whole new file that takes the other's name.
+/// Adds a line, unless the file has one for this day and pass: by a whole new file that takes the other's name. Several
+/// processes that do so at a time wait for each other. Throws as wants_done_line, and io.
 void add_done_line(const std::filesystem::path& file, const DoneLine& line, const std::filesystem::path& path);
 
 }  // namespace ckpt::cli

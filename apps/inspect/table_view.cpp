@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/checked.hpp"
 #include "base/text.hpp"
+#include "checkpoint/read_manifest.hpp"
 #include "layout/table_json.hpp"
 #include "layout/table_rows.hpp"
 #include "report/render.hpp"
@@ -27,10 +29,25 @@ std::uint64_t parse_key(const std::string& text) {
 }
 
 std::string place_text(const KeyedTable& entry) {
+  if (entry.by_shard)
+    return to_json(PlaceStep(place_step::Mod{entry.by_shard->count})) + ", " +
+           to_json(PlaceStep(place_step::Blocks{Uneven::ceil}));
   if (!entry.place) return "any";
   std::vector<std::string> steps;
   for (const PlaceStep& step : *entry.place) steps.push_back(to_json(step));
   return join(steps, steps.size());
+}
+
+/// Of a table by shard, too.
+std::uint64_t server_of(const KeyedTable& entry, Position position) {
+  return entry.by_shard ? position / ceil_div(entry.by_shard->count, entry.by_shard->servers) : position;
+}
+
+std::vector<std::uint64_t> rows_on_servers(const KeyedTable& entry, const StoredTable& table) {
+  std::vector<std::uint64_t> rows(entry.by_shard ? entry.by_shard->servers : table.rows.size());
+  for (Position position = 0; position < table.rows.size(); ++position)
+    rows[server_of(entry, position)] += table.rows[position];
+  return rows;
 }
 
 std::vector<ShownPart> shown_row(const StoredTable& table, const KeySearch& found, TableReader& reader) {
@@ -61,17 +78,34 @@ std::string steps_text(const KeySearch& found) {
 std::string found_text(const TableView& view) {
   const KeySearch& found = *view.found;
   const std::string steps = steps_text(found);
+  const auto on_server = [&](Position position) {
+    return "server " + std::to_string(server_of(view.entry, position)) +
+           (view.entry.by_shard ? ", shard " + std::to_string(position) : "");
+  };
   if (!found.server)
-    return "not there" + (found.expected        ? "; it would be on server " + std::to_string(*found.expected) + steps
+    return "not there" + (found.expected        ? "; it would be on " + on_server(*found.expected) + steps
                           : found.trace.empty() ? std::string()
                                                 : "; no server is for it" + steps);
-  std::string text =
-      "server " + std::to_string(*found.server) + ", row " + std::to_string(found.row) + " of " + view.file;
+  std::string text = on_server(*found.server) + ", row " + std::to_string(found.row) + " of " + view.file;
   if (found.trace.empty() || found.server == found.expected) return text + steps;
   return text + ", MISPLACED: " +
-         (found.expected ? "it belongs on server " + std::to_string(*found.expected)
-                         : std::string("no server is for it")) +
-         steps;
+         (found.expected ? "it belongs on " + on_server(*found.expected) : std::string("no server is for it")) + steps;
+}
+
+std::string kept_text(const KeptRows& kept) {
+  std::string text = kept.where;
+  if (!kept.as.empty()) text += (text.empty() ? "" : ", and ") + std::string("whose rows of ") + kept.as + " stayed";
+  return text + " (of " + with_commas(kept.of) + ")";
+}
+
+/// Which rows they are, as the manifest tells it.
+Lines told_text(const ManifestTable& told) {
+  Lines lines;
+  for (const KeptRows& kept : all_kept(told)) lines.add(told.name + ": only rows " + kept_text(kept));
+  for (const TableLayerFacts& layer : told.layers)
+    lines.add(told.name + ": " + with_commas(layer.taken) + " of the " + with_commas(layer.rows) + " rows of " +
+              layer.path);
+  return lines;
 }
 
 std::string values_text(const ShownPart& part) {
@@ -79,6 +113,13 @@ std::string values_text(const ShownPart& part) {
   for (std::size_t i = 0; i < part.values.size(); ++i)
     text += (i == 0 ? "" : ", ") + (part.fields[i].empty() ? "" : part.fields[i] + " ") + part.values[i];
   return text + (part.values.size() < part.fields.size() ? ", …" : "");
+}
+
+Json kept_json(const KeptRows& kept) {
+  Json json{{"of", kept.of}};
+  if (!kept.where.empty()) json["where"] = kept.where;
+  if (!kept.as.empty()) json["as"] = kept.as;
+  return json;
 }
 
 }  // namespace
@@ -90,13 +131,13 @@ std::vector<TableView> table_views(const Checkpoint& checkpoint, const Placement
     throw Error(
         ckpt::Kind::usage, "--key",
         {placement.layout().origin + " has no tables", "expected a layout with \"tables\"", "give it with --layout"});
-  std::vector<std::string> names;
-  for (const auto& [name, keys] : placement.layout().table_arrays) names.push_back(name);
-  const std::vector<TableDatasets> datasets = find_tables(placement.layout(), names);
+  const auto told = told_of_tables(checkpoint);
   TableReader reader(checkpoint, store, files_in_cache(1));
   std::vector<TableView> views;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    TableView view{tables[i], place_text(placement.layout().tables[datasets[i].entry]), std::nullopt, {}, {}, {}};
+    const KeyedTable& entry = placement.layout().tables[tables[i].entry];
+    TableView view{tables[i], entry, place_text(entry), rows_on_servers(entry, tables[i]), {}, {}, {}, {}, {}};
+    if (const auto known = told.find(tables[i].name); known != told.end()) view.told = known->second;
     if (!key.empty()) {
       const std::uint64_t number = parse_key(key);
       view.key = tables[i].key_text(number);
@@ -124,14 +165,15 @@ Lines tables_text(const std::vector<TableView>& tables, std::optional<std::size_
                {"most / mean", Column::Kind::number},
                {"place", Column::Kind::flexible}});
   for (const TableView& view : tables) {
-    const auto [least, most] = std::minmax_element(view.table.rows.begin(), view.table.rows.end());
+    const auto [least, most] = std::minmax_element(view.rows.begin(), view.rows.end());
     const std::uint64_t total = view.table.total_rows();
-    const double mean = double(total) / double(view.table.rows.size());
-    table.add({view.table.name, with_commas(total), with_commas(view.table.row_bytes()),
-               with_commas(view.table.rows.size()), with_commas(*least), with_commas(*most),
-               total == 0 ? "" : fmt::format("{:.2f}", double(*most) / mean), view.place});
+    const double mean = double(total) / double(view.rows.size());
+    table.add({view.table.name, with_commas(total), with_commas(view.table.row_bytes()), with_commas(view.rows.size()),
+               with_commas(*least), with_commas(*most), total == 0 ? "" : fmt::format("{:.2f}", double(*most) / mean),
+               view.place});
   }
   lines.add("").add(table.lines(width));
+  for (const TableView& view : tables) lines.add(told_text(view.told));
   for (const TableView& view : tables) {
     if (!view.found) continue;
     lines.add("").add("key " + view.key + " of " + view.table.name + ": " + found_text(view));
@@ -146,8 +188,12 @@ Json tables_json(const std::vector<TableView>& tables) {
     Json entry{{"name", view.table.name},
                {"rows", view.table.total_rows()},
                {"row_bytes", view.table.row_bytes()},
-               {"rows_on_servers", view.table.rows},
+               {"rows_on_servers", view.rows},
                {"place", view.place}};
+    if (view.entry.by_shard) entry["rows_of_shards"] = view.table.rows;
+    for (const KeptRows& kept : all_kept(view.told)) entry["kept"].push_back(kept_json(kept));
+    for (const TableLayerFacts& layer : view.told.layers)
+      entry["layers"].push_back({{"path", layer.path}, {"rows", layer.rows}, {"taken", layer.taken}});
     if (view.found) {
       const auto number = [](const std::optional<Position>& server) { return server ? Json(*server) : Json(); };
       Json key{{"key", view.key},

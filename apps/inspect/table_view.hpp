@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/manifest.hpp"
 #include "inspect/attribute_value.hpp"
 #include "keyed/find_key.hpp"
 #include "report/output.hpp"
@@ -20,7 +21,10 @@ struct ShownPart {
 /// A table, and where the key that was asked for is in it.
 struct TableView {
   StoredTable table;
-  std::string place;  ///< the steps as the layout has them
+  KeyedTable entry;                 ///< of the layout
+  std::string place;                ///< the steps as the layout has them
+  std::vector<std::uint64_t> rows;  ///< on each server, also where files are shards
+  ManifestTable told;               ///< what the manifest says of conditions and layers
   std::optional<KeySearch> found;
   std::string key;
   std::string file;              ///< that has the key

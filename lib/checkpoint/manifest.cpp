@@ -86,10 +86,17 @@ std::string rows_of(std::uint64_t rows, const std::vector<Fingerprint>& fingerpr
 }
 
 std::string kept_rows(const KeptRows& kept) {
-  std::string text = ", \"kept\": {\"of\": " + number(kept.of);
+  std::string text = "{\"of\": " + number(kept.of);
   if (!kept.where.empty()) text += ", \"where\": " + quoted(kept.where);
   if (!kept.as.empty()) text += ", \"as\": " + quoted(kept.as);
   return text + "}";
+}
+
+std::string all_kept_rows(const ManifestTable& table) {
+  std::string before;
+  for (const KeptRows& kept : table.kept_before)
+    before += (before.empty() ? ", \"kept_before\": [" : ", ") + kept_rows(kept);
+  return (table.kept ? ", \"kept\": " + kept_rows(*table.kept) : "") + (before.empty() ? "" : before + "]");
 }
 
 std::string table_layers(const std::vector<TableLayerFacts>& layers) {
@@ -108,7 +115,7 @@ void add_tables(const std::vector<ManifestTable>& tables, std::string& text) {
     for (const std::string& name : table.datasets)
       text += (&name == &table.datasets.front() ? "" : ", ") + quoted(name);
     text += "], " + rows_of(std::accumulate(table.rows.begin(), table.rows.end(), std::uint64_t{0}), table.all) +
-            (table.kept ? kept_rows(*table.kept) : "") + table_layers(table.layers) + ", \"servers\": [";
+            all_kept_rows(table) + table_layers(table.layers) + ", \"servers\": [";
     for (std::size_t server = 0; server < table.rows.size(); ++server)
       text += (server == 0 ? "\n   {" : ",\n   {") +
               rows_of(table.rows[server], table.servers.empty() ? table.all : table.servers[server]) + "}";

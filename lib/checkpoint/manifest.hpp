@@ -49,6 +49,7 @@ struct ManifestTable {
   std::vector<std::vector<Fingerprint>> servers;  ///< likewise, on each server
   std::optional<KeptRows> kept = {};              ///< nothing: all were taken
   std::vector<TableLayerFacts> layers = {};       ///< oldest first; empty: it comes from one checkpoint
+  std::vector<KeptRows> kept_before = {};         ///< likewise in the jobs that made the sources, each condition once
 };
 
 /// Where the fingerprints of what is written stand: a merged file that goes to a pipe has its manifest in front of the

@@ -82,6 +82,31 @@ bool is_present(const std::filesystem::path& path) {
   return is_there;
 }
 
+KeptRows kept_rows(const Json& said) {
+  return {said.value("where", ""), said.value("as", ""), said.value("of", std::uint64_t{0}), 0};
+}
+
+std::map<std::string, ManifestTable> told_in(const std::string& manifest) {
+  std::map<std::string, ManifestTable> told;
+  const Json json = Json::parse(manifest, nullptr, false);
+  if (!json.is_object() || !json.contains("tables")) return told;
+  try {
+    for (const auto& [name, said] : json["tables"].items()) {
+      ManifestTable& table = told[name];
+      table.name = name;
+      if (said.contains("kept")) table.kept = kept_rows(said["kept"]);
+      if (said.contains("kept_before"))
+        for (const Json& kept : said["kept_before"]) table.kept_before.push_back(kept_rows(kept));
+      if (said.contains("layers"))
+        for (const Json& layer : said["layers"])
+          table.layers.push_back({layer.at("path"), layer.at("rows"), layer.at("taken")});
+    }
+  } catch (const Json::exception&) {
+    return {};
+  }
+  return told;
+}
+
 }  // namespace
 
 std::optional<std::string> directory_manifest(const std::filesystem::path& directory) {
@@ -98,14 +123,20 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
   return file.text(0, bytes);
 }
 
-std::vector<std::string> filtered_tables(const std::filesystem::path& directory) {
-  std::vector<std::string> names;
-  const auto text = directory_manifest(directory);
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-  if (!json.is_object() || !json.contains("tables")) return names;
-  for (const auto& [name, table] : json["tables"].items())
-    if (table.is_object() && table.contains("kept")) names.push_back(name);
-  return names;
+std::map<std::string, ManifestTable> told_of_tables(const Checkpoint& checkpoint) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(checkpoint.path(), error)) return told_of_tables(checkpoint.path());
+  return told_in(checkpoint.file(0).schema->manifest);
+}
+
+std::map<std::string, ManifestTable> told_of_tables(const std::filesystem::path& directory) {
+  return told_in(directory_manifest(directory).value_or(""));
+}
+
+std::vector<KeptRows> all_kept(const ManifestTable& table) {
+  std::vector<KeptRows> kept = table.kept_before;
+  if (table.kept) kept.push_back(*table.kept);
+  return kept;
 }
 
 std::optional<std::string> carried_layout(const std::filesystem::path& directory) {

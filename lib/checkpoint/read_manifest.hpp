@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/checkpoint.hpp"
 #include "checkpoint/manifest.hpp"
 #include "layout/layout.hpp"
 #include "processes/communicator.hpp"
@@ -23,8 +24,12 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
 /// is not as it was written.
 std::optional<std::string> carried_layout(const std::filesystem::path& directory);
 
-/// The tables of which a checkpoint's directory has not all rows, by its manifest: it was written with conditions.
-std::vector<std::string> filtered_tables(const std::filesystem::path& directory);
+/// What a checkpoint's manifest tells of its tables besides rows and sums: by which conditions rows were taken, and
+/// from which checkpoints they come. Of none without a manifest, or with one that cannot be read.
+std::map<std::string, ManifestTable> told_of_tables(const Checkpoint& checkpoint);
+std::map<std::string, ManifestTable> told_of_tables(const std::filesystem::path& directory);
+/// All conditions that a table's rows have gone through.
+std::vector<KeptRows> all_kept(const ManifestTable& table);
 
 /// A checkpoint's manifest as it was found.
 struct ManifestText {

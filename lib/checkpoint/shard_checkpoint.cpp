@@ -4,8 +4,12 @@
 #include <set>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
+#include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "checkpoint/text_table.hpp"
+#include "layout/literal.hpp"
 #include "layout/paddle_tables.hpp"
 #include "layout/table_rows.hpp"
 #include "processes/gather_all.hpp"
@@ -15,37 +19,102 @@ namespace ckpt {
 
 namespace {
 
+constexpr const char* text_axis = "text_shard";
+
 /// A table in each file, with the key's remainder for a server: a shard.
-KeyedTable table_by_shard(const std::string& name, const std::vector<std::string>& fields) {
+KeyedTable table_by_shard(const KeyedTable& said, std::uint64_t servers, const std::string& name,
+                          const std::vector<std::string>& fields) {
   KeyedTable table;
-  std::string pattern;
-  for (const char c : name)
-    pattern +=
-        std::string_view("*?[{").find(c) == std::string_view::npos ? std::string(1, c) : std::string("[") + c + "]";
-  table.name = Pattern(pattern);
+  table.name = Pattern(literal(name));
   table.keys = "{name}/keys";
   table.rows = {"{name}/value"};
   table.place = std::vector<PlaceStep>{place_step::Mod{}};
   table.fields = {{"{name}/value", fields}};
+  table.filters = said.filters;
+  table.by_shard = {said.text->shards, servers};
   return table;
 }
 
-Layout layout_by_shard(const TextTable& table, const std::vector<std::uint64_t>& dims, const std::string& origin,
-                       const std::vector<std::string>& names) {
-  Layout layout;
-  layout.origin = origin;
-  layout.mesh.axes = {"shard"};
-  layout.mesh.shape = {table.shards()};
-  FileTemplate::ByCard paths;
-  for (std::uint64_t shard = 0; shard < names.size(); ++shard) paths[shard] = names[shard];
-  layout.files = CardFiles({FileEntry{FileTemplate(std::move(paths), layout.mesh), ""}});
-  layout.tables.push_back(table_by_shard(table.name, table.fields.always()));
-  for (const std::uint64_t embedx_dim : dims) {
-    layout.tables.push_back(
-        table_by_shard(tail_table(table.name, table.fields, embedx_dim), table.fields.tail(embedx_dim)));
-    layout.tables.back().tail_of = table.name;
+/// A table of text, what its files hold, and the dimensions of its tails.
+struct CountedTable {
+  TextTable text;
+  std::vector<ShardCount> counts;
+  std::vector<std::uint64_t> dims;
+
+  std::string file_name(std::uint64_t shard, const std::filesystem::path& checkpoint) const {
+    return text.files[shard].lexically_relative(checkpoint).string();
   }
-  return layout;
+};
+
+/// The mesh of a layout, and before its axes one more: as many positions as there are shards. What lies in files of the
+/// layout's own cards stands at 0 of that axis, for their paths do not name it. So a server is the position of its
+/// number, and a shard, too.
+Layout with_room(const Layout& layout, std::uint64_t shards) {
+  Layout rest = layout;
+  rest.tables.clear();
+  rest.files = CardFiles();
+  if (is_text_alone(layout)) {
+    rest.mesh = {{"shard"}, {shards}, {}};
+    return rest;
+  }
+  if (!layout.mesh.cards.empty())
+    throw Error(Kind::usage, layout.origin,
+                {"\"cards\" beside tables of Paddle's text", "expected cards that are numbered from 0",
+                 "leave \"cards\" out, or give the text a job of its own"});
+  auto json = nlohmann::json::parse(to_json(rest));
+  json["mesh"]["axes"].insert(json["mesh"]["axes"].begin(), text_axis);
+  json["mesh"]["shape"].insert(json["mesh"]["shape"].begin(), ceil_div(shards, layout.mesh.size()));
+  return parse_layout(json.dump(), layout.origin);
+}
+
+/// The layout's own files, by the axis of servers where they were by card.
+std::vector<FileEntry> entries_of(const Layout& layout, const Mesh& mesh) {
+  if (is_text_alone(layout)) return {};
+  const std::string axis = layout.mesh.axes[layout.tables.front().axis];
+  std::vector<FileEntry> entries;
+  for (const FileEntry& entry : layout.files.entries()) {
+    std::string path = entry.path.text();
+    if (entry.path.by_card() != nullptr)
+      throw Error(Kind::usage, layout.origin,
+                  {"\"files\" by card beside tables of Paddle's text", "expected a text such as \"server_{server}.h5\"",
+                   "or give the text a job of its own"});
+    for (const std::string_view mark : {"{card}", "{card:"})
+      for (std::size_t at = path.find(mark); at != std::string::npos; at = path.find(mark, at + 1))
+        path.replace(at + 1, 4, axis);
+    entries.push_back({FileTemplate(path, mesh), entry.prefix});
+  }
+  return entries;
+}
+
+Layout layout_by_shard(const Layout& layout, const std::vector<CountedTable>& tables,
+                       const std::filesystem::path& checkpoint) {
+  std::uint64_t shards = 1;
+  for (const CountedTable& table : tables) shards = std::max(shards, table.text.shards());
+  Layout all = with_room(layout, shards);
+  std::vector<FileEntry> entries = entries_of(layout, all.mesh);
+  for (const KeyedTable& table : layout.tables)
+    if (!table.text) {
+      all.tables.push_back(table);
+      ++all.tables.back().axis;
+    }
+  for (const CountedTable& table : tables) {
+    const KeyedTable& said = layout.tables[table.text.entry];
+    const std::string& name = table.text.name;
+    FileTemplate::ByCard paths;
+    for (std::uint64_t shard = 0; shard < table.text.shards(); ++shard)
+      paths[shard] = table.file_name(shard, checkpoint);
+    FileEntry entry{FileTemplate(std::move(paths), Mesh{{"shard"}, {table.text.shards()}, {}}), ""};
+    const auto add = [&](const std::string& each, const std::vector<std::string>& fields) {
+      all.tables.push_back(table_by_shard(said, layout.mesh.size(), each, fields));
+      entry.names.insert({each + "/keys", each + "/value"});
+    };
+    add(name, table.text.fields.always());
+    for (const std::uint64_t dims : table.dims)
+      add(tail_table(name, table.text.fields, dims), table.text.fields.tail(dims));
+    entries.push_back(std::move(entry));
+  }
+  all.files = CardFiles(std::move(entries));
+  return all;
 }
 
 /// What all processes together have counted, by shard.
@@ -80,22 +149,19 @@ std::vector<std::uint64_t> dims_of(const TextTable& table, const std::vector<Sha
 
 void take_shards_as_cards(Look& seen, Communicator& processes) {
   if (!has_paddle_text(*seen.layout)) return;
-  std::vector<TextTable> tables;
+  std::vector<CountedTable> tables;
   agree(processes, [&] {
-    if (seen.layout->tables.size() != 1)
-      throw Error(Kind::usage, seen.layout->origin,
-                  {std::to_string(seen.layout->tables.size()) + " tables of Paddle's text",
-                   "expected one, unless they become text again", "give each a layout, and a job, of its own"});
-    tables = find_text_tables(*seen.layout, seen.path);
+    for (TextTable& table : find_text_tables(*seen.layout, seen.path)) tables.push_back({std::move(table), {}, {}});
   });
-  const TextTable& table = tables.front();
-  const std::vector<ShardCount> counts = count_shards(table, processes);
-  const std::vector<std::uint64_t> dims = dims_of(table, counts);
-  std::vector<std::string> names;
-  for (const auto& file : table.files) names.push_back(file.lexically_relative(seen.path).string());
-  for (std::uint64_t shard = 0; shard < table.shards(); ++shard)
-    seen.known[names[shard]] = {names[shard], shard_catalog(table.name, table.fields, counts[shard], dims)};
-  seen.layout = layout_by_shard(table, dims, seen.layout->origin, names);
+  for (CountedTable& table : tables) {
+    table.counts = count_shards(table.text, processes);
+    table.dims = dims_of(table.text, table.counts);
+    for (std::uint64_t shard = 0; shard < table.text.shards(); ++shard) {
+      const std::string name = table.file_name(shard, seen.path);
+      seen.known[name] = {name, shard_catalog(table.text.name, table.text.fields, table.counts[shard], table.dims)};
+    }
+  }
+  agree(processes, [&] { seen.layout = layout_by_shard(*seen.layout, tables, seen.path); });
   seen.elsewhere.reset();
 }
 

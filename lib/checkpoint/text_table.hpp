@@ -7,6 +7,7 @@
 
 #include "layout/layout.hpp"
 #include "paddle_text/accessor.hpp"
+#include "store/store.hpp"
 
 namespace ckpt {
 
@@ -15,14 +16,18 @@ struct TextTable {
   std::string name;
   std::size_t entry = 0;  ///< of Layout::tables
   RowFields fields;
-  std::vector<std::filesystem::path> files;  ///< by shard
-  std::vector<std::uint64_t> bytes;          ///< of each
+  std::vector<std::filesystem::path> files;    ///< by shard
+  std::vector<FileCatalog::Version> versions;  ///< of each
 
   std::uint64_t shards() const noexcept { return files.size(); }
+  std::uint64_t bytes() const;  ///< of all files
 };
 
 /// The tables of a layout of text (has_paddle_text) in a checkpoint's directory. Throws input, naming the file, where a
 /// shard has none or several, or where another file lies among them.
 std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesystem::path& checkpoint);
+
+/// Throws input, naming the file, where the files of a table are not the ones any more that were found.
+void check_unchanged(const TextTable& found, const Layout& layout, const std::filesystem::path& checkpoint);
 
 }  // namespace ckpt

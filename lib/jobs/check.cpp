@@ -121,9 +121,9 @@ struct Opened {
 
 Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors& expected, SourceStore& store,
             Communicator& processes) {
-  Opened opened{Checkpoint::open({job.checkpoint.path, job.checkpoint.layout ? job.checkpoint.layout : manifest.layout},
-                                 store, processes),
-                {}};
+  Layout layout = job.checkpoint.layout.value_or(manifest.layout);
+  std::erase_if(layout.tables, [](const KeyedTable& table) { return table.text.has_value(); });
+  Opened opened{Checkpoint::open({job.checkpoint.path, std::move(layout)}, store, processes), {}};
   const auto expected_shape = [&](const std::string& name) { return expected.shape(name); };
   agree(processes, [&] { opened.resolved = resolve(opened.checkpoint, {}, expected_shape); });
   return opened;
@@ -216,11 +216,11 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
   if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
 
   if (has_paddle_text(manifest.layout)) {
-    for (const auto& [name, file] : manifest.files) result.bytes += file.bytes;
+    for (const std::string& name : text_file_names(manifest.layout)) result.bytes += manifest.files.at(name).bytes;
     counters.phase = Phase::compare;
     add(changed_text_files(job.checkpoint.path, manifest, thread_count(job.resources, processes), processes, counters));
-    counters.phase = Phase::done;
-    return result;
+    counters.phase = is_text_alone(manifest.layout) ? Phase::done : Phase::catalog;
+    if (is_text_alone(manifest.layout)) return result;
   }
   std::optional<Opened> opened;
   if (!reads(processes, result.damages, [&] { opened = open(job, manifest, expected, store, processes); }))

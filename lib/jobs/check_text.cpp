@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.hpp"
+#include "layout/paddle_tables.hpp"
 #include "processes/gather_all.hpp"
 #include "store/posix_file.hpp"
 
@@ -32,8 +33,8 @@ std::vector<Damage> changed_text_files(const std::filesystem::path& checkpoint, 
   const auto rank = static_cast<std::uint64_t>(processes.rank());
   std::vector<const ManifestFile*> own;
   std::uint64_t number = 0;
-  for (const auto& [name, file] : manifest.files)
-    if (number++ % size == rank) own.push_back(&file);
+  for (const std::string& name : text_file_names(manifest.layout))
+    if (number++ % size == rank) own.push_back(&manifest.files.at(name));
   std::vector<char> is_changed(own.size());  // not bool: threads write to it
   agree(processes, [&] {
     for_each_in_parallel(threads, own.size(), [&](std::uint64_t n) {

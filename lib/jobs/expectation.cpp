@@ -1,5 +1,6 @@
 #include "jobs/expectation.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -7,6 +8,20 @@
 #include "layout/explain_logical_shape.hpp"
 
 namespace ckpt {
+
+namespace {
+
+/// How many rows a table has is no property of the model: each save has others, and a filter leaves some out.
+Tensor with_rows_of(const Selection& selection, const Layout& source, Tensor expected) {
+  if (!source.table_arrays.contains(expected.name) || expected.shape.empty()) return expected;
+  const auto found = std::find_if(selection.tensors.begin(), selection.tensors.end(), [&](const Tensor& tensor) {
+    return tensor.name == expected.name && !tensor.shape.empty();
+  });
+  if (found != selection.tensors.end()) expected.shape[0] = found->shape[0];
+  return expected;
+}
+
+}  // namespace
 
 ExpectedTensors::ExpectedTensors(const std::optional<Expectation>& expectation, SourceStore& store,
                                  Communicator& processes) {
@@ -32,7 +47,8 @@ Deviations ExpectedTensors::of(const Selection& selection, const Placement& sour
   if (!reference_) return {};
   std::vector<Tensor> expected;
   for (const Tensor& tensor : reference_->tensors())
-    if (names == nullptr || names->counts(tensor.name)) expected.push_back(tensor);
+    if (names == nullptr || names->counts(tensor.name))
+      expected.push_back(with_rows_of(selection, source.layout(), tensor));
   const std::string name = std::filesystem::path(reference_->origin()).filename().string();
   return deviations(selection.tensors, expected, name, excuses_, [&](std::size_t number, const Extents& shape) {
     return has_hints ? explain_logical_shape(source, selection.source_of[number], shape) : "";

@@ -16,6 +16,7 @@
 #include "jobs/summary.hpp"
 #include "jobs/table_plan.hpp"
 #include "layout/model_files.hpp"
+#include "layout/paddle_tables.hpp"
 #include "output/file_workload.hpp"
 #include "output/files_beside.hpp"
 #include "output/job_description.hpp"
@@ -32,8 +33,9 @@ namespace {
 /// One run, step by step. Everything before `write` only looks.
 class Run {
  public:
-  Run(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters)
-      : job_(job), stores_(stores), processes_(processes), counters_(counters) {
+  /// `text`: what is written beside the job's files; null: nothing. It has been looked at.
+  Run(const ReshardJob& job, TextTables* text, Stores& stores, Communicator& processes, Counters& counters)
+      : job_(job), text_(text), stores_(stores), processes_(processes), counters_(counters) {
     report_.processes = static_cast<std::uint64_t>(processes.size());
     report_.threads = thread_count(job.resources, processes);
   }
@@ -72,7 +74,9 @@ class Run {
     if (output_) check_places();
     warn_of_layouts(job_, *sides_);
 
-    const ExchangeKind kind = choose_exchange(wanted_exchange(job_, processes_), checkpoint().is_shared(), processes_);
+    const bool is_shared = checkpoint().is_shared();
+    const ExchangeKind kind =
+        choose_exchange(wanted_exchange(job_, has_tables(), is_shared, processes_.size()), is_shared, processes_);
     plan_.emplace(*sides_, kind, job_, processes_);
     agree(processes_, [&] {
       check_target_names(checkpoint(), plan_->planner, plan_->shares.owned_by(process()), *sides_->store);
@@ -86,6 +90,7 @@ class Run {
     report_.exchange = exchange_->name();
     report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
     describe(*sides_, report_);
+    if (text_ != nullptr) report_.target_files = file_names(target().layout()).size();
     reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open_);
     if (job_.dry_run) return look_ahead();
     files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->shares, process(), most_open_);
@@ -113,6 +118,7 @@ class Run {
   unsigned threads() const { return static_cast<unsigned>(report_.threads); }
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
+  bool has_tables() const { return !sides_->tables.moves.empty() || !sides_->tables.ranges.empty(); }
   bool is_verified() const { return job_.verify != Verify::none && !job_.is_view; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
 
@@ -147,6 +153,10 @@ class Run {
       ckpt::look_ahead(*sides_, *plan_, job_.keeps_trees, views_ ? &*views_ : nullptr, report_);
       if (reads_past_memory()) report_.staging_bytes += reader_->past_memory(spare_memory(), files_read());
     });
+    if (text_ != nullptr) {
+      text_->tell(report_);
+      text_->write(report_);
+    }
     time("plan");
   }
 
@@ -155,6 +165,7 @@ class Run {
     agree(processes_, [&] {
       for (const Checkpoint* each : sides_->checkpoints())
         output_->check_sources(paths_read(*each, process(), process_count()));
+      if (text_ != nullptr) output_->check_sources(text_->paths_read());
       auto beside = names_beside(checkpoint(), target().layout(), *sides_->store);
       if (!sides_->index_name.empty()) beside.push_back(sides_->index_name);
       if (processes_.rank() == 0) output_->plan(target().layout(), beside, *sides_->store);
@@ -184,11 +195,8 @@ class Run {
       token = output_->token();
       const std::string description = describe_job(sides_->checkpoints(), plan_->planner, job_.output.is_single_file,
                                                    is_verified(), manifest_tables(sides_->tables, {}, false));
-      const auto earlier = output_->earlier_job();
-      if (earlier) check_same_job(*earlier, description, output_->partial().string());
-      go_on = earlier && is_verified();
-      if (job_.output.resume && !go_on) spdlog::warn("there is nothing to go on with: all is written anew");
-      output_->begin(description, go_on);
+      go_on = begin_job(*output_, job_.output.resume, text_ != nullptr ? text_->describe(description) : description,
+                        is_verified());
     });
     token = processes_.broadcast(token, 0);
     agree(processes_, [&] {
@@ -248,9 +256,14 @@ class Run {
     exchange_->run(work);
     reader_->read_as_usual();
     move_tables(finished, journal ? &*journal : nullptr);
+    report_.bytes_to_write = processes_.sum(total);
+    if (text_ != nullptr) {
+      text_->tell(report_);
+      text_->begin(*output_, journal ? &*journal : nullptr, is_resumed);
+      text_->write(report_);
+    }
     if (is_verified()) sums_->give_to_owners([&](FileNumber file) { return files_->owner(file); }, processes_);
     report_.overflows = tell_overflows(work.overflows(), target(), report_.bytes_resumed != 0, processes_);
-    report_.bytes_to_write = processes_.sum(total);
     const double moving = watch_.lap();
     report_.seconds["move"] = moving;
     report_.seconds["read"] = work.read_seconds() / threads();
@@ -273,6 +286,7 @@ class Run {
   void reread() {
     counters_.phase = Phase::reread;
     check_reread(target(), *files_, *sums_, exchange_->chunk_bytes(), threads(), processes_);
+    if (text_ != nullptr) text_->reread();
     time("reread");
   }
 
@@ -288,6 +302,7 @@ class Run {
       for (const Checkpoint* each : sides_->checkpoints())
         for (const FileNumber file : each->own_files(process(), process_count()))
           each->check_unchanged(stores_.reading(), file);
+      if (text_ != nullptr) text_->check_sources(stores_);
     });
     agree(processes_, [&] {
       check_interrupt();  // for the last time: nobody may fail beside the one that publishes
@@ -302,8 +317,9 @@ class Run {
   void write_manifest() {
     std::vector<Fingerprint> fingerprints;
     if (is_verified()) fingerprints = sums_->of_parameters(processes_);
-    const auto list = gather_list(files_->list(is_verified() ? &*sums_ : nullptr), processes_);
-    const auto tables = manifest_tables(sides_->tables, table_sums_, is_verified());
+    auto list = gather_list(files_->list(is_verified() ? &*sums_ : nullptr), processes_);
+    auto tables = manifest_tables(sides_->tables, table_sums_, is_verified());
+    if (text_ != nullptr) add_text(list, tables);
     const bool has_index = !sides_->store->index_name().empty();
     const auto indexed = has_index ? gather_at_first(files_->indexed(), processes_) : std::vector<IndexedFile>{};
     agree(processes_, [&] {
@@ -325,7 +341,15 @@ class Run {
     });
   }
 
+  void add_text(std::vector<ManifestFile>& files, std::vector<ManifestTable>& tables) const {
+    if (processes_.rank() == 0)
+      for (ManifestFile& file : text_->manifest_files()) files.push_back(std::move(file));
+    for (ManifestTable& table : text_->manifest_tables()) tables.push_back(std::move(table));
+    std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  }
+
   const ReshardJob& job_;
+  TextTables* text_;
   Stores& stores_;
   Communicator& processes_;
   Counters& counters_;
@@ -351,8 +375,14 @@ class Run {
 }  // namespace
 
 Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters) {
-  if (auto report = reshard_text(job, stores, processes, counters)) return std::move(*report);
-  return Run(job, stores, processes, counters).perform();
+  const auto layouts = text_layouts(job, processes);
+  if (!layouts) return Run(job, nullptr, stores, processes, counters).perform();
+  TextTables text(job, layouts->target, layouts->source ? &*layouts->source : nullptr, processes, counters);
+  if (text.is_all()) return write_text(job, text, stores, processes, counters);
+  agree(processes, [&] { text.check_possible(); });
+  text.look(stores);
+  const ReshardJob rest = beside_text(job, text);
+  return Run(rest, &text, stores, processes, counters).perform();
 }
 
 }  // namespace ckpt

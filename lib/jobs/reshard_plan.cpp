@@ -242,9 +242,9 @@ void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides) {
     for (const std::string& warning : sides.target.warnings) spdlog::warn(warning);
 }
 
-ExchangeKind wanted_exchange(const ReshardJob& job, const Communicator& processes) {
-  const bool is_automatic = job.resources.exchange == ExchangeKind::automatic;
-  return job.output.is_pipe && processes.size() > 1 && is_automatic ? ExchangeKind::mpi : job.resources.exchange;
+ExchangeKind wanted_exchange(const ReshardJob& job, bool has_tables, bool is_shared, int processes) {
+  if (job.resources.exchange != ExchangeKind::automatic || processes == 1) return job.resources.exchange;
+  return job.output.is_pipe || (has_tables && !is_shared) ? ExchangeKind::mpi : ExchangeKind::automatic;
 }
 
 std::vector<bool> moved_by_regions(const ReshardSides& sides) {

@@ -46,8 +46,9 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
 void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides);
 
 /// As the job says. Automatically by messages where several processes write to a pipe: only one of them can write, and
-/// the others do no more than read.
-ExchangeKind wanted_exchange(const ReshardJob& job, const Communicator& processes);
+/// the others do no more than read; and where there are tables, unless every process sees every source file: a GPU has
+/// no part in what keys decide.
+ExchangeKind wanted_exchange(const ReshardJob& job, bool has_tables, bool is_shared, int processes);
 
 /// Whether each of the source's parameters is taken, and of no table: those have each row once, and nothing of theirs
 /// can be held against anything.

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <optional>
-
-#include "jobs/reshard.hpp"
+#include "jobs/text_tables.hpp"
 
 namespace ckpt {
 
-/// Runs a job whose output's tables are Paddle's text: lines of text go to other files as they are, rows of datasets
-/// become lines. Nothing where the output is something else. Collective; throws as `reshard`.
-std::optional<Report> reshard_text(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters);
+/// Runs a job whose output is Paddle's text alone. Collective; throws as `reshard`.
+Report write_text(const ReshardJob& job, TextTables& text, Stores& stores, Communicator& processes, Counters& counters);
 
 }  // namespace ckpt

@@ -1,15 +1,13 @@
 #include "jobs/table_filters.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/text.hpp"
+#include "layout/table_rows.hpp"
 
 namespace ckpt {
 
 namespace {
-
-constexpr std::string_view tail_ending = ".x";
 
 [[noreturn]] void refuse_idle(const KeepRule& rule, const std::vector<StoredTable>& tables) {
   std::vector<std::string> names;
@@ -32,18 +30,23 @@ std::vector<std::optional<RowFilter>> table_filters(const std::vector<KeepRule>&
   std::vector<std::optional<RowFilter>> filters(tables.size());
   if (rules.empty()) return filters;
   const std::vector<StoredTable> whole = stored_tables(source);  // with the datasets that are left out
+  const auto leaders = table_leaders(tables);
   for (const KeepRule& rule : rules) {
     bool is_used = false;
     for (std::size_t i = 0; i < tables.size(); ++i) {
       if (!tables[i].deletes.empty() || !rule.tables.matches(tables[i].name)) continue;
       is_used = true;
+      // Its columns are others, and it follows the rows that are left there.
+      if (leaders[i] && rule.tables.matches(tables[*leaders[i]].name)) continue;
       if (filters[i])
         throw Error(Kind::usage, "--keep '" + rule.tables.text() + "'",
                     {"another --keep is for table '" + tables[i].name + "', too", "expected one for each table",
                      "join the conditions with \"and\""});
       const auto table = std::find_if(whole.begin(), whole.end(),
                                       [&](const StoredTable& each) { return each.name == tables[i].name; });
-      filters[i].emplace(filter_of(rule, *table, source.layout().tables[table->entry]));
+      // One that only other layers have has no words of its own.
+      filters[i].emplace(table == whole.end() ? filter_of(rule, tables[i], KeyedTable{})
+                                              : filter_of(rule, *table, source.layout().tables[table->entry]));
     }
     if (!is_used) refuse_idle(rule, tables);
   }
@@ -54,10 +57,9 @@ std::vector<std::optional<std::size_t>> table_leaders(const std::vector<StoredTa
   std::vector<std::optional<std::size_t>> leaders(tables.size());
   for (std::size_t tail = 0; tail < tables.size(); ++tail)
     for (std::size_t leader = 0; leader < tables.size(); ++leader)
-      if (tables[tail].tail_of == tables[leader].name ||
-          (tables[tail].name == tables[leader].name + std::string(tail_ending) &&
-           tables[tail].entry == tables[leader].entry))
-        leaders[tail] = leader;
+      if (tables[tail].deletes.empty() && is_tail_of(tables[tail].name, tables[leader].name)) leaders[tail] = leader;
+  for (auto& leader : leaders)
+    while (leader && leaders[*leader]) leader = leaders[*leader];
   return leaders;
 }
 

@@ -14,8 +14,7 @@ namespace ckpt {
 std::vector<std::optional<RowFilter>> table_filters(const std::vector<KeepRule>& rules,
                                                     const std::vector<StoredTable>& tables, const Placement& source);
 
-/// Of each table the number of the one whose rows it follows: "embedding.x" has what only some keys of "embedding"
-/// have, where both are of one entry of "tables", or are what one table of text was. Nothing: it stands for itself.
+/// Of each table the number of the one whose rows it follows (is_tail_of); nothing: it stands for itself.
 std::vector<std::optional<std::size_t>> table_leaders(const std::vector<StoredTable>& tables);
 
 }  // namespace ckpt

@@ -1,6 +1,8 @@
 #include "jobs/table_layers.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include "base/text.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "jobs/table_filters.hpp"
+#include "layout/table_rows.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {
@@ -23,28 +26,65 @@ std::vector<std::string> forms_of(const StoredTable& table) {
   return forms;
 }
 
+/// Whether it has what only some rows of another one have: as many tables as there are dimensions.
+bool is_tail(const StoredTable& table, const std::vector<StoredTable>& tables) {
+  return std::any_of(tables.begin(), tables.end(),
+                     [&](const StoredTable& other) { return is_tail_of(table.name, other.name); });
+}
+
+/// All tables but those of tails, and of keys to delete.
 std::string names_of(const std::vector<StoredTable>& tables) {
   std::vector<std::string> names;
   for (const StoredTable& table : tables)
-    if (table.deletes.empty()) names.push_back(table.name);
+    if (table.deletes.empty() && !is_tail(table, tables)) names.push_back(table.name);
   return names.empty() ? "none" : join(names);
+}
+
+const StoredTable* find_table(const std::string& name, const std::vector<StoredTable>& tables) {
+  const auto found = std::find_if(tables.begin(), tables.end(), [&](const auto& each) { return each.name == name; });
+  return found == tables.end() ? nullptr : &*found;
 }
 
 void check_same_tables(const TableSource& source, const std::vector<StoredTable>& tables, const TableSource& oldest,
                        const std::vector<StoredTable>& expected) {
+  const std::string path = source.files->path().string();
+  const std::string before = oldest.files->path().string();
   if (names_of(tables) != names_of(expected))
-    throw Error(Kind::input, source.files->path().string(),
-                {"it has tables " + names_of(tables),
-                 "expected those of " + oldest.files->path().string() + ": " + names_of(expected),
+    throw Error(Kind::input, path,
+                {"it has tables " + names_of(tables), "expected those of " + before + ": " + names_of(expected),
                  "a table of which nothing has changed has no rows; --only and --drop choose tables"});
-  for (std::size_t i = 0, j = 0; i < tables.size() && j < expected.size(); ++i, ++j) {
-    while (i < tables.size() && !tables[i].deletes.empty()) ++i;
-    while (j < expected.size() && !expected[j].deletes.empty()) ++j;
-    if (i == tables.size() || forms_of(tables[i]) == forms_of(expected[j])) continue;
-    throw Error(Kind::input, source.files->path().string(),
-                {"table '" + tables[i].name + "' is made of " + join(forms_of(tables[i])),
-                 "expected " + join(forms_of(expected[j])) + ", as in " + oldest.files->path().string(),
-                 "a newer row stands in the place of an older one as a whole"});
+  for (const StoredTable& table : tables) {
+    const StoredTable* const other = find_table(table.name, expected);
+    if (!table.deletes.empty() || other == nullptr) continue;
+    if (const std::string names = other_names(table.fields, other->fields); !names.empty())
+      throw Error(Kind::input, path,
+                  {"of table '" + table.name + "' " + names + " in " + before, "expected the same columns",
+                   "one of the layouts is not that of its files (accessor, \"fields\")"});
+    if (forms_of(table) != forms_of(*other))
+      throw Error(Kind::input, path,
+                  {"table '" + table.name + "' is made of " + join(forms_of(table)),
+                   "expected " + join(forms_of(*other)) + ", as in " + before,
+                   "a newer row stands in the place of an older one as a whole"});
+  }
+}
+
+/// A table of tails that a source does not have: it has no row with so many dimensions.
+StoredTable without_rows(StoredTable table) {
+  table.rows = {0};
+  table.shards.reset();
+  return table;
+}
+
+/// Lets every source have the tables of tails that any of them has.
+void add_absent(std::vector<std::vector<StoredTable>>& sources) {
+  std::map<std::string, StoredTable> all;
+  for (const auto& tables : sources)
+    for (const StoredTable& table : tables)
+      if (table.deletes.empty() && is_tail(table, tables)) all.emplace(table.name, table);
+  for (auto& tables : sources) {
+    for (const auto& [name, table] : all)
+      if (find_table(name, tables) == nullptr) tables.push_back(without_rows(table));
+    std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   }
 }
 
@@ -90,15 +130,30 @@ std::string base_key(const Checkpoint& source) {
 
 }  // namespace
 
+namespace {
+
+/// Those that are chosen; and of several sources the keys to delete, which are no datasets of the output.
+std::vector<StoredTable> taken_tables(const TableSource& source, const Wishes& wishes, bool is_alone) {
+  std::set<std::string> deletions;
+  if (!is_alone)
+    for (const StoredTable& table : stored_tables(*source.placement))
+      if (!table.deletes.empty()) deletions.insert(table.keys().name);
+  return stored_tables(*source.placement, [&](ParameterId parameter) {
+    const std::string& name = source.placement->tensors()[parameter].name;
+    return wishes.is_kept(name) || deletions.contains(name);
+  });
+}
+
+}  // namespace
+
 std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources) {
   const Wishes wishes(job.names);
   std::vector<std::vector<StoredTable>> tables;
   for (const TableSource& source : sources) {
-    tables.push_back(stored_tables(*source.placement, [&](ParameterId parameter) {
-      return wishes.is_kept(source.placement->tensors()[parameter].name);
-    }));
+    tables.push_back(taken_tables(source, wishes, sources.size() == 1));
     check_same_tables(source, tables.back(), sources.front(), tables.front());
   }
+  if (sources.size() > 1) add_absent(tables);
   std::vector<PlannedTable> planned;
   for (std::size_t at = 0; at < sources.size(); ++at) {
     std::vector<PlannedLayer> layer = layer_of(job, sources[at], sources.size() == 1, std::move(tables[at]));
@@ -115,12 +170,53 @@ std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vecto
   return planned;
 }
 
+void add_of_other_layers(const std::vector<PlannedTable>& tables, const std::vector<TableSource>& sources,
+                         std::size_t principal, Selection& selection) {
+  const Placement& source = *sources[principal].placement;
+  for (const PlannedTable& table : tables) {
+    const StoredTable& taken = table.layers[principal].table;
+    if (!table.leader || source.find(taken.keys().name)) continue;
+    const StoredTable& leader = tables[*table.leader].layers[principal].table;
+    for (const TablePart& part : taken.parts) {
+      const auto has = std::find_if(sources.begin(), sources.end(), [&](const TableSource& each) {
+        return each.placement->find(part.name).has_value();
+      });
+      const auto at =
+          std::lower_bound(selection.tensors.begin(), selection.tensors.end(), part.name,
+                           [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
+      const auto index = at - selection.tensors.begin();
+      selection.tensors.insert(at, has->placement->tensors()[*has->placement->find(part.name)]);
+      selection.source_of.insert(selection.source_of.begin() + index,
+                                 (&part == &taken.keys() ? leader.parts.front() : leader.parts.back()).parameter);
+    }
+  }
+}
+
+std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources) {
+  std::map<std::string, std::vector<KeptRows>> all;
+  for (const Checkpoint* source : sources)
+    for (const auto& [name, table] : told_of_tables(*source))
+      for (const KeptRows& kept : all_kept(table)) {
+        std::vector<KeptRows>& known = all[name];
+        if (std::none_of(known.begin(), known.end(),
+                         [&](const KeptRows& each) { return each.where == kept.where && each.as == kept.as; }))
+          known.push_back(kept);
+      }
+  return all;
+}
+
 void warn_of_filtered(const ReshardJob& job, const std::vector<const Checkpoint*>& sources) {
   if (job.output.is_single_file) return;
-  for (const Checkpoint* source : sources)
-    if (const auto names = filtered_tables(source->path()); !names.empty())
-      spdlog::warn("{}: of table {} it has only the rows that a condition left: training must not go on from them",
-                   source->path().string(), join(names));
+  for (const Checkpoint* source : sources) warn_of_filtered(told_of_tables(*source), source->path());
+}
+
+void warn_of_filtered(const std::map<std::string, ManifestTable>& tables, const std::filesystem::path& source) {
+  std::vector<std::string> names;
+  for (const auto& [name, table] : tables)
+    if (!all_kept(table).empty()) names.push_back(name);
+  if (!names.empty())
+    spdlog::warn("{}: of table {} it has only the rows that a condition left: training must not go on from them",
+                 source.string(), join(names));
 }
 
 void check_base_keys(const std::vector<const Checkpoint*>& sources) {

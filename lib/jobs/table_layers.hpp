@@ -20,9 +20,19 @@ struct TableSource {
 /// than the others, or other datasets of one, usage for filters that cannot be.
 std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources);
 
+/// Adds to a selection of the principal source the tables that only others have. What their datasets are said to come
+/// from, those of the table whose rows they follow, is never read: they are filled by key.
+void add_of_other_layers(const std::vector<PlannedTable>& tables, const std::vector<TableSource>& sources,
+                         std::size_t principal, Selection& selection);
+
+/// By which conditions rows of the sources' tables were chosen in the jobs that made them, each once.
+std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources);
+
 /// Warns where a source has only the rows that a condition has left, and the output is one to go on training with:
 /// anything but a single file.
 void warn_of_filtered(const ReshardJob& job, const std::vector<const Checkpoint*>& sources);
+/// The same of one source, by what its manifest tells of its tables.
+void warn_of_filtered(const std::map<std::string, ManifestTable>& tables, const std::filesystem::path& source);
 
 /// Throws input where a delta says that it is of another base (root attribute `base_key`) than an older source.
 void check_base_keys(const std::vector<const Checkpoint*>& sources);

@@ -6,17 +6,32 @@
 #include <span>
 
 #include "base/text.hpp"
+#include "layout/literal.hpp"
 #include "layout/table_rows.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// A single file keeps its tables, on its one card: they can be taken apart again.
-void keep_tables(const Layout& source, Layout& target) {
-  target.tables = source.tables;
+/// A single file keeps its tables, on its one card: they can be taken apart again. `tables`: also those that only some
+/// of the sources have.
+void keep_tables(const std::vector<TableSource>& sources, const Layout& principal,
+                 const std::vector<PlannedTable>& tables, Layout& target) {
+  target.tables = principal.tables;
+  const auto is_known = [&](const std::string& name) {
+    return std::any_of(target.tables.begin(), target.tables.end(),
+                       [&](const KeyedTable& entry) { return entry.name.matches(name); });
+  };
+  for (const PlannedTable& table : tables)
+    for (std::size_t at = 0; at < sources.size(); ++at) {
+      const StoredTable& stored = table.layers[at].table;
+      if (is_known(stored.name) || !sources[at].placement->find(stored.keys().name)) continue;
+      target.tables.push_back(sources[at].placement->layout().tables[stored.entry]);
+      target.tables.back().name = Pattern(literal(stored.name));  // its entry may be for others, too
+    }
   for (KeyedTable& table : target.tables) {
     table.axis = 0;
+    table.by_shard.reset();
     if (table.order == RowOrder::source) table.place = std::vector<PlaceStep>{place_step::Mod{}};
   }
 }
@@ -40,11 +55,23 @@ void check_tables_possible(const ReshardJob& job, const std::string& table) {
                  "where rows go is decided by their keys, on the host");
 }
 
+/// The number of the tensor of this name; that of all where there is none.
+std::size_t tensor_at(const std::string& name, const Selection& selection) {
+  const auto at = std::lower_bound(selection.tensors.begin(), selection.tensors.end(), name,
+                                   [](const Tensor& tensor, const std::string& other) { return tensor.name < other; });
+  const bool is_there = at != selection.tensors.end() && at->name == name;
+  return is_there ? static_cast<std::size_t>(at - selection.tensors.begin()) : selection.tensors.size();
+}
+
 /// What is taken of a table has to stay what it is.
 void check_table_selection(const StoredTable& table, const Placement& source, const Selection& selection) {
   for (const TablePart& part : table.parts) {
-    const auto at = std::find(selection.source_of.begin(), selection.source_of.end(), part.parameter);
-    const Tensor& tensor = selection.tensors[static_cast<std::size_t>(at - selection.source_of.begin())];
+    if (!source.find(part.name)) continue;  // only other sources have it
+    const auto is_of = [&](std::size_t at) { return selection.source_of[at] == part.parameter; };
+    std::size_t at = tensor_at(part.name, selection);
+    if (at == selection.tensors.size() || !is_of(at))
+      for (at = 0; !is_of(at);) ++at;
+    const Tensor& tensor = selection.tensors[at];
     if (tensor.name != part.name)
       refuse_table(table.name, part.name + " is to be renamed " + tensor.name,
                    "expected datasets of tables under their own names");
@@ -58,6 +85,19 @@ std::vector<std::string> part_names(const StoredTable& table) {
   std::vector<std::string> names;
   for (const TablePart& part : table.parts) names.push_back(part.name);
   return names;
+}
+
+/// Both layouts call a column the same, if they name it. Tails of an entry's tables have columns of their own.
+void check_columns(const StoredTable& table, const TableDatasets& target_table, const std::vector<TableDatasets>& found,
+                   const std::string& from, const Layout& target) {
+  const bool is_tail = std::any_of(found.begin(), found.end(), [&](const TableDatasets& other) {
+    return other.entry == target_table.entry && is_tail_of(target_table.name, other.name);
+  });
+  if (is_tail) return;
+  const std::string names = other_names(table.fields, columns_of(target.tables[target_table.entry], table, false));
+  if (!names.empty())
+    refuse_table(table.name, names + " in " + target.origin, "expected the columns of " + from,
+                 "which of the layouts is that of the files (accessor, \"fields\")?");
 }
 
 /// What the target's layout makes of the tables that are taken: the same, or it is refused.
@@ -78,6 +118,7 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
       refuse_table(table.name, target.origin + " makes it of " + join(datasets),
                    "expected " + join(part_names(table)) + ", as in " + from,
                    "say the same \"keys\" and \"rows\" in both");
+    check_columns(table, *same, found, from, target);
   }
   for (const TableDatasets& table : found)
     if (std::none_of(tables.begin(), tables.end(), [&](const auto& each) { return each.name == table.name; }))
@@ -87,8 +128,7 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
 }
 
 Tensor& tensor_of(const std::string& name, Selection& selection) {
-  return *std::lower_bound(selection.tensors.begin(), selection.tensors.end(), name,
-                           [](const Tensor& tensor, const std::string& other) { return tensor.name < other; });
+  return selection.tensors.at(tensor_at(name, selection));
 }
 
 /// A table's datasets have as many rows as are taken.
@@ -108,9 +148,11 @@ void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selectio
     refuse_table(table.name, "the dataset " + offsets.dataset + " is in the source, as something else",
                  "expected to write there where its shards begin", "give it another name with \"offsets\"");
   const auto index = at - selection.tensors.begin();
+  const ParameterId keys =
+      selection
+          .source_of[static_cast<std::size_t>(&tensor_of(table.keys().name, selection) - selection.tensors.data())];
   selection.tensors.insert(at, {offsets.dataset, number_type("u64").value(), {elements}, false});
-  selection.source_of.insert(selection.source_of.begin() + index,
-                             table.shards ? table.shards->part.parameter : table.keys().parameter);
+  selection.source_of.insert(selection.source_of.begin() + index, table.shards ? table.shards->part.parameter : keys);
 }
 
 }  // namespace
@@ -128,6 +170,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
     warn_of_filtered(job, files);
     tables = layered_tables(job, sources);
     for (const PlannedTable& table : tables) taken.push_back(table.layers[principal].table);
+    add_of_other_layers(tables, sources, principal, selection);
     if (sources.size() > 1 && tables.empty())
       throw Error(Kind::usage, "--delta",
                   {"the source has no tables", "expected tables by key that deltas change", ""});
@@ -137,7 +180,8 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
       check_table_selection(table, source, selection);
     }
     const bool is_one_card = planned.target.mesh.size() == 1 && planned.target.mesh.axes.size() == 1;
-    if (!tables.empty() && planned.target.tables.empty() && is_one_card) keep_tables(source.layout(), planned.target);
+    if (!tables.empty() && planned.target.tables.empty() && is_one_card)
+      keep_tables(sources, source.layout(), tables, planned.target);
     const auto found = targets_of(taken, selection, source.layout().origin, planned.target);
     for (std::size_t i = 0; i < tables.size(); ++i) tables[i].datasets = found[i];
   });
@@ -145,6 +189,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
   reading.set_decoding_memory(job.resources.memory_bytes / 4);
   if (sources.size() > 1)
     for (const Checkpoint* each : files) planned.plan.layers.push_back(each->path().string());
+  agree(processes, [&] { planned.plan.kept_before = kept_before(files); });
   TablePlanner planner(job, files, reading, processes);
   const std::vector<TableRows> rows = planner.add(std::move(tables), planned.target, planned.plan);
   agree(processes, [&] {
@@ -191,6 +236,11 @@ std::vector<PartialSum> sums_on(Position server, std::size_t parts, std::size_t 
   return all;
 }
 
+void add_kept_before(const TablePlan& plan, ManifestTable& table) {
+  if (const auto kept = plan.kept_before.find(table.name); kept != plan.kept_before.end())
+    table.kept_before = kept->second;
+}
+
 }  // namespace
 
 std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShuffle::Sums& sums,
@@ -199,9 +249,10 @@ std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShu
   for (std::size_t first = 0; first < plan.moves.size();) {
     const auto layers = layers_of(plan.moves, first);
     const StoredTable& stored = layers.front().table;
-    ManifestTable& table =
-        tables.emplace_back(ManifestTable{stored.name, part_names(stored), layers.front().census.rows, {}, {}, {}, {}});
+    ManifestTable& table = tables.emplace_back(
+        ManifestTable{stored.name, part_names(stored), layers.front().census.rows, {}, {}, {}, {}, {}});
     if (const auto kept = plan.kept.find(table.name); kept != plan.kept.end()) table.kept = kept->second;
+    add_kept_before(plan, table);
     if (layers.size() > 1)
       for (const TableMove& layer : layers)
         table.layers.push_back({plan.layers[layer.layer], layer.table.total_rows(), layer.census.keys.bytes});
@@ -219,8 +270,10 @@ std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShu
     }
     first += layers.size();
   }
-  for (const RangeMove& range : plan.ranges)
-    tables.push_back({range.table.name, part_names(range.table), range.rows(), {}, {}, {}, {}});
+  for (const RangeMove& range : plan.ranges) {
+    tables.push_back({range.table.name, part_names(range.table), range.rows(), {}, {}, {}, {}, {}});
+    add_kept_before(plan, tables.back());
+  }
   std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return tables;
 }

@@ -21,7 +21,8 @@ struct TablePlan {
   std::vector<RangeMove> ranges;         ///< by regions
   std::vector<TableOffsets> offsets;     ///< of either
   std::map<std::string, KeptRows> kept;  ///< by the tables of which not all rows are taken
-  std::vector<std::string> layers;       ///< paths of the checkpoints that tables come from, oldest first
+  std::map<std::string, std::vector<KeptRows>> kept_before;  ///< in the jobs that made the sources
+  std::vector<std::string> layers;  ///< paths of the checkpoints that tables come from, oldest first
 };
 
 /// A table as one layer has it.

@@ -2,52 +2,38 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
-#include "base/interrupt.hpp"
-#include "base/log.hpp"
 #include "base/parallel.hpp"
 #include "keyed/row_sums.hpp"
 #include "layout/paddle_tables.hpp"
+#include "paddle_files/text_left.hpp"
 #include "processes/gather_all.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt {
 
-void check_text_target(const ReshardJob& job) {
-  const auto refuse = [](const char* object, const char* remedy) {
-    throw Error(
-        Kind::usage, object,
-        {"the output's tables are Paddle's text", "which is written to a directory, whole rows as they are", remedy});
-  };
-  if (job.output.is_single_file || job.output.is_pipe) refuse("the output", "write to a directory");
-  if (!job.format.empty()) refuse("--format", "leave it out");
-  if (job.is_view) refuse("--virtual", "leave it out");
-  if (job.has_checksums) refuse("--crc", "leave it out");
-  if (job.keeps_trees) refuse("--leaves", "leave it out");
-  if (!job.casts.empty()) refuse("--cast", "leave it out");
-  if (!job.names.rename.empty()) refuse("--rename", "give the table its name in the layout");
-  if (!job.keeps.empty()) refuse("--keep", "choose rows where the table becomes datasets");
-  if (!job.deltas.empty()) refuse("--delta", "put deltas on where the table becomes datasets");
-  if (job.expectation) refuse("what the output is expected to be", "leave it out");
-  if (job.resources.exchange != ExchangeKind::automatic && job.resources.exchange != ExchangeKind::direct)
-    refuse("--exchange", "every process reads what it writes: leave it out");
-}
+namespace {
 
-TextTarget::TextTarget(const ReshardJob& job, const Layout& layout, Communicator& processes)
-    : job_(job), layout_(layout), processes_(processes) {
+// A record of the journal: `card` is the shard, `elements` end with the file's bytes. The number of its array, which no
+// placement has, holds the table and how many sources were done.
+constexpr std::uint64_t text_mark = 1ULL << 63;
+constexpr unsigned sources_shift = 24;
+constexpr std::uint64_t table_bits = (1ULL << sources_shift) - 1;
+constexpr std::uint64_t whole_point = 1ULL << 32;  // more than Journal lets wait
+
+}  // namespace
+
+void TextTarget::begin(const Output& output, Journal* journal, bool go_on) {
+  output_ = &output;
+  journal_ = journal;
   agree(processes_, [&] {
-    check_text_target(job_);
-    if (job_.dry_run && job_.output.path.empty()) return;
-    output_.emplace(job_.output);
-    output_->check_source(job_.source.path);
-    output_->check_sources(job_.spared_files);
-    output_->check_free();
+    if (processes_.rank() == 0)
+      for (const KeyedTable& table : layout_.tables)
+        if (table.text) std::filesystem::create_directories(output.file(table.text->directory));
+    if (!go_on) return;
+    for (const JournalRecord& record : read_journal(output.journal()))
+      if ((record.array & text_mark) != 0)
+        earlier_[{record.array & table_bits, record.card}][(record.array & ~text_mark) >> sources_shift] = record;
   });
-}
-
-void TextTarget::check_sources(const std::vector<std::filesystem::path>& files) const {
-  if (output_) output_->check_sources(files);
 }
 
 std::vector<std::filesystem::path> TextTarget::files(const KeyedTable& table) const {
@@ -57,33 +43,47 @@ std::vector<std::filesystem::path> TextTarget::files(const KeyedTable& table) co
   return files;
 }
 
-void TextTarget::begin(Stores& stores) {
-  std::string token;
-  agree(processes_, [&] {
-    if (!output_ || processes_.rank() != 0) return;
-    output_->plan(layout_, {}, stores.named("hdf5"));
-    if (!is_written()) return;
-    output_->claim();
-    token = output_->token();
-    if (job_.output.resume) spdlog::warn("there is nothing to go on with: jobs on files of text write all anew");
-    nlohmann::json job;
-    job["ckpt_journal"] = 1;
-    job["to"] = nlohmann::json::parse(to_json(layout_));
-    output_->begin(job.dump(), false);
-    for (const KeyedTable& table : layout_.tables)
-      std::filesystem::create_directories(output_->file(table.text->directory));
-  });
-  token = processes_.broadcast(token, 0);
-  agree(processes_, [&] {
-    if (!is_written()) return;
-    if (processes_.rank() != 0) output_->join(token);
-    output_->check_held();
-  });
+GroupProgress TextTarget::left_of(const KeyedTable& table, const std::vector<std::uint64_t>& shards) {
+  std::vector<const Notes*> notes;
+  for (const std::uint64_t shard : shards) {
+    const auto found = earlier_.find({number(table), shard});
+    if (found == earlier_.end()) return {};
+    notes.push_back(&found->second);
+  }
+  const auto is_of_all = [&](std::uint64_t sources) {
+    return std::all_of(notes.begin(), notes.end(), [&](const Notes* each) { return each->contains(sources); });
+  };
+  const Notes& first = *notes.front();
+  const auto last = std::find_if(first.rbegin(), first.rend(), [&](const auto& note) { return is_of_all(note.first); });
+  if (last == first.rend()) return {};
+  GroupProgress progress{last->first, {}};
+  const std::vector<std::filesystem::path> paths = files(table);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const JournalRecord& record = notes[i]->at(progress.sources);
+    const auto left = text_left(paths[shards[i]], record.elements.hi);
+    if (!left || !(left->content == record.read)) return {};
+    progress.written.push_back(*left);
+  }
+  for (const WrittenText& file : progress.written) bytes_left_ += file.bytes;
+  return progress;
 }
 
-void TextTarget::add(const KeyedTable& table, const std::vector<MovedShard>& mine, Report& report) {
+void TextTarget::note(const KeyedTable& table, const std::vector<std::uint64_t>& shards,
+                      const GroupProgress& progress) const {
+  if (journal_ == nullptr) return;
+  const std::uint64_t array = text_mark | progress.sources << sources_shift | number(table);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const WrittenText& written = progress.written[i];
+    const bool is_last = i + 1 == shards.size();  // then it is of use: written down at once
+    journal_->note({shards[i], array, {0, written.bytes}, written.content}, is_last ? whole_point : 0);
+  }
+}
+
+void TextTarget::add(const KeyedTable& table, const std::vector<MovedShard>& mine, std::vector<KeptRows> kept_before,
+                     Report& report) {
   std::vector<ShardMessage> told;
-  Table& added = tables_.emplace_back(Table{&table, {}, {}, servers_of_shards(table, servers())});
+  Table& added =
+      tables_.emplace_back(Table{&table, {}, {}, servers_of_shards(table, servers()), std::move(kept_before)});
   for (const MovedShard& shard : mine) {
     told.push_back({shard.shard, shard.written.bytes, shard.written.lines, shard.written.content});
     added.own.push_back(shard.shard);
@@ -125,6 +125,7 @@ void TextTarget::reread(const Table& table, const std::filesystem::path& path, s
 
 ManifestTable TextTarget::summary(const Table& table) const {
   ManifestTable summary{table.said->name.text(), {"lines"}, std::vector<std::uint64_t>(servers()), {}, {}};
+  summary.kept_before = table.kept_before;
   std::vector<PartialSum> of_server(servers());
   PartialSum all;
   for (const ShardMessage& shard : table.shards) {
@@ -138,34 +139,21 @@ ManifestTable TextTarget::summary(const Table& table) const {
   return summary;
 }
 
-std::string TextTarget::manifest_text() const {
+std::vector<ManifestFile> TextTarget::manifest_files() const {
   std::vector<ManifestFile> files;
-  std::vector<ManifestTable> tables;
   for (const Table& table : tables_) {
     const auto paths = shard_paths(*table.said, servers());
     for (const ShardMessage& shard : table.shards)
       files.push_back({paths[shard.shard], layout_.mesh.card(table.servers[shard.shard]), shard.bytes,
                        is_verified() ? to_string(fingerprint(shard.content, paths[shard.shard])) : ""});
-    tables.push_back(summary(table));
   }
-  return manifest(layout_, files, tables);
+  return files;
 }
 
-void TextTarget::publish() {
-  agree(processes_, [&] {
-    check_interrupt();  // for the last time: nobody may fail beside the one that publishes
-    output_->check_held();
-    if (processes_.rank() != 0) output_->leave();
-  });
-  agree(processes_, [&] {
-    if (processes_.rank() != 0) return;
-    output_->write_text(manifest_name, manifest_text());
-    output_->publish();
-  });
-}
-
-void TextTarget::fail(Error& error) {
-  if (output_) output_->fail(error);
+std::vector<ManifestTable> TextTarget::manifest_tables() const {
+  std::vector<ManifestTable> tables;
+  for (const Table& table : tables_) tables.push_back(summary(table));
+  return tables;
 }
 
 }  // namespace ckpt

@@ -23,17 +23,6 @@ TablePart part_of(const Placement& placement, ParameterId parameter, bool is_key
           RowSums(describe_tensor(tensor.name, dtype, row), is_key ? 0 : elements * tensor.dtype.size)};
 }
 
-/// The columns that a layout names, as far as their datasets are taken.
-std::map<std::string, StoredTable::Column> columns_of(const KeyedTable& entry, const StoredTable& table) {
-  std::map<std::string, StoredTable::Column> columns;
-  for (const auto& [dataset, names] : entry.fields)
-    for (std::size_t p = 1; p < table.parts.size(); ++p) {
-      if (table.parts[p].name != table_dataset(dataset, table.name)) continue;
-      for (std::size_t column = 0; column < names.size(); ++column) columns[names[column]] = {p, column};
-    }
-  return columns;
-}
-
 /// Element `at` as a whole number, or nothing where it is none.
 template <class Number>
 std::optional<std::uint64_t> whole(const std::byte* at) {
@@ -69,6 +58,26 @@ std::string StoredTable::key_text(std::uint64_t key) const {
                                                           : std::to_string(key);
 }
 
+std::map<std::string, StoredTable::Column> columns_of(const KeyedTable& entry, const StoredTable& table, bool is_tail) {
+  std::map<std::string, StoredTable::Column> columns;
+  for (const auto& [dataset, names] : entry.fields)
+    for (std::size_t p = 1; p < table.parts.size(); ++p) {
+      if (table.parts[p].name != table_dataset(dataset, table.name)) continue;
+      if (is_tail && names.size() != table.parts[p].row_elements) continue;
+      for (std::size_t column = 0; column < names.size(); ++column) columns[names[column]] = {p, column};
+    }
+  return columns;
+}
+
+std::string other_names(const std::map<std::string, StoredTable::Column>& one,
+                        const std::map<std::string, StoredTable::Column>& other) {
+  for (const auto& [name, column] : one)
+    for (const auto& [other_name, other_column] : other)
+      if (column.part == other_column.part && column.number == other_column.number && name != other_name)
+        return "column " + std::to_string(column.number) + " is \"" + name + "\", and \"" + other_name + "\"";
+  return "";
+}
+
 void check_field(const StoredTable& table, const KeyPlace& place, const std::string& origin) {
   if (place.field().empty()) return;
   const auto found = table.fields.find(place.field());
@@ -94,13 +103,14 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
   std::vector<std::string> names;
   for (const auto& [name, keys] : layout.table_arrays) names.push_back(name);
   std::vector<StoredTable> tables;
-  for (const TableDatasets& datasets : find_tables(layout, names)) {
+  const std::vector<TableDatasets> found = find_tables(layout, names);
+  for (const TableDatasets& datasets : found) {
     StoredTable table;
     table.name = datasets.name;
     table.entry = datasets.entry;
-    table.tail_of = layout.tables[datasets.entry].tail_of;
     table.deletes = datasets.deletes;
     table.rows = layout.table_arrays.at(datasets.keys).sizes->at(0);
+    table.rows.resize(server_count(layout.tables[datasets.entry], layout.mesh));
     if (const auto keys = placement.find(datasets.keys); keys && is_taken(*keys))
       table.parts.push_back(part_of(placement, *keys, true));
     const bool has_keys = !table.parts.empty();
@@ -116,7 +126,10 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
     if (entry.place) table.place.emplace(*entry.place, table.rows.size());
     // Deleted keys have no fields that would place them.
     if (!table.deletes.empty() && table.place && !table.place->field().empty()) table.place.reset();
-    table.fields = columns_of(entry, table);
+    const bool is_tail = std::any_of(found.begin(), found.end(), [&](const TableDatasets& other) {
+      return other.entry == datasets.entry && is_tail_of(datasets.name, other.name);
+    });
+    table.fields = columns_of(entry, table, is_tail);
     if (table.place) check_field(table, *table.place, layout.origin);
     if (const auto offsets = placement.find(datasets.offsets); !datasets.offsets.empty() && offsets)
       table.shards.emplace(

@@ -33,7 +33,6 @@ struct TablePart {
 struct StoredTable {
   std::string name;
   std::size_t entry = 0;            ///< of Layout::tables
-  std::string tail_of;              ///< KeyedTable::tail_of
   std::string deletes;              ///< the table of which these keys are deleted; empty: they have rows
   std::vector<TablePart> parts;     ///< the keys first, then what has a row for each of them
   std::vector<std::uint64_t> rows;  ///< on each server
@@ -63,6 +62,14 @@ struct StoredTable {
 /// rows but not its keys, or lacks the field by which it is placed.
 std::vector<StoredTable> stored_tables(
     const Placement& placement, const std::function<bool(ParameterId)>& is_taken = [](ParameterId) { return true; });
+
+/// The columns that an entry of "tables" names of a table's datasets. `is_tail`: the entry is for the table whose rows
+/// these belong to, too (is_tail_of): datasets of another width have other columns.
+std::map<std::string, StoredTable::Column> columns_of(const KeyedTable& entry, const StoredTable& table, bool is_tail);
+
+/// "column 3 is \"show\", and \"click\"": the first column that both name, but not alike; empty: there is none.
+std::string other_names(const std::map<std::string, StoredTable::Column>& one,
+                        const std::map<std::string, StoredTable::Column>& other);
 
 /// Throws input where a table lacks the field by which `place` puts it, or has it as something else than whole numbers.
 void check_field(const StoredTable& table, const KeyPlace& place, const std::string& origin);

@@ -8,7 +8,7 @@ namespace ckpt {
 
 std::uint64_t CardFiles::count(const Mesh& mesh) const {
   std::uint64_t files = 0;
-  for (const FileEntry& entry : entries_) files += mesh.combinations(entry.path.axes(mesh));
+  for (const FileEntry& entry : entries_) files += entry.path.count(mesh);
   return files;
 }
 
@@ -23,7 +23,7 @@ std::vector<CardFiles::File> CardFiles::files(const Mesh& mesh) const {
   std::vector<File> files;
   for (std::size_t entry = 0; entry < entries_.size(); ++entry) {
     const auto axes = entries_[entry].path.axes(mesh);
-    const std::uint64_t count = mesh.combinations(axes);
+    const std::uint64_t count = entries_[entry].path.count(mesh);
     for (std::uint64_t number = 0; number < count; ++number)
       files.push_back({entry, mesh.position_of_combination(axes, number)});
   }
@@ -37,9 +37,11 @@ std::vector<std::string> CardFiles::paths(const Mesh& mesh) const {
 }
 
 std::optional<std::size_t> CardFiles::entry_of(const std::string& stored) const {
+  for (std::size_t entry = 0; entry < entries_.size(); ++entry)
+    if (entries_[entry].names.contains(stored)) return entry;
   std::optional<std::size_t> longest;
   for (std::size_t entry = 0; entry < entries_.size(); ++entry)
-    if (stored.starts_with(entries_[entry].prefix) &&
+    if (entries_[entry].names.empty() && stored.starts_with(entries_[entry].prefix) &&
         (!longest || entries_[entry].prefix.size() > entries_[*longest].prefix.size()))
       longest = entry;
   return longest;

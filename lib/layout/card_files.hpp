@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace ckpt {
 struct FileEntry {
   FileTemplate path;
   std::string prefix;
+  std::set<std::string> names = {};  ///< the arrays that lie in it whatever prefixes say; empty: prefixes say all
 };
 
 /// `files` of a layout: which files the cards have. A file is an entry at a position whose coordinate is 0 on every
@@ -47,8 +49,8 @@ class CardFiles {
   /// The paths of all files, by their numbers.
   std::vector<std::string> paths(const Mesh& mesh) const;
 
-  /// The entry in which an array of this (prefixed) name lies, that of the longest prefix that the name begins with;
-  /// nothing where it begins with none.
+  /// The entry in which an array of this (prefixed) name lies: the one that names it, or that of the longest prefix
+  /// that the name begins with; nothing where it begins with none.
   std::optional<std::size_t> entry_of(const std::string& stored) const;
   /// Its name within that file.
   std::string name_within(const std::string& stored) const;

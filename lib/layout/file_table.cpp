@@ -8,10 +8,14 @@ FileTable::FileTable(const Layout& layout)
   of_card_.resize(mesh.size() * entries_);
   FileNumber before = 0;
   for (std::size_t entry = 0; entry < entries_; ++entry) {
-    const auto axes = layout.files.entries()[entry].path.axes(mesh);
-    for (Position card = 0; card < mesh.size(); ++card)
-      of_card_[card * entries_ + entry] = before + mesh.combination_at(axes, card);
-    before += mesh.combinations(axes);
+    const FileTemplate& path = layout.files.entries()[entry].path;
+    const auto axes = path.axes(mesh);
+    const std::uint64_t count = path.count(mesh);
+    for (Position card = 0; card < mesh.size(); ++card) {
+      const std::uint64_t number = mesh.combination_at(axes, card);
+      of_card_[card * entries_ + entry] = before + (number < count ? number : 0);  // beyond the last, it holds nothing
+    }
+    before += count;
   }
 }
 

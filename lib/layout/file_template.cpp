@@ -113,7 +113,10 @@ std::size_t FileTemplate::parse_placeholder(std::size_t open, const Mesh& mesh, 
 }
 
 std::string FileTemplate::path(const Mesh& mesh, std::uint64_t position) const {
-  if (by_card_) return by_card_->at(mesh.card(position));
+  if (by_card_) {
+    const auto found = by_card_->find(mesh.card(position));
+    return found == by_card_->end() ? by_card_->begin()->second : found->second;
+  }
   std::string result;
   result.reserve(text_.size() + 16);
   for (const auto& piece : pieces_) {
@@ -122,6 +125,10 @@ std::string FileTemplate::path(const Mesh& mesh, std::uint64_t position) const {
     if (piece.what == Piece::What::axis) append_number(result, mesh.coordinate(position, piece.axis), piece.width);
   }
   return result;
+}
+
+std::uint64_t FileTemplate::count(const Mesh& mesh) const {
+  return by_card_ ? std::min<std::uint64_t>(by_card_->size(), mesh.size()) : mesh.combinations(axes(mesh));
 }
 
 bool FileTemplate::is_decodable() const noexcept {

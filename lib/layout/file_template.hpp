@@ -24,7 +24,8 @@ class FileTemplate {
   FileTemplate(std::string text, const Mesh& mesh);
 
   using ByCard = std::map<std::uint64_t, std::string>;
-  /// The paths of all cards, by their ids. Throws layout for paths as above, for a card without one, and for others.
+  /// The paths of all cards, by their ids. Throws layout for paths as above, for a card without one, and for others. It
+  /// may be used with a larger mesh that begins with these cards.
   FileTemplate(ByCard paths, const Mesh& mesh);
 
   /// Of paths by card: the first one.
@@ -37,6 +38,8 @@ class FileTemplate {
 
   /// The axes whose coordinates the path names, ascending: all where it names the card.
   std::vector<std::size_t> axes(const Mesh& mesh) const;
+  /// How many paths there are: those of combinations of these coordinates, or of cards, of which others may follow.
+  std::uint64_t count(const Mesh& mesh) const;
   /// Whether the numbers can be read off a path again, so that no two cards have one path: digits follow none of them.
   bool is_decodable() const noexcept;
 

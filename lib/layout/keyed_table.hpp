@@ -66,8 +66,13 @@ struct KeyedTable {
   std::string offsets;  ///< order `shard`: the dataset of where a server's shards begin, with {name}; else empty
   std::string deleted;  ///< the dataset of keys that older layers have no more, with {name}; empty: none
   std::map<std::string, std::vector<std::string>> fields;  ///< the columns of a dataset, by its name with {name}
-  std::string tail_of;  ///< the table whose rows these belong to, though of another entry; of what was text alone
   std::optional<PaddleText> text;  ///< nothing: the datasets are as `keys`, `rows` and `fields` say in the files
+  /// What was text is read so: by shard, in the files of the first positions of the whole mesh, whatever `axis`.
+  struct Shards {
+    std::uint64_t count = 1;
+    std::uint64_t servers = 1;  ///< that have them, in blocks (`ceil`)
+  };
+  std::optional<Shards> by_shard;
   std::map<std::string, std::string>
       filters;  ///< conditions of fields (RowCondition), by the word that stands for each
 };

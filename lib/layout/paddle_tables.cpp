@@ -13,6 +13,13 @@ bool has_paddle_text(const Layout& layout) {
                      [](const KeyedTable& table) { return table.text.has_value(); });
 }
 
+bool is_text_alone(const Layout& layout) {
+  return has_paddle_text(layout) && layout.parameters.empty() && layout.buckets.empty() &&
+         layout.otherwise == Default::error &&
+         std::all_of(layout.tables.begin(), layout.tables.end(),
+                     [](const KeyedTable& table) { return table.text.has_value(); });
+}
+
 std::string shard_file_template(const PaddleText& text) {
   return text.directory + "/part-{server:03}-{shard:05}" + (text.is_gzip ? ".gz" : "");
 }
@@ -31,11 +38,18 @@ std::vector<std::string> shard_paths(const KeyedTable& table, std::uint64_t serv
   return paths;
 }
 
-std::vector<std::string> file_names(const Layout& layout) {
-  if (!has_paddle_text(layout)) return layout.files.paths(layout.mesh);
+std::vector<std::string> text_file_names(const Layout& layout) {
   std::vector<std::string> names;
   for (const KeyedTable& table : layout.tables)
-    for (std::string& path : shard_paths(table, layout.mesh.size())) names.push_back(std::move(path));
+    if (table.text)
+      for (std::string& path : shard_paths(table, layout.mesh.size())) names.push_back(std::move(path));
+  return names;
+}
+
+std::vector<std::string> file_names(const Layout& layout) {
+  std::vector<std::string> names = text_file_names(layout);
+  if (is_text_alone(layout)) return names;
+  for (std::string& path : layout.files.paths(layout.mesh)) names.push_back(std::move(path));
   return names;
 }
 

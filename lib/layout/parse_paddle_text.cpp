@@ -104,12 +104,13 @@ void check_paddle_text(const Node& root, const std::vector<KeyedTable>& tables) 
   std::set<std::string> directories;
   std::set<std::string> names;
   bool has_text = false;
+  bool has_others = root.has("parameters") || root.has("buckets") || root.has("default");
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    if (i > 0 && tables[i].text.has_value() != has_text)
-      root.member("tables").item(i).fail("tables in different formats", "one format for all of them",
-                                         "give each format a layout, and a job, of its own");
-    has_text = tables[i].text.has_value();
-    if (!has_text) continue;
+    if (!tables[i].text) {
+      has_others = true;
+      continue;
+    }
+    has_text = true;
     const Node node = root.member("tables").item(i);
     if (!names.insert(tables[i].name.text()).second)
       node.member("name").fail(node.member("name").describe() + " a second time", "another name");
@@ -118,10 +119,14 @@ void check_paddle_text(const Node& root, const std::vector<KeyedTable>& tables) 
                                 "Paddle takes all files in it as the table's");
   }
   if (!has_text) return;
-  for (const char* key : {"files", "parameters", "default", "rename", "indices", "buckets"})
+  if (has_others && !root.has("files"))
+    root.fail("tables of \"format\": \"paddle-text\" beside others, and no \"files\"",
+              "\"files\" for all that is no text, such as \"server_{server}.h5\"");
+  if (has_others) return;
+  for (const char* key : {"files", "rename", "indices"})
     if (const auto other = root.find(key))
-      other->fail("\"" + std::string(key) + "\" beside tables of \"format\": \"paddle-text\"", "tables alone",
-                  "what lies in files of datasets needs a layout, and a job, of its own");
+      other->fail("\"" + std::string(key) + "\" beside nothing but tables of \"format\": \"paddle-text\"",
+                  "\"parameters\" or other tables, too", "leave it out");
 }
 
 }  // namespace ckpt::parsing

@@ -167,9 +167,10 @@ KeyedTable parse_table(const Node& node, const Mesh& mesh) {
 }
 
 KeyedTable parse_text_table(const Node& node, const Mesh& mesh) {
-  node.check_keys({"name", "format", "files", "accessor", "axis", "place"}, 6);
+  node.check_keys({"name", "format", "files", "accessor", "axis", "place", "filters"}, 6);
   KeyedTable table = parse_placed(node, mesh);
   parse_paddle_text(node, mesh.shape[table.axis], table);
+  if (const auto filters = node.find("filters")) table.filters = parse_filters(*filters, table);
   return table;
 }
 

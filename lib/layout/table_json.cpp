@@ -67,6 +67,14 @@ std::string place_json(const std::vector<PlaceStep>& place) {
   return listed(place, [](const PlaceStep& step) { return to_json(step); });
 }
 
+/// ", \"filters\": {…}", where there are any.
+std::string filters_json(const KeyedTable& table) {
+  if (table.filters.empty()) return "";
+  return ", \"filters\": {" +
+         joined(table.filters, [](const auto& entry) { return text_of(entry.first) + ": " + text_of(entry.second); }) +
+         "}";
+}
+
 std::string text_table_json(const KeyedTable& table, const Mesh& mesh) {
   const Accessor& accessor = table.text->accessor;
   const auto quoted = [](std::string_view text) { return text_of(text); };
@@ -76,7 +84,8 @@ std::string text_table_json(const KeyedTable& table, const Mesh& mesh) {
          ", \"embedx_dim\": " + std::to_string(accessor.embedx_dim) +
          ", \"embed_rule\": " + quoted(name_of(accessor.embed_rule)) +
          ", \"embedx_rule\": " + quoted(name_of(accessor.embedx_rule)) +
-         "}, \"axis\": " + quoted(mesh.axes[table.axis]) + ", \"place\": " + place_json(*table.place) + "}";
+         "}, \"axis\": " + quoted(mesh.axes[table.axis]) + ", \"place\": " + place_json(*table.place) +
+         filters_json(table) + "}";
 }
 
 }  // namespace
@@ -101,12 +110,7 @@ std::string to_json(const KeyedTable& table, const Mesh& mesh) {
             joined(table.fields,
                    [&](const auto& entry) { return quoted(entry.first) + ": " + listed(entry.second, quoted); }) +
             "}";
-  if (!table.filters.empty())
-    text +=
-        ", \"filters\": {" +
-        joined(table.filters, [&](const auto& entry) { return quoted(entry.first) + ": " + quoted(entry.second); }) +
-        "}";
-  return text + "}";
+  return text + filters_json(table) + "}";
 }
 
 }  // namespace ckpt

@@ -2,26 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/error.hpp"
+#include "layout/literal.hpp"
 #include "layout/naming.hpp"
 
 namespace ckpt {
 
 namespace {
-
-/// A name as a pattern that matches nothing else.
-std::string literal_pattern(const std::string& name) {
-  std::string pattern;
-  for (const char c : name) {
-    if (std::string_view("*?[{").find(c) == std::string_view::npos)
-      pattern += c;
-    else
-      (pattern += '[').append(1, c) += ']';
-  }
-  return pattern;
-}
 
 /// The name of the table whose keys have this name; nothing where they are no keys.
 std::optional<std::string> table_of_keys(const KeyedTable& table, std::string_view dataset) {
@@ -152,7 +142,7 @@ std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<s
     }
     std::set<std::string> rows;
     for (const std::string& text : layout.tables[table.entry].rows) {
-      const Pattern pattern(table_dataset(text, literal_pattern(table_name)));
+      const Pattern pattern(table_dataset(text, literal(table_name)));
       for (const std::string& name : names)
         if (name != table.keys && name != table.offsets && name != deleted && pattern.matches(name)) rows.insert(name);
     }
@@ -175,16 +165,29 @@ std::vector<TableRows> count_table_rows(const Layout& layout, const std::vector<
   for (TableDatasets& datasets : find_tables(layout, {names.begin(), names.end()})) {
     TableRows table{std::move(datasets), {}, {}};
     const TableCounter counter(layout, table.datasets);
-    for (std::uint64_t position = 0; position < files.size(); ++position)
+    const KeyedTable& entry = layout.tables[table.datasets.entry];
+    const std::uint64_t servers = server_count(entry, layout.mesh);
+    for (std::uint64_t position = 0; position < servers; ++position)
       table.rows.push_back(counter.rows_in(files[position], position));
     if (!table.datasets.offsets.empty()) {
-      const RowGroups groups = row_groups(layout.tables[table.datasets.entry], files.size());
-      for (std::uint64_t position = 0; position < files.size(); ++position)
+      const RowGroups groups = row_groups(entry, servers);
+      for (std::uint64_t position = 0; position < servers; ++position)
         table.offsets.push_back(counter.offsets_in(files[position], position, groups));
     }
     tables.push_back(std::move(table));
   }
   return tables;
+}
+
+bool is_tail_of(std::string_view tail, std::string_view table) {
+  constexpr std::string_view ending = ".x";
+  if (!tail.starts_with(table)) return false;
+  tail.remove_prefix(table.size());
+  return tail.starts_with(ending) && tail.find_first_not_of("0123456789", ending.size()) == std::string_view::npos;
+}
+
+std::uint64_t server_count(const KeyedTable& table, const Mesh& mesh) {
+  return table.by_shard ? table.by_shard->count : mesh.shape[table.axis];
 }
 
 RowGroups row_groups(const KeyedTable& table, std::uint64_t servers) {
@@ -195,9 +198,15 @@ Layout with_table_rows(Layout layout, const std::vector<TableRows>& tables) {
   layout.table_arrays.clear();
   layout.table_offsets.clear();
   for (const TableRows& table : tables) {
+    const KeyedTable& entry = layout.tables[table.datasets.entry];
     Keys keys;
-    keys.split.emplace(1, std::vector<Axis>{layout.tables[table.datasets.entry].axis});
+    keys.split.emplace(1, std::vector<Axis>{entry.axis});
     keys.sizes.emplace()[0] = table.rows;
+    if (entry.by_shard) {  // further positions have none of it
+      keys.split->front().resize(layout.mesh.axes.size());
+      std::iota(keys.split->front().begin(), keys.split->front().end(), Axis{0});
+      keys.sizes->at(0).resize(layout.mesh.size());
+    }
     layout.table_arrays.emplace(table.datasets.keys, keys);
     for (const std::string& name : table.datasets.rows) layout.table_arrays.emplace(name, keys);
     if (table.datasets.offsets.empty()) continue;

@@ -42,6 +42,13 @@ std::optional<FieldPlace> field_place(const KeyedTable& table, const std::string
 /// A dataset's name for the table of this name.
 std::string table_dataset(const std::string& with_mark, const std::string& table);
 
+/// Whether a table of this name has what only some keys of the other have: "embedding.x", or "embedding.x8" with those
+/// of 8 dimensions, of "embedding".
+bool is_tail_of(std::string_view tail, std::string_view table);
+
+/// How many servers a table has, or files where each is a shard.
+std::uint64_t server_count(const KeyedTable& table, const Mesh& mesh);
+
 /// The groups in which its layout puts a table's rows on so many servers. Only of a `place` that is known.
 RowGroups row_groups(const KeyedTable& table, std::uint64_t servers);
 

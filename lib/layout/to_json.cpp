@@ -264,7 +264,7 @@ std::string to_json(const Layout& layout) {
   Document document;
   document.add("ckpt_layout", "1");
   document.add("mesh", mesh_of(mesh));
-  if (!has_paddle_text(layout)) add_files(document, layout.files);
+  if (!is_text_alone(layout)) add_files(document, layout.files);
   document.add_list("parameters", layout.parameters, [&](const Rule& rule) { return rule_of(rule, mesh); });
   if (layout.otherwise != Default::error) document.add("default", word(parsing::default_words, layout.otherwise));
   document.add_list("rename", layout.rename, rename_of);

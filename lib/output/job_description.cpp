@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/log.hpp"
+
 namespace ckpt {
 
 namespace {
@@ -74,6 +76,7 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"dtypes", "other dtypes"},
                                           {"layers", "other deltas"},
                                           {"kept", "other rows to keep (--keep)"},
+                                          {"text", "another way of making text (--digits, layouts, datasets)"},
                                           {"files", "other source files"}})
       if (after.contains(key) && (!before.contains(key) || before[key] != after[key])) {
         what = std::string("a job with ") + difference;
@@ -82,6 +85,15 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
   throw Error(Kind::input, partial,
               {"it was left by " + what, "the same job, to go on with", "", {Advice::What::restart, ""}})
       .in_file(partial);
+}
+
+bool begin_job(Output& output, bool wants_to_go_on, const std::string& description, bool is_verified) {
+  const auto earlier = output.earlier_job();
+  if (earlier) check_same_job(*earlier, description, output.partial().string());
+  const bool go_on = earlier && is_verified;
+  if (wants_to_go_on && !go_on) spdlog::warn("there is nothing to go on with: all is written anew");
+  output.begin(description, go_on);
+  return go_on;
 }
 
 }  // namespace ckpt

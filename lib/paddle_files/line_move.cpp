@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "paddle_files/line_sums.hpp"
 #include "paddle_files/shard_keys.hpp"
+#include "paddle_files/text_left.hpp"
 #include "store/paddle/text_input.hpp"
 
 namespace ckpt {
@@ -23,12 +25,13 @@ constexpr std::uint64_t bytes_of_key = 16;  // in a list, and in the list's copy
 /// The files of a group that lines go to.
 class GroupTargets {
  public:
-  GroupTargets(const LineMove& move, std::uint64_t group, const LineBuffers& buffers)
+  GroupTargets(const LineMove& move, std::uint64_t group, const LineBuffers& buffers,
+               const std::vector<WrittenText>& begun)
       : shards_(move.groups.targets(group)), groups_(move.groups.groups()), counts_(shards_.size()) {
     if (move.targets.empty()) return;
-    for (const std::uint64_t shard : shards_)
-      files_.push_back(
-          std::make_unique<TextOutput>(move.targets[static_cast<std::size_t>(shard)], buffers.buffer_bytes));
+    for (std::size_t i = 0; i < shards_.size(); ++i)
+      files_.push_back(std::make_unique<TextOutput>(move.targets[static_cast<std::size_t>(shards_[i])],
+                                                    buffers.buffer_bytes, begun.empty() ? WrittenText() : begun[i]));
   }
 
   void take(std::uint64_t shard, std::string_view line) {
@@ -39,10 +42,25 @@ class GroupTargets {
     counts_[at].bytes += line.size();
   }
 
-  std::vector<MovedShard> finish(bool fsync) {
+  /// What the files hold of so many sources, where another run could go on from that.
+  std::optional<GroupProgress> so_far(std::uint64_t sources) {
+    GroupProgress progress{sources, {}};
+    for (const auto& file : files_) {
+      const auto written = file->so_far();
+      if (!written) return std::nullopt;
+      progress.written.push_back(*written);
+    }
+    return progress;
+  }
+
+  std::vector<WrittenText> finish(bool fsync) {
+    for (std::size_t i = 0; i < files_.size(); ++i) counts_[i] = files_[i]->finish(fsync);
+    return counts_;
+  }
+
+  std::vector<MovedShard> moved() const {
     std::vector<MovedShard> moved;
-    for (std::size_t i = 0; i < shards_.size(); ++i)
-      moved.push_back({shards_[i], files_.empty() ? counts_[i] : files_[i]->finish(fsync)});
+    for (std::size_t i = 0; i < shards_.size(); ++i) moved.push_back({shards_[i], counts_[i]});
     return moved;
   }
 
@@ -52,6 +70,50 @@ class GroupTargets {
   std::vector<std::unique_ptr<TextOutput>> files_;
   std::vector<WrittenText> counts_;
 };
+
+PartialSum lines_of(const std::vector<WrittenText>& files) {
+  PartialSum lines;
+  for (const WrittenText& file : files) lines += file.lines;
+  return lines;
+}
+
+std::uint64_t bytes_of(const std::vector<WrittenText>& files) {
+  std::uint64_t bytes = 0;
+  for (const WrittenText& file : files) bytes += file.bytes;
+  return bytes;
+}
+
+/// A group that an earlier run has finished, but perhaps not flushed.
+std::vector<MovedShard> finished_group(const LineMove& move, std::uint64_t group, const GroupProgress& begun,
+                                       bool fsync) {
+  std::vector<MovedShard> moved;
+  for (const std::uint64_t shard : move.groups.targets(group)) {
+    const WrittenText& left = begun.written[moved.size()];
+    keep_left(move.targets[static_cast<std::size_t>(shard)], left, fsync);
+    moved.push_back({shard, left});
+  }
+  return moved;
+}
+
+/// Moves one source file's lines, adds them to `read`, and gives the file's bytes.
+std::uint64_t move_file(const LineMove& move, std::uint64_t shard, const LineBuffers& buffers, GroupTargets& targets,
+                        PartialSum& read) {
+  const TextTable& source = move.source;
+  const std::filesystem::path& file = source.files[static_cast<std::size_t>(shard)];
+  const ShardOf shard_of{shard, source.shards()};
+  ShardReader reader(source.fields, shard_of);
+  ShardKeys keys(buffers.most_keys);
+  const auto take_line = [&](std::string_view line, const CheckedLine& row) {
+    keys.add(row.key);
+    add_line(line, read);
+    targets.take(move.groups.target_of(row.key), line);
+  };
+  const std::uint64_t bytes =
+      read_text(file, buffers.piece_bytes, [&](std::string_view piece) { reader.feed(piece, take_line); }).bytes;
+  with_file(file.string(), [&] { reader.finish(); });
+  keys.check(file, source.fields, shard_of, buffers.piece_bytes);
+  return bytes;
+}
 
 }  // namespace
 
@@ -84,38 +146,33 @@ LineBuffers line_buffers(std::uint64_t memory_bytes, unsigned threads, std::uint
 }
 
 std::vector<MovedShard> move_lines(const LineMove& move, std::uint64_t group, const LineBuffers& buffers, bool fsync,
-                                   Traffic& traffic) {
-  const TextTable& source = move.source;
-  GroupTargets targets(move, group, buffers);
-  PartialSum read;
-  for (const std::uint64_t shard : move.groups.sources(group)) {
-    const std::filesystem::path& file = source.files[static_cast<std::size_t>(shard)];
-    const ShardOf shard_of{shard, source.shards()};
-    ShardReader reader(source.fields, shard_of);
-    ShardKeys keys(buffers.most_keys);
-    const auto take_line = [&](std::string_view line, const CheckedLine& row) {
-      keys.add(row.key);
-      add_line(line, read);
-      targets.take(move.groups.target_of(row.key), line);
-    };
-    traffic.bytes_read +=
-        read_text(file, buffers.piece_bytes, [&](std::string_view piece) { reader.feed(piece, take_line); }).bytes;
-    with_file(file.string(), [&] { reader.finish(); });
-    keys.check(file, source.fields, shard_of, buffers.piece_bytes);
+                                   Traffic& traffic, const GroupProgress& begun,
+                                   const std::function<void(const GroupProgress&)>& note) {
+  const std::vector<std::uint64_t> sources = move.groups.sources(group);
+  if (begun.sources == sources.size()) return finished_group(move, group, begun, fsync);
+  GroupTargets targets(move, group, buffers, begun.written);
+  PartialSum read = lines_of(begun.written);
+  const std::uint64_t between_notes = buffers.buffer_bytes * move.groups.targets(group).size();
+  std::uint64_t bytes = 0;  // since it was told last how far this has come
+  for (std::uint64_t n = begun.sources; n < sources.size(); ++n) {
+    const std::uint64_t of_file = move_file(move, sources[n], buffers, targets, read);
+    traffic.bytes_read += of_file;
+    bytes += of_file;
+    if (!note || bytes < between_notes || n + 1 == sources.size()) continue;
+    if (const auto progress = targets.so_far(n + 1)) note(*progress);
+    bytes = 0;
   }
-  std::vector<MovedShard> moved = targets.finish(fsync);
-  PartialSum written;
-  for (const MovedShard& shard : moved) {
-    written += shard.written.lines;
-    if (!move.targets.empty()) traffic.bytes_written += shard.written.bytes;
-  }
+  const std::vector<WrittenText> files = targets.finish(fsync);
+  const PartialSum written = lines_of(files);
   if (!(written == read))
-    throw Error(Kind::io, "table '" + source.name + "'",
+    throw Error(Kind::io, "table '" + move.source.name + "'",
                 {"the " + std::to_string(written.bytes) + " lines written are not the " + std::to_string(read.bytes) +
                      " that were read",
                  "expected equal sums on both sides",
                  "nothing is published; run it again: if it comes again the program is wrong, else the machine is"});
-  return moved;
+  if (!move.targets.empty()) traffic.bytes_written += bytes_of(files) - bytes_of(begun.written);
+  if (note) note({sources.size(), files});
+  return targets.moved();
 }
 
 PartialSum sum_lines(const std::filesystem::path& file, const RowFields& fields, ShardOf shard,

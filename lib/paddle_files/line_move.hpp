@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "checkpoint/text_table.hpp"
@@ -39,12 +40,20 @@ struct MovedShard {
   WrittenText written;
 };
 
+/// How far a group has come: what its target files hold, by shard, after so many of its sources.
+struct GroupProgress {
+  std::uint64_t sources = 0;
+  std::vector<WrittenText> written;
+};
+
 /// Moves one group's lines as they are: each source file is read once, in the order of the shards, and checked line by
 /// line; each line is appended to the file of its target shard. So the output does not depend on processes, threads and
 /// memory. Throws input, naming file and line, for what Paddle would load wrongly, and for keys that stand twice; io
-/// where the lines written are not those read.
+/// where the lines written are not those read. Goes on from what is `begun`, and tells `note` at times, and at the end,
+/// what there is.
 std::vector<MovedShard> move_lines(const LineMove& move, std::uint64_t group, const LineBuffers& buffers, bool fsync,
-                                   Traffic& traffic);
+                                   Traffic& traffic, const GroupProgress& begun = {},
+                                   const std::function<void(const GroupProgress&)>& note = {});
 
 /// Reads a table's file again, checked as above, and gives its lines.
 PartialSum sum_lines(const std::filesystem::path& file, const RowFields& fields, ShardOf shard,

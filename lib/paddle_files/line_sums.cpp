@@ -1,5 +1,6 @@
 #include "paddle_files/line_sums.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -59,7 +60,7 @@ void add_line(std::string_view line, PartialSum& sum) noexcept {
 
 void add_lines(std::string_view text, PartialSum& sum) noexcept {
   while (!text.empty()) {
-    const std::size_t end = text.find('\n') + 1;
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;  // damaged, it may have no newline any more
     add_line(text.substr(0, end), sum);
     text.remove_prefix(end);
   }

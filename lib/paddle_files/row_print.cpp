@@ -100,6 +100,7 @@ ShardRows read_rows(const RowPrint& print, const StoredTable& table, std::uint64
         {"key " + table.key_text(rows.keys[row]) + " in row " + std::to_string(place.rows.lo + row) + " " + found,
          expected + " (table '" + table.name + "')", ""});
   };
+  rows.by_key.reserve(rows.keys.size());
   for (std::size_t row = 0; row < rows.keys.size(); ++row) {
     if (rows.keys[row] % print.shards != shard)
       refuse(row, "lies in shard " + std::to_string(shard),
@@ -157,22 +158,6 @@ class Tails {
   std::map<std::uint64_t, ShardRows> of_dims_;
 };
 
-/// A shard is held whole: its tails are found by their keys.
-void check_memory(const RowPrint& print, std::uint64_t shard, std::uint64_t memory_bytes) {
-  constexpr std::uint64_t of_order = 16;  // ShardRows::by_key
-  std::uint64_t bytes = printed_at_once;
-  const auto add = [&](const StoredTable& table) {
-    bytes += place_of_shard(table, shard).rows.size() * (table.row_bytes() + of_order);
-  };
-  add(print.table);
-  for (const auto& [dims, table] : print.tails) add(table);
-  if (bytes <= memory_bytes) return;
-  throw Error(Kind::usage, "--memory",
-              {format_bytes(memory_bytes) + " for each thread",
-               "shard " + std::to_string(shard) + " of table '" + print.table.name + "' takes " + format_bytes(bytes),
-               "give more, fewer --threads, or a larger shard_num"});
-}
-
 }  // namespace
 
 RowPrint row_print(const std::vector<StoredTable>& tables, const Layout& source, const KeyedTable& target, int digits) {
@@ -194,9 +179,25 @@ RowPrint row_print(const std::vector<StoredTable>& tables, const Layout& source,
   return print;
 }
 
-MovedShard print_shard(const RowPrint& print, std::uint64_t shard, TableReader& reader, std::uint64_t memory_bytes,
-                       bool fsync, Traffic& traffic) {
-  check_memory(print, shard, memory_bytes);
+void check_memory(const RowPrint& print, std::uint64_t memory_bytes) {
+  constexpr std::uint64_t of_order = 16;  // ShardRows::by_key
+  for (std::uint64_t shard = 0; shard < print.shards; ++shard) {
+    std::uint64_t bytes = printed_at_once;
+    const auto add = [&](const StoredTable& table) {
+      bytes += place_of_shard(table, shard).rows.size() * (table.row_bytes() + of_order);
+    };
+    add(print.table);
+    for (const auto& [dims, table] : print.tails) add(table);
+    if (bytes > memory_bytes)
+      throw Error(
+          Kind::usage, "--memory",
+          {format_bytes(memory_bytes) + " for each thread",
+           "shard " + std::to_string(shard) + " of table '" + print.table.name + "' takes " + format_bytes(bytes),
+           "give more, fewer --threads, or a larger shard_num"});
+  }
+}
+
+MovedShard print_shard(const RowPrint& print, std::uint64_t shard, TableReader& reader, bool fsync, Traffic& traffic) {
   const ShardRows rows = read_rows(print, print.table, shard, reader, traffic);
   const Tails tails(print, shard, rows, reader, traffic);
   std::optional<TextOutput> out;

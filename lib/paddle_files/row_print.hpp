@@ -24,10 +24,12 @@ struct RowPrint {
 /// there, is not grouped by these shards, or does not have the columns of the target's accessor.
 RowPrint row_print(const std::vector<StoredTable>& tables, const Layout& source, const KeyedTable& target, int digits);
 
-/// Writes one shard's lines, in the order of its rows, each with its tail. The tables' offsets have been read. Throws
-/// input for a key that is of another shard or stands twice, and for tails of no row; usage where the shard does not
-/// fit into `memory_bytes`.
-MovedShard print_shard(const RowPrint& print, std::uint64_t shard, TableReader& reader, std::uint64_t memory_bytes,
-                       bool fsync, Traffic& traffic);
+/// Throws usage where a shard does not fit into `memory_bytes`: each is held whole. The tables' offsets have been read,
+/// here and below.
+void check_memory(const RowPrint& print, std::uint64_t memory_bytes);
+
+/// Writes one shard's lines, in the order of its rows, each with its tail. Throws input for a key that is of another
+/// shard or stands twice, and for tails of no row.
+MovedShard print_shard(const RowPrint& print, std::uint64_t shard, TableReader& reader, bool fsync, Traffic& traffic);
 
 }  // namespace ckpt

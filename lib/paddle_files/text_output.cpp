@@ -47,8 +47,11 @@ class TextOutput::Deflater {
   std::string piece_;
 };
 
-TextOutput::TextOutput(const std::filesystem::path& file, std::size_t buffer_bytes)
-    : file_(PosixFile::create_new(file)), buffer_bytes_(buffer_bytes) {
+TextOutput::TextOutput(const std::filesystem::path& file, std::size_t buffer_bytes, const WrittenText& begun)
+    : file_(begun.bytes == 0 ? PosixFile::create(file) : PosixFile::open_for_writing(file)),
+      buffer_bytes_(buffer_bytes),
+      written_(begun) {
+  if (begun.bytes != 0) file_.resize(begun.bytes);
   if (is_gzip_name(file.native())) deflater_ = std::make_unique<Deflater>(buffer_bytes);
 }
 
@@ -78,6 +81,12 @@ void TextOutput::write(std::string_view bytes) {
   written_.content += sum_of(data, written_.bytes);
   file_.write(written_.bytes, data);
   written_.bytes += bytes.size();
+}
+
+std::optional<WrittenText> TextOutput::so_far() {
+  if (deflater_) return std::nullopt;
+  flush();
+  return written_;
 }
 
 WrittenText TextOutput::finish(bool fsync) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,9 @@ struct WrittenText {
 /// A text file that lines are appended to, compressed where its name ends in .gz. Its bytes depend on the lines alone.
 class TextOutput {
  public:
-  /// Makes the file. `buffer_bytes`: of lines that are written together. Throws io.
-  TextOutput(const std::filesystem::path& file, std::size_t buffer_bytes);
+  /// Makes the file, or goes on with what is `begun` of it. `buffer_bytes`: of lines that are written together. Throws
+  /// io.
+  TextOutput(const std::filesystem::path& file, std::size_t buffer_bytes, const WrittenText& begun = {});
   ~TextOutput();
   TextOutput(const TextOutput&) = delete;
   TextOutput& operator=(const TextOutput&) = delete;
@@ -31,6 +33,9 @@ class TextOutput {
   TextOutput& operator=(TextOutput&&) = delete;
 
   void append(std::string_view line);  ///< with its newline
+  /// Writes what has been appended, and gives what the file is then. Nothing of a compressed file, to whose end nobody
+  /// else can append.
+  std::optional<WrittenText> so_far();
   /// Writes the rest; nothing may be appended any more.
   WrittenText finish(bool fsync);
 

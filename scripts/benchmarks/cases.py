@@ -12,6 +12,7 @@ import mindspore_cases
 import network_cases
 import storage_cases
 import table_cases
+import text_cases
 import torch_cases
 import transposed_cases
 import view_cases
@@ -288,6 +289,7 @@ CASES = {
     **view_cases.CASES,
     **transposed_cases.CASES,
     **table_cases.CASES,
+    **text_cases.CASES,
     **format_cases.CASES,
     **torch_cases.CASES,
     **mindspore_cases.CASES,

@@ -3,6 +3,8 @@
   table_data.py make     ROWS SHARDS SERVERS DIRECTORY                  one HDF5 file a server: key % SHARDS in blocks
   table_data.py check    ROWS SHARDS SERVERS DIRECTORY                  every row is there, once, on its server
   table_data.py by-hand  SOURCE SHARDS SERVERS DIRECTORY                numpy and h5py: the rows of all files sorted by their server
+  table_data.py filter   SOURCE SHARDS SERVERS DIRECTORY                the same of those that a condition leaves
+  table_data.py check-filter  SOURCE SHARDS SERVERS DIRECTORY           these are there
 
 A row has a key of 8 bytes and 25 numbers of 4 that follow from it. Key i is SplitMix64's number i: all keys differ.
 """
@@ -71,10 +73,44 @@ def check(rows, shards, servers, directory):
         sys.exit(f"{directory}: {count} rows, or other keys, expected {rows}")
 
 
+def is_kept(values):
+    """(c0 - c1) * 0.1 + c1 >= 1e-19 and c2 <= 1"""
+    c0, c1, c2 = (values[:, i] for i in range(3))
+    return ((c0 - c1) * np.float32(0.1) + c1 >= np.float32(1e-19)) & (c2 <= np.float32(1))
+
+
+def filtered(source):
+    files = [h5py.File(path, "r") for path in sorted(pathlib.Path(source).glob("server_*.h5"))]
+    kept = []
+    for file in files:
+        keys, values = file["embedding/keys"][()], file["embedding/value"][()]
+        mask = is_kept(values)
+        kept.append((keys[mask], values[mask]))
+    return np.concatenate([keys for keys, _ in kept]), np.concatenate([values for _, values in kept])
+
+
+def filter_by_hand(source, shards, servers, directory):
+    write_by_server(*filtered(source), shards, servers, directory)
+
+
+def check_filter(source, shards, servers, directory):
+    keys, values = filtered(source)
+    server = server_of(keys, shards, servers)
+    for number in range(servers):
+        with h5py.File(f"{directory}/server_{number}.h5", "r") as file:
+            if (file["embedding/keys"][()] != keys[server == number]).any() or \
+                    (file["embedding/value"][()].view("u4") != values[server == number].view("u4")).any():
+                sys.exit(f"{directory}, server {number}: other rows than expected")
+
+
 def by_hand(source, shards, servers, directory):
     files = [h5py.File(path, "r") for path in sorted(pathlib.Path(source).glob("server_*.h5"))]
     keys = np.concatenate([file["embedding/keys"][()] for file in files])
     values = np.concatenate([file["embedding/value"][()] for file in files])
+    write_by_server(keys, values, shards, servers, directory)
+
+
+def write_by_server(keys, values, shards, servers, directory):
     server = server_of(keys, shards, servers)
     order = np.argsort(server, kind="stable")
     counts = np.bincount(server.astype("i8"), minlength=servers)
@@ -87,8 +123,9 @@ def by_hand(source, shards, servers, directory):
 
 def main():
     what, first, shards, servers, directory = sys.argv[1:]
-    if what == "by-hand":
-        by_hand(first, int(shards), int(servers), directory)
+    of_source = {"by-hand": by_hand, "filter": filter_by_hand, "check-filter": check_filter}
+    if what in of_source:
+        of_source[what](first, int(shards), int(servers), directory)
     else:
         {"make": make, "check": check}[what](int(first), int(shards), int(servers), directory)
 

@@ -1,8 +1,11 @@
 #include "cli/done_file.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
+#include <thread>
 
 #include "base/error.hpp"
 #include "catch.hpp"
@@ -118,6 +121,69 @@ TEST_CASE("a line is added once, and can be read and waited for") {
   CHECK_THAT(refused([] { static_cast<void>(line_for("out/model", "")); }), Contains("ends with no day and pass"));
   CHECK_THAT(refused([] { static_cast<void>(line_for("20190720/delta-6", "")); }), Contains("is not known"));
   CHECK(std::filesystem::exists(file.string() + ".partial") == false);
+}
+
+TEST_CASE("a line is of the path without its last slash, a delta's id is its own, and an older model gets none") {
+  const TemporaryDirectory place;
+  const auto file = place / "patches";
+  add_done_line(file, line_for("out/20190720/delta-6/", "77"), "/out/20190720/delta-6/");
+  const std::string text = read_done_file(file);
+  CHECK_THAT(text, Contains(R"("input":"/out/20190720/delta-6/000","monitor_data":"")"));
+  CHECK_THAT(text, Contains(R"("key":"77")"));
+  CHECK_THAT(text, !Contains(R"("id":"77")"));
+  CHECK(wants_done_line(file, line_for("20190720/delta-12", "77")));  // not by its letters
+  for (const std::string older : {"20190720/delta-5", "20190719/delta-24"}) {
+    CHECK_THAT(refused([&] { static_cast<void>(wants_done_line(file, line_for(older, "77"))); }),
+               Contains("which came after " + older));
+    CHECK_THAT(refused([&] { add_done_line(file, line_for(older, "77"), "/out/" + older); }),
+               Contains("only the line"));
+  }
+  CHECK(read_done_file(file) == text);
+  std::filesystem::create_symlink(file, place / "link");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  add_done_line(place / "link", line_for("20190720/delta-7", "77"), "/out/20190720/delta-7");
+  CHECK(std::filesystem::is_symlink(place / "link"));
+  CHECK(parse_done_lines(read_done_file(file), "f").size() == 2);
+  CHECK(std::filesystem::status(file).permissions() == std::filesystem::perms::owner_all);
+}
+
+TEST_CASE("lines that several add at a time are all there, and a reader finds only whole files") {
+  const TemporaryDirectory place;
+  const auto file = place / "donefile.txt";
+  constexpr int writers = 8;
+  std::atomic<int> running{writers};
+  std::vector<std::set<std::string>> added(writers);
+  std::vector<std::thread> threads;
+  for (int n = 0; n < writers; ++n)
+    threads.emplace_back([&, n] {
+      for (int day = 0; day < 20; ++day) {
+        const std::string name = std::to_string(20190701 + day) + "/" + std::to_string(n + 1);
+        try {
+          add_done_line(file, line_for("out/" + name, "1"), "/out/" + name);
+          added[static_cast<std::size_t>(n)].insert(name);
+        } catch (const Error&) {  // a later one was faster
+        }
+      }
+      --running;
+    });
+  std::size_t seen = 0;
+  bool only_grows = true;
+  while (running > 0) {
+    const std::size_t lines = parse_done_lines(read_done_file(file), "f").size();  // throws for half a line
+    only_grows = only_grows && lines >= seen;
+    seen = lines;
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto lines = parse_done_lines(read_done_file(file), "f");
+  CHECK(only_grows);
+  CHECK(lines.back().name() == "20190720/8");
+  std::set<std::string> expected;
+  for (const auto& each : added) expected.insert(each.begin(), each.end());
+  std::set<std::string> found;
+  for (const DoneLine& line : lines) found.insert(line.name());
+  CHECK(found == expected);
+  for (std::size_t i = 1; i < lines.size(); ++i) CHECK(lines[i - 1].is_before(lines[i]));
+  CHECK_FALSE(std::filesystem::exists(file.string() + ".partial"));
 }
 
 TEST_CASE("a job waits for a file, or for a line of one") {

@@ -2,6 +2,7 @@
 may be left when somebody does."""
 import argparse
 import copy
+import json
 import os
 import pathlib
 import shutil
@@ -16,7 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "python"))
 import checkpoints  # noqa: E402
+import group_paddle  # noqa: E402
 import group_tables  # noqa: E402
+import h5py  # noqa: E402
 import numpy as np  # noqa: E402
 from programs import MPI_ENVIRONMENT, Failure, check  # noqa: E402
 
@@ -201,6 +204,62 @@ class Place:
             rows = {key: {"value": np.arange(key + 1, key + 28, dtype="f4")} for key in range(9, 70000, 3)}
             group_tables.write(delta, {"embedding": ("u8", rows)}, {"embedding": group_tables.servers_of(("u8", rows), "paddle", 3)})
         return self.tables("--delta", delta, *more, output="layered", **how)
+
+    def text_layout(self, name, shards, ending="", **more):
+        """Tables of text on two servers; `more`: what else the layout has."""
+        accessor = {"class": "SparseAccessor", "embedx_dim": 8, "embed_rule": "SparseAdaGradSGDRule", "embedx_rule": "SparseAdaGradSGDRule"}
+        layout = group_paddle.layout(accessor, shards, 2, ending)
+        return checkpoints.write_layout(self.directory / f"{name}.json", {**layout, **more, "tables": layout["tables"] + more.get("tables", [])})
+
+    def text(self, ending="", memory="16MiB", **how):
+        """240,000 lines in twelve shards, to 30: groups of two files and five."""
+        source, layout = self.text_source()
+        target = self.text_layout(f"text30{ending}", 30, ending)
+        return Job(self, "ckpt-reshard", ["--from", layout, "--to", target, "--memory", memory, source], f"lines30{ending.replace('.', '_')}", **how)
+
+    def text_source(self):
+        source = self.directory / "text"
+        layout = self.text_layout("text", 12)
+        if not source.exists():
+            lines = {key: f"{key} 7 0 0.25 {key % 97} {key % 89} 0.5 1e-05 " + " ".join(["0.015625"] * 8) + " 3\n"
+                     for key in range(11, 2400011, 10)}
+            group_paddle.write(source, lines, group_paddle.by_shard(lines, 12), 2, "")
+        return source, layout
+
+    def printed(self, **how):
+        """The same as datasets, which become text."""
+        source, layout = self.text_source()
+        datasets = self.directory / "grouped"
+        grouped = group_tables.layout("paddle", 2, "shard")
+        grouped["tables"][0] |= {"place": [{"mod": 12}, {"blocks": "ceil"}]}
+        del grouped["tables"][0]["fields"], grouped["parameters"]
+        if not datasets.exists():
+            path = checkpoints.write_layout(self.directory / "grouped.json", grouped)
+            subprocess.run([self.bin / "ckpt-reshard", "-q", "--from", layout, "--to", path, source, "-o", datasets], check=True)
+        return Job(self, "ckpt-reshard", ["--to", layout, datasets], "printed", **how)
+
+    def beside_text(self, **how):
+        """Lines and rows that become text, a table of datasets and a dense parameter, in one job."""
+        self.tables()
+        source, _ = self.text_source()
+        both = self.directory / "both"
+        if not both.exists():
+            shutil.copytree(source, both)
+            for file in (self.directory / "servers").iterdir():
+                with h5py.File(shutil.copy(file, both), "r+") as opened:
+                    opened.move("embedding", "other")
+        of_others = group_tables.layout("paddle", 3)
+        of_others["tables"][0]["name"] = "other"
+        more = {key: of_others[key] for key in ("files", "tables", "parameters")}
+        layouts = {}
+        for servers, shards in ((3, 12), (5, 30)):
+            path = self.text_layout(f"both{servers}", shards, **more)
+            with open(path) as file:
+                layout = json.load(file)
+            layout["mesh"]["shape"] = [servers]
+            layouts[servers] = checkpoints.write_layout(path, layout)
+        # The text of two servers lies as that of three would: files are found by their shards.
+        return Job(self, "ckpt-reshard", ["--from", layouts[3], "--to", layouts[5], "--memory", "16MiB", both], "beside", **how)
 
     def split(self, **how):
         return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)

@@ -6,6 +6,7 @@ import os
 import random
 
 import checkpoints
+import group_tables
 import h5py
 import numpy as np
 from programs import check
@@ -22,8 +23,8 @@ def server_of(shard, shard_num, servers):
     return shard // average
 
 
-def file_of(shard, shard_num, servers, ending):
-    return f"000/part-{server_of(shard, shard_num, servers):03}-{shard:05}{ending}"
+def file_of(shard, shard_num, servers, ending, directory="000"):
+    return f"{directory}/part-{server_of(shard, shard_num, servers):03}-{shard:05}{ending}"
 
 
 def layout(accessor, shard_num, servers, ending):
@@ -67,17 +68,17 @@ def by_shard(keys, shard_num):
     return shards
 
 
-def write(directory, lines, shards, servers, ending):
-    os.makedirs(os.path.join(directory, "000"))
+def write(directory, lines, shards, servers, ending, below="000"):
+    os.makedirs(os.path.join(directory, below))
     for shard, keys in enumerate(shards):
         text = "".join(lines[key] for key in keys).encode()
-        with open(os.path.join(directory, file_of(shard, len(shards), servers, ending)), "wb") as file:
+        with open(os.path.join(directory, file_of(shard, len(shards), servers, ending, below)), "wb") as file:
             file.write(gzip.compress(text) if ending else text)
 
 
-def check_files(directory, lines, shards, servers, ending):
-    expected = [file_of(shard, len(shards), servers, ending) for shard in range(len(shards))]
-    found = sorted("000/" + name for name in os.listdir(os.path.join(directory, "000")))
+def check_files(directory, lines, shards, servers, ending, below="000"):
+    expected = [file_of(shard, len(shards), servers, ending, below) for shard in range(len(shards))]
+    found = sorted(f"{below}/{name}" for name in os.listdir(os.path.join(directory, below)))
     check(found == sorted(expected), f"{directory} has the files {found}\nexpected {expected}")
     for name, keys in zip(expected, shards):
         with open(os.path.join(directory, name), "rb") as file:
@@ -97,7 +98,9 @@ def sums(directory):
 
 
 def paddle(context):
-    context.each(random_case, range(context.options.seed, context.options.seed + min(context.options.cases, 40)))
+    seeds = range(context.options.seed, context.options.seed + min(context.options.cases, 40))
+    context.each(random_case, seeds)
+    context.below("together").each(together, seeds)
 
 
 def random_case(context, seed):
@@ -178,6 +181,56 @@ def and_back(context, generator, lines, shards, accessor, shard_num, source):
             check_files(out, lines, shards, servers, ending)
         else:
             context.programs.run("ckpt-verify", "--from", source, context.path("src"), out)
+
+
+def together(context, seed):
+    """Two tables of text, one of datasets and a dense parameter, in one job: as lines, rows or datasets, to other servers and back."""
+    generator = random.Random(seed)
+    names = {"embedding": "000", "words": "001"}
+    accessors = {name: random_accessor(generator) for name in names}
+    lines = {name: random_lines(generator, generator.choice([0, 3, 500]), accessors[name]) for name in names}
+    rows = group_tables.random_table(generator, generator.choice([0, 200]), "u8", "f4")
+    dense = np.arange(generator.randint(1, 50), dtype="f4")
+    sides = {}
+    for side in "ab":
+        servers, place = generator.choice([1, 2, 3, 5]), generator.choice(["paddle37", "geo", "split"])
+        of_rows = group_tables.layout(place, servers)
+        made = {"ckpt_layout": 1, "mesh": of_rows["mesh"], "files": "server_{server}.h5", "parameters": of_rows["parameters"],
+                "tables": [{**of_rows["tables"][0], "name": "rows"}]}
+        shards = {}
+        for name, below in names.items():
+            shards[name] = (generator.choice([1, 4, 6, 10]), generator.choice(["", ".gz"]))
+            entry = layout(accessors[name], shards[name][0], servers, shards[name][1])["tables"][0]
+            made["tables"].append({**entry, "name": name, "files": entry["files"].replace("000", below)})
+        sides[side] = (servers, place, shards, checkpoints.write_layout(context.path(f"{side}.json"), made))
+    servers, place, shards, a = sides["a"]
+    spread = {"rows": group_tables.servers_of(rows, place, servers)}
+    group_tables.write(context.path("src"), {"rows": rows}, spread, {"w": dense})
+    by_shards = {}
+    for name, below in names.items():
+        by_shards[name] = by_shard(lines[name], shards[name][0])
+        write(context.path("src"), lines[name], by_shards[name], servers, shards[name][1], below)
+
+    servers, place, shards, b = sides["b"]
+    digests = None
+    for number, (ranks, options) in enumerate([(0, []), (2, ["--verify", "reread", "--exchange", generator.choice(["direct", "mpi"])])]):
+        out = context.path(f"dst{number}")
+        context.programs.reshard(a, b, context.path("src"), out, *options, ranks=ranks)
+        for name, below in names.items():
+            check_files(out, lines[name], moved(by_shards[name], shards[name][0]), servers, shards[name][1], below)
+        group_tables.check_files(out, {"rows": rows}, group_tables.moved(spread, {"rows": rows}, place, servers))
+        with h5py.File(f"{out}/server_0.h5") as file:
+            check((file["w"][()] == dense).all(), "another dense parameter")
+        digests = digests or checkpoints.digests(out)
+        check(checkpoints.digests(out) == digests, f"{ranks} ranks with {options} wrote other bytes")
+    context.programs.run("ckpt-verify", context.path("dst0"))
+    context.programs.run("ckpt-verify", "--from", a, context.path("src"), context.path("dst0"))
+    datasets = checkpoints.write_layout(context.path("datasets.json"), {
+        **group_tables.layout("geo", generator.choice([1, 4])), "tables": [{
+            "name": "*", "keys": "{name}/keys", "rows": ["{name}/*"], "axis": "server", "place": [{"mod": "servers"}]}]})
+    context.programs.reshard(a, datasets, context.path("src"), context.path("datasets"), ranks=generator.choice([0, 2]))
+    context.programs.run("ckpt-verify", "--from", a, context.path("src"), context.path("datasets"))
+    context.programs.run("ckpt-verify", "--from", b, context.path("dst0"), context.path("datasets"))
 
 
 def faulty(context, generator, lines, sides, paths):

@@ -1,13 +1,15 @@
 #include "paddle_files/line_move.hpp"
 
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <random>
 #include <sstream>
 
 #include "paddle_files/line_sums.hpp"
-#include "store/paddle/text_input.hpp"
+#include "paddle_files/text_left.hpp"
 #include "refused.hpp"
+#include "store/paddle/text_input.hpp"
 #include "temporary_directory.hpp"
 
 using namespace ckpt;
@@ -37,7 +39,7 @@ struct Written {
       TextOutput out(table.files.back(), 100);
       for (const auto& [key, line] : lines)
         if (key % shards == shard) out.append(line);
-      table.bytes.push_back(out.finish(false).bytes);
+      out.finish(false);
     }
   }
   TextTable table;
@@ -104,6 +106,83 @@ TEST_CASE("lines go to the shards of any other number, as they are, through gzip
   }
 }
 
+TEST_CASE("a group goes on from every point that it told of, to the same bytes") {
+  std::mt19937_64 random(9);
+  const fixture::TemporaryDirectory directory;
+  const Model model = random_model(random, 400);
+  for (const bool is_gzip : {false, true}) {
+    const std::string name = is_gzip ? "z" : "p";
+    const Written source(directory, name + "s", model, 12, false);
+    const LineMove move = move_to(directory, source.table, 5, is_gzip, name + "t");
+    std::vector<GroupProgress> told;
+    Traffic traffic;
+    const auto note = [&](const GroupProgress& progress) { told.push_back(progress); };
+    const auto whole = move_lines(move, 0, small, false, traffic, {}, note);
+    std::vector<std::string> expected;
+    for (const auto& file : move.targets) expected.push_back(text_of(file));
+    CHECK(told.size() == (is_gzip ? 1U : 12U));
+    CHECK(told.back().sources == 12);
+    for (const GroupProgress& progress : told) {
+      GroupProgress begun{progress.sources, {}};
+      for (std::size_t i = 0; i < move.targets.size(); ++i) {
+        const auto left = text_left(move.targets[i], progress.written[i].bytes);
+        REQUIRE(left);
+        CHECK(left->content == progress.written[i].content);
+        CHECK(left->lines == progress.written[i].lines);
+        begun.written.push_back(*left);
+        // Whatever came after that goes.
+        if (!is_gzip) std::ofstream(move.targets[i], std::ios::app) << "half a li";
+      }
+      Traffic again;
+      const auto moved_again = move_lines(move, 0, small, true, again, begun);
+      CHECK(again.bytes_read < traffic.bytes_read);
+      for (std::size_t i = 0; i < expected.size(); ++i) CHECK(text_of(move.targets[i]) == expected[i]);
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        CHECK(moved_again[i].written.lines == whole[i].written.lines);
+        CHECK(moved_again[i].written.content == whole[i].written.content);
+      }
+    }
+  }
+}
+
+TEST_CASE("what is left of a text counts only up to a line's end, and of a compressed one as a whole") {
+  const fixture::TemporaryDirectory directory;
+  const auto file = directory / "a";
+  std::ofstream(file) << "1 2\n3 4\n5";
+  PartialSum lines;
+  add_lines("1 2\n3 4\n", lines);
+  const auto left = text_left(file, 8);
+  REQUIRE(left);
+  CHECK(left->lines == lines);
+  CHECK(left->bytes == 8);
+  CHECK_FALSE(text_left(file, 9));
+  CHECK_FALSE(text_left(file, 10));
+  CHECK_FALSE(text_left(directory / "none", 0));
+  const auto packed = directory / "a.gz";
+  TextOutput out(packed, 100);
+  out.append("1 2\n");
+  out.append("3 4\n");
+  CHECK_FALSE(out.so_far());
+  const WrittenText written = out.finish(false);
+  CHECK(text_left(packed, written.bytes)->lines == lines);
+  CHECK_FALSE(text_left(packed, written.bytes - 1));
+  std::ofstream(packed, std::ios::app) << "x";
+  CHECK_FALSE(text_left(packed, written.bytes + 1));
+}
+
+TEST_CASE("small keys that follow one another are compared as fast as others") {
+  const fixture::TemporaryDirectory directory;
+  const auto file = directory / "s0";
+  std::string text;
+  constexpr std::uint64_t keys = 1 << 20;
+  for (std::uint64_t key = 0; key < keys; ++key) text += std::to_string(key) + " 1 2 3 4 5 0.5\n";
+  std::ofstream(file) << text;
+  const LineMove counted{{"t", 0, RowFields(accessor), {file}, {}}, Regrouping(1, 1), {}, 1};
+  const auto begin = std::clock();
+  CHECK(moved(counted, {1 << 20, 1000, keys + 1, 1})[0].written.lines.bytes == keys);
+  CHECK(double(std::clock() - begin) / CLOCKS_PER_SEC < 60);  // a square of them is hours
+}
+
 TEST_CASE("a key that stands twice is found, however few keys are kept") {
   std::mt19937_64 random(8);
   const fixture::TemporaryDirectory directory;
@@ -127,6 +206,9 @@ TEST_CASE("sums of lines tell apart sets of lines, not their order") {
   PartialSum b;
   add_lines("3 4\n1 2\n", b);
   CHECK(a == b);
+  PartialSum damaged;
+  add_lines("1 2\n3 4", damaged);  // a newline that is one no more is found, too
+  CHECK_FALSE(a == damaged);
   for (const char* other : {"1 2\n3 5\n", "1 4\n3 2\n", "1 2\n1 2\n", "1 2\n", "1 2 3 4\n", ""}) {
     PartialSum c;
     add_lines(other, c);
