@@ -9,9 +9,9 @@ namespace ckpt::cli {
 
 /// A line of a done-file of PaddlePaddle's streaming training: which model of which pass has been saved whole.
 struct DoneLine {
-  std::string day;   ///< "20190720"
-  std::string pass;  ///< the directory below the day's: "6", "0" (the day's batch model), "base", "delta-6"
-  std::string key;   ///< of a base, when it was made; all that was saved after it carries it
+  std::string day;      ///< "20190720"
+  std::string pass;     ///< the directory below the day's: "6", "0" (the day's batch model), "base", "delta-6"
+  std::string key;      ///< of a base, when it was made; all that was saved after it carries it
   std::string id = {};  ///< of a delta that is written, when it was made
 
   std::string name() const { return day + "/" + pass; }

@@ -60,8 +60,7 @@ void ExpectedTensors::warn_of_idle(const std::vector<const Deviations*>& all) co
   for (const std::string& warning : idle_excuses(excuses_, all)) spdlog::warn("{}", warning);
 }
 
-void ExpectedTensors::refuse(const Deviations& found, const std::string& object,
-                             const std::string& change) const {
+void ExpectedTensors::refuse(const Deviations& found, const std::string& object, const std::string& change) const {
   warn_of_idle({&found});
   if (found.lines.empty()) return;
   for (const std::string& line : found.lines) spdlog::error("{}", line);

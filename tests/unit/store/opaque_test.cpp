@@ -4,8 +4,8 @@
 #include "refused.hpp"
 
 using namespace ckpt;
-using fixture::refused;
 using Catch::Matchers::Contains;
+using fixture::refused;
 
 TEST_CASE("Objects are carried as a whole, as far as there is memory for them") {
   const std::uint64_t most = torch::most_object_bytes();
