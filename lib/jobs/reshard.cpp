@@ -275,8 +275,9 @@ class Run {
     const TablePlan& tables = sides_->tables;
     if (tables.moves.empty() && tables.offsets.empty()) return;
     TableReaders rows(sides_->checkpoints(), stores_.reading(), most_open_);
-    const ShuffleMeans means{
-        rows.all(), *files_, plan_->shares, counters_, threads(), is_verified() ? &*sums_ : nullptr, journal, finished};
+    const ShuffleMeans means{rows.all(), *files_,   plan_->shares,
+                             counters_,  threads(), is_verified() ? &*sums_ : nullptr,
+                             journal,    finished,  job_.resources.memory_bytes / 8};
     write_offsets(tables.offsets, means, processes_);
     TableShuffle shuffle(tables.moves, means, processes_);
     shuffle.run();

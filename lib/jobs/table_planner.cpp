@@ -24,10 +24,9 @@ RowGroups target_groups(const PlannedTable& table, const Layout& target) {
 
 /// Where a batch comes apart into pieces for so many servers, or shards, that their writing takes longer than their
 /// bytes do.
-void warn_of_short_runs(const StoredTable& table, std::uint64_t groups, const Resources& resources, unsigned threads,
-                        std::uint32_t processes) {
+void warn_of_short_runs(const StoredTable& table, std::uint64_t groups, const Resources& resources, unsigned threads) {
   constexpr std::uint64_t short_run = 16ULL << 10;
-  const std::uint64_t batch = batch_bytes(resources.memory_bytes / 2, threads, processes);
+  const std::uint64_t batch = batch_bytes(resources.memory_bytes / 2, threads);
   if (batch / groups >= short_run || table.total_rows() * table.row_bytes() <= batch) return;
   const std::uint64_t needed = short_run * groups * (resources.memory_bytes / batch);
   spdlog::warn(
@@ -147,8 +146,7 @@ TableRows TablePlanner::add_move(PlannedTable& each, TablePlan& plan) {
   std::vector<TableCensus*> layers;
   for (TableCensus& census : counted) layers.push_back(&census);
   place_rows(layers, *each.to);
-  warn_of_short_runs(each.layers.front().table, each.to->count(), job_.resources, means_.threads,
-                     static_cast<std::uint32_t>(processes_.size()));
+  warn_of_short_runs(each.layers.front().table, each.to->count(), job_.resources, means_.threads);
   TableRows rows{each.datasets, counted.front().rows, {}};
   if (!each.datasets.offsets.empty()) add_offsets_of(each.datasets, counted.front().offsets, rows, plan);
   for (std::size_t at = 0; at < each.layers.size(); ++at)

@@ -189,16 +189,15 @@ void check_room(const StoredTable& table, std::uint64_t batches, std::uint64_t g
 
 }  // namespace
 
-std::uint64_t batch_bytes(std::uint64_t memory_bytes, unsigned threads, std::uint32_t processes) {
-  // Its rows, their packed copy and what is known of them; beside these, what comes from the others.
-  const std::uint64_t shares = std::uint64_t{4} * threads * processes;
-  return std::clamp(memory_bytes / shares, least_batch_bytes, most_batch_bytes);
+std::uint64_t batch_bytes(std::uint64_t memory_bytes, unsigned threads) {
+  constexpr std::uint64_t copies = 4;
+  return std::clamp(memory_bytes / (copies * threads), least_batch_bytes, most_batch_bytes);
 }
 
 TableShare share_table(const StoredTable& table, const Checkpoint& checkpoint, std::uint64_t groups,
                        const CensusMeans& means, const Communicator& processes) {
   const auto process_count = static_cast<std::uint32_t>(processes.size());
-  const std::uint64_t most = batch_bytes(means.memory_bytes, means.threads, process_count);
+  const std::uint64_t most = batch_bytes(means.memory_bytes, means.threads);
   const std::uint64_t bytes = std::min(most, std::max(best_batch_bytes, groups * best_run_bytes));
   TableShare share;
   share.batches = Batches(table.rows, std::max<std::uint64_t>(bytes / table.row_bytes(), 1));

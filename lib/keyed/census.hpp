@@ -53,7 +53,8 @@ void place_rows(std::span<TableCensus* const> layers, const RowGroups& to);
 /// Checks all keys of a table as `take_census` does.
 void check_keys(const StoredTable& table, TableReader& reader, const CensusMeans& means, Communicator& processes);
 
-/// The most bytes that a batch of rows takes where each thread of each process has one, and its packed copy.
-std::uint64_t batch_bytes(std::uint64_t memory_bytes, unsigned threads, std::uint32_t processes);
+/// The most bytes that a batch of rows takes where each thread has one: packed, as messages, and what comes from
+/// others.
+std::uint64_t batch_bytes(std::uint64_t memory_bytes, unsigned threads);
 
 }  // namespace ckpt

@@ -1,6 +1,8 @@
 #include "keyed/shuffle.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
@@ -148,7 +150,33 @@ void TableShuffle::write_part(const Run& run, std::size_t part, std::span<const 
                static_cast<std::uint32_t>(processes_.rank()));
 }
 
+/// What comes in at a time is bounded, wherever the rows go: where all senders together would send one of the writers
+/// too much, half of them do, and then the others. One alone has no more than its batches.
 void TableShuffle::send_and_write(Messages messages) {
+  Messages sizes;
+  for (const std::string& message : messages) sizes.push_back(std::to_string(message.size()));
+  std::vector<std::uint64_t> coming;  // from each process
+  for (const std::string& size : processes_.all_to_all(std::move(sizes))) coming.push_back(std::stoull(size));
+  send_and_write(messages, {0, coming.size()}, coming);
+}
+
+void TableShuffle::send_and_write(Messages& messages, const Interval& senders, std::span<const std::uint64_t> coming) {
+  const auto own = coming.subspan(senders.lo, senders.size());
+  const std::uint64_t most = processes_.maximum(std::accumulate(own.begin(), own.end(), std::uint64_t{0}));
+  if (senders.size() > 1 && most > means_.received_bytes) {
+    const std::uint64_t middle = senders.lo + senders.size() / 2;
+    send_and_write(messages, {senders.lo, middle}, coming);
+    send_and_write(messages, {middle, senders.hi}, coming);
+    return;
+  }
+  const auto process = static_cast<std::uint64_t>(processes_.rank());
+  const bool sends = senders.lo <= process && process < senders.hi;
+  Messages sent(coming.size());
+  if (sends) sent.swap(messages);
+  exchange_and_write(std::move(sent));
+}
+
+void TableShuffle::exchange_and_write(Messages messages) {
   struct Received {
     Run run;
     std::vector<const std::byte*> parts;

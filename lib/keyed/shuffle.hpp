@@ -33,9 +33,10 @@ struct ShuffleMeans {
   const WriteShares& shares;  ///< which process writes what of the target
   Traffic& traffic;
   unsigned threads = 1;
-  ContentSums* sums = nullptr;  ///< collects what is written; null: nothing is verified
-  Journal* journal = nullptr;   ///< what is done; null: nothing is noted
-  const Finished& finished;     ///< what an earlier run has written
+  ContentSums* sums = nullptr;       ///< collects what is written; null: nothing is verified
+  Journal* journal = nullptr;        ///< what is done; null: nothing is noted
+  const Finished& finished;          ///< what an earlier run has written
+  std::uint64_t received_bytes = 0;  ///< that a process takes from others at a time, if they are of several
 
   /// Writes a run of an array's elements, as far as it is this process's and not written yet.
   void write(const Chunk& run, std::span<const std::byte> bytes, std::uint32_t process) const;
@@ -98,6 +99,8 @@ class TableShuffle {
   void write(const Run& run, const std::vector<const std::byte*>& parts);
   void write_part(const Run& run, std::size_t part, std::span<const std::byte> bytes);
   void send_and_write(Messages messages);
+  void send_and_write(Messages& messages, const Interval& senders, std::span<const std::uint64_t> coming);
+  void exchange_and_write(Messages messages);
   [[noreturn]] void refuse(const Run& run, std::size_t part) const;
 
   const std::vector<TableMove>& moves_;

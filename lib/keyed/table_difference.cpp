@@ -37,7 +37,7 @@ class Side {
   Side(const ComparedTable& side, const CensusMeans& means, const Communicator& processes)
       : side_(side),
         means_(means),
-        batches_(side.table.rows, std::max<std::uint64_t>(batch_bytes(means.memory_bytes / 2, means.threads, 1) /
+        batches_(side.table.rows, std::max<std::uint64_t>(batch_bytes(means.memory_bytes / 2, means.threads) /
                                                               std::max<std::uint64_t>(side.table.row_bytes(), 1),
                                                           1)),
         own_(batches_.share(side.reader.checkpoint(), static_cast<std::uint32_t>(processes.rank()),

@@ -127,6 +127,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string tree(files[0].bytes);
   attempt([&] { rewrite_zero(tree); });
   attempt([&] { torch_dist::value_names(tree); });
-  attempt([&] { torch_dist::rest(tree, {}, {"a.weight", "a._extra_state"}); });
+  std::vector<torch_dist::RankTree> ranks;
+  for (std::size_t n = 0; n < files.size(); ++n)
+    ranks.push_back(
+        {torch_dist::RankTree::Rank{n % 2, n / 2}, std::string(files[n].bytes), {}, [](const std::string& name) {
+           return name;
+         }});
+  attempt([&] { torch_dist::rest(ranks, {"a.weight", "a._extra_state"}); });
   return 0;
 }

@@ -61,13 +61,12 @@ Checkpoint checkpoint_of_servers() {
 
 }  // namespace
 
-// 64 processes of 4 GiB each, half of which is the tables'. With 1 GiB, batches are so small, for each has a place for
-// what comes from every other, that to know where they go takes too much.
+// 64 processes of 1 GiB each, half of which is the tables'.
 TEST_CASE("10^11 rows on a thousand servers are planned in bounded memory, evenly for 64 processes") {
   const StoredTable table = large_table();
   REQUIRE(table.total_rows() == rows_of_all);
   const Checkpoint checkpoint = checkpoint_of_servers();
-  const CensusMeans means{2ULL << 30, 1};
+  const CensusMeans means{512ULL << 20, 2};
   const RowGroups to(KeyPlace({place_step::Mod{1024}, place_step::Blocks{Uneven::ceil}}, servers), RowOrder::source);
   std::uint64_t next = 0;
   std::uint64_t rows = 0;
