@@ -51,6 +51,7 @@ TEST_CASE("layouts of text are without what Paddle's files cannot have") {
                  {text_layout("10", 2, "000/part-{server}-{shard:05}"), "a.json: /tables/0/files: found"},
                  {text_layout("100001", 2, names), "found shard_num 100001, expected at most 100000"},
                  {text_layout("100000", 1001, names), "found 1001 servers, expected at most 1000"},
-                 {text_layout("10", 2, names, R"(, "files": "x.h5")"), "a.json: /files: found \"files\" beside tables"},
-                 {text_layout("10", 2, names, R"(, "parameters": [])"), "found \"parameters\" beside tables"}});
+                 {text_layout("10", 2, names, R"(, "files": "x.h5")"),
+                  "a.json: /files: found \"files\" beside nothing but tables"},
+                 {text_layout("10", 2, names, R"(, "parameters": [])"), "beside others, and no \"files\""}});
 }
