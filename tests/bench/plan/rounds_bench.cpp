@@ -16,40 +16,12 @@
 #include "exchange/rounds.hpp"
 #include "plan/chunk_sequence.hpp"
 #include "plan/write_shares.hpp"
+#include "played_process.hpp"
 
 namespace {
 
 using namespace ckpt;
-
-/// A process that is asked for nothing but its number.
-class Played final : public Communicator {
- public:
-  Played(int rank, int size) : rank_(rank), size_(size) {}
-
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  int local_rank() const override { return 0; }
-  int local_size() const override { return 1; }
-  std::vector<std::string> all_gather(const std::string&) override { return refuse(); }
-  std::string broadcast(const std::string&, int) override { return refuse().front(); }
-  std::uint64_t sum(std::uint64_t) override { return refuse().size(); }
-  std::uint64_t maximum(std::uint64_t) override { return refuse().size(); }
-  std::vector<std::string> all_to_all(std::vector<std::string>) override { return refuse(); }
-  std::unique_ptr<Pending> start(const std::vector<Message>&, const std::vector<Message>&) override {
-    refuse();
-    return nullptr;
-  }
-  void raise_alarm() override {}
-  bool is_alarmed() override { return false; }
-  void clear_alarms() override {}
-  void abandon(int status) noexcept override { std::exit(status); }
-
- private:
-  static std::vector<std::string> refuse() { throw Error(Kind::peer, "a played process talks to nobody"); }
-
-  int rank_;
-  int size_;
-};
+using fixture::Played;
 
 /// What a process writes, without bytes.
 class PlayedWork final : public Workload {
