@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
 
 namespace ckpt {
 
@@ -21,6 +23,20 @@ std::uint64_t entries(const char* directory) {
   std::filesystem::directory_iterator entry(directory, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) ++count;
   return count;
+}
+
+/// UINT64_MAX where it says no number.
+std::uint64_t number_in(const std::filesystem::path& file) {
+  std::uint64_t number = 0;
+  return std::ifstream(file) >> number ? number : UINT64_MAX;
+}
+
+/// Of a group and all above it.
+std::uint64_t memory_of_group(const std::filesystem::path& mounted, std::filesystem::path group, const char* file) {
+  std::uint64_t least = number_in(mounted / file);
+  for (group = group.relative_path(); !group.empty(); group = group.parent_path())
+    least = std::min(least, number_in(mounted / group / file));
+  return least;
 }
 
 }  // namespace
@@ -55,6 +71,33 @@ std::uint64_t addresses_left() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, mapped_bytes());
+}
+
+std::uint64_t memory_of_groups(const std::string& named, const std::filesystem::path& mounted) {
+  std::uint64_t least = UINT64_MAX;
+  std::istringstream lines(named);
+  for (std::string line; std::getline(lines, line);) {  // number:controllers:group
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string group = line.substr(second + 1);
+    if (controllers == ",,") least = std::min(least, memory_of_group(mounted, group, "memory.max"));
+    if (controllers.find(",memory,") != std::string::npos)
+      least = std::min(least, memory_of_group(mounted / "memory", group, "memory.limit_in_bytes"));
+  }
+  return least;
+}
+
+std::uint64_t memory_allowed() {
+  const auto pages = static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
+  std::uint64_t most = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_max != RLIM_INFINITY)
+    most = std::min<std::uint64_t>(most, limit.rlim_max);
+  std::ostringstream groups;
+  groups << std::ifstream("/proc/self/cgroup").rdbuf();
+  return std::min(most, memory_of_groups(groups.str(), "/sys/fs/cgroup"));
 }
 
 bool is_single_threaded() {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
 
 namespace ckpt {
 
@@ -23,6 +25,15 @@ OpenFiles open_files();
 std::uint64_t mapped_bytes();
 /// Bytes of address space left (`ulimit -v`); 2^64 - 1 where there is no limit.
 std::uint64_t addresses_left();
+
+/// How much memory this process may come to: what the machine has, its control groups allow, and the hard limit on
+/// addresses. The same in a child that has less for itself.
+std::uint64_t memory_allowed();
+
+/// The least that the control groups allow which /proc/self/cgroup names, and those above them, mounted in a directory:
+/// memory.max, and of version 1 memory/…/memory.limit_in_bytes. 2^64 - 1 where none says anything.
+/// https://docs.kernel.org/admin-guide/cgroup-v2.html
+std::uint64_t memory_of_groups(const std::string& named, const std::filesystem::path& mounted);
 
 /// Whether no other thread runs in this process.
 bool is_single_threaded();

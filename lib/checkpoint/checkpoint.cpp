@@ -86,6 +86,13 @@ std::vector<FileNumber> Checkpoint::missing() const {
   return missing;
 }
 
+const std::map<std::string, std::string>& Checkpoint::tree_names() const {
+  static const std::map<std::string, std::string> none;
+  for (const FileCatalog& file : files_)
+    if (!file.schema->tree_names.empty()) return file.schema->tree_names;
+  return none;
+}
+
 std::filesystem::path Checkpoint::file_path(FileNumber file) const {
   if (is_single_file_) return path_;
   if (!paths_.empty()) return path_ / paths_[file];

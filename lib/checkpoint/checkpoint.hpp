@@ -76,6 +76,9 @@ class Checkpoint {
   /// It, and the files whose data it shows: all that is read of it.
   std::vector<std::filesystem::path> paths_read(FileNumber file) const;
 
+  /// Schema::tree_names of the file that has them.
+  const std::map<std::string, std::string>& tree_names() const;
+
   /// What each card holds: the arrays of all files that it owns, by their names with the files' prefixes.
   std::vector<Holding> holdings() const;
   /// The dataset of this (prefixed) name on a card, or null.

@@ -13,6 +13,7 @@
 #include "store/posix_file.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/opaque.hpp"
+#include "store/torch/path_tree.hpp"
 
 namespace ckpt {
 
@@ -142,14 +143,26 @@ class DcpDescription {
                 {"no such file", std::string(metadata_file) + " expects it", "restore it, or take another checkpoint"});
   }
 
-  /// The first file stands for the directory's objects: its tree is that of all.
-  static void gather_leaves(std::vector<FileCatalog>& catalogs) {
+  /// The first file stands for the directory: its tree is that of all.
+  void gather_leaves(std::vector<FileCatalog>& catalogs) const {
     std::vector<Leaf> leaves;
     for (FileCatalog& each : catalogs) {
       leaves.insert(leaves.end(), each.schema->leaves.begin(), each.schema->leaves.end());
-      if (!each.schema->leaves.empty()) each.schema = with_leaves(*each.schema, {}, false);
+      if (!each.schema->leaves.empty()) each.schema = with_leaves(*each.schema, {});
     }
-    catalogs.front().schema = with_leaves(*catalogs.front().schema, std::move(leaves), true);
+    Schema first = *catalogs.front().schema;
+    first.leaves = std::move(leaves);
+    first.has_tree = true;
+    first.tree_names = tree_names();
+    catalogs.front().schema = std::make_shared<const Schema>(std::move(first));
+  }
+
+  std::map<std::string, std::string> tree_names() const {
+    std::map<std::string, std::string> names;
+    for (const torch::DcpTensor& tensor : metadata_.tensors)
+      if (std::string name = torch::tree_name(tensor.path); name != tensor.name)
+        names.emplace_hint(names.end(), tensor.name, std::move(name));
+    return names;
   }
 
   /// What Megatron keeps beside the data: to the attributes and leaves of the first file, and as it is for another
@@ -168,7 +181,7 @@ class DcpDescription {
       names.push_back(leaf.name);
       leaves.push_back(std::move(leaf));
     }
-    first.schema = with_leaves(*first.schema, std::move(leaves), first.schema->has_tree);
+    first.schema = with_leaves(*first.schema, std::move(leaves));
     if (common.bytes > torch::most_object_bytes()) {
       described_.left_out.push_back(std::string(common_file) + " (" + format_bytes(common.bytes) + ")");
       return;

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "frameworks/cut_rules.hpp"
 #include "store/torch/dcp_directory.hpp"
-#include "store/torch/dcp_parts.hpp"
+#include "store/torch/path_tree.hpp"
 
 namespace ckpt {
 

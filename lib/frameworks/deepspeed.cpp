@@ -1,6 +1,7 @@
 #include "frameworks/deepspeed.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,11 +41,7 @@ class DeepSpeedDescription {
     if (module_ != nullptr)
       with_file((directory_ / files_.path(files_.model, 0)).string(),
                 [&] { deepspeed::check_module(*module_, files_, states_); });
-    std::vector<ModelStates> all_states{states_};
-    for (std::uint64_t rank = 1; rank < states_.model_ranks; ++rank) {
-      all_states.push_back(read_states(rank));
-      check_alike(all_states.back(), rank);
-    }
+    const std::vector<ModelStates> all_states = states_of_all();
     check_optimizer_files();
     const std::size_t models = files_.model_of_each_rank ? states_.data_ranks : 1;
     for (std::uint64_t rank = 0; rank < models; ++rank) add(files_.model, rank);
@@ -57,7 +54,7 @@ class DeepSpeedDescription {
       deepspeed::check_rules(*module_->weights, deepspeed::names_of_module(*schemas.model, states_));
     if (module_ != nullptr && files_.model_of_each_rank)
       module_->keys_of_pieces = deepspeed::keys_of_pieces(*module_, files_, all_states);
-    if (module_ != nullptr && states_.groups.empty()) module_->states = read_optimizer_order();
+    if (module_ != nullptr) module_->states = states_.optimizer;
     for (std::size_t i = all_models; i < described_.files.size(); i += states_.model_ranks)
       schemas.optimizers.push_back(described_.files[i].catalog.schema.get());
     const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(),
@@ -73,7 +70,7 @@ class DeepSpeedDescription {
  private:
   ModelStates read_states(std::uint64_t model_rank) const {
     const fs::path file = directory_ / files_.path(files_.model, 0, model_rank);
-    ModelStates states = deepspeed::read_model_states(file);
+    ModelStates states = deepspeed::read_model_states(file, module_ != nullptr);
     if (module_ == nullptr && states.model_ranks != 1)
       throw Error(Kind::input, file.string() + ": mp_world_size",
                   {"found " + std::to_string(states.model_ranks),
@@ -82,27 +79,29 @@ class DeepSpeedDescription {
     return states;
   }
 
-  /// The flat data of all model ranks must have the same parameters in the same order.
-  void check_alike(const ModelStates& states, std::uint64_t model_rank) const {
-    if (deepspeed::lists_same_parameters(states, states_)) return;
-    throw Error(Kind::input, (directory_ / files_.path(files_.model, 0, model_rank)).string(),
-                {"found other parameters in param_shapes, or in another order, than " + files_.path(files_.model, 0, 0),
-                 "expected the same, as model ranks that cut each of them have",
-                 "give a whole layout (layouts/deepspeed-zero2.json shows how)"});
+  /// By model rank.
+  std::vector<ModelStates> states_of_all() const {
+    std::vector<ModelStates> all(states_.model_ranks);
+    all.front() = states_;
+    in_parallel(all.size() - 1, [&](std::uint64_t n) { all[n + 1] = read_states(n + 1); });
+    for (std::uint64_t rank = 1; rank < all.size(); ++rank) check_alike(all[rank], rank);
+    return all;
   }
 
-  /// Of ZeRO-0: the numbers that stand for weights must be the same for all model ranks.
-  std::vector<deepspeed::StateOfWeight> read_optimizer_order() const {
-    const auto order = deepspeed::read_states_of_weights(directory_ / files_.path(files_.model, 0));
-    for (std::uint64_t rank = 1; rank < states_.model_ranks; ++rank) {
-      const fs::path file = directory_ / files_.path(files_.model, 0, rank);
-      if (deepspeed::read_states_of_weights(file) != order)
-        throw Error(
-            Kind::input, file.string() + ": optimizer",
-            {"found its parameters in another order than in " + files_.path(files_.model, 0, 0),
-             "expected the same, as model ranks that cut each of them have", "give a whole layout, with \"files\""});
-    }
-    return order;
+  /// The flat data of all model ranks must have the same parameters in the same order; of ZeRO-0, the numbers must stand
+  /// for the same weights.
+  void check_alike(const ModelStates& states, std::uint64_t model_rank) const {
+    const fs::path file = directory_ / files_.path(files_.model, 0, model_rank);
+    const std::string first = files_.path(files_.model, 0, 0);
+    constexpr const char* expected = "expected the same, as model ranks that cut each of them have";
+    if (!deepspeed::lists_same_parameters(states, states_))
+      throw Error(Kind::input, file.string(),
+                  {"found other parameters in param_shapes, or in another order, than " + first, expected,
+                   "give a whole layout (layouts/deepspeed-zero2.json shows how)"});
+    if (states.optimizer != states_.optimizer)
+      throw Error(Kind::input, file.string() + ": optimizer",
+                  {"found its parameters in another order than in " + first, expected,
+                   "give a whole layout, with \"files\""});
   }
 
   /// A data rank's file of each model rank.
@@ -113,10 +112,14 @@ class DeepSpeedDescription {
     }
   }
 
-  /// Several at a time: each takes a child process, which reads what is in it.
-  void read_files() {
+  /// Several files at a time: each takes a child process, which reads what is in it.
+  static void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t)>& work) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    for_each_in_parallel(std::min(cores, most_at_once), described_.files.size(), [&](std::uint64_t n) {
+    for_each_in_parallel(std::min(cores, most_at_once), count, work);
+  }
+
+  void read_files() {
+    in_parallel(described_.files.size(), [&](std::uint64_t n) {
       DescribedFile& file = described_.files[n];
       file.catalog = store_.catalog(directory_ / file.path);
     });

@@ -40,10 +40,9 @@ std::shared_ptr<const Schema> with_attributes_of(const Schema& schema, const Sch
   return std::make_shared<const Schema>(std::move(merged));
 }
 
-std::shared_ptr<const Schema> with_leaves(const Schema& schema, std::vector<Leaf> leaves, bool has_tree) {
+std::shared_ptr<const Schema> with_leaves(const Schema& schema, std::vector<Leaf> leaves) {
   Schema made = schema;
   made.leaves = std::move(leaves);
-  made.has_tree = has_tree;
   return std::make_shared<const Schema>(std::move(made));
 }
 

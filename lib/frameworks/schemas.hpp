@@ -15,6 +15,6 @@ std::shared_ptr<const Schema> empty_schema(const std::string& format);
 std::shared_ptr<const Schema> with_attributes_of(const Schema& schema, const Schema& other);
 
 /// A schema with these leaves instead of its own.
-std::shared_ptr<const Schema> with_leaves(const Schema& schema, std::vector<Leaf> leaves, bool has_tree);
+std::shared_ptr<const Schema> with_leaves(const Schema& schema, std::vector<Leaf> leaves);
 
 }  // namespace ckpt

@@ -6,7 +6,7 @@
 
 #include "frameworks/torch_dist.hpp"
 #include "store/torch/carried_tree.hpp"
-#include "store/torch/dcp_parts.hpp"
+#include "store/torch/path_tree.hpp"
 #include "store/torch/pickle_writer.hpp"
 
 namespace ckpt::torch_dist {

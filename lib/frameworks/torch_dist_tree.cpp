@@ -191,18 +191,18 @@ Rest rest(const std::vector<RankTree>& ranks, const std::vector<std::string>& na
     spdlog::warn(
         "states of generators are left out, as the files' names do not say of which ranks all are "
         "(--no-load-rng)");
+  std::optional<Pickle> first;
   for (const RankTree& each : ranks) {
     Pickle parsed = parsed_rest(each.tree);
     put_values(parsed, each.values);
     objects.add(parsed, each, count);
+    if (!first) first = std::move(parsed);
   }
-  Pickle first = parsed_rest(ranks.front().tree);
-  put_values(first, ranks.front().values);
   const bool has_states =
       std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(state_prefix); });
   Rest made;
   made.objects = objects.take();
-  made.files = {{torch::torch_dist_tree, file_of(common_tree(std::move(first), has_states))},
+  made.files = {{torch::torch_dist_tree, file_of(common_tree(std::move(first).value(), has_states))},
                 {torch_dist_finished, finished_text}};
   return made;
 }

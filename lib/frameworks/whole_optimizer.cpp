@@ -6,11 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "base/byte_stream.hpp"
 #include "base/error.hpp"
-#include "frameworks/zero_states.hpp"
-#include "store/guarded_reading.hpp"
-#include "store/torch/archive.hpp"
 #include "store/torch/branches.hpp"
 
 namespace ckpt::deepspeed {
@@ -123,13 +119,15 @@ class WholeOptimizer {
   /// By the parameters' numbers, of what is kept for each element: there is no more than that.
   std::map<std::int64_t, Extents> shapes_of_states() const {
     std::map<std::int64_t, Extents> largest;
-    for (const torch::Branch& kept : branches(tree_.value_of(inner_, "state")))
+    for (const torch::Branch& kept : branches(tree_.value_of(inner_, "state"))) {
+      if (kept.key_node == no_node) continue;  // of a list
       for (const torch::Branch& each : branches(kept.value))
         if (auto shape = shape_of(each.value)) {
           const auto [known, is_new] = largest.try_emplace(tree_[kept.key_node].number, *shape);
           const bool is_larger = volume(*shape) > volume(known->second) || shape->size() > known->second.size();
           if (!is_new && is_larger) known->second = *shape;
         }
+    }
     return largest;
   }
 
@@ -193,44 +191,10 @@ class WholeOptimizer {
   std::vector<ParamGroup> groups_;
 };
 
-std::string encoded_states_of_weights(const PosixFile& file, std::uint64_t bytes) {
-  const torch::Archive archive = torch::read_archive(file, bytes);
-  const auto states = states_of_weights(archive.tree, archive.storages);
-  ByteWriter out;
-  out.number(states.size());
-  for (const StateOfWeight& each : states) {
-    out.text(each.path);
-    out.text(each.weight);
-    out.flag(each.is_master);
-  }
-  return out.take();
-}
-
-std::vector<StateOfWeight> decoded_order(const std::string& said) {
-  ByteReader in(said, "an optimizer's states from a child process");
-  std::vector<StateOfWeight> states(in.count(2 * sizeof(std::uint64_t) + 1));
-  for (StateOfWeight& each : states) {
-    each.path = in.text();
-    each.weight = in.text();
-    each.is_master = in.flag();
-  }
-  in.finish();
-  return states;
-}
-
 }  // namespace
 
 std::vector<StateOfWeight> states_of_weights(const Pickle& tree, const torch::Storages& storages) {
   return WholeOptimizer(tree, storages).read();
-}
-
-std::vector<StateOfWeight> read_states_of_weights(const std::filesystem::path& path) {
-  return with_file(path.string(), [&] {
-    const PosixFile file = PosixFile::open_for_reading(path);
-    const std::uint64_t bytes = file.status().bytes;
-    const IsolationLimits limits = limits_for(bytes, memory_per_file_byte, file_bytes_per_second);
-    return decoded_order(read_guarded<encoded_states_of_weights>(file, bytes, "torch", limits));
-  });
 }
 
 }  // namespace ckpt::deepspeed

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,8 +23,5 @@ struct StateOfWeight {
 /// groups must each have their weights in the order of the module, which shapes then tell apart.
 /// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/fp16/unfused_optimizer.py, state_dict
 std::vector<StateOfWeight> states_of_weights(const torch::Pickle& tree, const torch::Storages& storages);
-
-/// The same of a file.
-std::vector<StateOfWeight> read_states_of_weights(const std::filesystem::path& file);
 
 }  // namespace ckpt::deepspeed

@@ -98,6 +98,12 @@ std::string encoded(const ModelStates& states) {
   }
   out.number(states.buffers.size());
   for (const std::string& name : states.buffers) out.text(name);
+  out.number(states.optimizer.size());
+  for (const StateOfWeight& each : states.optimizer) {
+    out.text(each.path);
+    out.text(each.weight);
+    out.flag(each.is_master);
+  }
   return out.take();
 }
 
@@ -116,6 +122,12 @@ ModelStates decoded(const std::string& said) {
   }
   states.buffers.resize(in.count(sizeof(std::uint64_t)));
   for (std::string& name : states.buffers) name = in.text();
+  states.optimizer.resize(in.count(2 * sizeof(std::uint64_t) + 1));
+  for (StateOfWeight& each : states.optimizer) {
+    each.path = in.text();
+    each.weight = in.text();
+    each.is_master = in.flag();
+  }
   in.finish();
   return states;
 }
@@ -124,14 +136,22 @@ std::string encoded_states(const PosixFile& file, std::uint64_t bytes) {
   return encoded(model_states(torch::read_archive(file, bytes).tree));
 }
 
+std::string encoded_with_optimizer(const PosixFile& file, std::uint64_t bytes) {
+  const torch::Archive archive = torch::read_archive(file, bytes);
+  ModelStates states = model_states(archive.tree);
+  if (states.groups.empty()) states.optimizer = states_of_weights(archive.tree, archive.storages);
+  return encoded(states);
+}
+
 }  // namespace
 
-ModelStates read_model_states(const std::filesystem::path& path) {
+ModelStates read_model_states(const std::filesystem::path& path, bool with_optimizer) {
   return with_file(path.string(), [&] {
     const PosixFile file = PosixFile::open_for_reading(path);
     const std::uint64_t bytes = file.status().bytes;
-    const IsolationLimits limits = limits_for(bytes, memory_per_file_byte, file_bytes_per_second);
-    return decoded(read_guarded<encoded_states>(file, bytes, "torch", limits));
+    const IsolationLimits limits = torch::limits_of_file(bytes);
+    return decoded(with_optimizer ? read_guarded<encoded_with_optimizer>(file, bytes, "torch", limits)
+                                  : read_guarded<encoded_states>(file, bytes, "torch", limits));
   });
 }
 

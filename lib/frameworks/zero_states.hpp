@@ -5,15 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "frameworks/whole_optimizer.hpp"
 #include "store/torch/pickle.hpp"
 #include "tensor/extents.hpp"
 
 namespace ckpt::deepspeed {
-
-/// Of children that read a file of model states: nodes are a few times as large as the metadata, whose share of the
-/// file is not known before.
-inline constexpr std::uint64_t memory_per_file_byte = 4;
-inline constexpr std::uint64_t file_bytes_per_second = 1U << 20;
 
 /// A parameter as DeepSpeed lists it.
 struct NamedShape {
@@ -36,14 +32,15 @@ struct ModelStates {
   std::vector<std::string> buffers;             ///< `buffer_names`
   std::uint64_t data_ranks = 1;                 ///< `dp_world_size`
   std::uint64_t model_ranks = 1;                ///< `mp_world_size`; the shapes are those of one of them
+  std::vector<StateOfWeight> optimizer = {};    ///< states_of_weights, where it was asked for and there are no groups
 };
 
 /// Reads them from the tree of such a file. Throws input for a tree that does not say them.
 /// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _save_checkpoint
 ModelStates model_states(const torch::Pickle& tree);
 
-/// The same of a file. Throws input.
-ModelStates read_model_states(const std::filesystem::path& file);
+/// The same of a file. Throws input, `with_optimizer` as states_of_weights does, too.
+ModelStates read_model_states(const std::filesystem::path& file, bool with_optimizer);
 
 /// Whether the groups of two model ranks have the same names in the same order.
 bool lists_same_parameters(const ModelStates& one, const ModelStates& other);

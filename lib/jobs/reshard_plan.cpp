@@ -61,13 +61,8 @@ void warn_of_nameless(const std::vector<std::string>& names, ReshardSides& sides
                                     "; as values, the first card's are kept, and each rank's states of generators");
 }
 
-/// A format with an index has each piece of a tensor once, as an array by itself, and no groups.
-void resolve_pieces(ReshardSides& sides) {
-  const std::vector<std::string> names = names_in_index(sides);
-  warn_of_nameless(names, sides);
-  if (auto warning = is_torch_dist(*sides.store) ? unread_states(names) : ""; !warning.empty())
-    sides.source.warnings.push_back(std::move(warning));
-  const Layout layout = dcp_layout(sides.target.placement, names);
+/// The selection under other names, parallel to its own; what has none is left out.
+Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why) {
   std::vector<std::size_t> order(names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
@@ -76,14 +71,38 @@ void resolve_pieces(ReshardSides& sides) {
     if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
       throw Error(Kind::usage, "parameter " + names[at],
-                  {"two parameters get this name, as / becomes .", "expected one", "", {Advice::What::rename, ""}});
-    renamed.tensors.push_back(sides.selection.tensors[at]);
+                  {std::string("two parameters get this name, ") + why, "expected one", "", {Advice::What::rename, ""}});
+    renamed.tensors.push_back(selection.tensors[at]);
     renamed.tensors.back().name = names[at];
-    renamed.source_of.push_back(sides.selection.source_of[at]);
+    renamed.source_of.push_back(selection.source_of[at]);
   }
-  sides.selection = std::move(renamed);
+  return renamed;
+}
+
+/// A format with an index has each piece of a tensor once, as an array by itself, and no groups.
+void resolve_pieces(ReshardSides& sides) {
+  const std::vector<std::string> names = names_in_index(sides);
+  warn_of_nameless(names, sides);
+  if (auto warning = is_torch_dist(*sides.store) ? unread_states(names) : ""; !warning.empty())
+    sides.source.warnings.push_back(std::move(warning));
+  const Layout layout = dcp_layout(sides.target.placement, names);
+  sides.selection = renamed(sides.selection, names, "as / becomes .");
   sides.target.placement = resolve_target(layout, sides.selection.tensors).placement;
   sides.index_name = sides.store->index_name();
+}
+
+/// A file that takes a tree has the tensors where the tree has them, but for those that were given names.
+void take_names_of_tree(ReshardSides& sides) {
+  const std::map<std::string, std::string>& in_tree = sides.checkpoint.tree_names();
+  if (in_tree.empty() || !sides.store->takes_trees_of(sides.checkpoint.files().front().schema->format)) return;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
+    const std::string& name = sides.selection.tensors[i].name;
+    const bool is_as_read = name == sides.source.placement.tensors()[sides.selection.source_of[i]].name;
+    const auto found = is_as_read ? in_tree.find(name) : in_tree.end();
+    names.push_back(found == in_tree.end() ? name : found->second);
+  }
+  sides.selection = renamed(sides.selection, names, "its path in dicts and lists");
 }
 
 /// What is there, as its layout has it, and what is taken of it. Collective.
@@ -221,6 +240,7 @@ ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& 
     if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
     if (!tables.target.table_arrays.empty() && !sides.store->index_name().empty())
       refuse_tables(tables.target, *format);
+    if (job.output.is_single_file) take_names_of_tree(sides);
     sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format), sides.selection.tensors);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);
     find_target_arrays(sides.target.placement, tables.plan);

@@ -106,6 +106,10 @@ CountedNames::CountedNames(const NameChoice& choice, const Resolved& source, con
   for (const Tensor& tensor : selection.tensors) taken_.insert(tensor.name);
 }
 
+void CountedNames::add_alias(const std::string& name, const std::string& alias) {
+  if (!taken_.contains(alias) && !left_out_.contains(alias)) (counts(name) ? taken_ : left_out_).insert(alias);
+}
+
 Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
                         const Layout& layout) {
   if (layout.buckets.empty()) return layout;

@@ -76,6 +76,8 @@ class CountedNames {
   bool counts(const std::string& name) const {
     return taken_.contains(name) || (!left_out_.contains(name) && wishes_.is_kept(name));
   }
+  /// Another name for a tensor: it counts if that tensor does. One that the source has stays what it is.
+  void add_alias(const std::string& name, const std::string& alias);
 
  private:
   Wishes wishes_;

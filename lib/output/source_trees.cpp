@@ -150,6 +150,7 @@ std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store
   const auto naming = std::make_shared<Naming>(layout);
   naming->count_to(counted_totals(layout, source_.holdings()));
   std::vector<torch_dist::RankTree> ranks;
+  std::uint64_t room = torch::most_object_bytes();
   for (const FileNumber file : files) {
     const Tree tree = file == first ? taken_by(0, store) : read(file, store);
     const auto coordinates = layout.mesh.coordinates(table.owner(file));
@@ -158,19 +159,19 @@ std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store
       return naming->counted(naming->renamed(prefix + name), coordinates);
     };
     ranks.push_back({torch_dist::rank_in_path(source_.file_name(file)), *tree,
-                     values_of(file, torch_dist::value_names(*tree, has_states), store), name_of});
+                     values_of(file, torch_dist::value_names(*tree, has_states), store, room), name_of});
   }
   return ranks;
 }
 
-/// Of these tensors of a file, those that are small; none of a file that other processes alone see.
-torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<std::string>& names,
-                                                SourceStore& store) const {
+/// Of these tensors of a file, those for which there is room, which they take; none of a file that other processes alone
+/// see.
+torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<std::string>& names, SourceStore& store,
+                                                std::uint64_t& room) const {
   torch_dist::SmallTensors values;
   const FileCatalog& catalog = source_.file(file);
   if (!source_.is_shared()) return values;
   std::unique_ptr<SourceFile> open;
-  std::uint64_t room = torch::most_object_bytes();
   for (std::size_t i = 0; i < catalog.schema->arrays->size(); ++i) {
     const StoredArray& array = (*catalog.schema->arrays)[i];
     if (!names.contains(array.name)) continue;

@@ -60,7 +60,8 @@ class SourceTrees {
   std::optional<FileNumber> file_of(Position card, std::size_t entry) const;
   Tree taken_by(FileNumber target, SourceStore& store);
   std::vector<torch_dist::RankTree> trees_of_ranks(SourceStore& store);
-  torch_dist::SmallTensors values_of(FileNumber file, const std::set<std::string>& names, SourceStore& store) const;
+  torch_dist::SmallTensors values_of(FileNumber file, const std::set<std::string>& names, SourceStore& store,
+                                     std::uint64_t& room) const;
   bool is_kept(const Schema& schema) const { return !format_.takes_trees_of(tree_format(schema)); }
   Tree as_taken(FileNumber file, std::string tree) const;
   Tree read(FileNumber file, SourceStore& store);

@@ -26,6 +26,11 @@ std::string encode(const Schema& schema) {
   out.flag(schema.has_tree);
   out.number(schema.leaves.size());
   for (const Leaf& leaf : schema.leaves) dataset_bytes::put(out, leaf);
+  out.number(schema.tree_names.size());
+  for (const auto& [name, in_tree] : schema.tree_names) {
+    out.text(name);
+    out.text(in_tree);
+  }
   out.text(schema.kept_tree);
   out.text(schema.layout);
   out.text(schema.manifest);
@@ -56,6 +61,10 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
   schema->has_tree = in.flag();
   schema->leaves.resize(in.count(4 * sizeof(std::uint64_t)));
   for (Leaf& leaf : schema->leaves) leaf = dataset_bytes::take_leaf(in);
+  for (std::uint64_t i = in.count(2 * sizeof(std::uint64_t)); i > 0; --i) {
+    std::string name = in.text();
+    schema->tree_names.emplace_hint(schema->tree_names.end(), std::move(name), in.text());
+  }
   schema->kept_tree = in.text();
   schema->layout = in.text();
   schema->manifest = in.text();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "store/guarded_reading.hpp"
 #include "store/torch/legacy_file.hpp"
 #include "store/torch/write_file.hpp"
 #include "store/torch/zip_directory.hpp"
@@ -16,6 +17,11 @@ constexpr std::string_view storages_folder = "data/";
 
 /// Nodes take some 64 bytes for each of a pickle.
 constexpr std::uint64_t most_pickle_bytes = 512U << 20;
+
+/// A pickle's nodes and the tensors made of them are a few times as large as the file's metadata, whose share of the
+/// file is not known before.
+constexpr std::uint64_t memory_per_file_byte = 4;
+constexpr std::uint64_t file_bytes_per_second = 1U << 20;
 
 /// As large a manifest as there may be.
 constexpr std::uint64_t most_own_bytes = 2ULL << 30;
@@ -97,6 +103,10 @@ Archive read_zip_archive(const PosixFile& file, Interval whole) {
     if (entry.name.starts_with(folder))  // sorted as these are
       archive.storages.emplace_hint(archive.storages.end(), entry.name.substr(folder.size()), entry.place);
   return archive;
+}
+
+IsolationLimits limits_of_file(std::uint64_t file_bytes) {
+  return limits_for(file_bytes, memory_per_file_byte, file_bytes_per_second);
 }
 
 Archive read_archive(const PosixFile& file, std::uint64_t file_bytes) {

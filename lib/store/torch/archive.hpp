@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "store/child_process.hpp"
 #include "store/posix_file.hpp"
 #include "store/torch/pickle.hpp"
 #include "store/torch/tensor_view.hpp"
@@ -25,6 +26,9 @@ bool is_torch_file(const PosixFile& file, std::uint64_t file_bytes);
 
 /// Reads all of a zip archive of torch.save, a part of the file, but its tensors. Throws input for what is none.
 Archive read_zip_archive(const PosixFile& file, Interval archive);
+
+/// What a child may use that reads all of such a file but its tensors.
+IsolationLimits limits_of_file(std::uint64_t file_bytes);
 
 /// Reads all of a file but its tensors. Throws input for what is none, or is cut off; errors name the object, not the
 /// file.

@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "store/torch/branches.hpp"
+#include "store/torch/held_value.hpp"
 #include "store/torch/leaf.hpp"
+#include "store/torch/pickle_machine.hpp"
 #include "store/torch/placeholders.hpp"
 #include "store/torch/tensor_view.hpp"
 
@@ -166,6 +168,14 @@ unsigned char bytes_opcode(std::uint64_t count) {
 
 std::string carried_tree(const Archive& archive, const PosixFile& file) {
   return TreeCarrier(archive, file).write();
+}
+
+PickleId add_tensor(Pickle& tree, const std::string& name) {
+  PickleNode key = node_of(PickleKind::tuple);
+  key.items = {add_text(tree, carried_tensor), add_text(tree, name)};
+  PickleNode tensor = node_of(PickleKind::persistent);
+  tensor.arguments = tree.add(std::move(key));
+  return tree.add(std::move(tensor));
 }
 
 std::optional<std::string_view> carried_name(const Pickle& tree, PickleId id) {

@@ -53,6 +53,9 @@ class ObjectCarrier {
 /// The tree of a file. Throws input, as reading the file does.
 std::string carried_tree(const Archive& archive, const PosixFile& file);
 
+/// Adds the node that a tensor of this name is in such a tree.
+PickleId add_tensor(Pickle& tree, const std::string& name);
+
 /// The name of the tensor or storage that a node of such a tree is; nothing for others.
 std::optional<std::string_view> carried_name(const Pickle& tree, PickleId id);
 

@@ -8,6 +8,7 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "store/torch/dcp_parts.hpp"
+#include "store/torch/path_tree.hpp"
 #include "store/torch/zip_layout.hpp"
 
 namespace ckpt::torch {

@@ -2,8 +2,8 @@
 
 #include "base/error.hpp"
 #include "store/torch/dcp_metadata.hpp"
-#include "store/torch/dcp_parts.hpp"
 #include "store/torch/element_types.hpp"
+#include "store/torch/path_tree.hpp"
 #include "store/torch/pickle_writer.hpp"
 
 namespace ckpt::torch {

@@ -10,29 +10,11 @@
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/held_value.hpp"
 #include "store/torch/leaf.hpp"
+#include "store/torch/path_tree.hpp"
 
 namespace ckpt::torch {
 
 namespace {
-
-/// What is behind the word "paths" in a tree that was read from a DCP directory; nothing of another tree.
-std::vector<PickleId> behind_paths(const Pickle& tree) {
-  const PickleNode& root = tree[tree.root()];
-  if (root.kind != PickleKind::persistent) return {};
-  const std::vector<PickleId>& items = tree[root.arguments].items;
-  if (items.size() < 2 || tree[items[0]].text != carried_paths) return {};
-  return {items.begin() + 1, items.end()};
-}
-
-DcpPath path_of(const Pickle& tree, PickleId tuple) {
-  DcpPath path;
-  for (const PickleId id : tree[tuple].items) {
-    const PickleNode& key = tree[id];
-    const bool is_place = key.kind == PickleKind::integer;
-    path.push_back({is_place ? std::to_string(key.number) : std::string(key.text), is_place});
-  }
-  return path;
-}
 
 class TreeCutter {
  public:
@@ -139,32 +121,6 @@ std::set<std::string> tensor_names(const FileSpec& spec) {
 }
 
 }  // namespace
-
-std::string dcp_name(const DcpPath& path) {
-  std::string name;
-  for (const DcpKey& key : path) name += (name.empty() ? "" : ".") + key.text;
-  return name;
-}
-
-DcpPath dcp_path(const std::string& name) {
-  DcpPath path;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    path.push_back({name.substr(begin, end - begin)});
-    begin = end + 1;
-  }
-  return path;
-}
-
-void write_path(PickleWriter& out, const DcpPath& path) {
-  out.opcode(PickleWriter::mark);
-  for (const DcpKey& key : path)
-    if (key.is_place)
-      out.integer(std::stoll(key.text));
-    else
-      out.word(key.text);
-  out.opcode('t');
-}
 
 void refuse_twice(const std::string& name) {
   throw Error(Kind::input, "/" + name,

@@ -5,24 +5,10 @@
 
 #include "store/store.hpp"
 #include "store/torch/dcp_metadata.hpp"
-#include "store/torch/pickle_writer.hpp"
 #include "store/torch/tree_writer.hpp"
 
 /// A tree as DCP stores it: tensors, and objects that are items by themselves, each with a name and a path.
 namespace ckpt::torch {
-
-/// ("paths", {path: value}) or ("paths", {path: value}, mcore_data): the root of a tree that was read from a DCP
-/// directory, a persistent value.
-inline constexpr const char* carried_paths = "paths";
-
-/// "model", "layers", 0 → "model.layers.0".
-std::string dcp_name(const DcpPath& path);
-
-/// "model/layers" → "model", "layers": the path of what stood by this name in a file with groups.
-DcpPath dcp_path(const std::string& name);
-
-/// A path as a tuple, as `.metadata` and trees have it.
-void write_path(PickleWriter& out, const DcpPath& path);
 
 struct DcpParts {
   struct Object {

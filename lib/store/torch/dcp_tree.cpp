@@ -5,15 +5,13 @@
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/dcp_item.hpp"
-#include "store/torch/dcp_parts.hpp"
+#include "store/torch/path_tree.hpp"
 #include "store/torch/pickle_writer.hpp"
 
 namespace ckpt::torch {
 
 namespace {
 
-/// An object is read, copied into the tree, and sent.
-constexpr std::uint64_t memory_per_object_byte = 8;
 constexpr std::uint64_t object_bytes_per_second = 1U << 20;
 /// As of torch.save: names in it are those of Python 2 (`__builtin__.set`), which readers translate up to this protocol
 /// only; those of later ones are read with it, too.
@@ -71,7 +69,8 @@ std::string read_dcp_tree(const std::filesystem::path& directory) {
   ByteWriter argument;
   argument.text(directory.string());
   argument.text(encode(metadata));
-  const IsolationLimits limits = limits_for(bytes, memory_per_object_byte, object_bytes_per_second);
+  IsolationLimits limits = limits_for(bytes, 0, object_bytes_per_second);
+  limits.memory_bytes += memory_of_child(bytes);
   if (auto said = isolated({tree_in_child, argument.take(), -1, dcp_format, limits})) return std::move(*said);
   warn_of_unguarded_reading();
   return DcpTreeWriter(directory).write(metadata);

@@ -17,9 +17,6 @@ namespace {
 /// What is larger is data, which is not held in a catalog.
 constexpr std::size_t most_value_bytes = 1U << 20;
 
-/// Of tensors in an object, beside which it is a small one.
-constexpr std::uint64_t least_told_bytes = 64U << 20;
-
 std::optional<DType> type_of(PickleKind kind) {
   switch (kind) {
     case PickleKind::boolean:
@@ -112,9 +109,7 @@ std::string leaf_json(const Pickle& pickle, PickleId id) {
 }
 
 Leaf leaf_of(const Pickle& pickle, const Opaque& found, PickleId id, std::string name) {
-  std::string what = describe(pickle, id);
-  if (found.storage_bytes > least_told_bytes) what += " with tensors of " + format_bytes(found.storage_bytes);
-  return {std::move(name), std::move(what), leaf_json(pickle, id), found.digest, true};
+  return {std::move(name), describe(pickle, id), leaf_json(pickle, id), found.digest, true};
 }
 
 std::string describe(const Pickle& pickle, PickleId id) {

@@ -1,7 +1,5 @@
 #include "store/torch/opaque.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -16,22 +14,26 @@ namespace {
 constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325;
 constexpr std::uint64_t fnv_prime = 0x100000001b3;
 
-/// An object is read, sent by a child, and put into the form of a file: some of that at once.
+/// An object is read, put into a tree, which grows by doubling, and sent by a child; then it is parsed, and put into the
+/// form of a file.
 constexpr std::uint64_t memory_per_object_byte = 8;
+constexpr std::uint64_t child_memory_per_object_byte = 5;
 
 }  // namespace
 
 std::uint64_t most_object_bytes() {
-  const auto pages = static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
-  const std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::min(memory, addresses_left()) / memory_per_object_byte;
+  return memory_allowed() / memory_per_object_byte;
+}
+
+std::uint64_t memory_of_child(std::uint64_t object_bytes) {
+  return std::min(object_bytes, most_object_bytes()) * child_memory_per_object_byte;
 }
 
 void check_object_bytes(std::uint64_t bytes) {
   if (const std::uint64_t most = most_object_bytes(); bytes > most)
     throw Error(Kind::input, "",
                 {"found objects with tensors of " + format_bytes(bytes) + " that have no names",
-                 "expected at most " + format_bytes(most) + ", an eighth of the memory, as they are carried as a whole",
+                 "expected at most " + format_bytes(most) + ", an eighth of the memory that a process may have, as they are carried as a whole",
                  "take a machine with more memory, or write HDF5 or safetensors, which leave objects out"});
 }
 

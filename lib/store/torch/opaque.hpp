@@ -16,11 +16,14 @@ struct Opaque {
 };
 
 /// How much tensors in the objects of a tree may have, all together, as they are carried as a whole: an eighth of the
-/// memory that this process may use.
+/// memory that this process may have (memory_allowed).
 std::uint64_t most_object_bytes();
 
 /// Throws input where objects have more.
 void check_object_bytes(std::uint64_t bytes);
+
+/// What a child needs to read and send objects in which tensors have as much, or as they may have where that is less.
+std::uint64_t memory_of_child(std::uint64_t object_bytes);
 
 class OpaqueSurvey {
  public:

@@ -59,6 +59,11 @@ class Pickle {
 
   /// With nothing in it, to be filled.
   explicit Pickle(unsigned protocol = 2) : protocol_(protocol) {}
+  Pickle(const Pickle&) = delete;  // its nodes point into its own names
+  Pickle& operator=(const Pickle&) = delete;
+  Pickle(Pickle&&) = default;
+  Pickle& operator=(Pickle&&) = default;
+  ~Pickle() = default;
 
   const PickleNode& operator[](PickleId id) const { return nodes_[id]; }
   PickleId root() const noexcept { return root_; }

@@ -9,6 +9,8 @@
 #include "store/torch/admitted_tree.hpp"
 #include "store/torch/archive.hpp"
 #include "store/torch/carried_tree.hpp"
+#include "store/torch/dcp_directory.hpp"
+#include "store/torch/opaque.hpp"
 #include "store/torch/tree.hpp"
 #include "store/torch/write_file.hpp"
 
@@ -17,11 +19,6 @@ namespace ckpt {
 namespace {
 
 constexpr const char* format_name = "torch";
-
-/// A pickle's nodes and the tensors made of them are a few times as large as the file's metadata, whose share of the
-/// file is not known before.
-constexpr std::uint64_t memory_per_file_byte = 4;
-constexpr std::uint64_t file_bytes_per_second = 1U << 20;
 
 std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
   const torch::Archive archive = torch::read_archive(file, file_bytes);
@@ -38,11 +35,6 @@ std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
   return torch::carried_tree(torch::read_archive(file, file_bytes), file);
 }
 
-template <std::string (*Read)(const PosixFile&, std::uint64_t)>
-std::string read_torch(const PosixFile& file, std::uint64_t file_bytes) {
-  const IsolationLimits limits = limits_for(file_bytes, memory_per_file_byte, file_bytes_per_second);
-  return read_guarded<Read>(file, file_bytes, format_name, limits);
-}
 
 /// Schemas read recently, by what a child said of them: files of different cards mostly say the same.
 class RecentSchemas {
@@ -82,7 +74,9 @@ class TorchStore final : public Store {
  public:
   std::string_view name() const noexcept override { return format_name; }
 
-  bool takes_trees_of(std::string_view format) const noexcept override { return format == format_name; }
+  bool takes_trees_of(std::string_view format) const noexcept override {
+    return format == format_name || format == torch::dcp_format;
+  }
 
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
@@ -95,7 +89,9 @@ class TorchStore final : public Store {
     if (!torch::is_torch_file(file, status.bytes))
       throw Error(Kind::input, path.string(),
                   {"is no file of torch.save", "", "check the path and the layout's `files`"});
-    auto said = with_file(path.string(), [&] { return read_torch<read_metadata>(file, status.bytes); });
+    auto said = with_file(path.string(), [&] {
+      return read_guarded<read_metadata>(file, status.bytes, format_name, torch::limits_of_file(status.bytes));
+    });
     return {schemas_.shared(std::move(said)), status.bytes, status.modified_ns};
   }
 
@@ -105,7 +101,10 @@ class TorchStore final : public Store {
 
   std::string tree(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
-    return with_file(path.string(), [&] { return read_torch<read_carried_tree>(file, file.status().bytes); });
+    const std::uint64_t bytes = file.status().bytes;
+    IsolationLimits limits = torch::limits_of_file(bytes);
+    limits.memory_bytes += torch::memory_of_child(bytes);
+    return with_file(path.string(), [&] { return read_guarded<read_carried_tree>(file, bytes, format_name, limits); });
   }
 
   std::string admitted_tree(const std::string& tree) const override { return torch::admitted_tree(tree); }

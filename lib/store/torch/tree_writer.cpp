@@ -8,6 +8,7 @@
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/element_types.hpp"
 #include "store/torch/held_value.hpp"
+#include "store/torch/path_tree.hpp"
 #include "store/torch/pickle_machine.hpp"
 #include "store/torch/pickle_writer.hpp"
 #include "store/torch/tensor_view.hpp"
@@ -16,15 +17,6 @@
 namespace ckpt::torch {
 
 namespace {
-
-/// Adds the node that a tensor of this name is in a carried tree.
-PickleId add_tensor(Pickle& tree, const std::string& name) {
-  PickleNode key = node_of(PickleKind::tuple);
-  key.items = {add_text(tree, carried_tensor), add_text(tree, name)};
-  PickleNode tensor = node_of(PickleKind::persistent);
-  tensor.arguments = tree.add(std::move(key));
-  return tree.add(std::move(tensor));
-}
 
 Pickle parsed(const FileSpec& spec) {
   if (!spec.tree) return Pickle();
@@ -95,6 +87,7 @@ class TreeWriter {
   void edit() {
     NameSet tensors;
     for (const FileSpec::Array& array : spec_.arrays) tensors.insert(array.name);
+    unfold_paths(tree_, tensors);
     TreeEdit edit(tree_, tensors);
     for (const FileSpec::Array& array : spec_.arrays)
       if (!edit.has_tensor(array.name)) edit.put(array.name, add_tensor(tree_, array.name));

@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "refused.hpp"
 #include "store/torch/dcp_parts.hpp"
+#include "store/torch/path_tree.hpp"
 #include "store/torch/pickle.hpp"
 #include "unit/store/torch_fixture.hpp"
 

@@ -8,6 +8,7 @@
 #include "store/torch/dcp_file.hpp"
 #include "store/torch/dcp_parts.hpp"
 #include "store/torch/dcp_store.hpp"
+#include "store/torch/path_tree.hpp"
 #include "temporary_directory.hpp"
 #include "unit/store/torch_fixture.hpp"
 
