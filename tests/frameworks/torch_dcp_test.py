@@ -1,5 +1,6 @@
 """Directories that the programs write for torch.distributed.checkpoint: torch reads them whole, and FSDP2 loads them on any number of ranks."""
 import jobs
+from torch_names import IS_2_4
 import torch
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
@@ -54,8 +55,9 @@ def of_torch():
     place = jobs.scratch()
     jobs.run_job(RANKS, save_dcp, place)
     expected = as_one(place / "plain")
-    again(place / "safetensors", {key: value for key, value in expected.items() if key != "forms"}, "--cards", "3")
-    for name in ("plain", "many_files", "flat", "two_axes"):
+    if not IS_2_4:
+        again(place / "safetensors", {key: value for key, value in expected.items() if key != "forms"}, "--cards", "3")
+    for name in ("plain", "many_files", "flat") + (() if IS_2_4 else ("two_axes",)):
         saved = as_one(place / name)
         targets = [again(place / name, saved), *(again(place / name, saved, "--cards", cards) for cards in ("2", "3", "7"))]
     for ranks in (2, 3):
@@ -66,7 +68,7 @@ def of_torch():
         same(in_order(found), in_order({key: expected[key] for key in ("model", "optim")}), f"saved on {ranks} ranks")
         target.rename(f"{target}_loaded")
     jobs.program("reshard", "--cards", "2", targets[-1], "--format", "dcp", "-o", place / "back")
-    same(in_order(as_one(place / "back")), in_order(as_one(place / "two_axes")), "there and back")
+    same(in_order(as_one(place / "back")), in_order(saved), "there and back")
 
 
 def of_one_file():

@@ -3,10 +3,9 @@ import json
 import os
 
 import jobs
+from torch_names import IS_2_4
 import torch
 import torch.distributed.checkpoint as dcp
-from torch.distributed.checkpoint import HuggingFaceStorageWriter
-from torch.distributed.checkpoint.filesystem import SerializationFormat
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict, get_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, StateDictType, fully_shard
@@ -16,6 +15,10 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 import from_torch
 from torch_forms_test import DTYPES, fused, random_tensor, spread
 from torch_test import whole
+
+if not IS_2_4:
+    from torch.distributed.checkpoint import HuggingFaceStorageWriter
+    from torch.distributed.checkpoint.filesystem import SerializationFormat
 
 RANKS = 4
 
@@ -70,16 +73,19 @@ def save_dcp(rank, place):
     dcp.save(state, storage_writer=dcp.FileSystemWriter(place / "plain"))
     dcp.save(state, storage_writer=dcp.FileSystemWriter(place / "two_files", thread_count=2))
     dcp.save(state, storage_writer=dcp.FileSystemWriter(place / "many_files", single_file_per_rank=False))
-    beside = {key: value for key, value in state.items() if key != "forms"}  # not all of which that serialisation has
-    dcp.save(beside, storage_writer=dcp.FileSystemWriter(place / "safetensors", serialization_format=SerializationFormat.SAFETENSORS))
     flat = get_optimizer_state_dict(made, optimizer, options=StateDictOptions(flatten_optimizer_state_dict=True))
     dcp.save(weights | flat, storage_writer=dcp.FileSystemWriter(place / "flat"))
+    saved = {"state": whole(tensors_in({key: state[key] for key in ("model", "optim", "forms")})), "weights": whole(weights),
+             "flat": whole(tensors_in(flat))}
+    if IS_2_4:
+        return saved
+    beside = {key: value for key, value in state.items() if key != "forms"}  # not all of which that serialisation has
+    dcp.save(beside, storage_writer=dcp.FileSystemWriter(place / "safetensors", serialization_format=SerializationFormat.SAFETENSORS))
     both, of_both = fsdp2(two["dp"], two["tp"])
     state_of_both = dict(zip(("model", "optim"), get_state_dict(both, of_both)))
     dcp.save(state_of_both, storage_writer=dcp.FileSystemWriter(place / "two_axes"))
     dcp.save(weights, storage_writer=HuggingFaceStorageWriter(place / "hugging_face", save_distributed=True))
-    return {"state": whole(tensors_in({key: state[key] for key in ("model", "optim", "forms")})), "weights": whole(weights), "flat": whole(tensors_in(flat)),
-            "two_axes": whole(tensors_in(state_of_both))}
+    return saved | {"two_axes": whole(tensors_in(state_of_both))}
 
 
 def dotted(tensors):
@@ -105,10 +111,11 @@ def distributed_checkpoint():
     state = dotted(saved["state"])
     for name in ("plain", "two_files", "many_files"):
         merged(place / name, state, name)
-    merged(place / "safetensors", {name: array for name, array in state.items() if not name.startswith("forms.")}, "safetensors")
     merged(place / "flat", dotted(saved["weights"] | saved["flat"]), "the flattened optimizer")
-    merged(place / "two_axes", dotted(saved["two_axes"]), "FSDP2 and tensor parallelism")
-    merged(place / "hugging_face", saved["weights"], "safetensors of each rank")
+    if not IS_2_4:
+        merged(place / "safetensors", {name: array for name, array in state.items() if not name.startswith("forms.")}, "safetensors")
+        merged(place / "two_axes", dotted(saved["two_axes"]), "FSDP2 and tensor parallelism")
+        merged(place / "hugging_face", saved["weights"], "safetensors of each rank")
     for cards in (3, 6):
         jobs.program("reshard", "--cards", cards, place / "plain", "-o", place / f"cards{cards}")
         jobs.program("verify", place / f"cards{cards}", place / "plain.h5")
@@ -117,9 +124,10 @@ def distributed_checkpoint():
 def save_rank_files(rank, place):
     """The files of verl and accelerate, each rank's DTensors by torch.save; and FSDP1's sharded state."""
     two = init_device_mesh("cpu", (2, RANKS // 2), mesh_dim_names=("dp", "tp"))
-    made, optimizer = fsdp2(two["dp"], two["tp"])
+    made, optimizer = fsdp2(two["dp"], None if IS_2_4 else two["tp"])  # which has no state of both
     weights, moments = get_state_dict(made, optimizer)
-    weights |= {"strided": spread(random_tensor(11, 4), two, Shard(0), Shard(0)), "fused": fused(random_tensor(12, 4), two["tp"], 3)}
+    weights |= {"strided": spread(random_tensor(11, 4), two, Shard(0), Shard(0)),
+                "fused": spread(random_tensor(12, 4), two["tp"], Shard(1)) if IS_2_4 else fused(random_tensor(12, 4), two["tp"], 3)}
     for kind, state in (("model", weights), ("optim", moments), ("extra_state", {"rng": torch.full((16,), rank, dtype=torch.uint8)})):
         torch.save(state, place / "ranks" / f"{kind}_world_size_{RANKS}_rank_{rank}.pt")
     made = FullyShardedDataParallel(Model(), device_id=torch.device("cpu"), use_orig_params=True)
@@ -236,4 +244,5 @@ def index():
 
 
 if __name__ == "__main__":
-    jobs.main({"distributed checkpoint": distributed_checkpoint, "rank files": rank_files, "megatron": megatron, "index": index})
+    cases = {"distributed checkpoint": distributed_checkpoint, "rank files": rank_files}
+    jobs.main(cases if IS_2_4 else cases | {"megatron": megatron, "index": index})

@@ -1,4 +1,5 @@
-"""What the tests use of torch, by the names of the newest one; torch 2.4 has some of it elsewhere. Imported before all else of torch."""
+"""What the tests use of torch, by the names of the newest one: torch 2.4 has some of it elsewhere, and some not. Imported before all else of
+torch."""
 import torch
 import torch.distributed.fsdp
 import torch.distributed.tensor
@@ -15,5 +16,6 @@ if IS_2_4:
 
     for name in ("DTensor", "Partial", "Replicate", "Shard", "distribute_tensor", "placement_types"):
         setattr(torch.distributed.tensor, name, getattr(older, name))
+    older.placement_types._StridedShard = None
     sys.modules["torch.distributed.tensor.placement_types"] = older.placement_types
     torch.distributed.fsdp.fully_shard = fully_shard

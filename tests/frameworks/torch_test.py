@@ -9,6 +9,7 @@ import math
 import warnings
 
 import jobs
+import torch_names  # noqa: F401
 import torch
 import torch._dynamo  # FSDP imports it, for ten seconds: once here, not in every process
 import torch.distributed as dist
@@ -129,14 +130,18 @@ class Job:
 
 
 def full_tensor(dtensor):
-    """full_tensor(), by way of int32 for dtypes that gloo does not send."""
+    """full_tensor(), by way of others for dtypes that gloo does not send."""
+    def gathered(local):
+        return DTensor.from_local(local, dtensor.device_mesh, dtensor.placements, run_check=False, shape=dtensor.shape,
+                                  stride=dtensor.stride()).full_tensor()
+
+    local = dtensor.to_local().contiguous()
+    if dtensor.dtype.is_complex:
+        return torch.complex(gathered(local.real.contiguous()), gathered(local.imag.contiguous()))
     narrow = {1: torch.uint8, 2: torch.int16}.get(dtensor.dtype.itemsize)
     if narrow is None:
         return dtensor.full_tensor()
-    integers = dtensor.to_local().contiguous().view(narrow).int()
-    whole = DTensor.from_local(integers, dtensor.device_mesh, dtensor.placements, run_check=False, shape=dtensor.shape,
-                               stride=dtensor.stride()).full_tensor()
-    return whole.to(narrow).view(dtensor.dtype)
+    return gathered(local.view(narrow).int()).to(narrow).view(dtensor.dtype)
 
 
 def whole(state):

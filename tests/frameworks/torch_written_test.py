@@ -6,7 +6,9 @@ import io
 import json
 import random
 
+import h5py
 import jobs
+from torch_names import IS_2_4
 import numpy as np
 import torch
 
@@ -84,6 +86,12 @@ def safe():
     assert back["epoch"] == 3 and set(back["model"]) == set(saved["model"])
     for name, tensor in saved["model"].items():
         same(back["model"][name], tensor, name)
+    with h5py.File(place / "unsigned.h5", "w") as file:
+        for kind in ("u2", "u4", "u8"):
+            file[kind] = np.arange(6, dtype=kind) + np.iinfo(kind).max // 2
+    jobs.program("merge", place / "unsigned.h5", "-o", place / "unsigned.pt")
+    for kind, tensor in loaded(place / "unsigned.pt", weights_only=not IS_2_4).items():  # which allows none that it cannot save
+        assert (tensor.view(torch.uint8).numpy().view(kind) == np.arange(6, dtype=kind) + np.iinfo(kind).max // 2).all(), kind
 
 
 MEMBERS = {"decoder.layers.0.mlp.linear_fc1.weight": (6, 4), "embedding.word_embeddings.weight": (8, 4)}

@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "frameworks/module_layout.hpp"
 #include "frameworks/rank_files.hpp"
 #include "frameworks/torch_dist_tree.hpp"
+#include "frameworks/whole_optimizer.hpp"
 #include "frameworks/zero_groups.hpp"
 #include "frameworks/zero_layout.hpp"
 #include "frameworks/zero_tree.hpp"
@@ -98,6 +100,36 @@ void describe_zero(const File& model, const std::vector<FileCatalog>& catalogs) 
   parse_layout(deepspeed::zero_layout(files, states, schemas), "fuzz");
 }
 
+/// The same of two model ranks, whose weights' splits a layout gives; once for ZeRO-3, too, which has files of its own
+/// for them.
+void describe_model_ranks(const File& model, const std::vector<FileCatalog>& catalogs) {
+  static const Layout weights = parse_layout(
+      R"({"ckpt_layout": 1, "mesh": {"axes": ["tp"], "shape": [2]}, "parameters": [{"name": "*w*", "split": ["tp"]},
+          {"name": "*b*", "split": [null, "tp"]}]})",
+      "fuzz");
+  deepspeed::ModelStates states = deepspeed::model_states(model.tree);
+  if (states.groups.empty()) states.optimizer = deepspeed::states_of_weights(model.tree, storages_of(model.tree));
+  for (const bool of_each_rank : {false, true}) {
+    deepspeed::ModuleLayout module = deepspeed::module_layout(weights);
+    deepspeed::TagFiles files;
+    files.model = of_each_rank ? "zero_pp_rank_{dp}_mp_rank_{tp:02}_model_states.pt" : "mp_rank_{tp:02}_model_states.pt";
+    files.optimizer = "zero_pp_rank_{dp}_mp_rank_{tp:02}_optim_states.pt";
+    files.model_of_each_rank = of_each_rank;
+    files.model_axis = module.axis;
+    files.model_ranks = module.ranks;
+    files.optimizer_files = states.groups.empty() ? 0 : catalogs.size() - 1;
+    deepspeed::TagSchemas schemas{catalogs[0].schema.get(), {}};
+    for (std::size_t i = 1; i < catalogs.size(); ++i) schemas.optimizers.push_back(catalogs[i].schema.get());
+    attempt([&] {
+      deepspeed::check_module(module, files, states);
+      deepspeed::check_rules(weights, deepspeed::names_of_module(*schemas.model, states));
+      if (of_each_rank) module.keys_of_pieces = deepspeed::keys_of_pieces(module, files, {states, states});
+      module.states = states.optimizer;
+      parse_layout(deepspeed::zero_layout(files, states, schemas, &module), "fuzz");
+    });
+  }
+}
+
 void rewrite_zero(const std::string& tree) {
   deepspeed::ZeroTree zero(tree);
   zero.set_ranks(3, 1);
@@ -123,6 +155,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto catalogs = catalogs_of(files);
     attempt([&] { describe_ranks(catalogs); });
     attempt([&] { describe_zero(files[0], catalogs); });
+    attempt([&] { describe_model_ranks(files[0], catalogs); });
   });
   const std::string tree(files[0].bytes);
   attempt([&] { rewrite_zero(tree); });

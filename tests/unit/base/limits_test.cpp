@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "temporary_directory.hpp"
 
 using namespace ckpt;
 
@@ -37,6 +38,28 @@ TEST_CASE("addresses that are left are the limit but for those that are taken") 
   setrlimit(RLIMIT_AS, &limit);
   CHECK(left <= 1U << 30);
   CHECK(left > 1U << 29);
+}
+
+TEST_CASE("the memory that is allowed is the least of what all groups above a process say") {
+  const fixture::TemporaryDirectory place;
+  const auto put = [&](const std::string& file, const std::string& text) {
+    std::filesystem::create_directories((place / file).parent_path());
+    fixture::write_text(place / file, text + "\n");
+  };
+  const auto of = [&](const std::string& named) { return memory_of_groups(named, place / ""); };
+  CHECK(of("0::/job/step\n") == UINT64_MAX);
+  put("job/step/memory.max", "max");
+  put("job/memory.max", "5000");
+  put("memory.max", "9000");
+  CHECK(of("0::/job/step\n") == 5000);
+  CHECK(of("0::/\n") == 9000);
+  put("memory/slurm/job/memory.limit_in_bytes", "4000");
+  put("memory/memory.limit_in_bytes", "9223372036854771712");
+  CHECK(of("8:pids:/\n4:cpu,memory:/slurm/job\n0::/job\n") == 4000);
+  CHECK(of("4:memory:/another\n") == 9223372036854771712U);
+  CHECK(of("no line of it\n") == UINT64_MAX);
+  CHECK(memory_allowed() > 0);
+  CHECK(memory_allowed() <= static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE));
 }
 
 TEST_CASE("another thread is seen") {

@@ -42,11 +42,12 @@ TEST_CASE("Weights without a rule are told of together") {
   ModelStates states;
   states.groups = {{{"h.0.w", {2}}, {"h.1.w", {2}}}};
   states.frozen = {{"b", {2}}};
+  states.buffers = {"seen"};  // in no file
   const auto names = names_of_module(model, states);
-  CHECK(names == std::vector<std::string>{"b", "c", "h.0.w", "h.1.w"});
+  CHECK(names == std::vector<std::string>{"b", "c", "h.0.w", "h.1.w", "seen"});
   const std::string rule = R"(, "parameters": [{"name": "c"}])";
   CHECK_THAT(refused([&] { check_rules(parsed(two, rule), names); }, Kind::layout),
-             Contains("no rule for b, h.*.w: 2 parameters") && !Contains("mine"));
+             Contains("no rule for b, h.*.w: 2 parameters, seen") && !Contains("mine"));
   CHECK(refused([&] { check_rules(parsed(two, R"(, "default": "replicate")"), names); }).empty());
 }
 

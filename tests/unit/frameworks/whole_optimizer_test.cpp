@@ -86,6 +86,17 @@ TEST_CASE("A weight that fits nowhere is frozen") {
   CHECK(weights_of(states_in(saved)) == std::vector<std::string>{"optimizer/state/0/ a", "optimizer/state/1/ b"});
 }
 
+TEST_CASE("A state that has no numbers says nothing of shapes") {
+  const std::string bytes =
+      pickle(dict({{"module", ordered({{"a", tensor("0", {2})}})},
+                   {"optimizer", dict({{"state", list({dict({{"exp_avg", tensor("1", {3})}})})},
+                                       {"param_groups", list({group({integer(0)})})}})}}));
+  std::size_t at = 0;
+  const auto tree = torch::Pickle::read(bytes, at).value();
+  CHECK(weights_of(states_of_weights(tree, storages_of({{"0", 2}, {"1", 3}}))) ==
+        std::vector<std::string>{"optimizer/state/0/ a"});
+}
+
 TEST_CASE("Groups that name their parameters are believed") {
   Saved saved = two_groups();
   saved.groups = {dict({{"params", list({integer(0), integer(1)})}, {"param_names", list({text("b"), text("a")})}}),
