@@ -88,8 +88,8 @@ class DeepSpeedDescription {
     return all;
   }
 
-  /// The flat data of all model ranks must have the same parameters in the same order; of ZeRO-0, the numbers must stand
-  /// for the same weights.
+  /// The flat data of all model ranks must have the same parameters in the same order; of ZeRO-0, the numbers must
+  /// stand for the same weights.
   void check_alike(const ModelStates& states, std::uint64_t model_rank) const {
     const fs::path file = directory_ / files_.path(files_.model, 0, model_rank);
     const std::string first = files_.path(files_.model, 0, 0);
@@ -99,9 +99,9 @@ class DeepSpeedDescription {
                   {"found other parameters in param_shapes, or in another order, than " + first, expected,
                    "give a whole layout (layouts/deepspeed-zero2.json shows how)"});
     if (states.optimizer != states_.optimizer)
-      throw Error(Kind::input, file.string() + ": optimizer",
-                  {"found its parameters in another order than in " + first, expected,
-                   "give a whole layout, with \"files\""});
+      throw Error(
+          Kind::input, file.string() + ": optimizer",
+          {"found its parameters in another order than in " + first, expected, "give a whole layout, with \"files\""});
   }
 
   /// A data rank's file of each model rank.

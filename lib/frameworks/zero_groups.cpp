@@ -47,12 +47,12 @@ struct Homes {
   bool is_lean = false;  ///< an elastic checkpoint: what the optimizer keeps has no padding, either
 };
 
-Homes homes_in(const Schema& optimizer) {
+Homes homes_in(const Schema& optimizer, bool of_pieces) {
   Homes homes;
-  homes.is_of_pieces = holds_names_of(optimizer, flat_groups_of_pieces);
-  homes.master = homes.is_of_pieces ? flat_groups_of_pieces : flat_groups;
-  homes.state = std::string(root) + (homes.is_of_pieces ? "/optimizer_state_dict/" : "/base_optimizer_state/");
-  if (!homes.is_of_pieces && !holds_names_of(optimizer, homes.master))
+  homes.is_of_pieces = of_pieces;
+  homes.master = of_pieces ? flat_groups_of_pieces : flat_groups;
+  homes.state = std::string(root) + (of_pieces ? "/optimizer_state_dict/" : "/base_optimizer_state/");
+  if (!holds_names_of(optimizer, homes.master))
     throw Error(
         Kind::input, "/" + homes.master,
         {"found no tensors in it", "expected one for each group of parameters, with its weights end to end", not_zero});
@@ -83,8 +83,8 @@ std::optional<std::pair<std::size_t, std::string>> kept_as(const std::string& na
 
 class ZeroGroups {
  public:
-  ZeroGroups(const ModelStates& states, const std::vector<const Schema*>& optimizers)
-      : states_(states), optimizers_(optimizers), first_(*optimizers.front()), homes_(homes_in(first_)) {}
+  ZeroGroups(const ModelStates& states, const std::vector<const Schema*>& optimizers, bool of_pieces)
+      : states_(states), optimizers_(optimizers), first_(*optimizers.front()), homes_(homes_in(first_, of_pieces)) {}
 
   std::vector<ZeroGroup> read() {
     check_ranks();
@@ -213,8 +213,9 @@ class ZeroGroups {
 
 }  // namespace
 
-std::vector<ZeroGroup> zero_groups(const ModelStates& states, const std::vector<const Schema*>& optimizers) {
-  return ZeroGroups(states, optimizers).read();
+std::vector<ZeroGroup> zero_groups(const ModelStates& states, const std::vector<const Schema*>& optimizers,
+                                   bool of_pieces) {
+  return ZeroGroups(states, optimizers, of_pieces).read();
 }
 
 }  // namespace ckpt::deepspeed

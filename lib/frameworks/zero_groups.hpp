@@ -37,8 +37,10 @@ struct ZeroGroup {
   std::vector<GroupState> states;
 };
 
-/// What the files of all ranks have for each group of `states`. Throws input where they are none of ZeRO's, are not as
-/// many as there are ranks, or keep for a group what is neither one value nor one for each element.
-std::vector<ZeroGroup> zero_groups(const ModelStates& states, const std::vector<const Schema*>& optimizers);
+/// What the files of all ranks have for each group of `states`. `of_pieces`: of ZeRO-3, not of ZeRO-1 or 2. Throws
+/// input where they are not of that, are not as many as there are ranks, or keep for a group what is neither one value
+/// nor one for each element.
+std::vector<ZeroGroup> zero_groups(const ModelStates& states, const std::vector<const Schema*>& optimizers,
+                                   bool of_pieces);
 
 }  // namespace ckpt::deepspeed

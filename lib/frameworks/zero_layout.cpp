@@ -36,7 +36,7 @@ class ZeroLayout {
         model_prefix_(files.optimizer.empty() ? "" : model_prefix) {}
 
   Json write() {
-    if (!schemas_.optimizers.empty()) groups_ = zero_groups(states_, schemas_.optimizers);
+    if (!schemas_.optimizers.empty()) groups_ = zero_groups(states_, schemas_.optimizers, files_.model_of_each_rank);
     Json layout;
     layout["ckpt_layout"] = 1;
     layout["mesh"] = {{"axes", {"dp"}}, {"shape", {states_.data_ranks}}};

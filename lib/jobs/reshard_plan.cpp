@@ -70,8 +70,9 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
   for (const std::size_t at : order) {
     if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
-      throw Error(Kind::usage, "parameter " + names[at],
-                  {std::string("two parameters get this name, ") + why, "expected one", "", {Advice::What::rename, ""}});
+      throw Error(
+          Kind::usage, "parameter " + names[at],
+          {std::string("two parameters get this name, ") + why, "expected one", "", {Advice::What::rename, ""}});
     renamed.tensors.push_back(selection.tensors[at]);
     renamed.tensors.back().name = names[at];
     renamed.source_of.push_back(selection.source_of[at]);

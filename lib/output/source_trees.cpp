@@ -164,8 +164,8 @@ std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store
   return ranks;
 }
 
-/// Of these tensors of a file, those for which there is room, which they take; none of a file that other processes alone
-/// see.
+/// Of these tensors of a file, those for which there is room, which they take; none of a file that other processes
+/// alone see.
 torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<std::string>& names, SourceStore& store,
                                                 std::uint64_t& room) const {
   torch_dist::SmallTensors values;

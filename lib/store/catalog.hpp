@@ -88,14 +88,14 @@ struct Schema {
   std::vector<Group> groups;            ///< those with attributes, sorted by path
   std::vector<Leaf> leaves;             ///< in the file's order
   bool has_tree = false;                ///< SourceStore::tree gives what is around its arrays
-  /// The names that arrays, of whichever file, have in a tree of dicts, where these are others: by those they have.
-  std::map<std::string, std::string> tree_names = {};
   std::string kept_tree;                ///< root attribute `ckpt_tree`, or empty: the tree of a file of another format
   std::string layout;                   ///< root attribute `ckpt_layout`, or empty
   std::string manifest;                 ///< root attribute `ckpt_manifest`, or empty
   std::vector<ViewedFile> viewed = {};  ///< the files that its datasets show
   /// A checksum of all other bytes, which `open` compares: no fingerprint covers it.
   std::optional<Interval> checksum = std::nullopt;
+  /// The names that arrays, of whichever file, have in a tree of dicts, where these are others: by those they have.
+  std::map<std::string, std::string> tree_names = {};
 
   /// Index of the array of this name, or arrays->size().
   std::size_t find(const std::string& name) const;

@@ -41,6 +41,16 @@ def load_and_save(rank, source, target, ranks):
     return whole(weights)
 
 
+def as_file(source, saved):
+    """One file made of a directory holds what torch makes of it, and is known by its names."""
+    target = source.parent / f"{source.name}.made.pt"
+    jobs.program("merge", source, "-o", target)
+    same(in_order(torch.load(target, weights_only=False)), in_order(saved), target.name)
+    jobs.program("verify", target)
+    jobs.program("verify", source, target)
+    jobs.program("verify", target, source)
+
+
 def again(source, saved, *words):
     target = source.parent / f"{source.name}_{'_'.join(words)}".replace(" ", "")
     jobs.program("reshard" if words else "merge", *words, "--format", "dcp", source, "-o", target)
@@ -59,6 +69,7 @@ def of_torch():
         again(place / "safetensors", {key: value for key, value in expected.items() if key != "forms"}, "--cards", "3")
     for name in ("plain", "many_files", "flat") + (() if IS_2_4 else ("two_axes",)):
         saved = as_one(place / name)
+        as_file(place / name, saved)
         targets = [again(place / name, saved), *(again(place / name, saved, "--cards", cards) for cards in ("2", "3", "7"))]
     for ranks in (2, 3):
         target = again(place / "plain", expected, "--cards", str(ranks + 2))
@@ -82,7 +93,9 @@ def of_one_file():
     torch.save(saved, place / "saved.pt")
     jobs.program("merge", "--format", "dcp", place / "saved.pt", "-o", place / "one")
     jobs.program("verify", place / "one")
+    jobs.program("verify", place / "saved.pt", place / "one")
     found = as_one(place / "one")
+    as_file(place / "one", found)
     # Texts are what torch makes of keys, and a parameter's own class is no part of its tensor.
     saved["optimizer"]["state"] = {str(key): value for key, value in saved["optimizer"]["state"].items()}
     saved["model"] = dict(saved["model"])

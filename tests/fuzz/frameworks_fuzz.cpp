@@ -94,10 +94,13 @@ void describe_zero(const File& model, const std::vector<FileCatalog>& catalogs) 
   deepspeed::TagSchemas schemas{catalogs[0].schema.get(), {}};
   for (std::size_t i = 1; i < catalogs.size(); ++i) schemas.optimizers.push_back(catalogs[i].schema.get());
   deepspeed::TagFiles files;
-  files.model = "mp_rank_00_model_states.pt";
   files.optimizer = "zero_pp_rank_{dp}_mp_rank_00_optim_states.pt";
   files.optimizer_files = schemas.optimizers.size();
-  parse_layout(deepspeed::zero_layout(files, states, schemas), "fuzz");
+  for (const bool of_each_rank : {false, true}) {
+    files.model = of_each_rank ? "zero_pp_rank_{dp}_mp_rank_00_model_states.pt" : "mp_rank_00_model_states.pt";
+    files.model_of_each_rank = of_each_rank;
+    attempt([&] { parse_layout(deepspeed::zero_layout(files, states, schemas), "fuzz"); });
+  }
 }
 
 /// The same of two model ranks, whose weights' splits a layout gives; once for ZeRO-3, too, which has files of its own
@@ -112,7 +115,8 @@ void describe_model_ranks(const File& model, const std::vector<FileCatalog>& cat
   for (const bool of_each_rank : {false, true}) {
     deepspeed::ModuleLayout module = deepspeed::module_layout(weights);
     deepspeed::TagFiles files;
-    files.model = of_each_rank ? "zero_pp_rank_{dp}_mp_rank_{tp:02}_model_states.pt" : "mp_rank_{tp:02}_model_states.pt";
+    files.model =
+        of_each_rank ? "zero_pp_rank_{dp}_mp_rank_{tp:02}_model_states.pt" : "mp_rank_{tp:02}_model_states.pt";
     files.optimizer = "zero_pp_rank_{dp}_mp_rank_{tp:02}_optim_states.pt";
     files.model_of_each_rank = of_each_rank;
     files.model_axis = module.axis;

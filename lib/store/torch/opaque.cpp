@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325;
 constexpr std::uint64_t fnv_prime = 0x100000001b3;
 
-/// An object is read, put into a tree, which grows by doubling, and sent by a child; then it is parsed, and put into the
-/// form of a file.
+/// An object is read, put into a tree, which grows by doubling, and sent by a child; then it is parsed, and put into
+/// the form of a file.
 constexpr std::uint64_t memory_per_object_byte = 8;
 constexpr std::uint64_t child_memory_per_object_byte = 5;
 
@@ -33,7 +33,8 @@ void check_object_bytes(std::uint64_t bytes) {
   if (const std::uint64_t most = most_object_bytes(); bytes > most)
     throw Error(Kind::input, "",
                 {"found objects with tensors of " + format_bytes(bytes) + " that have no names",
-                 "expected at most " + format_bytes(most) + ", an eighth of the memory that a process may have, as they are carried as a whole",
+                 "expected at most " + format_bytes(most) +
+                     ", an eighth of the memory that a process may have, as they are carried as a whole",
                  "take a machine with more memory, or write HDF5 or safetensors, which leave objects out"});
 }
 

@@ -35,7 +35,6 @@ std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
   return torch::carried_tree(torch::read_archive(file, file_bytes), file);
 }
 
-
 /// Schemas read recently, by what a child said of them: files of different cards mostly say the same.
 class RecentSchemas {
  public:

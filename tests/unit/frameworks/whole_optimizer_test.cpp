@@ -87,10 +87,9 @@ TEST_CASE("A weight that fits nowhere is frozen") {
 }
 
 TEST_CASE("A state that has no numbers says nothing of shapes") {
-  const std::string bytes =
-      pickle(dict({{"module", ordered({{"a", tensor("0", {2})}})},
-                   {"optimizer", dict({{"state", list({dict({{"exp_avg", tensor("1", {3})}})})},
-                                       {"param_groups", list({group({integer(0)})})}})}}));
+  const std::string bytes = pickle(dict({{"module", ordered({{"a", tensor("0", {2})}})},
+                                         {"optimizer", dict({{"state", list({dict({{"exp_avg", tensor("1", {3})}})})},
+                                                             {"param_groups", list({group({integer(0)})})}})}}));
   std::size_t at = 0;
   const auto tree = torch::Pickle::read(bytes, at).value();
   CHECK(weights_of(states_of_weights(tree, storages_of({{"0", 2}, {"1", 3}}))) ==

@@ -64,7 +64,7 @@ Layout layout_of(const Files& files, bool is_of_pieces) {
 }
 
 std::string why_not(const Files& files) {
-  return refused([&] { zero_groups(small_model(), files.schemas().optimizers); });
+  return refused([&] { zero_groups(small_model(), files.schemas().optimizers, false); });
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ TEST_CASE("Where there is no padding to tell, master weights are as their optimi
     const ModelStates states{{{{"w", {16}}}}, {}, {}, {}, 4, 1};
     for (int rank = 0; rank < 4; ++rank) files.optimizers.push_back(schema_of({{masters + "0", {4}}}));
     if (says_stage) files.optimizers[0].leaves.push_back({root + "zero_stage", "ZeroStageEnum", "", 0, true});
-    return zero_groups(states, files.schemas().optimizers)[0].states[0].is_short;
+    return zero_groups(states, files.schemas().optimizers, false)[0].states[0].is_short;
   };
   CHECK(is_short(true));
   CHECK_FALSE(is_short(false));
@@ -170,12 +170,16 @@ TEST_CASE("ZeRO-3 lays the ranks' pieces of each parameter end to end, and cuts 
   CHECK(layout.parameters[1].names.front().matches("seen"));
 }
 
+TEST_CASE("What the names of the files say of ZeRO's stage is what they have to hold") {
+  CHECK_THAT(refused([] { layout_of(slices(), true); }), Contains("fp32_flat_groups/: found no tensors in it"));
+}
+
 TEST_CASE("Gaps between parameters are those of an alignment") {
   const auto align = [](const Extents& gaps) {
     Files files = slices();
     for (Schema& each : files.optimizers)
       each.groups.push_back({root + "param_alignment_paddings", {{"0", integers_value(gaps)}}});
-    return zero_groups(small_model(), files.schemas().optimizers)[0].align;
+    return zero_groups(small_model(), files.schemas().optimizers, false)[0].align;
   };
   CHECK(align({0, 0}) == 1);
   CHECK(align({2, 0}) == 4);  // 78 elements, then 2 to the next multiple of 4
