@@ -70,7 +70,13 @@ Layout with_room(const Layout& layout, std::uint64_t shards) {
 /// The layout's own files, by the axis of servers where they were by card.
 std::vector<FileEntry> entries_of(const Layout& layout, const Mesh& mesh) {
   if (is_text_alone(layout)) return {};
-  const std::string axis = layout.mesh.axes[layout.tables.front().axis];
+  Mesh named = mesh;
+  std::string axis = mesh.axes[layout.tables.front().axis + 1];
+  if (axis == "card") {  // {card} is the number of all cards
+    axis = "server";
+    while (mesh.axis(axis)) axis += "_";
+    named.axes[layout.tables.front().axis + 1] = axis;
+  }
   std::vector<FileEntry> entries;
   for (const FileEntry& entry : layout.files.entries()) {
     std::string path = entry.path.text();
@@ -81,7 +87,7 @@ std::vector<FileEntry> entries_of(const Layout& layout, const Mesh& mesh) {
     for (const std::string_view mark : {"{card}", "{card:"})
       for (std::size_t at = path.find(mark); at != std::string::npos; at = path.find(mark, at + 1))
         path.replace(at + 1, 4, axis);
-    entries.push_back({FileTemplate(path, mesh), entry.prefix});
+    entries.push_back({FileTemplate(path, named), entry.prefix});
   }
   return entries;
 }

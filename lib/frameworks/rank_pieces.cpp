@@ -1,0 +1,174 @@
+#include "frameworks/rank_pieces.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// Of safetensors that torch.distributed.checkpoint has written, each rank's: {name: {"saved_offsets": [..]}}.
+constexpr const char* sharding_attribute = "DCP_SHARDING_INFO";
+
+using Corners = std::map<std::string, Extents>;
+
+/// The corners that a file's own attribute gives. Throws input for JSON of another form.
+Corners corners_in(const Schema& schema) {
+  Corners corners;
+  for (const Attribute& attribute : schema.attributes) {
+    if (attribute.name != sharding_attribute) continue;
+    const auto json =
+        parse_json(text_in(attribute.value).value_or(""), sharding_attribute, {Kind::input, "offsets", ""});
+    if (!json.is_object())
+      throw Error(Kind::input, sharding_attribute, {"is no JSON object", "expected one of names", ""});
+    for (const auto& [name, said] : json.items()) {
+      const auto offsets = said.is_object() ? said.find("saved_offsets") : said.end();
+      if (!said.is_object() || offsets == said.end() || !offsets->is_array())
+        throw Error(Kind::input, sharding_attribute, {"has no saved_offsets of '" + name + "'", "expected a list", ""});
+      Extents& corner = corners[name];
+      for (const auto& offset : *offsets) {
+        if (!offset.is_number_unsigned())
+          throw Error(Kind::input, sharding_attribute, {"has an offset of '" + name + "' that is no number", "", ""});
+        corner.push_back(offset.get<std::uint64_t>());
+      }
+    }
+  }
+  return corners;
+}
+
+class FamilyTensors {
+ public:
+  FamilyTensors(const std::vector<std::string>& names, const std::vector<FileCatalog>& catalogs, const RankMesh& mesh)
+      : names_(names), catalogs_(catalogs), mesh_(mesh) {}
+
+  std::map<std::string, SpreadTensor> of(const RankFamily& family) const {
+    std::map<std::string, SpreadTensor> tensors;
+    for (std::size_t rank = 0; rank < family.files.size(); ++rank) {
+      const std::size_t file = family.files[rank].file;
+      with_file(names_[file], [&] {
+        const Schema& schema = *catalogs_[file].schema;
+        const Corners corners = corners_in(schema);
+        for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
+          const StoredArray& array = (*schema.arrays)[i];
+          SpreadTensor& tensor = tensors[array.name];
+          with_context("/" + array.name, [&] { add(tensor, array, schema.datasets[i], corners, rank); });
+        }
+      });
+    }
+    return tensors;
+  }
+
+ private:
+  void add(SpreadTensor& tensor, const StoredArray& array, const Dataset& dataset, const Corners& corners,
+           std::size_t rank) const {
+    SpreadTensor::Part part{mesh_.position(rank), {}, array.shape};
+    if (dataset.piece && !dataset.piece->mesh.empty() && !mesh_.is_of_all()) {
+      part.corner = mesh_.box(*dataset.piece, array.global_shape.value_or(array.shape)).lo;
+    } else if (dataset.piece && !dataset.piece->mesh.empty()) {
+      Keys keys = keys_of_piece(*dataset.piece);
+      if (tensor.keys && text_of(*tensor.keys, mesh_.mesh()) != text_of(keys, mesh_.mesh()))
+        throw Error(Kind::input, "",
+                    {"is cut otherwise than on other ranks", "expected the same placements on all", ""});
+      tensor.keys = std::move(keys);
+    } else if (dataset.piece) {
+      part.corner = dataset.piece->corner;
+    } else if (const auto found = corners.find(array.name); found != corners.end()) {
+      part.corner = found->second;
+    }
+    if (!part.corner.empty()) {
+      if (part.corner.size() != array.shape.size())
+        throw Error(Kind::input, "",
+                    {"has " + std::to_string(array.shape.size()) + " dimensions and offsets for " +
+                         std::to_string(part.corner.size()),
+                     "expected one for each", "is the file damaged?"});
+      tensor.has_corner = true;
+    }
+    if (array.global_shape) tensor.global_shape = array.global_shape;
+    tensor.parts.push_back(std::move(part));
+  }
+
+  /// How a DTensor is cut, on the mesh of all.
+  Keys keys_of_piece(const Piece& piece) const {
+    Keys keys;
+    std::vector<std::vector<Axis>> split;
+    for (std::size_t dim = 0; dim < piece.split.size(); ++dim) {
+      split.emplace_back();
+      for (const std::uint64_t axis : piece.split[dim]) split.back().push_back(axis_of(piece, axis));
+      add_parts(piece, dim, keys);
+    }
+    while (!split.empty() && split.back().empty()) split.pop_back();
+    if (split.empty()) return keys;
+    keys.split = std::move(split);
+    keys.uneven = Uneven::ceil;
+    return keys;
+  }
+
+  Axis axis_of(const Piece& piece, std::uint64_t axis) const {
+    return *mesh_.mesh().axis(name_of_axis(piece.mesh, axis));
+  }
+
+  /// A strided axis cuts what the axes to its right have left, as many chunks as they make; or, without them, the parts
+  /// of a fused dimension.
+  void add_parts(const Piece& piece, std::size_t dim, Keys& keys) const {
+    for (const std::uint64_t axis : piece.split[dim]) {
+      const std::uint64_t factor = piece.mesh.at(axis).split_factor;
+      if (factor == 0) continue;
+      const std::uint64_t chunks = mesh_.chunks_before(piece, dim, axis);
+      if (factor == chunks) continue;
+      if (piece.split[dim].size() > 1 || keys.parts)
+        throw Error(Kind::input, "",
+                    {"is cut in strides of " + std::to_string(factor) + " chunks",
+                     "expected " + std::to_string(chunks) + ", as the mesh's other axes make",
+                     "give a layout that says how (ckpt-inspect --as-layout begins one)"});
+      keys.parts = Parts{dim, {}, factor};
+    }
+  }
+
+  const std::vector<std::string>& names_;
+  const std::vector<FileCatalog>& catalogs_;
+  const RankMesh& mesh_;
+};
+
+}  // namespace
+
+bool says_corners(const Attribute& attribute) {
+  return attribute.name == sharding_attribute;
+}
+
+bool says_pieces(const Schema& schema) {
+  return std::any_of(schema.datasets.begin(), schema.datasets.end(),
+                     [](const Dataset& dataset) { return dataset.piece.has_value(); }) ||
+         std::any_of(schema.attributes.begin(), schema.attributes.end(), says_corners);
+}
+
+std::map<std::string, SpreadTensor> spread_tensors(const RankFamily& family, const std::vector<std::string>& names,
+                                                   const std::vector<FileCatalog>& catalogs, const RankMesh& mesh) {
+  return FamilyTensors(names, catalogs, mesh).of(family);
+}
+
+CutTensor cut(const std::string& name, const SpreadTensor& tensor) {
+  CutTensor cut{name, tensor.global_shape.value_or(tensor.parts.front().shape), {}};
+  for (const SpreadTensor::Part& part : tensor.parts) {
+    Box box{part.corner.empty() ? Extents(part.shape.size()) : part.corner, Extents(part.shape.size())};
+    for (std::size_t d = 0; d < box.rank(); ++d) {
+      box.hi[d] = checked_add(box.lo[d], part.shape[d], "a piece's end");
+      if (!tensor.global_shape && d < cut.shape.size()) cut.shape[d] = std::max(cut.shape[d], box.hi[d]);
+    }
+    cut.held.push_back({part.card, std::move(box)});
+  }
+  return cut;
+}
+
+Keys keys_of(const std::string& name, const SpreadTensor& tensor, const Mesh& mesh) {
+  Keys keys;
+  if (tensor.keys) return *tensor.keys;
+  if (!tensor.has_corner && tensor.parts.size() == mesh.size()) return keys;
+  return keys_of(cut(name, tensor), mesh);
+}
+
+}  // namespace ckpt
