@@ -79,7 +79,8 @@ def there_and_back(context, case, sides, endings):
 
 
 def by_dcp(context, case, source, cards, ending, more, ranks):
-    """To DCP, where a name's / become dots, and from there into one file and, with names as they were, to the cards."""
+    """To DCP, where a name's / become dots, and from there into one file, of torch with the paths that names were, and, with names as they
+    were, to the cards."""
     dotted = {name.replace("/", "."): array for name, array in case.logical.items()}
     if len(dotted) < len(case.logical):
         return  # two would have one name
@@ -88,7 +89,7 @@ def by_dcp(context, case, source, cards, ending, more, ranks):
     compare({0: dotted}, {0: formats.read_torch(directory, ".")}, "DCP")
     merged = context.path("from_dcp" + ending)
     context.programs.run("ckpt-merge", directory, "-o", merged, "--no-fsync", *more, ranks=ranks)
-    compare({0: dotted}, {0: formats.read(merged)}, "merged from DCP")
+    compare({0: case.logical if ending == ".pt" else dotted}, {0: formats.read(merged)}, "merged from DCP")
     if dotted.keys() == case.logical.keys():
         again = context.path("again")
         context.programs.run("ckpt-reshard", "--to", a, directory, "-o", again, "--no-fsync", *more, ranks=ranks)

@@ -10,6 +10,7 @@ import torch_file
 import torch_oracle
 from programs import Failure, check
 from random_trees import TYPES, Tree, TreeCase, torch_type
+from torch_oracle import KIND
 
 ENDINGS = {"torch": ".pt", "hdf5": ".h5", "safetensors": ".safetensors", "mindspore": ".ckpt", "dcp": ""}
 KEEP_TREES = {"torch", "hdf5", "safetensors"}
@@ -45,31 +46,47 @@ def whole(context, tree, way, more, ranks):
     """To one file of each format of the way, and back to a file of torch."""
     source = path = context.path("source.pt")
     for number, form in enumerate([*way, "torch"]):
-        path = merge(context, path, context.path(f"whole{number}" + ENDINGS[form]), form, more, ranks)
-        check_whole(source, path, form, tree, {"torch", *way[:number], form})
+        before, path = path, merge(context, path, context.path(f"whole{number}" + ENDINGS[form]), form, more, ranks)
+        check_whole(source, path, tree, ["torch", *way[:number], form])
+        if [*way, "torch"][max(0, number - 1):number + 1] == ["dcp", "torch"]:
+            check_unfolded(before, path)
+            context.programs.run("ckpt-verify", before, path)
     if set(way) == {"torch"}:
         check(torch_oracle.shared(path) == torch_oracle.shared(source), f"{path}: found what shares a storage: {torch_oracle.shared(path)}, "
               f"expected {torch_oracle.shared(source)}")
 
 
-def check_whole(source, path, form, tree, met):
-    """`met`: the formats on the way up to this file."""
+def check_unfolded(directory, path):
+    """A file made of a directory of DCP has all of it at the same paths, and beside that the dicts and lists on them."""
+    expected = torch_oracle.contents(directory)
+    same(expected, {at: value for at, value in torch_oracle.contents(path).items() if KIND not in at or at in expected}, path)
+
+
+def has_dots(way):
+    """Whether names are DCP's: torch has its paths instead."""
+    behind = way[::-1].index("dcp") if "dcp" in way else 0
+    return "dcp" in way and way[len(way) - behind:][:1] != ["torch"]
+
+
+def check_whole(source, path, tree, way):
+    """`way`: the formats up to this file's."""
+    form, met = way[-1], set(way)
     if form not in ("torch", "dcp", "safetensors"):
         return
     found, expected = torch_oracle.contents(path), torch_oracle.contents(source)
-    is_dotted = "dcp" in met
+    is_dotted = has_dots(way)
     check_tensors(found, {name.replace("/", ".") if is_dotted else name: tensor for name, tensor in tree.tensors.items()}, path,
                   "." if is_dotted else "/")
     if form == "torch" and met <= KEEP_TREES:
         same(list(expected.items()), list(found.items()), path)
     if form == "dcp" and met <= {"dcp", *KEEP_TREES}:  # whose paths are texts, and which has no empty dicts
-        same(*({tuple(map(str, at)): value for at, value in each.items() if torch_oracle.KIND not in at[:1] + at[-1:] and value != "dict()"}
+        same(*({tuple(map(str, at)): value for at, value in each.items() if KIND not in at[:1] + at[-1:] and value != "dict()"}
                for each in (without_kinds(expected, found), found)), path)
 
 
 def without_kinds(expected, found):
     """What a directory of DCP says: of dicts and lists that it enters not what they are."""
-    return {at: value for at, value in expected.items() if at[-1:] != (torch_oracle.KIND,) or at in found}
+    return {at: value for at, value in expected.items() if at[-1:] != (KIND,) or at in found}
 
 
 def cut(context, case, way, more, ranks):

@@ -83,7 +83,7 @@ def to_others(context, source, tensors, choice, more, processes):
     for of, to, to_form in ((source, merged, form), (merged, again, "torch")):
         context.programs.run("ckpt-merge", of, "-o", to, "--format", to_form, "--no-fsync", *more, ranks=processes)
         if to_form in ("torch", "safetensors", "dcp"):
-            joint = "." if form == "dcp" else "/"
+            joint = "." if to_form == "dcp" else "/"
             check_tensors(torch_oracle.contents(to), {name.replace("/", joint): array for name, array in tensors.items()}, to, joint)
     case = TreeCase(choice.randrange(1 << 30), context.options.tier, tensors)
     layout = case.layout()
