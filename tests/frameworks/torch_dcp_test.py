@@ -85,11 +85,19 @@ def of_torch():
 def of_one_file():
     """a whole .pt with objects of all kinds, and HDF5"""
     place, saved = jobs.scratch(), tree()
-    dcp.save(saved_objects := {"sets": {1, 2}, "error": KeyError("x"), "range": range(3)}, checkpoint_id=place / "objects")
+    dcp.save(saved_objects := {"sets": {1, 2}, "error": KeyError("x"), "range": range(3), "pair": (random_tensor(2), 3)},
+             checkpoint_id=place / "objects")
     jobs.program("merge", "--format", "dcp", place / "objects", "-o", place / "objects_again")
     found = as_one(place / "objects_again")
     assert (found["sets"], repr(found["error"]), found["range"]) == ({1, 2}, "KeyError('x')", range(3)), found
     assert found.keys() == saved_objects.keys()
+    same(found["pair"], saved_objects["pair"])
+    jobs.program("merge", place / "objects_again", "-o", place / "objects.pt")
+    jobs.program("verify", place / "objects.pt")
+    jobs.program("merge", place / "objects.pt", "-o", place / "objects_once_more.pt")
+    found = torch.load(place / "objects_once_more.pt", weights_only=False)
+    assert (found["sets"], repr(found["error"]), found["range"]) == ({1, 2}, "KeyError('x')", range(3)), found
+    same(found["pair"], saved_objects["pair"])
     torch.save(saved, place / "saved.pt")
     jobs.program("merge", "--format", "dcp", place / "saved.pt", "-o", place / "one")
     jobs.program("verify", place / "one")

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -29,7 +30,7 @@ class Unfolding {
 
   void add(const DcpPath& path, PickleId value) {
     const auto tensor = carried_name(tree_, value);
-    if (!tensor) return put(path, value);
+    if (!tensor) return put(path, is_container(tree_, value) && holds_bytes(value) ? closed(value) : value);
     const std::string by_path = tree_name(path);
     if (tensors_.contains(by_path))
       put(path, add_tensor(tree_, by_path));
@@ -44,6 +45,34 @@ class Unfolding {
     PickleId id = no_node;
     bool is_made = false;  ///< a dict or list on the way to others
   };
+
+  /// Whether there are tensors in an object.
+  bool holds_bytes(PickleId object) const {
+    std::unordered_set<PickleId> seen;
+    for (std::vector<PickleId> to_visit{object}; !to_visit.empty();) {
+      const PickleId id = to_visit.back();
+      to_visit.pop_back();
+      if (id == no_node || !seen.insert(id).second) continue;
+      const PickleNode& node = tree_[id];
+      if (node.kind == PickleKind::persistent) return true;
+      to_visit.insert(to_visit.end(), node.items.begin(), node.items.end());
+      to_visit.insert(to_visit.end(), {node.arguments, node.state});
+    }
+    return false;
+  }
+
+  /// copy.copy(object): in a file a tuple's tensors would have names, which they have not in the directory.
+  PickleId closed(PickleId object) {
+    PickleNode function = node_of(PickleKind::global);
+    function.text = "copy.copy";
+    function.number = 4;  // the module's letters
+    PickleNode arguments = node_of(PickleKind::tuple);
+    arguments.items = {object};
+    PickleNode call = node_of(PickleKind::call, 'R');
+    call.function = tree_.add(std::move(function));
+    call.arguments = tree_.add(std::move(arguments));
+    return tree_.add(std::move(call));
+  }
 
   void put(const DcpPath& path, PickleId value) {
     PickleId container = root_;

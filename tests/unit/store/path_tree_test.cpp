@@ -68,6 +68,14 @@ TEST_CASE("What is not taken of a directory leaves None in lists, and a tensor's
   CHECK(found == Names{"/l/0 is None", "/l/1 is None", "/l/2 is l/2", "/m.w is m.w"});
 }
 
+TEST_CASE("Tensors in an object of a directory get no names of their own") {
+  const std::string bytes =
+      tuple({text("bytes"), fixture::global("torch", "FloatStorage"), text("0"), integer(2), text("eight...")}) + "Q";
+  const std::string pair = tuple({fixture::tensor(bytes, 0, {2}, {1}), integer(3)});
+  CHECK(unfolded({{{text("pair")}, pair}, {{text("plain")}, tuple({integer(1), text("x")})}}, {}) ==
+        Names{"/pair", "/plain/0", "/plain/1"});
+}
+
 TEST_CASE("Paths that contradict one another are refused") {
   const auto why = [](const std::vector<std::pair<Path, std::string>>& values) {
     return refused([&] { unfolded(values, {}); });
