@@ -1,6 +1,7 @@
 #include "store/torch/carried_tree.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "store/torch/branches.hpp"
 #include "store/torch/held_value.hpp"
@@ -134,10 +135,11 @@ class TreeCarrier {
 
 }  // namespace
 
-ObjectCarrier::ObjectCarrier(const Archive& archive, const PosixFile& file, PickleWriter& out)
+ObjectCarrier::ObjectCarrier(const Archive& archive, const PosixFile& file, PickleWriter& out, std::string archive_name)
     : tree_(archive.tree),
       file_(file),
       out_(out),
+      archive_name_(std::move(archive_name)),
       survey_(archive.tree, archive.storages),
       copy_(archive.tree, out, [this](PickleId id) { return write_storage(id); }) {}
 
@@ -150,7 +152,7 @@ bool ObjectCarrier::write_storage(PickleId id) {
   out_.opcode(PickleWriter::mark);
   out_.word(carried_bytes);
   copy_.node(key.items[1]);
-  out_.text(tree_[key.items[2]].text);
+  out_.text(archive_name_ + std::string(tree_[key.items[2]].text));
   out_.integer(tree_[key.items[4]].number);
   if (!given_.contains(place->lo)) check_object_bytes(bytes_ += place->size());
   std::string bytes(given_.insert(place->lo).second ? place->size() : 0, '\0');

@@ -28,8 +28,8 @@ unsigned char bytes_opcode(std::uint64_t count);
 /// Copies objects that nobody understands into such a tree, with the storages in them.
 class ObjectCarrier {
  public:
-  /// All three must outlive it.
-  ObjectCarrier(const Archive& archive, const PosixFile& file, PickleWriter& out);
+  /// All three must outlive it. `archive_name`: tells storages of archives apart whose objects are in one tree.
+  ObjectCarrier(const Archive& archive, const PosixFile& file, PickleWriter& out, std::string archive_name = "");
   ObjectCarrier(const ObjectCarrier&) = delete;
   ObjectCarrier& operator=(const ObjectCarrier&) = delete;
   ObjectCarrier(ObjectCarrier&&) = delete;
@@ -44,6 +44,7 @@ class ObjectCarrier {
   const Pickle& tree_;
   const PosixFile& file_;
   PickleWriter& out_;
+  std::string archive_name_;
   OpaqueSurvey survey_;
   PickleCopy copy_;
   std::set<std::uint64_t> given_;  // where the storages begin whose bytes were written

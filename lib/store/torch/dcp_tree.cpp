@@ -46,7 +46,7 @@ class DcpTreeWriter {
     const PosixFile file = PosixFile::open_for_reading(directory_ / name);
     const Archive archive = read_dcp_item(file, object.item);
     write_path(out_, object.path);
-    ObjectCarrier(archive, file, out_).copy(archive.tree.root());
+    ObjectCarrier(archive, file, out_, object.name + "/").copy(archive.tree.root());
   }
 
   const std::filesystem::path& directory_;
