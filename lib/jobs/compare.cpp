@@ -11,6 +11,7 @@
 #include "jobs/misfit.hpp"
 #include "jobs/resources.hpp"
 #include "jobs/selection.hpp"
+#include "jobs/tree_names.hpp"
 #include "layout/resolve.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/check_source.hpp"
@@ -42,26 +43,6 @@ std::vector<std::pair<std::uint64_t, const Dataset*>> values(const Side& side, P
   return values;
 }
 
-/// B's parameter of a name that A has. Of a DCP directory and a torch file, the one may have it as a path in dicts.
-class NamesInB {
- public:
-  NamesInB(const Side& a, const Side& b) : b_(b.placement()), in_tree_of_a_(a.files.tree_names()) {
-    for (const auto& [name, in_tree] : b.files.tree_names()) of_tree_of_b_.emplace(in_tree, name);
-  }
-
-  std::optional<ParameterId> find(const std::string& name) const {
-    if (const auto same = b_.find(name)) return same;
-    if (const auto in_tree = in_tree_of_a_.find(name); in_tree != in_tree_of_a_.end()) return b_.find(in_tree->second);
-    const auto own = of_tree_of_b_.find(name);
-    return own == of_tree_of_b_.end() ? std::nullopt : b_.find(own->second);
-  }
-
- private:
-  const Placement& b_;
-  const std::map<std::string, std::string>& in_tree_of_a_;
-  std::map<std::string, std::string> of_tree_of_b_;
-};
-
 /// What the metadata tells, and what is left to compare.
 class Pairing {
  public:
@@ -76,7 +57,7 @@ class Pairing {
     leave_out_of_tables(a.placement(), false, of_a_);
     for (const ParameterId parameter : of_a_.source_of) is_chosen_[parameter] = true;
     std::vector<bool> is_paired(a_of_.size(), false);
-    const NamesInB in_b(a, b);
+    const NamesInOther in_b(a.files, b.files, b.placement());
     for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
       const Tensor& tensor = of_a_.tensors[i];
       if (const auto same = in_b.find(tensor.name)) {

@@ -1,7 +1,6 @@
 #include "jobs/reshard_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "frameworks/dcp_layout.hpp"
 #include "frameworks/torch_dist.hpp"
 #include "jobs/misfit.hpp"
+#include "jobs/tree_names.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
 #include "output/output_format.hpp"
@@ -61,25 +61,6 @@ void warn_of_nameless(const std::vector<std::string>& names, ReshardSides& sides
                                     "; as values, the first card's are kept, and each rank's states of generators");
 }
 
-/// The selection under other names, parallel to its own; what has none is left out.
-Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why) {
-  std::vector<std::size_t> order(names.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
-  Selection renamed;
-  for (const std::size_t at : order) {
-    if (names[at].empty()) continue;
-    if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
-      throw Error(
-          Kind::usage, "parameter " + names[at],
-          {std::string("two parameters get this name, ") + why, "expected one", "", {Advice::What::rename, ""}});
-    renamed.tensors.push_back(selection.tensors[at]);
-    renamed.tensors.back().name = names[at];
-    renamed.source_of.push_back(selection.source_of[at]);
-  }
-  return renamed;
-}
-
 /// A format with an index has each piece of a tensor once, as an array by itself, and no groups.
 void resolve_pieces(ReshardSides& sides) {
   const std::vector<std::string> names = names_in_index(sides);
@@ -92,18 +73,12 @@ void resolve_pieces(ReshardSides& sides) {
   sides.index_name = sides.store->index_name();
 }
 
-/// A file that takes a tree has the tensors where the tree has them, but for those that were given names.
+/// A file that takes a tree has the tensors where the tree has them.
 void take_names_of_tree(ReshardSides& sides) {
-  const std::map<std::string, std::string>& in_tree = sides.checkpoint.tree_names();
-  if (in_tree.empty() || !sides.store->takes_trees_of(sides.checkpoint.files().front().schema->format)) return;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
-    const std::string& name = sides.selection.tensors[i].name;
-    const bool is_as_read = name == sides.source.placement.tensors()[sides.selection.source_of[i]].name;
-    const auto found = is_as_read ? in_tree.find(name) : in_tree.end();
-    names.push_back(found == in_tree.end() ? name : found->second);
-  }
-  sides.selection = renamed(sides.selection, names, "its path in dicts and lists");
+  const Checkpoint& checkpoint = sides.checkpoint;
+  if (!sides.store->takes_trees_of(checkpoint.files().front().schema->format)) return;
+  if (const auto names = names_in_tree(checkpoint, sides.source.placement, sides.selection))
+    sides.selection = renamed(sides.selection, *names, "its path in dicts and lists");
 }
 
 /// What is there, as its layout has it, and what is taken of it. Collective.

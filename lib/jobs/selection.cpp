@@ -1,6 +1,7 @@
 #include "jobs/selection.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "layout/change_layout.hpp"
@@ -75,6 +76,24 @@ Selection select(const NameChoice& choice, const Placement& source) {
     selection.source_of.push_back(each.from);
   }
   return selection;
+}
+
+Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why) {
+  std::vector<std::size_t> order(names.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
+  Selection renamed;
+  for (const std::size_t at : order) {
+    if (names[at].empty()) continue;
+    if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
+      throw Error(
+          Kind::usage, "parameter " + names[at],
+          {std::string("two parameters get this name, ") + why, "expected one", "", {Advice::What::rename, ""}});
+    renamed.tensors.push_back(selection.tensors[at]);
+    renamed.tensors.back().name = names[at];
+    renamed.source_of.push_back(selection.source_of[at]);
+  }
+  return renamed;
 }
 
 Layout target_layout(const TargetChoice& target, const Layout& source) {

@@ -56,6 +56,10 @@ struct Selection {
 /// Throws usage when two parameters get one name, or nothing is left.
 Selection select(const NameChoice& choice, const Placement& source);
 
+/// A selection under other names, parallel to its own; what has none is left out. Throws usage, with the reason, where
+/// two get one name.
+Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why);
+
 /// Whether each of a source's parameters is taken, without those of tables: of a table's rows, each is there once, and
 /// nothing of theirs can be held against anything.
 std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source);
