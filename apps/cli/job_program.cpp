@@ -45,9 +45,11 @@ void render(const Program& program, const Options& options, const Setup& setup, 
 Report run_shown(const Options& options, const Setup& setup, Communicator& processes) {
   Stores stores;
   allow_external(options.allow_external, stores);
+  const auto& job = std::get<ReshardJob>(setup.job);
+  stores.reading().set_value_memory(value_memory(job.resources));
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return reshard(std::get<ReshardJob>(setup.job), stores, processes, counters);
+  return reshard(job, stores, processes, counters);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ template <class Run, class AnyJob>
 auto shown(const Options& options, const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
   Stores stores;
   allow_external(options.allow_external, stores);
+  stores.reading().set_value_memory(value_memory(job.resources));
   Counters counters;
   const Progress progress(counters, setup.progress);
   return run(job, stores, processes, counters);

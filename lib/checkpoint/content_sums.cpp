@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/ahead_dealer.hpp"
 #include "base/buffer.hpp"
 #include "base/error.hpp"
 #include "base/workers.hpp"
@@ -125,19 +126,16 @@ std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) con
   return fingerprints;
 }
 
-void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums) {
-  std::mutex mutex;
+void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums,
+                const ReadingAhead& ahead) {
+  AheadDealer<Chunk> dealer({[&] { return chunks.next(); }, ahead.has_room, ahead.begin});
   Workers workers(threads);
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < threads; ++i)
     tasks.run([&] {
       Buffer buffer;
       for (;;) {
-        std::optional<Chunk> chunk;
-        {
-          const std::lock_guard lock(mutex);
-          chunk = chunks.next();
-        }
+        const auto [chunk, held] = dealer.next();
         if (!chunk) return;
         if (chunk->bytes > buffer.size()) buffer = Buffer(chunk->bytes);
         const auto bytes = buffer.first(chunk->bytes);

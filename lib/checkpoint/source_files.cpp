@@ -69,7 +69,6 @@ std::uint64_t SourceFiles::read_past_memory(std::uint64_t memory_bytes, const st
 
 bool SourceFiles::is_cold(const std::vector<FileNumber>& files) {
   constexpr std::size_t most_files = 32;
-  constexpr std::uint64_t most_bytes = 4ULL << 20;
   std::uint64_t looked_at = 0;
   std::uint64_t cold = 0;
   for (std::size_t i = 0; i < files.size(); i += std::max<std::size_t>(1, files.size() / most_files)) {
@@ -82,7 +81,7 @@ bool SourceFiles::is_cold(const std::vector<FileNumber>& files) {
     const auto located = file->located(static_cast<std::size_t>(largest - datasets.begin()), 0);
     if (!located) continue;
     ++looked_at;
-    if (!is_in_memory(located->file.fd, located->extent.offset, std::min(located->extent.bytes, most_bytes))) ++cold;
+    if (!is_in_memory(located->file.fd, located->extent.offset, located->extent.bytes)) ++cold;
   }
   return cold * 2 > looked_at;
 }

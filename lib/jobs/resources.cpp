@@ -18,6 +18,11 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
   return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
 }
 
+std::uint64_t value_memory(const Resources& resources) noexcept {
+  constexpr std::uint64_t harmless = 16ULL << 20;
+  return std::max(resources.memory_bytes / 4, harmless);
+}
+
 CensusMeans census_means(const Resources& resources, Communicator& processes) {
   return {resources.memory_bytes / 2, static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
 }

@@ -92,7 +92,8 @@ class PosixFile {
   Fd fd_;
 };
 
-/// Whether the system has most of a file's bytes from `offset` on in memory; where it does not tell, it has.
+/// Whether the system has most of a file's bytes from `offset` on in memory, by the first 4 MiB of them; where it does
+/// not tell, it has.
 bool is_in_memory(int fd, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace ckpt

@@ -1,5 +1,6 @@
 #include "store/hdf5/hdf5_store.hpp"
 
+#include <limits>
 #include <mutex>
 
 #include "store/hdf5/datatype.hpp"
@@ -48,6 +49,7 @@ class Hdf5Store final : public Store {
 
   void let_show(const std::filesystem::path& directory) override { viewed_->let_show(directory); }
 
+  void set_value_memory(std::uint64_t bytes) override { values_left_ = bytes; }
   void set_decoding_memory(std::uint64_t bytes) override { chunks_->set_budget(bytes); }
   Decoding decoding() const override { return chunks_->decoding(); }
 
@@ -87,7 +89,10 @@ class Hdf5Store final : public Store {
     const std::lock_guard lock(reading_);
     if (schemas_.version() != seen)
       if (auto schema = schemas_.find(file, status.bytes)) return schema;
-    auto schema = hdf5::read_schema_guarded(file, status.bytes);
+    auto schema = hdf5::read_schema_guarded(file, status.bytes, values_left_);
+    const std::uint64_t values = value_bytes(*schema);
+    if (values > values_left_) hdf5::refuse_values(values_left_);  // of several children together
+    values_left_ -= values;
     schemas_.remember(file, status, schema);
     return schema;
   }
@@ -96,6 +101,7 @@ class Hdf5Store final : public Store {
   KnownSchemas schemas_;
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;
+  std::uint64_t values_left_ = std::numeric_limits<std::uint64_t>::max();  // memory for values: while reading_ is held
   std::shared_ptr<ViewedFiles> viewed_ = std::make_shared<ViewedFiles>(
       [this](const std::filesystem::path& file) { return said_by(file); },
       [this](const std::filesystem::path& file, const FileCatalog& catalog) { return open(file, catalog); });
