@@ -1,12 +1,12 @@
 #include "checkpoint/source_files.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "checkpoint/held_bytes.hpp"
 
 namespace ckpt {
 
@@ -88,24 +88,9 @@ bool SourceFiles::is_cold(const std::vector<FileNumber>& files) {
 
 void SourceFiles::read(FileNumber number, std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) {
   const auto file = files_.get(number);
-  while (!out.empty()) {
-    std::uint64_t bytes = out.size();
-    DirectBlocks::Held held;
-    const bool is_as_stored = blocks_ && checkpoint_.file(number).schema->datasets.at(dataset).storage == Storage::raw;
-    if (const auto located = is_as_stored ? file->located(dataset, offset) : std::nullopt) {
-      const std::uint64_t skipped = offset - located->extent.start;
-      held = blocks_->find(number, located->extent.offset + skipped);
-      bytes = std::min({bytes, held.bytes, located->extent.bytes - skipped});
-    }
-    if (held.address != nullptr) {
-      std::memcpy(out.data(), held.address, bytes);
-      blocks_->count_used(bytes);
-    } else {
-      file->read(dataset, offset, out.first(static_cast<std::size_t>(bytes)));
-    }
-    offset += bytes;
-    out = out.subspan(static_cast<std::size_t>(bytes));
-  }
+  if (checkpoint_.file(number).schema->datasets.at(dataset).storage != Storage::raw)
+    return file->read(dataset, offset, out);
+  read_as_stored(*file, dataset, offset, out, {blocks_.get(), number});
 }
 
 void SourceFiles::read_ahead(FileNumber number, std::size_t dataset, Interval stored, Lease& lease) {

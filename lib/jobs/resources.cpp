@@ -19,8 +19,9 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
 }
 
 std::uint64_t value_memory(const Resources& resources) noexcept {
-  constexpr std::uint64_t harmless = 16ULL << 20;
-  return std::max(resources.memory_bytes / 4, harmless);
+  constexpr std::uint64_t harmless = 8ULL << 20;
+  constexpr std::uint64_t copies = 8;  // while they are read, sent and written again: up to seven at a time
+  return std::max(resources.memory_bytes / copies, harmless);
 }
 
 CensusMeans census_means(const Resources& resources, Communicator& processes) {

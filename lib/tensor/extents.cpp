@@ -2,10 +2,16 @@
 
 namespace ckpt {
 
-void Extents::make_room(std::size_t rank) {
+void Extents::resize(std::size_t rank, std::uint64_t value) {
   if (rank > max_rank)
     throw Error(Kind::input, "", {std::to_string(rank) + " dimensions", "at most 32 are supported", ""});
-  if (many_) return;
+  reserve(rank);
+  for (std::size_t i = size_; i < rank; ++i) data()[i] = value;
+  size_ = rank;
+}
+
+void Extents::reserve(std::size_t rank) {
+  if (rank <= few_.size() || many_) return;
   auto many = std::make_unique<std::uint64_t[]>(max_rank);
   std::copy_n(few_.data(), size_, many.get());
   many_ = std::move(many);

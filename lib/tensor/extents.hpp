@@ -47,11 +47,7 @@ class Extents {
   const std::uint64_t* data() const noexcept { return many_ ? many_.get() : few_.data(); }
 
   /// Throws input when `rank` is above max_rank.
-  void resize(std::size_t rank, std::uint64_t value = 0) {
-    reserve(rank);
-    for (std::size_t i = size_; i < rank; ++i) data()[i] = value;
-    size_ = rank;
-  }
+  void resize(std::size_t rank, std::uint64_t value = 0);
   void push_back(std::uint64_t value) { resize(size_ + 1, value); }
 
   friend bool operator==(const Extents& a, const Extents& b) noexcept {
@@ -75,10 +71,7 @@ class Extents {
     many_ = std::move(other.many_);
   }
   /// Makes room for `rank` numbers, keeping those that are there.
-  void reserve(std::size_t rank) {
-    if (rank > few_.size()) make_room(rank);
-  }
-  void make_room(std::size_t rank);
+  void reserve(std::size_t rank);
   std::uint64_t* data() noexcept { return many_ ? many_.get() : few_.data(); }
 
   std::size_t size_ = 0;

@@ -32,7 +32,7 @@ std::uint64_t number(const std::byte* bytes, std::size_t size) {
 void refuse_values(std::uint64_t most_bytes) {
   throw Error(Kind::input, "",
               {"its values of variable length take more than " + format_bytes(most_bytes) + " of memory",
-               "a quarter of the memory holds those of all files together",
+               "expected those of all files together within an eighth of the memory",
                "",
                {Advice::What::more_memory, ""}});
 }
