@@ -6,6 +6,7 @@
 #include "base/buffer.hpp"
 #include "base/error.hpp"
 #include "base/workers.hpp"
+#include "checkpoint/sum_ahead.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -143,6 +144,10 @@ void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, C
       }
     });
   tasks.wait();
+}
+
+void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums) {
+  sum_chunks(std::move(chunks), threads, read, sums, {[] { return false; }, [](const Chunk&, Lease&) {}});
 }
 
 }  // namespace ckpt

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "base/lease.hpp"
 #include "layout/file_table.hpp"
 #include "plan/chunk_sequence.hpp"
 #include "processes/communicator.hpp"
@@ -81,14 +80,7 @@ class ContentSums {
 /// Fills in a chunk's bytes; or gives false, and the chunk is left out.
 using ReadChunk = std::function<bool(const Chunk&, std::span<std::byte>)>;
 
-/// How what a chunk needs is read before its turn, as far as there is room for it.
-struct ReadingAhead {
-  std::function<bool()> has_room = [] { return false; };
-  std::function<void(const Chunk&, Lease&)> begin = [](const Chunk&, Lease&) {};
-};
-
 /// Sums all of these chunks that `read` gives. Several threads call it.
-void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums,
-                const ReadingAhead& ahead = {});
+void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums);
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "store/value_memory.hpp"
 
 namespace ckpt {
 

@@ -26,12 +26,6 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
   return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
 }
 
-std::uint64_t value_memory(const Resources& resources) noexcept {
-  constexpr std::uint64_t harmless = 8ULL << 20;
-  constexpr std::uint64_t copies = 8;  // while they are read, sent and written again: up to seven at a time
-  return std::max(resources.memory_bytes / copies, harmless);
-}
-
 CensusMeans census_means(const Resources& resources, Communicator& processes) {
   return {table_memory(resources), static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
 }

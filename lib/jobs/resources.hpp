@@ -24,9 +24,6 @@ struct Resources {
 /// The threads of this process: as asked for, or the cores that are its own.
 unsigned thread_count(const Resources& resources, const Communicator& processes);
 
-/// How much of the memory catalogs' values of variable length may take, of all files together.
-std::uint64_t value_memory(const Resources& resources) noexcept;
-
 /// What work on tables may use, the same on every process, for it is dealt out by that: half of the memory, and the
 /// threads of the process that has most. Collective.
 CensusMeans census_means(const Resources& resources, Communicator& processes);

@@ -20,13 +20,6 @@ std::vector<Interval> data_intervals(const Schema& schema) {
   return intervals;
 }
 
-std::uint64_t value_bytes(const Schema& schema) {
-  std::uint64_t bytes = 0;
-  for (const Dataset& dataset : schema.datasets)
-    if (dataset.verbatim) bytes += dataset.verbatim->bytes.size();
-  return bytes;
-}
-
 std::vector<std::filesystem::path> viewed_paths(const std::filesystem::path& file, const Schema& schema) {
   std::vector<std::filesystem::path> paths;
   for (const ViewedFile& viewed : schema.viewed)

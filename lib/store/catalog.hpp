@@ -101,9 +101,6 @@ struct Schema {
 /// Where the elements of a file's raw datasets lie, and its checksum. Datasets may share bytes.
 std::vector<Interval> data_intervals(const Schema& schema);
 
-/// What the datasets' values of variable length take in memory.
-std::uint64_t value_bytes(const Schema& schema);
-
 /// One file's metadata, and what tells whether it is still the same file.
 struct FileCatalog {
   struct Version {

@@ -95,8 +95,8 @@ struct LocatedFile {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
-  /// Whether mapping is as good as reading: on a network's file system each page fault waits for the network.
-  bool is_local = true;
+  bool is_local =
+      true;  ///< mapping is as good as reading: on a network's file system, a page fault waits for the network
 };
 
 /// An extent of a dataset, and the file that has it.
@@ -139,8 +139,7 @@ class SourceFile {
   /// Advice: these bytes of a dataset, few and counted as by `read_as_stored`, are read soon (PosixFile::will_need).
   virtual void will_need(std::size_t /*dataset*/, Interval /*bytes*/) {}
 
-  /// The extent that a byte of a dataset lies in, counted as by `read_as_stored`; nothing where the dataset is neither
-  /// Storage::raw nor strided, or ends before it.
+  /// The extent that a byte of a dataset lies in, counted as by `read_as_stored`, when it is Storage::raw or strided
   virtual std::optional<LocatedExtent> located(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {
     return std::nullopt;
   }
@@ -190,10 +189,6 @@ class SourceStore {
   /// What a file's format says besides the elements of tensors, values that no attribute can hold too, in a form of
   /// that format's own; empty where a schema holds everything. Throws as `catalog`.
   virtual std::string tree(const std::filesystem::path& /*file*/) { return {}; }
-
-  /// How much the values of variable length that are in catalogs may take, of all files together that `catalog` reads;
-  /// more throws input. Without a limit before.
-  virtual void set_value_memory(std::uint64_t /*bytes*/) {}
 
   /// The memory in which all open files' chunks are decoded and kept (Dataset::decoding_bytes is the least that any
   /// use of a dataset takes), and what has been decoded in it.

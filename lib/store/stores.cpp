@@ -75,10 +75,6 @@ class Stores::ByContent final : public SourceStore {
     for (const auto& store : stores_.stores_) store->let_show(directory);
   }
 
-  void set_value_memory(std::uint64_t bytes) override {
-    for (const auto& store : stores_.stores_) store->set_value_memory(bytes);
-  }
-
   void set_decoding_memory(std::uint64_t bytes) override {
     for (const auto& store : stores_.stores_) store->set_decoding_memory(bytes);
   }
