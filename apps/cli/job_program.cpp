@@ -9,8 +9,10 @@
 #include "cli/external.hpp"
 #include "cli/model_choice.hpp"
 #include "cli/setup.hpp"
+#include "jobs/value_memory.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
+#include "store/value_memory.hpp"
 
 namespace ckpt::cli {
 
@@ -43,11 +45,12 @@ void render(const Program& program, const Options& options, const Setup& setup, 
 }
 
 Report run_shown(const Options& options, const Setup& setup, Communicator& processes) {
-  Stores stores;
+  const auto& job = std::get<ReshardJob>(setup.job);
+  Stores stores(formats_within(value_memory(job.resources)));
   allow_external(options.allow_external, stores);
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return reshard(std::get<ReshardJob>(setup.job), stores, processes, counters);
+  return reshard(job, stores, processes, counters);
 }
 
 }  // namespace

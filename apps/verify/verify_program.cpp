@@ -4,7 +4,9 @@
 #include "cli/setup.hpp"
 #include "jobs/check.hpp"
 #include "jobs/compare.hpp"
+#include "jobs/value_memory.hpp"
 #include "report/output.hpp"
+#include "store/value_memory.hpp"
 #include "verify/render.hpp"
 
 namespace ckpt::cli {
@@ -17,7 +19,7 @@ constexpr int trouble = 2;
 /// Runs a job with its progress to be seen.
 template <class Run, class AnyJob>
 auto shown(const Options& options, const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
-  Stores stores;
+  Stores stores(formats_within(value_memory(job.resources)));
   allow_external(options.allow_external, stores);
   Counters counters;
   const Progress progress(counters, setup.progress);

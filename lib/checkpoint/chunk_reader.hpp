@@ -33,10 +33,14 @@ class ChunkReader {
     return files_.read_past_memory(memory_bytes, files);
   }
   void read_as_usual() { files_.read_as_usual(); }
+  bool reads_ahead() const { return files_.reads_ahead(); }
   bool can_read_ahead() const { return files_.can_read_ahead(); }
+  /// Only of what lies in its file in the chunk's order: `read` uses nothing else of it.
   void read_ahead(const Chunk& chunk, Lease& lease) {
     const FileNumber file = where_.file(chunk.card, chunk.array);
-    files_.read_ahead(file, dataset(chunk, file), stored(chunk), lease);
+    const std::size_t found = dataset(chunk, file);
+    if (checkpoint_.file(file).schema->datasets.at(found).storage != Storage::raw) return;
+    files_.read_ahead(file, found, stored(chunk), lease);
   }
 
  private:

@@ -2,9 +2,11 @@
 
 #include <cstring>
 
+#include "base/ahead_dealer.hpp"
 #include "base/buffer.hpp"
 #include "base/error.hpp"
 #include "base/workers.hpp"
+#include "checkpoint/sum_ahead.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -125,19 +127,16 @@ std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) con
   return fingerprints;
 }
 
-void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums) {
-  std::mutex mutex;
+void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums,
+                const ReadingAhead& ahead) {
+  AheadDealer<Chunk> dealer({[&] { return chunks.next(); }, ahead.has_room, ahead.begin});
   Workers workers(threads);
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < threads; ++i)
     tasks.run([&] {
       Buffer buffer;
       for (;;) {
-        std::optional<Chunk> chunk;
-        {
-          const std::lock_guard lock(mutex);
-          chunk = chunks.next();
-        }
+        const auto [chunk, held] = dealer.next();
         if (!chunk) return;
         if (chunk->bytes > buffer.size()) buffer = Buffer(chunk->bytes);
         const auto bytes = buffer.first(chunk->bytes);
@@ -145,6 +144,10 @@ void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, C
       }
     });
   tasks.wait();
+}
+
+void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums) {
+  sum_chunks(std::move(chunks), threads, read, sums, {[] { return false; }, [](const Chunk&, Lease&) {}});
 }
 
 }  // namespace ckpt

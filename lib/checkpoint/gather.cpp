@@ -1,7 +1,6 @@
 #include "checkpoint/gather.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "store/strided_data.hpp"
 #include "tensor/restrided.hpp"
@@ -43,11 +42,11 @@ class Gatherer {
     const bool is_small =
         copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(region)));
     const std::uint64_t offset = region.offset * transfer_.element;
-    const auto held = held_at(offset);
+    const auto held = located_ ? held_at(file_, dataset_, offset, means_.ahead) : DirectBlocks::Held{};
     const bool is_held = held.address != nullptr;
     if (is_held && span <= held.bytes && is_in_one_extent(offset, span)) {
       move(region, copy, held.address, target);
-      means_.blocks->count_used(copy.bytes());
+      means_.ahead.blocks->count_used(copy.bytes());
       gathered_.bytes_read += copy.bytes();
       return;
     }
@@ -78,7 +77,7 @@ class Gatherer {
   /// Of parts a quarter of a block long few lie across a border; what such a part is divided into goes by way of
   /// `scratch`.
   std::uint64_t reach_in_blocks(std::uint64_t span, bool is_held) const {
-    const std::uint64_t quarter = is_held ? means_.blocks->block_bytes() / 4 : 0;
+    const std::uint64_t quarter = is_held ? means_.ahead.blocks->block_bytes() / 4 : 0;
     return span > quarter ? std::max<std::uint64_t>(quarter, scratch_.size()) : scratch_.size();
   }
 
@@ -125,31 +124,9 @@ class Gatherer {
   /// page faults, and the unmapping that all threads' processors have to hear of.
   static bool is_dense(const StridedCopy& copy) { return copy.source_span() <= copy.bytes() + copy.bytes() / 8; }
 
-  /// What the blocks have from a byte of the dataset on, up to the end of its extent.
-  DirectBlocks::Held held_at(std::uint64_t offset) {
-    if (means_.blocks == nullptr || !is_in_one_extent(offset, 1)) return {};
-    const FileExtent& extent = located_->extent;
-    auto held = means_.blocks->find(means_.file, extent.offset + (offset - extent.start));
-    held.bytes = std::min(held.bytes, extent.start + extent.bytes - offset);
-    return held;
-  }
-
   void read(std::uint64_t offset, std::span<std::byte> out) {
     gathered_.bytes_read += out.size();
-    while (!out.empty()) {
-      std::uint64_t bytes = out.size();
-      const auto held = held_at(offset);
-      if (held.bytes != 0) bytes = std::min(bytes, held.bytes);  // what follows may be in another block
-      if (held.address != nullptr) {
-        std::memcpy(out.data(), held.address, bytes);
-        means_.blocks->count_used(bytes);
-      } else {
-        const auto part = out.first(static_cast<std::size_t>(bytes));
-        is_as_stored_ ? file_.read_as_stored(dataset_, offset, part) : file_.read(dataset_, offset, part);
-      }
-      offset += bytes;
-      out = out.subspan(static_cast<std::size_t>(bytes));
-    }
+    is_as_stored_ ? read_as_stored(file_, dataset_, offset, out, means_.ahead) : file_.read(dataset_, offset, out);
   }
 
   /// Copies a region whose elements lie at `source` as they do in the file, and sums it if asked to.

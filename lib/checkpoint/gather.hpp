@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "checkpoint/held_bytes.hpp"
 #include "plan/planner.hpp"
-#include "store/direct_blocks.hpp"
 #include "store/mapped_windows.hpp"
 #include "store/store.hpp"
 #include "tensor/fingerprint.hpp"
@@ -26,8 +26,7 @@ struct Summing {
 /// What a transfer's bytes may come from besides calls to read them.
 struct Means {
   MappedWindows& windows;
-  DirectBlocks* blocks = nullptr;  ///< what is in them comes from there; null: none
-  std::uint64_t file = 0;          ///< its number in the blocks
+  ReadAhead ahead = {};
 };
 
 /// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short ones that lie close

@@ -1,38 +1,53 @@
 #include "checkpoint/read_catalogs.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <system_error>
 
 #include "base/interrupt.hpp"
 #include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
+#include "store/helper_process.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// Files read together, where each is waited for.
+/// Files read together on a node, where each is waited for.
 constexpr unsigned files_at_once = 16;
 
-/// Whether the system has little of a file in memory; not where it cannot be told.
+/// Metadata stands at a file's beginning or at its end: of each, so much is looked at.
+constexpr std::uint64_t end_bytes = 128ULL << 10;
+
+/// Whether the system has little of a file's metadata in memory; not where it cannot be told.
 bool is_cold(const std::filesystem::path& path) {
   try {
     const PosixFile file = PosixFile::open_for_reading(path);
-    return !is_in_memory(file.fd(), 0, file.status().bytes);
+    const std::uint64_t bytes = file.status().bytes;
+    const std::uint64_t looked_at = std::min(bytes, end_bytes);
+    return !is_in_memory(file.fd(), 0, looked_at) || !is_in_memory(file.fd(), bytes - looked_at, looked_at);
   } catch (const Error&) {
     return false;
   }
 }
 
+/// How many files a process reads at a time where it waits for them: one where it has no helper to fork for it, as it
+/// may not fork itself when it has threads.
+unsigned files_together(const Communicator& processes) {
+  if (HelperProcess::current() == nullptr) return 1;
+  return std::max(1U, files_at_once / static_cast<unsigned>(processes.local_size()));
+}
+
 /// The first by itself: most of the others only have to be compared with it. They are waited for together where the
 /// storage is.
-std::vector<FileCatalog> read_in_order(const std::vector<std::filesystem::path>& files, SourceStore& store) {
+std::vector<FileCatalog> read_in_order(const std::vector<std::filesystem::path>& files, SourceStore& store,
+                                       unsigned together) {
   std::vector<FileCatalog> catalogs(files.size());
   const auto read = [&](std::uint64_t n) { catalogs[n] = store.catalog(files[n]); };
   if (!files.empty()) read(0);
-  if (files.size() > 2 && is_cold(files[1])) {
-    for_each_in_parallel(files_at_once, files.size() - 1, [&](std::uint64_t n) { read(n + 1); });
+  if (together > 1 && files.size() > 2 && is_cold(files[1])) {
+    for_each_in_parallel(together, files.size() - 1, [&](std::uint64_t n) { read(n + 1); });
     return catalogs;
   }
   for (std::uint64_t n = 1; n < files.size(); ++n) {
@@ -69,7 +84,7 @@ std::vector<FileCatalog> read_catalogs(const std::vector<FileToRead>& files, Sou
     std::vector<std::filesystem::path> paths;
     for (const FileToRead& file : files)
       if (file.reader == static_cast<std::uint64_t>(processes.rank())) paths.push_back(file.path);
-    mine = read_in_order(paths, store);
+    mine = read_in_order(paths, store, files_together(processes));
   });
   if (processes.size() == 1) return mine;
   const std::vector<FileCatalog> all = decode_catalogs(processes.all_gather(encode(mine)));

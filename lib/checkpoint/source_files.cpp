@@ -1,12 +1,12 @@
 #include "checkpoint/source_files.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "checkpoint/held_bytes.hpp"
 
 namespace ckpt {
 
@@ -69,7 +69,6 @@ std::uint64_t SourceFiles::read_past_memory(std::uint64_t memory_bytes, const st
 
 bool SourceFiles::is_cold(const std::vector<FileNumber>& files) {
   constexpr std::size_t most_files = 32;
-  constexpr std::uint64_t most_bytes = 4ULL << 20;
   std::uint64_t looked_at = 0;
   std::uint64_t cold = 0;
   for (std::size_t i = 0; i < files.size(); i += std::max<std::size_t>(1, files.size() / most_files)) {
@@ -82,31 +81,16 @@ bool SourceFiles::is_cold(const std::vector<FileNumber>& files) {
     const auto located = file->located(static_cast<std::size_t>(largest - datasets.begin()), 0);
     if (!located) continue;
     ++looked_at;
-    if (!is_in_memory(located->file.fd, located->extent.offset, std::min(located->extent.bytes, most_bytes))) ++cold;
+    if (!is_in_memory(located->file.fd, located->extent.offset, located->extent.bytes)) ++cold;
   }
   return cold * 2 > looked_at;
 }
 
 void SourceFiles::read(FileNumber number, std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) {
   const auto file = files_.get(number);
-  while (!out.empty()) {
-    std::uint64_t bytes = out.size();
-    DirectBlocks::Held held;
-    const bool is_as_stored = blocks_ && checkpoint_.file(number).schema->datasets.at(dataset).storage == Storage::raw;
-    if (const auto located = is_as_stored ? file->located(dataset, offset) : std::nullopt) {
-      const std::uint64_t skipped = offset - located->extent.start;
-      held = blocks_->find(number, located->extent.offset + skipped);
-      bytes = std::min({bytes, held.bytes, located->extent.bytes - skipped});
-    }
-    if (held.address != nullptr) {
-      std::memcpy(out.data(), held.address, bytes);
-      blocks_->count_used(bytes);
-    } else {
-      file->read(dataset, offset, out.first(static_cast<std::size_t>(bytes)));
-    }
-    offset += bytes;
-    out = out.subspan(static_cast<std::size_t>(bytes));
-  }
+  if (checkpoint_.file(number).schema->datasets.at(dataset).storage != Storage::raw)
+    return file->read(dataset, offset, out);
+  read_as_stored(*file, dataset, offset, out, {blocks_.get(), number});
 }
 
 void SourceFiles::read_ahead(FileNumber number, std::size_t dataset, Interval stored, Lease& lease) {

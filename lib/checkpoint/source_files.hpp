@@ -35,8 +35,10 @@ class SourceFiles {
   std::uint64_t read_past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files);
   void read_as_usual() { blocks_.reset(); }
 
-  /// Whether `read_ahead` has room for more than what is held.
-  bool can_read_ahead() const { return blocks_ && blocks_->has_room(); }
+  /// Whether `read_ahead` is of any use.
+  bool reads_ahead() const { return blocks_ && !blocks_->is_refused(); }
+  /// Whether it is now: it has room for more than what is held.
+  bool can_read_ahead() const { return reads_ahead() && blocks_->has_room(); }
   /// What `SourceFile::read` gives; what was read ahead comes from there.
   void read(FileNumber file, std::size_t dataset, std::uint64_t offset, std::span<std::byte> out);
   /// Begins to read some bytes of a dataset, counted as by `SourceFile::read_as_stored`, as far as there is room: they

@@ -53,7 +53,7 @@ Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::sp
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
   const FileNumber number = where_.file(transfer.card, transfer.array);
   const auto file = files_.get(number);
-  const Means means{*windows_, files_.blocks(), number};
+  const Means means{*windows_, {files_.blocks(), number}};
   if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, means);
   const Summing summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
   return gather(*file, *index, transfer, &summing, target, scratch, means);

@@ -35,7 +35,8 @@ class SourceReader {
   /// What that would give.
   std::uint64_t past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
   void read_as_usual();
-  /// Whether `read_ahead` has room for more than what is held.
+  /// As SourceFiles has them.
+  bool reads_ahead() const { return files_.reads_ahead(); }
   bool can_read_ahead() const { return files_.can_read_ahead(); }
   /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as the lease is held.
   void read_ahead(const Transfer& transfer, Lease& lease);

@@ -16,6 +16,9 @@ namespace {
 constexpr std::uint64_t best_chunk = 1ULL << 20;
 constexpr std::uint64_t best_scratch = 256ULL << 10;
 
+// To clear so little takes less than to find out whether it must be.
+constexpr std::uint64_t small = 4096;
+
 // The kernel copies between memory and file a tenth slower where they begin at different places of a line.
 constexpr std::uint64_t line = 64;
 
@@ -82,7 +85,7 @@ class DirectExchange final : public Exchange {
 
   /// Transfers are performed as they are found, some at a time: a chunk of fused parts may have a great many.
   static PartialSum assemble(Workload& work, const Chunk& chunk, std::byte* place, const Buffer& scratch) {
-    if (work.has_padding(chunk)) std::memset(place, 0, chunk.bytes);
+    if (chunk.bytes <= small || work.has_padding(chunk)) std::memset(place, 0, chunk.bytes);
     PartialSum read;
     work.plan(chunk, [&](const Transfer& transfer) {
       read += work.read(transfer, place + transfer.target_offset, scratch.first(scratch.size()));

@@ -127,12 +127,19 @@ class MessageExchange final : public Exchange {
       });
   }
 
-  /// In the order in which it is read.
+  /// In the order in which it is read, as far as there is room.
   static void ask_ahead(Workload& work, Round& round) {
+    const auto ask = [&](const std::vector<Transfer>& transfers) {
+      return std::all_of(transfers.begin(), transfers.end(), [&](const Transfer& transfer) {
+        const bool has_room = work.can_read_ahead();
+        if (has_room) work.read_ahead(transfer, round.read_ahead);
+        return has_room;
+      });
+    };
     for (const std::vector<Transfer>& message : round.plan.asked)
-      for (const Transfer& transfer : message) work.read_ahead(transfer, round.read_ahead);
+      if (!ask(message)) return;
     for (const ChunkInRound& chunk : round.plan.chunks) {
-      for (const Transfer& transfer : chunk.local) work.read_ahead(transfer, round.read_ahead);
+      if (!ask(chunk.local)) return;
       work.read_ahead_to_write(chunk.chunk, round.read_ahead_to_write);
     }
   }

@@ -11,14 +11,9 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t task_bytes = 1ULL << 20;  // reads of one task of a reader's thread, about
-constexpr std::uint64_t least_cost = 512;         // of a transfer, in bytes of a round: its request has a size too
+constexpr std::uint64_t least_cost = 512;         // of a transfer, in bytes of a round: its plan has a size, too
 constexpr std::uint64_t best_chunk = 4ULL << 20;
 constexpr std::uint64_t least_chunk = 4096;
-
-/// What a chunk takes of a round.
-std::uint64_t room_of(const Chunk& chunk) {
-  return checked_add(chunk.bytes, least_cost, "a chunk");
-}
 
 }  // namespace
 
@@ -42,18 +37,27 @@ Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes)
 
 void Rounds::look_ahead(Workload& work) {
   while (ahead_.empty() || bytes_ahead_ < part_bytes_) {
-    const auto chunk = work.next();
+    const auto chunk = next(work);
     if (!chunk) return;
-    ahead_.push_back(plan_chunk(work, *chunk));
-    bytes_ahead_ += room_of(*chunk);
+    plan(work, *chunk);
   }
 }
 
-Rounds::Planned Rounds::plan_chunk(Workload& work, const Chunk& chunk) const {
+std::optional<Chunk> Rounds::next(Workload& work) {
+  if (parts_.empty()) return work.next();
+  const Chunk part = parts_.back();
+  parts_.pop_back();
+  return part;
+}
+
+void Rounds::plan(Workload& work, const Chunk& chunk) {
   Planned planned;
   ChunkInRound& in_round = planned.chunk;
   in_round.chunk = chunk;
+  const std::uint64_t most = chunk_bytes_ / least_cost;
+  std::uint64_t transfers = 0;
   const std::uint64_t filled = work.plan(chunk, [&](const Transfer& transfer) {
+    if (++transfers > most && chunk.elements.size() > 1) return;
     const std::uint32_t peer = work.owner(transfer.card);
     if (peer == rank_) {
       in_round.local.push_back(transfer);
@@ -62,8 +66,23 @@ Rounds::Planned Rounds::plan_chunk(Workload& work, const Chunk& chunk) const {
     in_round.pieces.push_back({peer, 0, transfer});
     planned.asked[peer] += std::max(message_bytes(transfer), least_cost);
   });
+  if (transfers > most && chunk.elements.size() > 1) return divide(chunk, ceil_div(transfers, most));
   in_round.has_padding = filled < chunk.bytes;
-  return planned;
+  in_round.room = checked_add(chunk.bytes, (1 + transfers) * least_cost, "a chunk");
+  bytes_ahead_ += in_round.room;
+  ahead_.push_back(std::move(planned));
+}
+
+void Rounds::divide(const Chunk& chunk, std::uint64_t parts) {
+  const std::uint64_t elements = chunk.elements.size();
+  const std::uint64_t element = chunk.bytes / elements;
+  const std::uint64_t each = ceil_div(elements, std::min(parts, elements));
+  for (std::uint64_t end = elements; end > 0;) {
+    const std::uint64_t begin = (end - 1) / each * each;
+    parts_.push_back(
+        {chunk.card, chunk.array, {chunk.elements.lo + begin, chunk.elements.lo + end}, (end - begin) * element});
+    end = begin;
+  }
 }
 
 std::vector<RoundWish> Rounds::wishes() const {
@@ -71,7 +90,7 @@ std::vector<RoundWish> Rounds::wishes() const {
   for (RoundWish& wish : wishes) wish.has_more = !ahead_.empty();
   std::uint64_t room = 0;
   for (std::size_t i = 0; i < ahead_.size(); ++i) {
-    room += room_of(ahead_[i].chunk.chunk);
+    room += ahead_[i].chunk.room;
     if (i > 0 && room > part_bytes_) break;
     for (const auto& [peer, bytes] : ahead_[i].asked) {
       wishes[peer].most += bytes;
@@ -89,23 +108,22 @@ bool Rounds::agree_on_grants() {
 }
 
 bool Rounds::is_granted(const Planned& planned, const RoundPlan& plan) const {
-  if (!plan.chunks.empty() &&
-      plan.chunk_bytes + least_cost * plan.chunks.size() + planned.chunk.chunk.bytes > part_bytes_)
-    return false;
+  if (!plan.chunks.empty() && plan.room + planned.chunk.room > part_bytes_) return false;
   return std::all_of(planned.asked.begin(), planned.asked.end(),
                      [&](const auto& asked) { return asked.second <= granted_[asked.first]; });
 }
 
 void Rounds::take_chunks(RoundPlan& plan) {
   plan.chunks.clear();
-  plan.chunk_bytes = 0;
+  plan.room = plan.chunk_bytes = 0;
   plan.received.clear(peers_);
   std::vector<RequestWriter> requests(peers_);
   while (!ahead_.empty() && is_granted(ahead_.front(), plan)) {
     for (const auto& [peer, bytes] : ahead_.front().asked) granted_[peer] -= bytes;
     ChunkInRound& chunk = plan.chunks.emplace_back(std::move(ahead_.front().chunk));
     ahead_.pop_front();
-    bytes_ahead_ -= room_of(chunk.chunk);
+    bytes_ahead_ -= chunk.room;
+    plan.room += chunk.room;
     chunk.offset = plan.chunk_bytes;
     plan.chunk_bytes = round_up(checked_add(plan.chunk_bytes, chunk.chunk.bytes), 16);  // for GPUs' wide words
     for (ChunkInRound::Piece& piece : chunk.pieces) {

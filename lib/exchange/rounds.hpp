@@ -35,6 +35,7 @@ struct ChunkInRound {
     Transfer transfer;
   };
   Chunk chunk;
+  std::uint64_t room = 0;    ///< what it takes of a round: its bytes, and something for each transfer
   std::uint64_t offset = 0;  ///< among the round's chunks, which lie one after the other
   bool has_padding = false;
   std::vector<Transfer> local;  ///< what this process reads itself
@@ -45,6 +46,7 @@ struct ChunkInRound {
 /// What moves in one round, as one process sees it.
 struct RoundPlan {
   std::vector<ChunkInRound> chunks;
+  std::uint64_t room = 0;             ///< what they take of a round
   std::uint64_t chunk_bytes = 0;      ///< of all of them
   std::vector<std::string> requests;  ///< to each peer; then, of each peer
   Messages received;
@@ -84,7 +86,10 @@ class Rounds {
     std::map<std::uint32_t, std::uint64_t> asked;
   };
 
-  Planned plan_chunk(Workload& work, const Chunk& chunk) const;
+  std::optional<Chunk> next(Workload& work);
+  /// Adds a chunk to what is planned; or, where it has too many transfers, its parts to what is to be planned next.
+  void plan(Workload& work, const Chunk& chunk);
+  void divide(const Chunk& chunk, std::uint64_t parts);
   bool is_granted(const Planned& planned, const RoundPlan& plan) const;
   std::vector<Communicator::Message> messages(const Messages& messages, std::byte* buffer, std::uint64_t step) const;
 
@@ -94,6 +99,7 @@ class Rounds {
   std::uint64_t part_bytes_;
   std::uint64_t chunk_bytes_;
   std::uint64_t round_ = 0;
+  std::vector<Chunk> parts_;  // of a chunk that was too much, the last one first
   std::deque<Planned> ahead_;
   std::uint64_t bytes_ahead_ = 0;       // of them, as they count in a round
   std::vector<std::uint64_t> granted_;  // by peer: what this process may ask it for in this round

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <memory>
-#include <mutex>
+#include <optional>
+#include <utility>
 
+#include "base/ahead_dealer.hpp"
 #include "exchange/exchange.hpp"
 
 namespace ckpt {
@@ -18,25 +17,27 @@ class StretchDealer {
     Lease held;       ///< what has been read ahead for it
   };
 
-  StretchDealer(Workload& work, std::uint64_t stretch_bytes) : work_(work), stretch_bytes_(stretch_bytes) {}
+  StretchDealer(Workload& work, std::uint64_t stretch_bytes)
+      : dealer_({[&work, stretch_bytes] {
+                   Stretch stretch = work.next_stretch(stretch_bytes);
+                   return stretch.chunks.empty() ? std::nullopt : std::optional(std::move(stretch));
+                 },
+                 [&work] { return work.can_read_ahead(); },
+                 [&work](const Stretch& stretch, Lease& held) {
+                   for (const Chunk& chunk : stretch.chunks) {
+                     work.plan(chunk, [&](const Transfer& transfer) { work.read_ahead(transfer, held); });
+                     work.read_ahead_to_write(chunk, held);
+                   }
+                 }}) {}
 
   /// Throws what planning a stretch does, for which then no thread waits.
-  Dealt next();
+  Dealt next() {
+    auto dealt = dealer_.next();
+    return {dealt.item ? *std::move(dealt.item) : Stretch{}, std::move(dealt.held)};
+  }
 
  private:
-  struct Asked {
-    Dealt dealt;
-    bool is_planned = false;
-  };
-
-  /// Asks for what one more stretch needs, outside the lock. False where there are no more.
-  bool ask_ahead(std::unique_lock<std::mutex>& lock);
-
-  Workload& work_;
-  std::uint64_t stretch_bytes_;
-  std::mutex mutex_;
-  std::condition_variable planned_;
-  std::deque<std::shared_ptr<Asked>> asked_;
+  AheadDealer<Stretch> dealer_;
 };
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "store/value_memory.hpp"
 
 namespace ckpt {
 
@@ -17,10 +18,10 @@ constexpr std::uint64_t eighths = 8;
 constexpr std::uint64_t usual_chunks = 3;
 constexpr std::uint64_t most_chunks = 5;
 
-/// A job's memory that decodes in so many bytes, in whole MiB.
-std::string memory_for(std::uint64_t chunks, std::uint64_t share) {
+/// A job's memory that decodes in so many bytes and holds others, in whole MiB.
+std::string memory_for(std::uint64_t chunks, std::uint64_t share, std::uint64_t held = 0) {
   constexpr std::uint64_t mebibyte = 1ULL << 20;
-  return std::to_string(ceil_div(ceil_div(checked_mul(chunks, eighths), share), mebibyte)) + "MiB";
+  return std::to_string(ceil_div(checked_add(ceil_div(checked_mul(chunks, eighths), share), held), mebibyte)) + "MiB";
 }
 
 }  // namespace
@@ -33,18 +34,23 @@ LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placem
   for (FileNumber file = 0; file < checkpoint.files().size(); ++file) {
     const Schema& schema = *checkpoint.file(file).schema;
     if (!seen.insert(&schema).second) continue;
+    largest.value_bytes += value_bytes(schema);
     for (ArrayId array = 0; array < placement.arrays().size(); ++array) {
       const std::size_t found = schema.find(where.name(array));
       if (found >= schema.datasets.size() || !is_read(array)) continue;
       const Dataset& dataset = schema.datasets[found];
-      if (dataset.decoding_bytes > largest.decoding_bytes)
-        largest = {checkpoint.file_name(file) + ": /" + where.name(array), dataset.chunk_bytes, dataset.decoding_bytes};
+      if (dataset.decoding_bytes <= largest.decoding_bytes) continue;
+      largest.place = checkpoint.file_name(file) + ": /" + where.name(array);
+      largest.bytes = dataset.chunk_bytes;
+      largest.decoding_bytes = dataset.decoding_bytes;
     }
   }
   return largest;
 }
 
 MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const LargestChunk& largest) {
+  const std::uint64_t held = checked_mul(largest.value_bytes, 2);
+  memory_bytes -= std::min(memory_bytes / 2, held);
   if (largest.place.empty()) return {memory_bytes / uses, 0, memory_bytes - memory_bytes / uses};
   MemoryShares shares;
   const std::uint64_t eighth = memory_bytes / eighths;
@@ -56,7 +62,7 @@ MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const Large
                      format_bytes(needed) + " to decode",
                  "of " + format_bytes(memory_bytes) + " of memory there are " + format_bytes(most) + " for it",
                  "",
-                 {Advice::What::more_memory, memory_for(needed, most_chunks)}});
+                 {Advice::What::more_memory, memory_for(needed, most_chunks, held)}});
   shares.windows = eighth;
   shares.chunks = std::max(eighth * usual_chunks, needed);
   shares.rest = memory_bytes - shares.windows - shares.chunks;

@@ -19,11 +19,13 @@ struct MemoryShares {
   ChunkOrder order() const noexcept { return chunks != 0 ? ChunkOrder::by_tensor : ChunkOrder::in_step; }
 };
 
-/// What a job reads that must be decoded: the dataset with the largest chunks, by the memory that one takes.
+/// What a job reads that must be decoded: the dataset with the largest chunks, by the memory that one takes; and what
+/// it holds from the start.
 struct LargestChunk {
   std::string place;  ///< file and dataset; empty: nothing must be decoded
   std::uint64_t bytes = 0;
   std::uint64_t decoding_bytes = 0;
+  std::uint64_t value_bytes = 0;  ///< of all values of variable length, which are in the catalogs
 };
 
 /// Among the arrays of a checkpoint that `is_read` names.
@@ -31,8 +33,9 @@ LargestChunk largest_chunk(
     const Checkpoint& checkpoint, const Placement& placement,
     const std::function<bool(ArrayId)>& is_read = [](ArrayId) { return true; });
 
-/// Where nothing is decoded, one in `uses` is mapped. Otherwise the chunks have a share that grows with the largest,
-/// while a quarter is left for the rest. Throws input, naming the memory needed, where that is not enough.
+/// What the catalogs' values take, there and in a file that is made, is taken off first, as far as half of the memory
+/// is left. Where nothing is decoded, one in `uses` is mapped. Otherwise the chunks have a share that grows with the
+/// largest, while a quarter is left for the rest. Throws input, naming the memory needed, where that is not enough.
 MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const LargestChunk& largest);
 
 /// Warns where compressed data had to be decoded more than twice, with the memory that would help. Collective.

@@ -79,16 +79,22 @@ bool SourceTrees::are_all_used(const std::vector<Saying>& sayings) const {
   return std::all_of(sayings.begin(), sayings.end(), [&](const Saying& each) { return used_.contains(each.schema); });
 }
 
-std::optional<FileNumber> SourceTrees::find_origin(FileNumber target, const FileTable& targets,
-                                                   const Layout& layout) const {
+std::optional<FileNumber> SourceTrees::find_origin(FileNumber target, const FileTable& targets, const Layout& layout) {
   const auto entry = entry_of_prefix(source_.layout().files, layout.files.entries()[targets.entry(target)].prefix);
   if (!entry) return std::nullopt;
   const Mesh& mesh = source_.layout().mesh;
   if (const auto card = card_at(mesh, layout.mesh, targets.owner(target)))
     if (const auto file = file_of(*card, *entry)) return file;
-  for (const Position card : mesh.by_card())
-    if (const auto file = file_of(card, *entry)) return file;
-  return std::nullopt;
+  return lowest_file_of(*entry);
+}
+
+/// Looked for once, however many target files have no card of the same coordinates.
+std::optional<FileNumber> SourceTrees::lowest_file_of(std::size_t entry) {
+  const auto [found, is_new] = lowest_files_.try_emplace(entry);
+  if (!is_new) return found->second;
+  for (const Position card : source_.layout().mesh.by_card())
+    if (!found->second) found->second = file_of(card, entry);
+  return found->second;
 }
 
 std::optional<FileNumber> SourceTrees::file_of(Position card, std::size_t entry) const {

@@ -56,7 +56,8 @@ class SourceTrees {
   std::vector<FileBeside> files_beside(SourceStore& store);
 
  private:
-  std::optional<FileNumber> find_origin(FileNumber target, const FileTable& targets, const Layout& layout) const;
+  std::optional<FileNumber> find_origin(FileNumber target, const FileTable& targets, const Layout& layout);
+  std::optional<FileNumber> lowest_file_of(std::size_t entry);
   std::optional<FileNumber> file_of(Position card, std::size_t entry) const;
   Tree taken_by(FileNumber target, SourceStore& store);
   std::vector<torch_dist::RankTree> trees_of_ranks(SourceStore& store);
@@ -74,8 +75,9 @@ class SourceTrees {
   Tree objects_;             // of the first file then
   bool has_all_beside_ = false;
   std::set<std::string> leaves_beside_;
-  std::optional<TreeFit> fit_;                      // where there are trees
-  std::vector<std::optional<FileNumber>> origins_;  // by target file
+  std::optional<TreeFit> fit_;                                     // where there are trees
+  std::vector<std::optional<FileNumber>> origins_;                 // by target file
+  std::map<std::size_t, std::optional<FileNumber>> lowest_files_;  // by entry of the source's files
   std::set<const Schema*> used_;
   std::map<FileNumber, Tree> sent_;
 

@@ -35,7 +35,11 @@ class ChunkComparison : public Workload {
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
     return pair_.planner.for_each_transfer(chunk, process_, visit);
   }
-  bool can_read_ahead() const override { return pair_.reader.can_read_ahead() || files_.can_read_ahead(); }
+  /// A stretch is asked for once: not before both sides have room for it, as far as they read ahead.
+  bool can_read_ahead() const override {
+    const auto is_ready = [](const auto& side) { return !side.reads_ahead() || side.can_read_ahead(); };
+    return (pair_.reader.reads_ahead() || files_.reads_ahead()) && is_ready(pair_.reader) && is_ready(files_);
+  }
   void read_ahead(const Transfer& transfer, Lease& held) override { pair_.reader.read_ahead(transfer, held); }
   void read_ahead_to_write(const Chunk& chunk, Lease& held) override { files_.read_ahead(chunk, held); }
   bool has_padding(const Chunk& chunk) const override { return !pair_.planner.fills(chunk); }

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "checkpoint/chunk_reader.hpp"
-#include "checkpoint/chunks_ahead.hpp"
 #include "checkpoint/content_sums.hpp"
+#include "checkpoint/sum_ahead.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -95,16 +95,15 @@ class ContentSearch {
 
   /// All data of some cards' files.
   void add_data(const std::vector<Position>& cards, ContentSums& sums) {
-    const ChunkSequence chunks(placement_, cards, chunk_bytes_);
     reader_.read_past_memory(memory_bytes_ - std::min(memory_bytes_, threads_ * chunk_bytes_), own_files_);
-    ChunksAhead ahead(reader_, chunks);
     const auto read = [&](const Chunk& chunk, std::span<std::byte> bytes) {
-      const Lease held = ahead.take(chunk);
       reader_.read(chunk, bytes);
       count(bytes.size());
       return true;
     };
-    sum_chunks(chunks, threads_, read, sums);
+    sum_chunks(ChunkSequence(placement_, cards, chunk_bytes_), threads_, read, sums,
+               {[&] { return reader_.can_read_ahead(); },
+                [&](const Chunk& chunk, Lease& held) { reader_.read_ahead(chunk, held); }});
     reader_.read_as_usual();
   }
 

@@ -63,7 +63,7 @@ void DirectBlocks::want(std::uint64_t number, std::uint64_t file_bytes, Interval
     if (const auto found = file.blocks.find(index); found != file.blocks.end()) {
       order_.splice(order_.end(), order_, found->second);
       lease.insert(*found->second);
-    } else if (index >= file.left.size() || !file.left[index]) {
+    } else if (!file.left.contains(index)) {
       const std::uint64_t start = index * block_bytes_;
       if (auto block = begin(number, file, index, std::min(block_bytes_, file_bytes - start)))
         lease.insert(std::move(block));
@@ -138,20 +138,23 @@ void DirectBlocks::fetch(Block& block) {
 void DirectBlocks::leave(Block& block, bool is_refused) {
   File& file = files_[block.file];
   block.state = State::left;
+  has_read_.notify_all();  // before anything that needs memory
   file.is_refused = file.is_refused || is_refused;
   is_ever_refused_ = is_ever_refused_ || is_refused;
-  if (file.left.size() <= block.index) file.left.resize(block.index + 1);
-  file.left[block.index] = true;
   fetched_ -= std::min<std::uint64_t>(fetched_, block.bytes.size());
   forget(file.blocks.at(block.index));
-  has_read_.notify_all();
+  file.left.insert(block.index);
 }
 
 bool DirectBlocks::has_room() const {
   const std::lock_guard lock(mutex_);
-  if (is_ever_refused_ && !is_ever_read_) return false;
   return !free_.empty() ||
          std::any_of(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
+}
+
+bool DirectBlocks::is_refused() const {
+  const std::lock_guard lock(mutex_);
+  return is_ever_refused_ && !is_ever_read_;
 }
 
 DirectBlocks::Held DirectBlocks::find(std::uint64_t number, std::uint64_t offset) {

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/buffer.hpp"
@@ -73,8 +74,10 @@ class DirectBlocks {
   /// Begins to read the blocks that hold these bytes of a file of so many, and adds them to what is held, but for those
   /// that were found to be left to the usual reading, or for which there is no room now.
   void want(std::uint64_t file, std::uint64_t file_bytes, Interval bytes, Lease& lease);
-  /// Whether there is room for more than what is held, and files that are read in this way.
+  /// Whether there is room for more than what is held.
   bool has_room() const;
+  /// Whether nothing could be read in this way so far, as the file systems of all that was tried refuse it.
+  bool is_refused() const;
 
   /// What a block has from byte `offset` of a file on, when it has been read.
   Held find(std::uint64_t file, std::uint64_t offset);
@@ -94,7 +97,7 @@ class DirectBlocks {
   /// What is known of a file.
   struct File {
     std::unordered_map<std::uint64_t, Blocks::iterator> blocks;  // by their number in the file
-    std::vector<bool> left;                                      // blocks that are read in the usual way
+    std::unordered_set<std::uint64_t> left;                      // blocks that are read in the usual way
     bool is_refused = false;                                     // as is all of it
   };
 

@@ -15,39 +15,94 @@ constexpr std::uint64_t max_schema_bytes = 16U << 20;
 /// One of very many datasets is kept although it is larger than all may be: the schema itself is not smaller.
 constexpr std::uint64_t max_bytes_per_dataset = 4U << 10;
 
+bool is_same_file(const PosixFile::Status& a, const PosixFile::Status& b) {
+  return a.bytes == b.bytes && a.modified_ns == b.modified_ns && a.device == b.device && a.inode == b.inode;
+}
+
 }  // namespace
 
+/// A file whose schema is known.
+class KnownSchemas::Reference {
+ public:
+  Reference(const PosixFile& file, const PosixFile::Status& status, std::shared_ptr<const Schema> schema)
+      : path_(file.path()), status_(status), outside_(outside(data_intervals(*schema), status.bytes)), schema_(schema) {
+    for (const Interval piece : outside_) {
+      if (piece.size() > largest_.size()) {
+        largest_ = piece;
+        largest_at_ = size_;
+      }
+      size_ += piece.size();
+    }
+  }
+
+  std::uint64_t file_bytes() const noexcept { return status_.bytes; }
+  std::uint64_t size() const noexcept { return size_; }  ///< of what stands outside its data
+  const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }
+  Interval largest() const noexcept { return largest_; }
+
+  /// Whether another file says the same; `found`: its bytes at `largest`, which tell most files that do not.
+  bool fits(const PosixFile& file, std::string_view found) {
+    const std::string& known = bytes();
+    if (known.empty() || !std::string_view(known).substr(largest_at_).starts_with(found)) return false;
+    const char* expected = known.data();
+    return for_each_piece(file, outside_, [&](std::uint64_t, std::span<const std::byte> piece) {
+      const bool same = std::memcmp(piece.data(), expected, piece.size()) == 0;
+      expected += piece.size();
+      return same;
+    });
+  }
+
+ private:
+  /// What stands outside its data, end to end; empty where it can no longer be told what the schema was read from.
+  const std::string& bytes() {
+    std::call_once(is_read_, [this] {
+      try {
+        const PosixFile file = PosixFile::open_for_reading(path_);
+        std::string read;
+        read.reserve(size_);
+        for_each_piece(file, outside_, [&](std::uint64_t, std::span<const std::byte> piece) {
+          read.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+          return true;
+        });
+        if (is_same_file(file.status(), status_)) expected_ = std::move(read);
+      } catch (const Error&) {  // it is gone, or shorter: it says nothing of others
+      }
+    });
+    return expected_;
+  }
+
+  std::string path_;
+  PosixFile::Status status_;
+  std::vector<Interval> outside_;  // what no dataset's data covers, in pieces, ascending
+  std::uint64_t size_ = 0;
+  Interval largest_;  // of the pieces, the first
+  std::size_t largest_at_ = 0;
+  std::shared_ptr<const Schema> schema_;
+  std::once_flag is_read_;
+  std::string expected_;
+};
+
 std::shared_ptr<const Schema> KnownSchemas::find(const PosixFile& file, std::uint64_t file_bytes) {
-  std::vector<std::shared_ptr<const Reference>> candidates;
+  std::vector<std::shared_ptr<Reference>> candidates;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& reference : references_)
-      if (reference->file_bytes == file_bytes) candidates.push_back(reference);
+      if (reference->file_bytes() == file_bytes) candidates.push_back(reference);
   }
   Interval looked_at;
   std::string found;
   for (const auto& reference : candidates) {
-    if (reference->largest != looked_at) {  // for most of them it is the same
-      looked_at = reference->largest;
+    if (reference->largest() != looked_at) {  // for most of them it is the same
+      looked_at = reference->largest();
       found = file.text(looked_at.lo, looked_at.size());
     }
-    if (!std::string_view(reference->bytes).substr(reference->largest_at).starts_with(found) || !fits(*reference, file))
-      continue;
+    if (!reference->fits(file, found)) continue;
     const std::lock_guard lock(mutex_);
     const auto place = std::find(references_.begin(), references_.end(), reference);
     if (place != references_.end()) references_.splice(references_.begin(), references_, place);
-    return reference->schema;
+    return reference->schema();
   }
   return nullptr;
-}
-
-bool KnownSchemas::fits(const Reference& reference, const PosixFile& file) {
-  const char* expected = reference.bytes.data();
-  return for_each_piece(file, reference.outside, [&](std::uint64_t, std::span<const std::byte> found) {
-    const bool same = std::memcmp(found.data(), expected, found.size()) == 0;
-    expected += found.size();
-    return same;
-  });
 }
 
 void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& status,
@@ -55,33 +110,15 @@ void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& stat
   if (std::any_of(schema->datasets.begin(), schema->datasets.end(),
                   [](const Dataset& dataset) { return dataset.storage == Storage::filtered; }))
     return;
-  auto reference = std::make_shared<Reference>();
-  reference->file_bytes = status.bytes;
-  reference->outside = outside(data_intervals(*schema), status.bytes);
-  std::uint64_t bytes = 0;
-  for (const Interval piece : reference->outside) {
-    if (piece.size() > reference->largest.size()) {
-      reference->largest = piece;
-      reference->largest_at = bytes;
-    }
-    bytes += piece.size();
-  }
-  if (bytes > std::max(max_schema_bytes, max_bytes_per_dataset * schema->datasets.size())) return;
-  reference->bytes.reserve(bytes);
-  for_each_piece(file, reference->outside, [&](std::uint64_t, std::span<const std::byte> found) {
-    reference->bytes.append(reinterpret_cast<const char*>(found.data()), found.size());
-    return true;
-  });
-  // What was read here must be what the schema was read from.
-  const PosixFile::Status now = file.status();
-  if (now.bytes != status.bytes || now.modified_ns != status.modified_ns) return;
-  reference->schema = std::move(schema);
+  const std::uint64_t most = std::max(max_schema_bytes, max_bytes_per_dataset * schema->datasets.size());
+  auto reference = std::make_shared<Reference>(file, status, std::move(schema));
+  if (reference->size() > most) return;
 
   const std::lock_guard lock(mutex_);
+  bytes_ += reference->size();
   references_.push_front(std::move(reference));
-  bytes_ += bytes;
   while (references_.size() > max_references || (references_.size() > 1 && bytes_ > max_schema_bytes)) {
-    bytes_ -= references_.back()->bytes.size();
+    bytes_ -= references_.back()->size();
     references_.pop_back();
   }
   ++version_;

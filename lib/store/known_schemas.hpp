@@ -21,27 +21,19 @@ class KnownSchemas {
   /// The schema of `file`, or null where none known fits.
   std::shared_ptr<const Schema> find(const PosixFile& file, std::uint64_t file_bytes);
 
-  /// Keeps what identifies `file`, unless that is too much, or some of its data is not raw.
+  /// Keeps what identifies `file`, unless that is too much, or some of its data is not raw. `status`: as it was before
+  /// the schema was read. What stands outside its data is read when another file of its size is looked for.
   void remember(const PosixFile& file, const PosixFile::Status& status, std::shared_ptr<const Schema> schema);
 
   /// Changes whenever something new is known.
   std::uint64_t version() const;
 
  private:
-  struct Reference {
-    std::uint64_t file_bytes = 0;
-    std::vector<Interval> outside;  ///< what no dataset's data covers, in pieces, ascending
-    std::string bytes;              ///< what stands there, end to end
-    Interval largest;               ///< of the pieces, the first: it tells most files that do not fit
-    std::size_t largest_at = 0;     ///< its place in `bytes`
-    std::shared_ptr<const Schema> schema;
-  };
-
-  static bool fits(const Reference& reference, const PosixFile& file);
+  class Reference;
 
   mutable std::mutex mutex_;
-  std::list<std::shared_ptr<const Reference>> references_;  ///< the last used first
-  std::uint64_t bytes_ = 0;                                 ///< of all references
+  std::list<std::shared_ptr<Reference>> references_;  ///< the last used first
+  std::uint64_t bytes_ = 0;                           ///< of all references
   std::uint64_t version_ = 0;
 };
 

@@ -30,6 +30,17 @@ std::string OffsetFile::name_of(std::size_t index) const {
   return file_.path() + ": /" + schema_->arrays->at(index).name;
 }
 
+/// The name is made where it is needed: reads may be as small as it.
+template <class Work>
+void OffsetFile::naming(std::size_t index, Work&& work) const {
+  try {
+    work();
+  } catch (Error& error) {
+    error.within(name_of(index));
+    throw;
+  }
+}
+
 void OffsetFile::check_range(std::size_t index, std::uint64_t bytes, std::uint64_t offset, std::uint64_t count) const {
   if (offset > bytes || count > bytes - offset)
     throw Error(Kind::input, name_of(index),
@@ -43,7 +54,7 @@ void OffsetFile::read(std::size_t index, std::uint64_t offset, std::span<std::by
   if (out.empty()) return;
   if (!is_read_by_format(dataset) && dataset.storage != Storage::strided) return read_as_stored(index, offset, out);
   check_range(index, bytes_of(array), offset, out.size());
-  with_context(name_of(index), [&] {
+  naming(index, [&] {
     if (is_read_by_format(dataset)) return read_by_format(index, offset, out);
     read_strided(file_, {dataset.extents.offset(), array.dtype.size, array.shape, dataset.strides}, offset, out);
   });
@@ -53,7 +64,7 @@ void OffsetFile::read_as_stored(std::size_t index, std::uint64_t offset, std::sp
   const Dataset& dataset = schema_->datasets.at(index);
   if (is_read_by_format(dataset)) return read(index, offset, out);
   check_range(index, dataset.extents.bytes(), offset, out.size());
-  with_context(name_of(index), [&] {
+  naming(index, [&] {
     dataset.extents.for_each_part({offset, offset + out.size()}, [&](std::uint64_t place, Interval part) {
       file_.read(place, out.subspan(part.lo - offset, part.size()));
     });

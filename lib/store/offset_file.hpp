@@ -33,6 +33,9 @@ class OffsetFile : public SourceFile {
   /// Throws input where a dataset of so many bytes has none of those asked for.
   void check_range(std::size_t dataset, std::uint64_t bytes, std::uint64_t offset, std::uint64_t count) const;
   std::string name_of(std::size_t dataset) const;
+  /// Has the errors of `work` name the dataset.
+  template <class Work>
+  void naming(std::size_t dataset, Work&& work) const;
 
   PosixFile file_;
   PosixFile::Status status_;

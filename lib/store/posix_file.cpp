@@ -62,11 +62,14 @@ const char* remedy_for_writing(int errno_value) {
   throw TooManyOpenFiles(system_error(path, action, errno_value, "raise the limit on open files (ulimit -n)"));
 }
 
-/// Whether a byte can be read without waiting for the storage.
-bool is_there(int fd, off_t at) {
+/// Whether a byte can be read without waiting for the storage. Nothing where the file system does not tell: those of
+/// networks refuse the question.
+std::optional<bool> is_there(int fd, off_t at) {
   char byte = 0;
   const struct iovec one { &byte, 1 };
-  return ::preadv2(fd, &one, 1, at, RWF_NOWAIT) == 1;
+  const ssize_t read = ::preadv2(fd, &one, 1, at, RWF_NOWAIT);
+  if (read == 1) return true;
+  return read == -1 && errno == EAGAIN ? std::optional(false) : std::nullopt;
 }
 
 /// Of files that somebody else owns, and that this process may not write, mincore says that all is in memory.
@@ -189,7 +192,7 @@ void PosixFile::sync() const {
 void PosixFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   constexpr std::uint64_t most = std::numeric_limits<off_t>::max();
   if (bytes == 0 || offset > most || bytes > most - offset) return;
-  if (is_there(fd(), static_cast<off_t>(offset + bytes - 1))) return;
+  if (is_there(fd(), static_cast<off_t>(offset + bytes - 1)).value_or(false)) return;
   ::posix_fadvise(fd(), static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
@@ -213,6 +216,8 @@ bool PosixFile::is_local() const {
 }
 
 bool is_in_memory(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  constexpr std::uint64_t most_looked_at = 4ULL << 20;
+  bytes = std::min(bytes, most_looked_at);
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t skipped = offset % page;
   void* const address =
@@ -223,7 +228,7 @@ bool is_in_memory(int fd, std::uint64_t offset, std::uint64_t bytes) {
   ::munmap(address, bytes + skipped);
   const auto there = std::count_if(pages.begin(), pages.end(), [](unsigned char state) { return (state & 1U) != 0; });
   if (is_told && static_cast<std::uint64_t>(there) * 2 < pages.size()) return false;
-  return !is_told || is_told_by_mincore(fd) || is_there(fd, static_cast<off_t>(offset + bytes / 2));
+  return !is_told || is_told_by_mincore(fd) || is_there(fd, static_cast<off_t>(offset + bytes / 2)).value_or(true);
 }
 
 }  // namespace ckpt

@@ -92,7 +92,7 @@ class PosixFile {
   Fd fd_;
 };
 
-/// Whether the system has most of a file's bytes from `offset` on in memory; where it does not tell, it has.
+/// Whether the system has most of these bytes of a file, or of their first 4 MiB, in memory; so where it does not tell.
 bool is_in_memory(int fd, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace ckpt

@@ -206,8 +206,8 @@ void copy_plane(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, c
   });
 }
 
-/// The same copy with fewer loops: what is contiguous on all sides is made one.
-StridedCopy merged(StridedCopy copy) {
+/// Makes a copy's loops fewer: what is contiguous on all sides is made one.
+void merge(StridedCopy& copy) {
   const auto begin = copy.loops.begin();
   const auto continues = [](const Loop& loop, std::uint64_t source, std::uint64_t target, std::uint64_t tensor) {
     return loop.source_stride == source && loop.target_stride == target && loop.tensor_stride == tensor;
@@ -229,7 +229,14 @@ StridedCopy merged(StridedCopy copy) {
   }
   std::copy(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(copy.depth), begin);
   copy.depth -= kept;
-  return copy;
+}
+
+/// Adds a loop behind all that stride further through the target, or as far. A sort of its own: there are few, and
+/// std::stable_sort asks for memory.
+void add_by_target(StridedCopy& copy, const Loop& loop) {
+  std::size_t at = copy.depth++;
+  for (; at > 0 && copy.loops[at - 1].target_stride < loop.target_stride; --at) copy.loops[at] = copy.loops[at - 1];
+  copy.loops[at] = loop;
 }
 
 }  // namespace
@@ -257,14 +264,12 @@ StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, co
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) return StridedCopy{};
     if (shape[i] > 1)
-      copy.loops[copy.depth++] = {shape[i], source_strides[i] * element_size, target_strides[i] * element_size,
-                                  tensor_strides[i] * element_size};
+      add_by_target(copy, {shape[i], source_strides[i] * element_size, target_strides[i] * element_size,
+                           tensor_strides[i] * element_size});
   }
-  const auto begin = copy.loops.begin();
-  std::stable_sort(begin, begin + static_cast<std::ptrdiff_t>(copy.depth),
-                   [](const Loop& a, const Loop& b) { return a.target_stride > b.target_stride; });
   copy.run = element_size;
-  return merged(copy);
+  merge(copy);
+  return copy;
 }
 
 void pack(const Loop& outer, const Loop& inner, std::uint64_t run, const std::byte* source, std::byte* tile) noexcept {

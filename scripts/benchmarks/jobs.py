@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 from measure import Side
 from models import Mesh, model
-from rows import NUMPY, cp, data_text
+from rows import NUMPY, copies_at_once, cp, data_text
 
 GPT64, GPT56 = "dp=8,tp=8", "dp=7,tp=8"
 MPIRUN = ("mpirun", "-n", "2")
@@ -23,6 +23,9 @@ class Job:
 
     def copy(self, space):
         return "cp -r", cp(space.checkpoint(self.model, self.source), space.path("rival"))
+
+    def limit(self, space):
+        return copies_at_once(space.checkpoint(self.model, self.source), space.path("rival"))
 
     def by_hand(self, space):
         output = space.path("rival")

@@ -124,6 +124,12 @@ def many(count):
                  [{"name": "*", "split": ["card"]}])
 
 
+def tiny(count):
+    """Next to no data: what the number of files costs. 49,152 rows = 3 * 16,384 = 4 * 12,288."""
+    return Model([Param(f"layers.{i}.weight", (49_152, 2), ("card",)) for i in range(count)],
+                 [{"name": "*", "split": ["card"]}])
+
+
 FULL = {
     "gpt": lambda: gpt(1792, 5, 10752),      # 2.0 GiB
     "columns": lambda: columns(7488, 20),    # 2.0 GiB
@@ -132,6 +138,7 @@ FULL = {
     "many": lambda: many(100_000),           # 164 MiB
     "many-tenth": lambda: many(10_000),
     "many-on-8": lambda: many(12_500),       # 100,000 datasets on 8 cards
+    "tiny": lambda: tiny(10),
 }
 QUICK = {
     "gpt": lambda: gpt(448, 1, 896),
@@ -141,6 +148,7 @@ QUICK = {
     "many": lambda: many(1000),
     "many-tenth": lambda: many(100),
     "many-on-8": lambda: many(125),
+    "tiny": lambda: tiny(2),
 }
 
 

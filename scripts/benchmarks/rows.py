@@ -29,6 +29,9 @@ class Row:
     high: float = None
     best_ratio: float = None
     control: float = None  # the rival / itself
+    is_quiet: bool = True  # the control did not stray: the figures count
+    limit: str = ""        # what no program can be faster than, here
+    limit_seconds: float = None
     pairs: int = None
     variant: str = ""
     phases: dict = field(default_factory=dict)
@@ -65,9 +68,38 @@ def reported(side, space):
     return done, json.loads(report.read_text())["seconds"]
 
 
-def versus(case, space, options, ours, rival, check, goal, **row):
-    """One row of two commands in turn."""
+def copies_at_once(source, output):
+    """As many processes as there are processors, each of which copies some files, or a part of a single one: what the kernel's own
+    copying takes at least, as much as one machine can do of it."""
+    files, count = sorted(source.iterdir()), len(os.sched_getaffinity(0))
+    if len(files) > 1:
+        script = f'mkdir "$2" && ls -d "$1"/* | xargs -P {count} -n {-(-len(files) // (4 * count))} cp --reflink=never -t "$2"'
+    else:
+        each = -(-files[0].stat().st_size // (count << 20))
+        parts = " ".join(f'dd if="$1" of="$2/part_{n}" bs=1M skip={n * each} count={each} status=none &'
+                         for n in range(count))
+        script = f'mkdir "$2"; {parts} wait'
+        source = files[0]
+    return f"{count} cp at once", Side(["sh", "-c", script, "sh", source, output], output)
+
+
+LIMIT_RUNS = 3
+
+
+def limit_of(space, limit):
+    """The fields of a row that say what no program can be faster than: the best of a few runs of that."""
+    if limit is None:
+        return {}
+    name, side = limit
+    runs = [measure.produce(side) for _ in range(1 if space.quick else LIMIT_RUNS)]
+    measure.remove(side.output)
+    return {"limit": name, "limit_seconds": min(run.seconds for run in runs)}
+
+
+def versus(case, space, options, ours, rival, check, goal, limit=None, **row):
+    """One row of two commands in turn. `limit`: a name, and a third that nothing can be faster than."""
     name, other = rival
     result = measure.compare(ours, other, options.pairs, check)
     phases = reported(ours, space)[1] if options.phases and name != NUMPY else {}
-    return Row(case, goal=f"≤ {goal:.3g}", met=result.ratio.median <= goal, rival=name, phases=phases, **result.figures, **row)
+    return Row(case, goal=f"≤ {goal:.3g}", met=result.ratio.median <= goal, rival=name, phases=phases, **limit_of(space, limit),
+               **result.figures, **row)

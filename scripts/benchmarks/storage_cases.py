@@ -7,8 +7,7 @@ import time
 from dataclasses import dataclass, replace
 
 from jobs import COLUMNS, GPT64, MAIN, merging, splitting
-from measure import Side
-from rows import Case, cp, data_text, versus
+from rows import Case, copies_at_once, cp, data_text, versus
 
 BLOCK = 4 << 20
 
@@ -84,27 +83,12 @@ def cold(name, goal):
         rival = replace(cp(source, space.path("rival")), cold=files)
         row = versus(case, space, options, replace(side, cold=files), ("cold cp -r", rival),
                      check, goal, bytes=space.bytes_of(job.model, job.source), definition="")
-        least = device_seconds(files)
-        device = "" if least is None else (f"; reading alone, past the system's memory, in pieces of 4 MiB, took "
-                                           f"{least:.2f} s, {least / row.seconds:.2f} of ours")
+        row.limit, row.limit_seconds = "reading alone", device_seconds(files)
         row.definition = (f"{data_text(space, job.model, job.source)}, of which the system has nothing in memory: wall of "
-                          f"{side.command[0].name} / wall of cp -r in the same state{device}")
+                          f"{side.command[0].name} / wall of cp -r in the same state; the limit is reading alone, past the system's memory, "
+                          "in pieces of 4 MiB, by the best of 1 to 8 threads")
         return [row]
     return job.case(run, f"{name}, source not in memory: wall / wall of cp -r of the source, not in memory either")
-
-
-def copies_at_once(source, output, count):
-    """As many processes as there are processors: each copies some files, or a part of a single one."""
-    files = sorted(source.iterdir())
-    if len(files) > 1:
-        script = f'mkdir "$2" && ls -d "$1"/* | xargs -P {count} -n {-(-len(files) // (4 * count))} cp --reflink=never -t "$2"'
-    else:
-        each = -(-files[0].stat().st_size // (count << 20))
-        parts = " ".join(f'dd if="$1" of="$2/part_{n}" bs=1M skip={n * each} count={each} status=none &'
-                         for n in range(count))
-        script = f'mkdir "$2"; {parts} wait'
-        source = files[0]
-    return Side(["sh", "-c", script, "sh", source, output], output)
 
 
 def beside_copies(name, goal):
@@ -112,12 +96,10 @@ def beside_copies(name, goal):
 
     def run(case, space, options):
         source, side, check = job.prepare(space)
-        count = len(os.sched_getaffinity(0))
-        rival = copies_at_once(source, space.path("rival"), count)
-        return [versus(case, space, options, side, (f"{count} cp at once", rival),
-                       check, goal, bytes=space.bytes_of(job.model, job.source),
-                       definition=f"{data_text(space, job.model, job.source)}: wall of {side.command[0].name}, {count} threads / wall "
-                       f"of {count} copies at once, each of its share of the source")]
+        return [versus(case, space, options, side, copies_at_once(source, space.path("rival")), check, goal,
+                       bytes=space.bytes_of(job.model, job.source),
+                       definition=f"{data_text(space, job.model, job.source)}: wall of {side.command[0].name} with its default threads / wall "
+                       "of as many copies at once as there are processors, each of its share of the source")]
     return job.case(run, f"{name}: wall / wall of as many cp at once as there are processors")
 
 

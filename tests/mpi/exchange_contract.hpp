@@ -66,7 +66,7 @@ class WorldMaker {
   WorldMaker& add_chunk(std::uint64_t process, std::uint64_t bytes) {
     auto& chunks = world_.of_process[process];
     PlannedChunk planned;
-    planned.chunk = {chunks.size(), 0, {0, bytes}, bytes};
+    planned.chunk = {chunks.size(), 0, {0, 1}, bytes};  // one element: no exchange divides it
     planned.expected.resize(bytes);
     for (std::uint64_t at = 0; at < bytes;) at += add_piece(planned, at);
     chunks.push_back(std::move(planned));

@@ -31,7 +31,7 @@ Value value_by(hid_t type, hid_t space, GlobalHeap& heap, Read&& read) {
   if (count == 0) return value;
   const StoredForm form(type, heap);
   const std::uint64_t bytes = checked_mul(form.size(), count);
-  heap.spend(bytes);
+  heap.take(bytes);
   std::vector<std::byte> elements(bytes);
   check(read(form.raw_type(), elements.data()), "reading its value");
   value.bytes = form.flatten(elements, heap);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/checked.hpp"
+#include "base/text.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -28,10 +29,20 @@ std::uint64_t number(const std::byte* bytes, std::size_t size) {
 
 }  // namespace
 
-GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id)
+void refuse_values(std::uint64_t most_bytes) {
+  throw Error(Kind::input, "",
+              {"its values of variable length take more than " + format_bytes(most_bytes) + " of memory",
+               "expected those of all files together within an eighth of the memory",
+               "",
+               {Advice::What::more_memory, ""}});
+}
+
+GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id, std::uint64_t value_bytes)
     : file_(file),
       file_bytes_(file_bytes),
-      budget_(checked_add(checked_mul(file_bytes, max_expansion), harmless_bytes)) {
+      budget_(checked_add(checked_mul(file_bytes, max_expansion), harmless_bytes)),
+      most_value_bytes_(value_bytes),
+      value_bytes_left_(value_bytes) {
   const auto creation = own<PropertyId>(H5Fget_create_plist(id), "the file's properties");
   hsize_t user_block = 0;
   check(H5Pget_userblock(creation.get(), &user_block), "the user block's size");
@@ -47,6 +58,13 @@ void GlobalHeap::spend(std::uint64_t bytes) {
                 {"values of more than " + std::to_string(max_expansion) + " times the file's size", "",
                  "is the file damaged?"});
   budget_ -= bytes;
+}
+
+void GlobalHeap::take(std::uint64_t bytes) {
+  spend(bytes);
+  if (!is_value_) return;
+  if (bytes > value_bytes_left_) refuse_values(most_value_bytes_);
+  value_bytes_left_ -= bytes;
 }
 
 GlobalHeap::Part GlobalHeap::resolve(const std::byte* reference) {

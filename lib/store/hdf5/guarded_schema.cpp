@@ -56,10 +56,10 @@ SchemaReading decode(std::string_view bytes) {
   return reading;
 }
 
-SchemaReading read_unguarded(const PosixFile& source, std::uint64_t file_bytes) {
+SchemaReading read_unguarded(const PosixFile& source, std::uint64_t file_bytes, const Share& whole) {
   warn_of_unguarded_reading();
   const Lock lock;
-  return read_schema(lock, source, file_bytes);
+  return read_schema(lock, source, file_bytes, whole);
 }
 
 /// What the child does.
@@ -67,7 +67,8 @@ std::string read_open_file(std::string_view argument, int fd) {
   ByteReader in(argument, "a request for metadata");
   const std::uint64_t file_bytes = in.number();
   Share share;
-  for (std::uint64_t* each : {&share.part, &share.count, &share.most_links}) *each = in.number();
+  for (std::uint64_t* each : {&share.part, &share.count, &share.most_links, &share.most_value_bytes})
+    *each = in.number();
   const PosixFile source = PosixFile::adopt(in.text(), Fd(fd));
   const Lock lock;
   return encode(read_schema(lock, source, file_bytes, share));
@@ -75,15 +76,15 @@ std::string read_open_file(std::string_view argument, int fd) {
 
 IsolatedWork work_for(const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
   ByteWriter out;
-  for (const std::uint64_t each : {file_bytes, share.part, share.count, share.most_links}) out.number(each);
+  for (const std::uint64_t each : {file_bytes, share.part, share.count, share.most_links, share.most_value_bytes})
+    out.number(each);
   out.text(source.path());
   return {read_open_file, out.take(), source.fd(), "HDF5", limits_for(file_bytes, share.count)};
 }
 
 /// Nothing where there can be no child.
-std::optional<SchemaReading> read_in_parts(const PosixFile& source, std::uint64_t file_bytes) {
+std::optional<SchemaReading> read_in_parts(const PosixFile& source, std::uint64_t file_bytes, Share share) {
   const std::uint64_t cores = std::thread::hardware_concurrency();  // as far as this process may use them
-  Share share;
   share.count = std::clamp<std::uint64_t>(cores, 1, most_parts);
   std::vector<IsolatedWork> works;
   for (; share.part < share.count; ++share.part) works.push_back(work_for(source, file_bytes, share));
@@ -94,21 +95,24 @@ std::optional<SchemaReading> read_in_parts(const PosixFile& source, std::uint64_
   return joined(parts);
 }
 
-std::optional<SchemaReading> read_guarded(const PosixFile& source, std::uint64_t file_bytes) {
-  Share small;
+std::optional<SchemaReading> read_guarded(const PosixFile& source, std::uint64_t file_bytes, const Share& whole) {
+  Share small = whole;
   small.most_links = links_of_one;
   const auto bytes = isolated(work_for(source, file_bytes, small));
   if (!bytes) return std::nullopt;
   SchemaReading reading = decode(*bytes);
   if (reading.is_whole) return reading;
-  return read_in_parts(source, file_bytes);
+  return read_in_parts(source, file_bytes, whole);
 }
 
 }  // namespace
 
-std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::uint64_t file_bytes) {
-  auto guarded = read_guarded(source, file_bytes);
-  const SchemaReading reading = guarded ? std::move(*guarded) : read_unguarded(source, file_bytes);
+std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::uint64_t file_bytes,
+                                                  std::uint64_t most_value_bytes) {
+  Share whole;
+  whole.most_value_bytes = most_value_bytes;
+  auto guarded = read_guarded(source, file_bytes, whole);
+  const SchemaReading reading = guarded ? std::move(*guarded) : read_unguarded(source, file_bytes, whole);
   for (const auto& remark : reading.remarks) spdlog::info("{}: {}", source.path(), remark);
   if (!reading.left_out.empty())
     spdlog::warn("{}: attributes that refer to objects of the file are left out: {}", source.path(),

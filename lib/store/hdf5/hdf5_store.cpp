@@ -1,5 +1,6 @@
 #include "store/hdf5/hdf5_store.hpp"
 
+#include <limits>
 #include <mutex>
 
 #include "store/hdf5/datatype.hpp"
@@ -10,6 +11,7 @@
 #include "store/hdf5/source_file.hpp"
 #include "store/known_schemas.hpp"
 #include "store/posix_file.hpp"
+#include "store/value_memory.hpp"
 #include "store/viewed_files.hpp"
 
 namespace ckpt {
@@ -29,7 +31,7 @@ bool has_signature(const PosixFile& file, std::uint64_t bytes) {
 class Hdf5Store final : public Store {
  public:
   /// Starts the library before threads take what memory there is: it does not survive that its start fails.
-  Hdf5Store() { const hdf5::Lock started; }
+  explicit Hdf5Store(std::uint64_t value_bytes) : values_left_(value_bytes) { const hdf5::Lock started; }
 
   std::string_view name() const noexcept override { return "hdf5"; }
 
@@ -87,7 +89,10 @@ class Hdf5Store final : public Store {
     const std::lock_guard lock(reading_);
     if (schemas_.version() != seen)
       if (auto schema = schemas_.find(file, status.bytes)) return schema;
-    auto schema = hdf5::read_schema_guarded(file, status.bytes);
+    auto schema = hdf5::read_schema_guarded(file, status.bytes, values_left_);
+    const std::uint64_t values = value_bytes(*schema);
+    if (values > values_left_) hdf5::refuse_values(values_left_);  // of several children together
+    values_left_ -= values;
     schemas_.remember(file, status, schema);
     return schema;
   }
@@ -96,6 +101,7 @@ class Hdf5Store final : public Store {
   KnownSchemas schemas_;
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;
+  std::uint64_t values_left_;  // memory for values of variable length: while reading_ is held
   std::shared_ptr<ViewedFiles> viewed_ = std::make_shared<ViewedFiles>(
       [this](const std::filesystem::path& file) { return said_by(file); },
       [this](const std::filesystem::path& file, const FileCatalog& catalog) { return open(file, catalog); });
@@ -104,7 +110,11 @@ class Hdf5Store final : public Store {
 }  // namespace
 
 std::unique_ptr<Store> hdf5_store() {
-  return std::make_unique<Hdf5Store>();
+  return hdf5_store_within(std::numeric_limits<std::uint64_t>::max());
+}
+
+std::unique_ptr<Store> hdf5_store_within(std::uint64_t value_bytes) {
+  return std::make_unique<Hdf5Store>(value_bytes);
 }
 
 }  // namespace ckpt

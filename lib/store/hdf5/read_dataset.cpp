@@ -138,7 +138,9 @@ void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_byt
 
 void read_verbatim(hid_t id, hid_t type, hid_t space, GlobalHeap& heap, CatalogEntry& entry) {
   entry.dataset.storage = Storage::verbatim;
+  heap.set_is_value(true);
   entry.dataset.verbatim = read_value(id, type, space, heap);
+  heap.set_is_value(false);
 }
 
 void read_attributes_of(hid_t id, GlobalHeap& heap, CatalogEntry& entry) {

@@ -237,7 +237,7 @@ std::string name_of(const PosixFile& source) {
 
 SchemaReading read_schema(const Lock&, const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
   const auto file = open_file(name_of(source));
-  GlobalHeap heap(source, file_bytes, file.get());
+  GlobalHeap heap(source, file_bytes, file.get(), share.most_value_bytes);
   Walk walk(file_bytes, heap, share);
   try {
     return walk.run(file.get());

@@ -27,7 +27,8 @@ struct Share {
   /// every part and given with the first.
   std::uint64_t part = 0;
   std::uint64_t count = 1;
-  std::uint64_t most_links = std::numeric_limits<std::uint64_t>::max();  ///< names of objects
+  std::uint64_t most_links = std::numeric_limits<std::uint64_t>::max();        ///< names of objects
+  std::uint64_t most_value_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of values of variable length
 };
 
 /// Walks a file's metadata. `file_bytes` bounds what it may declare. Errors name the object, not the file. Logs nothing

@@ -143,7 +143,7 @@ void StoredForm::flatten_text(const std::byte* value, GlobalHeap& heap, std::str
   const GlobalHeap::Part part = heap.resolve(value);
   if (part.null) return put_number(out, no_text);
   if (part.elements > part.bytes.size()) throw Error(Kind::input, "its variable-length data is damaged");
-  heap.spend(part.elements);
+  heap.take(part.elements);
   std::string_view text(reinterpret_cast<const char*>(part.bytes.data()), part.elements);
   text = text.substr(0, text.find('\0'));  // a string ends there for every reader
   put_number(out, text.size());
@@ -155,7 +155,7 @@ void StoredForm::flatten_sequence(const std::byte* value, GlobalHeap& heap, std:
   const GlobalHeap::Part part = heap.resolve(value);
   if (checked_mul(part.elements, element.size_) > part.bytes.size())
     throw Error(Kind::input, "its variable-length data is damaged");
-  heap.spend(part.elements * element.size_);
+  heap.take(part.elements * element.size_);
   put_number(out, part.elements);
   // Elements may have parts of their own, whose collections take the place of this one.
   const std::vector<std::byte> bytes(part.bytes.begin(), part.bytes.end());

@@ -1,8 +1,11 @@
 #include "checkpoint/content_sums.hpp"
 
+#include <atomic>
+#include <memory>
 #include <random>
 
 #include "catch.hpp"
+#include "checkpoint/sum_ahead.hpp"
 #include "plan/chunk_sequence.hpp"
 #include "plan/planner.hpp"
 #include "unit/layout/resolve_fixture.hpp"
@@ -133,4 +136,33 @@ TEST_CASE("a chunk that was not written is found when the parameter is added up"
     is_first = false;
   });
   CHECK_THROWS_WITH(sums.of_parameters(*job.alone), Catch::Matchers::Contains("were written"));
+}
+
+TEST_CASE("what is read ahead for a chunk is held until it is summed, and no longer, whatever the threads") {
+  const Job job;
+  ContentSums sums(job.wanted);
+  const ChunkSequence all(job.wanted, {0, 1, 2, 3}, 24);
+  std::uint64_t chunks = 0;
+  for (ChunkSequence each = all; each.next();) ++chunks;
+  constexpr int room = 3;
+  std::atomic<int> held{0};
+  std::atomic<int> asked{0};
+  std::atomic<std::uint64_t> read{0};
+  const auto begin = [&](const Chunk&, Lease& lease) {
+    ++asked;
+    ++held;
+    lease.insert(std::shared_ptr<const int>(new int(0), [&](const int* each) {
+      --held;
+      delete each;
+    }));
+  };
+  const auto zeros = [&](const Chunk&, std::span<std::byte> bytes) {
+    ++read;
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    return true;
+  };
+  sum_chunks(all, 4, zeros, sums, {[&] { return held < room; }, begin});
+  CHECK(read == chunks);
+  CHECK(asked > room);
+  CHECK(held == 0);
 }

@@ -28,6 +28,14 @@ TEST_CASE("where nothing is decoded, a share is mapped and the rest is staging")
   CHECK(shares.order() == ChunkOrder::in_step);
 }
 
+TEST_CASE("values that are in memory anyway are taken off first, up to a half") {
+  LargestChunk largest;
+  largest.value_bytes = 10;
+  CHECK(share_memory(99, 3, largest).rest + share_memory(99, 3, largest).windows == 79);
+  largest.value_bytes = 50;
+  CHECK(share_memory(100, 2, largest).rest + share_memory(100, 2, largest).windows == 50);
+}
+
 TEST_CASE("decoded chunks have a share that grows with the largest, to an end") {
   const std::uint64_t memory = GENERATE(16, 512, 4096) * mebibyte;
   for (const std::uint64_t eighths : {1, 2, 3, 4}) {
@@ -43,7 +51,7 @@ TEST_CASE("decoded chunks have a share that grows with the largest, to an end") 
 
 TEST_CASE("the memory that the message asks for is enough, and a MiB less is not") {
   const std::uint64_t decoding = GENERATE(10 * mebibyte, 123456789, 3ULL << 30);
-  const LargestChunk largest{"a.h5: /w", decoding / 2, decoding};
+  const LargestChunk largest{"a.h5: /w", decoding / 2, decoding, GENERATE(0, 3 * mebibyte)};
   std::string told;
   try {
     share_memory(mebibyte, 2, largest);

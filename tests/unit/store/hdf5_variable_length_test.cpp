@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "store/value_memory.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
 namespace ckpt {
@@ -146,6 +147,25 @@ std::string refusal(const std::function<void(std::string& file, std::size_t heap
   damage(bytes, heap, place);
   put_bytes(folder / "b.h5", bytes);
   return error_of([&] { hdf5_store()->catalog(folder / "b.h5"); });
+}
+
+TEST_CASE("Values of variable length take no more memory than they may, of all files together") {
+  const TemporaryDirectory folder;
+  const std::string long_text(1000, 'x');
+  for (const char* name : {"a.h5", "b.h5"}) {
+    const hdf5::Lock lock;
+    Maker file(folder / name);
+    const char* text = long_text.c_str();
+    file.dataset("t", text_type().get(), {}, &text);
+    file.dataset(name, text_type().get(), {}, &text);
+  }
+  const auto store = hdf5_store_within(5000);
+  CHECK(value_bytes(*store->catalog(folder / "a.h5").schema) == 2016);
+  CHECK(error_of([&] { store->catalog(folder / "b.h5"); }).empty());
+  const auto other = hdf5_store_within(4000);
+  CHECK(error_of([&] { other->catalog(folder / "b.h5"); }).empty());
+  CHECK_THAT(error_of([&] { other->catalog(folder / "a.h5"); }),
+             Contains("a.h5: /t: its values of variable length take more than 1.9 KiB of memory"));
 }
 
 TEST_CASE("A damaged heap of variable-length data ends in an error") {

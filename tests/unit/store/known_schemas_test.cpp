@@ -81,6 +81,25 @@ TEST_CASE("A file that differs anywhere outside the data, or in size, is read by
   }
 }
 
+TEST_CASE("A file that has been changed, or is gone, tells nothing of others") {
+  const TemporaryDirectory folder;
+  const auto store = hdf5_store();
+  make(*store, folder / "a.h5", 'a', "{}");
+  make(*store, folder / "b.h5", 'b', "{}");
+  make(*store, folder / "c.h5", 'c', "[]");
+  const FileCatalog a = store->catalog(folder / "a.h5");
+  put_bytes(folder / "a.h5", bytes_of(folder / "c.h5"));  // as large
+  std::filesystem::last_write_time(folder / "a.h5",
+                                   std::filesystem::file_time_type::clock::now() + std::chrono::seconds(1));
+  const FileCatalog c = store->catalog(folder / "c.h5");
+  CHECK(c.schema->layout == "[]");
+  std::filesystem::remove(folder / "c.h5");
+  const FileCatalog b = store->catalog(folder / "b.h5");
+  CHECK(b.schema->layout == "{}");
+  CHECK(b.schema != a.schema);
+  CHECK(store->catalog(folder / "b.h5").schema == b.schema);
+}
+
 TEST_CASE("Files of very many datasets share one schema, too") {
   const TemporaryDirectory folder;
   FileSpec spec;

@@ -1,0 +1,114 @@
+#include "jobs/pairing.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "jobs/tree_names.hpp"
+#include "tensor/number.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// What each card holds of a parameter without elements of fixed size, by card id; it lies in the metadata. Where
+/// copies may differ the first alone counts.
+std::vector<std::pair<std::uint64_t, const Dataset*>> values(const ComparedSide& side, ParameterId parameter) {
+  const Placement& placement = side.placement();
+  const ArrayId array = placement.array_of(parameter);
+  std::vector<std::pair<std::uint64_t, const Dataset*>> values;
+  for (const Position card : placement.mesh().by_card()) {
+    if (!placement.holds(card, array)) continue;
+    values.emplace_back(placement.mesh().card(card), side.files.find(card, placement.arrays()[array].name));
+    if (placement.spreads()[parameter].replicas == Replicas::first) break;
+  }
+  return values;
+}
+
+}  // namespace
+
+Pairing::Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSide& b, Selection of_a,
+                 const CountedNames& names)
+    : is_tolerant_(job.tolerance.has_value()),
+      a_(a),
+      b_(b),
+      a_of_(b.placement().tensors().size(), 0),
+      is_chosen_(a.placement().tensors().size(), false),
+      of_a_(std::move(of_a)) {
+  leave_out_of_tables(a.placement(), false, of_a_);
+  for (const ParameterId parameter : of_a_.source_of) is_chosen_[parameter] = true;
+  std::vector<bool> is_paired(a_of_.size(), false);
+  const NamesInOther in_b(a.files, b.files, b.placement());
+  for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
+    const Tensor& tensor = of_a_.tensors[i];
+    if (const auto same = in_b.find(tensor.name)) {
+      is_paired[*same] = true;
+      pair(of_a_.source_of[i], *same);
+    } else {
+      add(Difference::What::only_in_a, tensor.name, tensor.dtype.name + " " + to_string(tensor.shape), "");
+    }
+  }
+  for (ParameterId parameter = 0; parameter < a_of_.size(); ++parameter) {
+    const Tensor& tensor = b.placement().tensors()[parameter];
+    const bool counts = names.counts(tensor.name) && !b.placement().layout().table_offsets.contains(tensor.name);
+    if (counts) of_b_.tensors.push_back(tensor);
+    if (counts) of_b_.source_of.push_back(parameter);
+    if (counts && !is_paired[parameter])
+      add(Difference::What::only_in_b, tensor.name, "", tensor.dtype.name + " " + to_string(tensor.shape));
+  }
+}
+
+void Pairing::pair(ParameterId in_a, ParameterId in_b) {
+  const Tensor& a = a_.placement().tensors()[in_a];
+  const Tensor& b = b_.placement().tensors()[in_b];
+  a_of_[in_b] = in_a;
+  if (!is_comparable(a.dtype, b.dtype)) return add(Difference::What::dtype, b.name, a.dtype.name, b.dtype.name);
+  if (is_of_table(in_a, in_b)) return pair_rows(a, b);
+  if (!(a.shape == b.shape)) return add(Difference::What::shape, b.name, to_string(a.shape), to_string(b.shape));
+  ++comparison_.parameters;
+  comparison_.bytes += a.bytes();
+  if (a.verbatim || b.verbatim) return compare_values(in_a, in_b);
+  parameters_.push_back(in_b);
+}
+
+bool Pairing::is_of_table(ParameterId in_a, ParameterId in_b) const {
+  const std::string& name = b_.placement().tensors()[in_b].name;
+  const bool is_in_a = a_.placement().layout().table_arrays.contains(a_.placement().tensors()[in_a].name);
+  const bool is_in_b = b_.placement().layout().table_arrays.contains(name);
+  if (is_in_a != is_in_b)
+    throw Error(Kind::usage, "parameter '" + name + "'",
+                {std::string("it belongs to a table in ") + (is_in_a ? "A" : "B") + " alone",
+                 "expected the table in the \"tables\" of both layouts", "a table's rows are compared by their keys"})
+        .of_parameter(name);
+  return is_in_a;
+}
+
+/// Rows are compared by their keys, however many there are.
+void Pairing::pair_rows(const Tensor& a, const Tensor& b) {
+  const bool is_same_row =
+      a.shape.size() == b.shape.size() && std::equal(a.shape.begin() + 1, a.shape.end(), b.shape.begin() + 1);
+  if (!is_same_row) return add(Difference::What::shape, b.name, to_string(a.shape), to_string(b.shape));
+  ++comparison_.parameters;
+  comparison_.bytes += a.bytes();
+}
+
+bool Pairing::is_comparable(const DType& a, const DType& b) const {
+  if (a == b || are_same_numbers(a, b)) return true;
+  const auto one = number_format(a);
+  const auto other = number_format(b);
+  return is_tolerant_ && one && other && one->is_float && other->is_float;
+}
+
+void Pairing::add(Difference::What what, const std::string& name, const std::string& a, const std::string& b) {
+  comparison_.differences.push_back({what, name, a, b, {}, {}, 0, 0, 1, {}});
+}
+
+void Pairing::compare_values(ParameterId in_a, ParameterId in_b) {
+  const Dataset* const expected = values(a_, in_a).front().second;
+  Difference difference{Difference::What::value, b_.placement().tensors()[in_b].name, "", "", {}, {}, 0, 0, 1, {}};
+  for (const auto& [card, found] : values(b_, in_b))
+    if (found->verbatim != expected->verbatim) difference.cards.push_back(card);
+  if (!difference.cards.empty()) comparison_.differences.push_back(std::move(difference));
+}
+
+}  // namespace ckpt

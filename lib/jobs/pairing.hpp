@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "jobs/compare.hpp"
+#include "jobs/selection.hpp"
+#include "layout/resolve.hpp"
+
+namespace ckpt {
+
+/// One side of a comparison: a checkpoint's files and what its layout makes of them.
+struct ComparedSide {
+  Checkpoint files;
+  Resolved resolved;
+
+  const Placement& placement() const noexcept { return resolved.placement; }
+};
+
+/// What the metadata of two checkpoints, A and B, tells, and what is left to compare.
+class Pairing {
+ public:
+  /// `of_a`: A's parameters that count; `names`: which of B's do. The sides must outlive it. Throws usage where a
+  /// parameter belongs to a table on one side alone.
+  Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSide& b, Selection of_a,
+          const CountedNames& names);
+
+  const ComparedSide& a() const noexcept { return a_; }
+  const ComparedSide& b() const noexcept { return b_; }
+  /// Each of B's that both have: which of A's it is.
+  const std::vector<ParameterId>& a_of() const noexcept { return a_of_; }
+  /// A's that count, under the names that B is to have.
+  const Selection& of_a() const noexcept { return of_a_; }
+  /// B's that count.
+  const Selection& of_b() const noexcept { return of_b_; }
+  /// Each of A's: whether it counts.
+  const std::vector<bool>& is_chosen() const noexcept { return is_chosen_; }
+  /// Those whose elements are to be compared, by B's numbers.
+  const std::vector<ParameterId>& parameters() const noexcept { return parameters_; }
+  /// The comparison as far as the metadata tells it.
+  const CompareReport& comparison() const noexcept { return comparison_; }
+
+ private:
+  void pair(ParameterId in_a, ParameterId in_b);
+  bool is_of_table(ParameterId in_a, ParameterId in_b) const;
+  void pair_rows(const Tensor& a, const Tensor& b);
+  bool is_comparable(const DType& a, const DType& b) const;
+  void add(Difference::What what, const std::string& name, const std::string& a, const std::string& b);
+  void compare_values(ParameterId in_a, ParameterId in_b);
+
+  bool is_tolerant_;
+  const ComparedSide& a_;
+  const ComparedSide& b_;
+  std::vector<ParameterId> a_of_;  // by B's parameter; of no meaning for those that B alone has
+  std::vector<bool> is_chosen_;    // by A's parameter
+  Selection of_a_;
+  Selection of_b_;
+  std::vector<ParameterId> parameters_;
+  CompareReport comparison_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+#include "jobs/resources.hpp"
+
+namespace ckpt {
+
+/// How much of a job's memory catalogs' values of variable length may take, of all files together: an eighth, as there
+/// are up to seven copies of one while it is read, sent and written again; but no less than is harmless.
+inline std::uint64_t value_memory(const Resources& resources) noexcept {
+  constexpr std::uint64_t harmless = 8ULL << 20;
+  return resources.memory_bytes / 8 > harmless ? resources.memory_bytes / 8 : harmless;
+}
+
+}  // namespace ckpt
