@@ -285,8 +285,8 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
   const std::size_t most_open = open_files_allowed(job.resources, processes);
   SourceStore& store = stores.reading();
   const ExpectedTensors expected(job.expectation, store, processes);
-  Side a{Checkpoint::open(job.a, store, processes), {}};
-  Side b{Checkpoint::open(job.b, store, processes), {}};
+  Side a{Checkpoint::open(with_threads(job.a, job.resources, processes), store, processes), {}};
+  Side b{Checkpoint::open(with_threads(job.b, job.resources, processes), store, processes), {}};
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;

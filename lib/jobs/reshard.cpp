@@ -118,7 +118,7 @@ class Run {
   unsigned threads() const { return static_cast<unsigned>(report_.threads); }
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
-  bool has_tables() const { return !sides_->tables.moves.empty() || !sides_->tables.ranges.empty(); }
+  bool has_tables() const { return !sides_->tables.moves.empty(); }
   bool is_verified() const { return job_.verify != Verify::none && !job_.is_view; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
 

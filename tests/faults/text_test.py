@@ -88,7 +88,9 @@ def main():
     with temporary_directory() as directory:
         place = Place(options, directory)
         lines, packed, rows, beside = place.text(), place.text(".gz"), place.printed(), place.beside_text()
-        run_cases({"lines": killed(lines), "lines, compressed": killed(packed), "rows": killed(rows), "beside others": killed(beside),
+        spread = place.spread()
+        run_cases({"lines": killed(lines), "lines, compressed": killed(packed), "rows": killed(rows), "rows of any order": killed(spread),
+                   "beside others": killed(beside),
                    "damaged": damaged(lines), "changed": changed(lines)})
 
 

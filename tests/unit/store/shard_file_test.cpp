@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -89,6 +90,43 @@ TEST_CASE("a shard's text is read as datasets, in any stretches") {
         CHECK(std::memcmp(found.data(), expected.data() + begin, found.size()) == 0);
       }
   }
+}
+
+namespace {
+
+/// Bytes that this process has read so far, from whatever file.
+std::uint64_t bytes_read() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  REQUIRE(file >> name >> bytes);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("rows that are read one stretch after the other are inflated once for each dataset") {
+  std::mt19937_64 random(5);
+  const fixture::TemporaryDirectory directory;
+  const ShardOf shard{3, 10};
+  const Model model = random_shard(random, 60'000, shard);
+  const auto file = directory / "part.gz";
+  write_gzip(file, model.text);
+  const FileCatalog catalog = shard_catalog("t", fields(), count_lines(file, fields(), shard), {2});
+  const auto open = open_shard(file, catalog);
+  const std::uint64_t before = bytes_read();
+  constexpr std::size_t stretches = 50;
+  for (const std::string name : {"t/keys", "t/value"}) {
+    const std::vector<std::byte>& expected = model.datasets.at(name);
+    const std::size_t each = expected.size() / stretches;  // whole rows
+    std::vector<std::byte> found(each);
+    for (std::size_t at = 0; at < expected.size(); at += each) {
+      open->read(catalog.schema->find(name), at, found);
+      REQUIRE(std::memcmp(found.data(), expected.data() + at, each) == 0);
+    }
+  }
+  // 64 KiB at most of each stretch are read again, for what was not inflated is not kept.
+  CHECK(bytes_read() - before < 2 * (std::filesystem::file_size(file) + stretches * (70ULL << 10)));
 }
 
 TEST_CASE("tails of several dimensions are tables of their own") {
