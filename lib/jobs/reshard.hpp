@@ -41,6 +41,9 @@ struct ReshardJob {
   bool is_view = false;  ///< the output only shows the source's data: none is written, and none to be verified
   bool dry_run = false;
   Resources resources;
+
+  /// Whether what is written is held against what was read.
+  bool is_verified() const noexcept { return verify != Verify::none && !is_view; }
 };
 
 /// The facts of a run, the same on every process (sums and maxima over all).

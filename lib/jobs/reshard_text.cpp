@@ -1,15 +1,12 @@
 #include "jobs/reshard_text.hpp"
 
-#include <optional>
+#include <memory>
 
 #include <nlohmann/json.hpp>
 
-#include "base/interrupt.hpp"
-#include "base/log.hpp"
 #include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
 #include "layout/paddle_tables.hpp"
-#include "output/job_description.hpp"
 
 namespace ckpt {
 
@@ -17,8 +14,9 @@ namespace {
 
 class TextJob {
  public:
-  TextJob(const ReshardJob& job, TextTables& text, Stores& stores, Communicator& processes, Counters& counters)
-      : job_(job), text_(text), stores_(stores), processes_(processes), counters_(counters) {
+  TextJob(const ReshardJob& job, TextTables& text, JobOutput& output, Stores& stores, Communicator& processes,
+          Counters& counters)
+      : job_(job), text_(text), output_(output), stores_(stores), processes_(processes), counters_(counters) {
     report_.exchange = "direct";
     report_.processes = static_cast<std::uint64_t>(processes.size());
     report_.threads = thread_count(job.resources, processes);
@@ -27,34 +25,13 @@ class TextJob {
   }
 
   Report perform() {
-    agree(processes_, [&] {
-      text_.check_possible();
-      if (job_.dry_run && job_.output.path.empty()) return;
-      output_.emplace(job_.output);
-      output_->check_source(job_.source.path);
-      output_->check_sources(job_.spared_files);
-      output_->check_free();
-    });
-    try {
-      make();
-    } catch (Error& error) {
-      if (output_) output_->fail(error);
-      throw;
-    }
-    counters_.phase = Phase::done;
-    add_up(counters_, processes_, report_);
-    return report_;
-  }
-
- private:
-  void make() {
     counters_.phase = Phase::catalog;
     text_.look(stores_);
     text_.tell(report_);
     agree(processes_, [&] {
-      if (!output_) return;
-      output_->check_sources(text_.paths_read());
-      if (processes_.rank() == 0) output_->plan(text_.layout(), {}, stores_.named("hdf5"));
+      if (output_.place() == nullptr) return;
+      output_.place()->check_sources(text_.paths_read());
+      if (processes_.rank() == 0) output_.place()->plan(text_.layout(), {}, stores_.named("hdf5"));
     });
     counters_.bytes_total = report_.bytes_to_read / report_.processes;
     time("catalog");
@@ -64,42 +41,28 @@ class TextJob {
     text_.write(report_);
     time("move");
     if (!job_.dry_run) finish();
+    counters_.phase = Phase::done;
+    add_up(counters_, processes_, report_);
+    return report_;
   }
 
-  bool is_verified() const { return job_.verify != Verify::none; }
-
+ private:
   /// What makes this job this one and no other.
   std::string description() const {
     nlohmann::json job;
     job["ckpt_journal"] = 1;
     job["version"] = CKPT_VERSION;
     job["to"] = nlohmann::json::parse(to_json(text_.layout()));
-    job["verify"] = is_verified();
+    job["verify"] = job_.is_verified();
     job["files"] = nlohmann::json::object();
     return text_.describe(job.dump());
   }
 
-  /// Makes the place that is written to, or goes on in the one that an earlier run has left.
   void begin() {
-    bool go_on = false;
-    std::string token;
-    agree(processes_, [&] {
-      if (processes_.rank() != 0) return;
-      output_->claim();
-      token = output_->token();
-      go_on = begin_job(*output_, job_.output.resume, description(), is_verified());
-    });
-    token = processes_.broadcast(token, 0);
-    agree(processes_, [&] {
-      if (processes_.rank() != 0) output_->join(token);
-      output_->check_held();
-    });
-    go_on = processes_.maximum(go_on ? 1 : 0) != 0;
-    agree(processes_, [&] {
-      if (is_verified()) journal_.emplace(output_->journal(), processes_.rank());
-    });
-    text_.begin(*output_, journal_ ? &*journal_ : nullptr, go_on);
-    output_->fill();
+    const bool go_on = output_.begin([&] { return description(); });
+    journal_ = output_.open_journal();
+    text_.begin(*output_.place(), journal_.get(), go_on);
+    output_.place()->fill();
   }
 
   void finish() {
@@ -109,18 +72,15 @@ class TextJob {
       time("reread");
     }
     counters_.phase = Phase::publish;
+    journal_.reset();
     agree(processes_, [&] { text_.check_sources(stores_); });
     agree(processes_, [&] {
-      check_interrupt();  // for the last time: nobody may fail beside the one that publishes
-      output_->check_held();
-      journal_.reset();
-      if (processes_.rank() != 0) output_->leave();
+      Output& place = *output_.place();
+      place.check_held();
+      if (processes_.rank() == 0)
+        place.write_text(manifest_name, manifest(text_.layout(), text_.manifest_files(), text_.manifest_tables()));
     });
-    agree(processes_, [&] {
-      if (processes_.rank() != 0) return;
-      output_->write_text(manifest_name, manifest(text_.layout(), text_.manifest_files(), text_.manifest_tables()));
-      output_->publish();
-    });
+    output_.publish();
     time("publish");
   }
 
@@ -128,20 +88,20 @@ class TextJob {
 
   const ReshardJob& job_;
   TextTables& text_;
+  JobOutput& output_;
   Stores& stores_;
   Communicator& processes_;
   Counters& counters_;
   Report report_;
   Stopwatch watch_;
-  std::optional<Output> output_;  // none where a dry run is told of none
-  std::optional<Journal> journal_;
+  std::unique_ptr<Journal> journal_;
 };
 
 }  // namespace
 
-Report write_text(const ReshardJob& job, TextTables& text, Stores& stores, Communicator& processes,
+Report write_text(const ReshardJob& job, TextTables& text, JobOutput& output, Stores& stores, Communicator& processes,
                   Counters& counters) {
-  return TextJob(job, text, stores, processes, counters).perform();
+  return TextJob(job, text, output, stores, processes, counters).perform();
 }
 
 }  // namespace ckpt

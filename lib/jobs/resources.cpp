@@ -10,6 +10,14 @@
 
 namespace ckpt {
 
+namespace {
+
+std::uint64_t table_memory(const Resources& resources) {
+  return resources.memory_bytes / 2;
+}
+
+}  // namespace
+
 /// Where nothing is asked for: the cores that a launcher bound this process to, else its share of the node's.
 unsigned thread_count(const Resources& resources, const Communicator& processes) {
   if (resources.threads != 0) return resources.threads;
@@ -24,7 +32,11 @@ CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, 
 }
 
 CensusMeans census_means(const Resources& resources, Communicator& processes) {
-  return {resources.memory_bytes / 2, static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
+  return {table_memory(resources), static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
+}
+
+std::uint64_t received_memory(const Resources& resources) {
+  return table_memory(resources) / 4;
 }
 
 std::size_t open_files_allowed(const Resources& resources, Communicator& processes) {

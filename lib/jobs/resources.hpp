@@ -31,6 +31,9 @@ CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, 
 /// threads of the process that has most. Collective.
 CensusMeans census_means(const Resources& resources, Communicator& processes);
 
+/// What a process takes from others of tables' rows at a time: a quarter of what work on tables may use.
+std::uint64_t received_memory(const Resources& resources);
+
 /// How many files each cache of a job may hold open. Collective; throws io where the system allows too few.
 std::size_t open_files_allowed(const Resources& resources, Communicator& processes);
 

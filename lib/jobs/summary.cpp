@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/paddle_tables.hpp"
 #include "output/file_specs.hpp"
 
 namespace ckpt {
@@ -12,7 +13,7 @@ void describe(const ReshardSides& sides, Report& report) {
   report.source_cards = source.mesh().size();
   report.target_cards = target.mesh().size();
   report.source_files = sides.checkpoint.files().size() - sides.checkpoint.missing().size();
-  report.target_files = target.layout().files.count(target.mesh());
+  report.target_files = target.layout().files.count(target.mesh()) + text_file_names(target.layout()).size();
   report.parameters = target.tensors().size();
   report.cast_parameters = count_cast(sides.selection, source);
   for (const Tensor& tensor : target.tensors()) report.tensor_bytes += tensor.bytes();

@@ -33,9 +33,8 @@ void check_all_moved(const Layout& source, const Layout& target, bool is_all_lin
                  "leave out of the source's layout what you do not want"});
 }
 
-}  // namespace
-
-std::optional<TextLayouts> text_layouts(const ReshardJob& job, Communicator& processes) {
+/// Throws usage for --digits where the output has no text. Collective.
+TextLayouts text_layouts(const ReshardJob& job, Communicator& processes) {
   std::optional<Error> damaged;
   std::optional<Layout> source = job.source.layout;
   if (!source) source = manifest_layout(job.source.path, damaged, processes);
@@ -50,23 +49,32 @@ std::optional<TextLayouts> text_layouts(const ReshardJob& job, Communicator& pro
           Kind::usage, "--digits",
           {"the output is not Paddle's text", "expected tables of \"format\": \"paddle-text\"", "leave it out"});
   });
-  if (!target) return std::nullopt;
-  return TextLayouts{std::move(source), std::move(*target)};
+  return target ? TextLayouts{std::move(source), std::move(*target)} : TextLayouts{};
 }
 
-TextTables::TextTables(const ReshardJob& job, const Layout& target, const Layout* source, Communicator& processes,
-                       Counters& counters)
+}  // namespace
+
+TextTables::TextTables(const ReshardJob& job, Communicator& processes, Counters& counters)
     : job_(job),
       processes_(processes),
-      target_(job, target, processes),
+      layouts_(text_layouts(job, processes)),
+      target_(job, layouts_.target, processes),
       means_{job, target_, processes, counters, thread_count(job.resources, processes)},
       rest_(job.source),
-      is_all_(is_text_alone(target)) {
+      is_all_(is_text_alone(layouts_.target)) {
+  if (!has_paddle_text(layouts_.target)) return;
+  agree(processes, [&] {
+    check_possible();
+    add_parts();
+  });
+}
+
+void TextTables::add_parts() {
+  const auto& [source, target] = layouts_;
   std::vector<const KeyedTable*> lines;
   std::vector<const KeyedTable*> rows;
   for (const KeyedTable& table : target.tables)
-    if (table.text)
-      (source != nullptr && text_table(*source, table.name.text()) != nullptr ? lines : rows).push_back(&table);
+    if (table.text) (source && text_table(*source, table.name.text()) != nullptr ? lines : rows).push_back(&table);
   if (!lines.empty()) {
     parts_.push_back(moved_lines(means_, lines, *source));
     rest_.layout = *source;
@@ -74,8 +82,8 @@ TextTables::TextTables(const ReshardJob& job, const Layout& target, const Layout
       return table.text && text_table(target, table.name.text()) != nullptr;
     });
   }
-  if (!rows.empty() || lines.empty()) parts_.push_back(printed_rows(means_, rows, rest_, is_all_));
-  if (is_all_ && source != nullptr) agree(processes, [&] { check_all_moved(*source, target, rows.empty()); });
+  if (!rows.empty()) parts_.push_back(printed_rows(means_, rows, rest_, is_all_));
+  if (is_all_ && source) check_all_moved(*source, target, rows.empty());
 }
 
 void TextTables::check_possible() const {
@@ -114,14 +122,18 @@ std::vector<std::filesystem::path> TextTables::paths_read() const {
   return paths;
 }
 
-std::vector<std::string> TextTables::datasets() const {
-  std::vector<std::string> names;
+ReshardJob TextTables::rest_of_job() const {
+  if (parts_.empty()) return job_;
+  ReshardJob rest = job_;
+  rest.source = rest_;
+  rest.target = {layouts_.target, {}, {}, {}};
   for (const auto& part : parts_)
-    for (std::string& name : part->datasets()) names.push_back(std::move(name));
-  return names;
+    for (const std::string& name : part->datasets()) rest.names.drop.emplace_back(literal(name));
+  return rest;
 }
 
 std::string TextTables::describe(const std::string& job) const {
+  if (parts_.empty()) return job;
   nlohmann::json description = nlohmann::json::parse(job);
   description["text"] = nlohmann::json::array();
   for (const auto& part : parts_) part->describe(description);
@@ -149,14 +161,6 @@ void TextTables::reread() {
 
 void TextTables::check_sources(Stores& stores) const {
   for (const auto& part : parts_) part->check_sources(stores);
-}
-
-ReshardJob beside_text(const ReshardJob& job, const TextTables& text) {
-  ReshardJob rest = job;
-  rest.source = text.rest();
-  rest.target = {text.layout(), {}, {}, {}};
-  for (const std::string& name : text.datasets()) rest.names.drop.emplace_back(literal(name));
-  return rest;
 }
 
 }  // namespace ckpt

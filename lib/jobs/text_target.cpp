@@ -25,15 +25,19 @@ constexpr std::uint64_t whole_point = 1ULL << 32;  // more than Journal lets wai
 void TextTarget::begin(const Output& output, Journal* journal, bool go_on) {
   output_ = &output;
   journal_ = journal;
+  std::vector<JournalRecord> read;  // one process reads each file of the journal
   agree(processes_, [&] {
     if (processes_.rank() == 0)
       for (const KeyedTable& table : layout_.tables)
         if (table.text) std::filesystem::create_directories(output.file(table.text->directory));
     if (!go_on) return;
-    for (const JournalRecord& record : read_journal(output.journal()))
-      if ((record.array & text_mark) != 0)
-        earlier_[{record.array & table_bits, record.card}][(record.array & ~text_mark) >> sources_shift] = record;
+    read = read_journal(output.journal(), static_cast<std::uint64_t>(processes_.rank()),
+                        static_cast<std::uint64_t>(processes_.size()));
+    std::erase_if(read, [](const JournalRecord& record) { return (record.array & text_mark) == 0; });
   });
+  for (const auto& of_process : gather_all(read, processes_))
+    for (const JournalRecord& record : of_process)
+      earlier_[{record.array & table_bits, record.card}][(record.array & ~text_mark) >> sources_shift] = record;
 }
 
 std::vector<std::filesystem::path> TextTarget::files(const KeyedTable& table) const {

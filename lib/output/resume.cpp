@@ -84,4 +84,18 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
   return finished;
 }
 
+Finished find_finished(const std::filesystem::path& journal, const Placement& target, const WriteShares& shares,
+                       TargetFiles& files, unsigned threads, ContentSums& sums, std::uint64_t& bytes,
+                       Communicator& processes) {
+  std::vector<JournalRecord> records;
+  agree(processes, [&] {
+    records = read_journal(journal, static_cast<std::uint64_t>(processes.rank()),
+                           static_cast<std::uint64_t>(processes.size()));
+  });
+  records = own_records(records, target, shares, processes);
+  Finished finished;
+  agree(processes, [&] { finished = check_finished(records, target, files, threads, sums, bytes); });
+  return finished;
+}
+
 }  // namespace ckpt

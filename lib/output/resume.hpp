@@ -20,4 +20,10 @@ std::vector<JournalRecord> own_records(const std::vector<JournalRecord>& read, c
 Finished check_finished(const std::vector<JournalRecord>& records, const Placement& target, TargetFiles& files,
                         unsigned threads, ContentSums& sums, std::uint64_t& bytes);
 
+/// The same of what an earlier run's processes have noted in a journal's directory, each file of which one process
+/// reads. Collective.
+Finished find_finished(const std::filesystem::path& journal, const Placement& target, const WriteShares& shares,
+                       TargetFiles& files, unsigned threads, ContentSums& sums, std::uint64_t& bytes,
+                       Communicator& processes);
+
 }  // namespace ckpt

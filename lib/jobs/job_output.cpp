@@ -1,0 +1,70 @@
+#include "jobs/job_output.hpp"
+
+#include "base/interrupt.hpp"
+#include "output/job_description.hpp"
+
+namespace ckpt {
+
+JobOutput::JobOutput(const ReshardJob& job, Communicator& processes) : job_(job), processes_(processes) {
+  agree(processes_, [&] {
+    if (job_.dry_run && (job_.output.path.empty() || job_.output.is_pipe)) return;
+    if (job_.output.is_pipe) {
+      if (is_first()) pipe_.emplace(PosixStream(job_.output.name(), job_.output.descriptor));
+      return;
+    }
+    place_.emplace(job_.output);
+    place_->check_source(job_.source.path);
+    for (const CheckpointPlace& delta : job_.deltas) place_->check_source(delta.path);
+    place_->check_sources(job_.spared_files);
+    place_->check_free();
+  });
+}
+
+bool JobOutput::begin(const std::function<std::string()>& description) {
+  if (!place_) return false;
+  bool go_on = false;
+  std::string token;
+  agree(processes_, [&] {
+    if (!is_first()) return;
+    place_->claim();
+    token = place_->token();
+    go_on = begin_job(*place_, job_.output.resume, description(), job_.is_verified());
+  });
+  token = processes_.broadcast(token, 0);
+  agree(processes_, [&] {
+    if (!is_first()) place_->join(token);
+  });
+  return processes_.maximum(go_on ? 1 : 0) != 0;
+}
+
+std::unique_ptr<Journal> JobOutput::open_journal() {
+  std::unique_ptr<Journal> journal;
+  agree(processes_, [&] {
+    if (!place_) return;
+    place_->check_held();
+    if (job_.is_verified()) journal = std::make_unique<Journal>(place_->journal(), processes_.rank());
+  });
+  return journal;
+}
+
+void JobOutput::publish() {
+  agree(processes_, [&] {
+    check_interrupt();  // for the last time: nobody may fail beside the one that publishes
+    if (place_ && !is_first()) place_->leave();
+  });
+  agree(processes_, [&] {
+    if (!is_first()) return;
+    place_ ? place_->publish() : pipe_->finish(job_.output.fsync);
+  });
+}
+
+Report JobOutput::made_by(const std::function<Report()>& make) {
+  try {
+    return make();
+  } catch (Error& error) {
+    if (place_) place_->fail(error);
+    throw;
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,68 @@
+#include "jobs/output_manifest.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "layout/model_files.hpp"
+#include "processes/gather_all.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// All that is told of an output. Files: on process 0.
+struct Told {
+  std::vector<Fingerprint> fingerprints;
+  std::vector<ManifestFile> files;
+  std::vector<ManifestTable> tables;
+  std::vector<IndexedFile> indexed;
+};
+
+Told gather(const ManifestParts& parts, const TargetFiles& files, Communicator& processes) {
+  const ContentSums* sums = parts.job.is_verified() ? &parts.sums : nullptr;
+  Told told;
+  if (sums != nullptr) told.fingerprints = sums->of_parameters(processes);
+  told.files = gather_list(files.list(sums), processes);
+  if (processes.rank() == 0)
+    for (ManifestFile& file : parts.text.manifest_files()) told.files.push_back(std::move(file));
+  told.tables = manifest_tables(parts.sides.tables, parts.table_sums, sums != nullptr);
+  for (ManifestTable& table : parts.text.manifest_tables()) told.tables.push_back(std::move(table));
+  std::sort(told.tables.begin(), told.tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  if (!parts.sides.store->index_name().empty()) told.indexed = gather_at_first(files.indexed(), processes);
+  return told;
+}
+
+std::string text_of(const ManifestParts& parts, const Told& told, const std::optional<ManifestRoom>& room) {
+  const auto where = parts.job.is_view ? FingerprintPlace::views : FingerprintPlace::manifest;
+  return manifest(parts.sides.target.placement, told.files, told.fingerprints, room, where, told.tables);
+}
+
+void write_beside(const ManifestParts& parts, const Told& told, const Output& output) {
+  const Placement& target = parts.sides.target.placement;
+  const Store& store = *parts.sides.store;
+  for (const FileBeside& file : parts.beside) output.write_text(file.name, file.bytes);
+  if (const auto file = file_beside(target.layout())) output.write_text(file->name, file->bytes);
+  output.write_text(manifest_name, text_of(parts, told, std::nullopt));
+  if (parts.sides.index_name.empty()) return;
+  const bool is_stores = !store.index_name().empty();
+  output.write_text(parts.sides.index_name, is_stores ? store.index_text(told.indexed) : model_index(target));
+}
+
+}  // namespace
+
+std::string write_manifest(const ManifestParts& parts, TargetFiles& files, JobOutput& output, Communicator& processes) {
+  const Told told = gather(parts, files, processes);
+  std::string sent;
+  agree(processes, [&] {
+    const Output* place = output.place();
+    if (place != nullptr) place->check_held();
+    if (processes.rank() != 0) return;
+    if (!parts.job.output.is_single_file) return write_beside(parts, told, *place);
+    std::string text = text_of(parts, told, files.manifest_room());
+    if (place != nullptr || parts.sides.store->ends_with_manifest()) files.set_manifest(text);
+    if (place == nullptr) sent = std::move(text);
+  });
+  return sent;
+}
+
+}  // namespace ckpt
