@@ -39,6 +39,7 @@ class PrintedRows final : public TextPart {
           stored_tables(source, [&](ParameterId parameter) { return taken.contains(parameter); });
       for (const KeyedTable* table : tables_)
         prints_.push_back(row_print(stored, checkpoint_->layout(), *table, job().text_digits.value_or(paddle_digits)));
+      check_unchanged_names();
       if (is_all_) check_all_printed(selection);
       check_room(least_bytes());
       told_ = told_of_tables(*checkpoint_);
@@ -210,6 +211,23 @@ class PrintedRows final : public TextPart {
           Kind::io, "table '" + print.table.name + "'",
           {std::to_string(lines) + " lines were made of its " + std::to_string(print.table.total_rows()) + " rows",
            "expected one of each", "nothing is published; did a source file change meanwhile?"});
+  }
+
+  /// What a job would do to other datasets is not done to those that become text.
+  void check_unchanged_names() const {
+    const Wishes wishes(job().names);
+    const auto refuse = [](const char* object, const std::string& dataset) {
+      throw Error(Kind::usage, object,
+                  {dataset + " becomes text", "expected other parameters only", "leave it out of the option's names"});
+    };
+    for (const RowPrint& print : prints_)
+      for_each_table(print, [&](const StoredTable& table) {
+        for (const TablePart& part : table.parts) {
+          if (wishes.new_name(part.name) != part.name) refuse("--rename", part.name);
+          for (const CastRule& rule : job().casts)
+            if (part.dtype.is_float() && rule.names.matches(part.name)) refuse("--cast", part.name);
+        }
+      });
   }
 
   /// Text has no room for anything else.

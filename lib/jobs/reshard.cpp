@@ -82,6 +82,8 @@ class Run {
     // What transformers ask of a model's files.
     if (job_.target.file_bytes && sides_->store->name() == "safetensors")
       files_->add_attribute({"format", text_value("pt")});
+    if (!job_.deltas.empty())
+      for (const Attribute& attribute : newest_attributes(sides_->checkpoints())) files_->set_attribute(attribute);
     if (job_.has_checksums) files_->add_checksum();
     time("plan");
 

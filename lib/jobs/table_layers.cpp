@@ -202,6 +202,21 @@ std::vector<std::string> names_of_layers(const std::vector<const Checkpoint*>& s
   return names;
 }
 
+std::vector<Attribute> newest_attributes(const std::vector<const Checkpoint*>& sources) {
+  std::map<std::string, Attribute> newest;
+  for (const Checkpoint* source : sources) {
+    std::map<std::string, Attribute> of_source;
+    for (const FileCatalog& file : source->files())
+      if (file.schema != nullptr)
+        for (const Attribute& attribute : file.schema->attributes) of_source.emplace(attribute.name, attribute);
+    of_source.merge(newest);
+    newest = std::move(of_source);
+  }
+  std::vector<Attribute> attributes;
+  for (auto& [name, attribute] : newest) attributes.push_back(std::move(attribute));
+  return attributes;
+}
+
 std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources) {
   std::map<std::string, std::vector<KeptRows>> all;
   for (const Checkpoint* source : sources)

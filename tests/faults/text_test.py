@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Jobs whose output is text, killed at each step of their journal: --resume goes on from there, and comes to the same bytes."""
+"""Jobs of tables, as text and as datasets, killed at each step of their journal: --resume goes on from there, and comes to the same bytes."""
 import json
 import pathlib
 import shutil
@@ -83,6 +83,20 @@ def changed(job):
     return case
 
 
+def without_room(job, least):
+    """Nothing is begun where the disk has no room for the lines; `least`: bytes that are enough to begin."""
+    def case():
+        for free, status in ((least - 65536, 1), (least + 65536, 0)):  # whole blocks
+            job.clear()
+            done = job.run([], {"free": str(free)})
+            check(done.status == status, f"{free} bytes free: {done}")
+            if status == 1:
+                check(len(done.messages) == 1 and "the output takes at least" in done.messages[0], f"another message: {done}")
+                check(not job.partial.exists() and not job.output.exists(), f"something is left: {done}")
+        return f"{least} bytes"
+    return case
+
+
 def main():
     options = arguments(__doc__)
     with temporary_directory() as directory:
@@ -90,7 +104,10 @@ def main():
         lines, packed, rows, beside = place.text(), place.text(".gz"), place.printed(), place.beside_text()
         spread = place.spread()
         run_cases({"lines": killed(lines), "lines, compressed": killed(packed), "rows": killed(rows), "rows of any order": killed(spread),
+                   "tables": killed(place.tables()), "whole shards": killed(place.shards()),
                    "beside others": killed(beside),
+                   "no room for lines": without_room(lines, sum(file.stat().st_size for file in place.directory.glob("text/000/*"))),
+                   "no room for rows": without_room(rows, 240000 * 2 * (1 + 7 + 9)),
                    "damaged": damaged(lines), "changed": changed(lines)})
 
 

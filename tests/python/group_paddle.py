@@ -237,7 +237,7 @@ def plant(context, generator, tables, spread, accessor, source, text):
         wanted = f"key {key} is not in table 'embedding'"
     else:
         spread[name][server].append(key)
-        wanted = f"{key} "
+        wanted = f"key {key}"
     write_scattered(context.path("planted"), tables, spread, accessor)
     told = context.programs.reshard(source, text, context.path("planted"), context.path("none"), expect=1).stderr
     check(wanted in told, f"'{wanted}' is not in: {told}")
