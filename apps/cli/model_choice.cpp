@@ -1,8 +1,5 @@
 #include "cli/model_choice.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -11,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "output/locked_draft.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt::cli {
@@ -106,54 +104,6 @@ std::filesystem::path without_slash(const std::filesystem::path& path) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
-/// A file that takes the place of another, FILE.partial, which only one process has at a time. Others wait for it; when
-/// it has taken the place, they find another of its name.
-class LockedDraft {
- public:
-  explicit LockedDraft(const std::filesystem::path& file)
-      : file_(file), path_(file.string() + ".partial"), draft_(PosixFile::open_or_create(path_)) {
-    while (!is_locked()) draft_ = PosixFile::open_or_create(path_);
-  }
-  ~LockedDraft() {
-    std::error_code error;
-    if (!is_published_) std::filesystem::remove(path_, error);
-  }
-  LockedDraft(const LockedDraft&) = delete;
-  LockedDraft& operator=(const LockedDraft&) = delete;
-  LockedDraft(LockedDraft&&) = delete;
-  LockedDraft& operator=(LockedDraft&&) = delete;
-
-  void publish(const std::string& text) const {
-    draft_.resize(0);
-    draft_.write(0, std::as_bytes(std::span(text)));
-    std::error_code error;
-    if (const auto old = std::filesystem::status(file_, error); std::filesystem::exists(old))
-      std::filesystem::permissions(path_, old.permissions(), error);
-    draft_.sync();
-    std::filesystem::rename(path_, file_, error);
-    if (error) throw system_error(file_.string(), "rename", error.value());
-    is_published_ = true;
-  }
-
- private:
-  /// Waits for the lock; whether what was locked is still what the name stands for. Without locks, as on some network
-  /// file systems, nobody waits.
-  bool is_locked() const {
-    struct flock whole {};
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
-    if (retried([&] { return ::fcntl(draft_.fd(), F_OFD_SETLKW, &whole); }) != 0) return true;
-    struct stat there {};
-    const PosixFile::Status mine = draft_.status();
-    return ::lstat(path_.c_str(), &there) == 0 && there.st_dev == mine.device && there.st_ino == mine.inode;
-  }
-
-  std::filesystem::path file_;
-  std::filesystem::path path_;
-  PosixFile draft_;
-  mutable bool is_published_ = false;
-};
-
 }  // namespace
 
 std::vector<std::filesystem::path> ModelChoice::deltas() const {
@@ -225,7 +175,7 @@ void add_done_line(const std::filesystem::path& file, const DoneLine& line, cons
     std::error_code error;
     const std::filesystem::path real = std::filesystem::weakly_canonical(file, error);  // a link stays one
     const std::filesystem::path named = error ? file : real;
-    const LockedDraft draft(named);
+    LockedDraft draft(named);
     std::string text = read_done_file(named);
     const auto lines = parse_done_lines(text, file.string());
     if (has_line(lines, line)) return;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <numeric>
 #include <system_error>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "paddle_text/shard_files.hpp"
+#include "processes/wire.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt {
@@ -32,17 +34,30 @@ FileCatalog::Version version_of(const std::filesystem::path& file) {
   return {status.bytes, status.modified_ns};
 }
 
-TextTable find_text_table(const Layout& layout, std::size_t entry, const std::filesystem::path& checkpoint) {
+std::filesystem::path directory_of(const Layout& layout, std::size_t entry, const std::filesystem::path& checkpoint) {
+  return checkpoint / layout.tables[entry].text.value().directory;
+}
+
+/// Without its files.
+TextTable text_table(const Layout& layout, std::size_t entry) {
   const KeyedTable& said = layout.tables[entry];
-  const std::filesystem::path directory = checkpoint / said.text.value().directory;
-  TextTable table{said.name.text(), entry, RowFields(said.text->accessor), {}, {}};
+  return {said.name.text(), entry, RowFields(said.text.value().accessor), {}, {}};
+}
+
+TextTable find_text_table(const Layout& layout, std::size_t entry, const std::filesystem::path& checkpoint) {
+  TextTable table = text_table(layout, entry);
+  const std::filesystem::path directory = directory_of(layout, entry, checkpoint);
   with_context(directory.string(), [&] {
-    for (const std::string& name : shard_files(shard_names_in(directory), said.text->shards)) {
+    for (const std::string& name : shard_files(shard_names_in(directory), layout.tables[entry].text->shards)) {
       table.files.push_back(directory / name);
       table.versions.push_back(version_of(table.files.back()));
     }
   });
   return table;
+}
+
+void sort_by_name(std::vector<TextTable>& tables) {
+  std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
 }  // namespace
@@ -56,8 +71,63 @@ std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesys
   std::vector<TextTable> tables;
   for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
     if (layout.tables[entry].text) tables.push_back(find_text_table(layout, entry, checkpoint));
-  std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  sort_by_name(tables);
   return tables;
+}
+
+namespace {
+
+/// What process 0 tells of a table's files.
+struct FoundFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+
+  static auto fields(auto& self) { return std::tie(self.name, self.bytes, self.modified_ns); }
+};
+
+std::vector<FoundFile> files_of(const TextTable& table) {
+  std::vector<FoundFile> files;
+  for (std::uint64_t shard = 0; shard < table.shards(); ++shard)
+    files.push_back(
+        {table.files[shard].filename().string(), table.versions[shard].bytes, table.versions[shard].modified_ns});
+  return files;
+}
+
+}  // namespace
+
+std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesystem::path& checkpoint,
+                                        Communicator& processes) {
+  std::vector<TextTable> tables;
+  std::vector<std::vector<FoundFile>> found;
+  agree(processes, [&] {
+    if (processes.rank() != 0) return;
+    tables = find_text_tables(layout, checkpoint);
+    for (const TextTable& table : tables) found.push_back(files_of(table));
+  });
+  found = wire::unpacked<decltype(found)>(processes.broadcast(wire::packed(found), 0));
+  if (processes.rank() == 0) return tables;
+  for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
+    if (layout.tables[entry].text) tables.push_back(text_table(layout, entry));
+  sort_by_name(tables);
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    for (const FoundFile& file : found.at(t)) {
+      tables[t].files.push_back(directory_of(layout, tables[t].entry, checkpoint) / file.name);
+      tables[t].versions.push_back({file.bytes, file.modified_ns});
+    }
+  return tables;
+}
+
+void check_is_found(const TextTable& found, std::uint64_t shard, const PosixFile::Status& read) {
+  const FileCatalog::Version& was = found.versions[shard];
+  if (read.bytes == was.bytes && read.modified_ns == was.modified_ns) return;
+  const std::string name = found.files[shard].string();
+  throw Error(Kind::input, name,
+              {"it is not the file that was found there: its size or its time is another",
+               "expected one that nobody writes, the same on all nodes",
+               "",
+               {Advice::What::wait_for_writer, ""}})
+      .in_file(name);
 }
 
 void check_unchanged(const TextTable& found, const Layout& layout, const std::filesystem::path& checkpoint) {

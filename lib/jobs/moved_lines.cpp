@@ -22,13 +22,14 @@ class MovedLines final : public TextPart {
 
   void look(Stores& /*stores*/) override {
     most_open_ = open_files_allowed(job().resources, means_.processes);
+    std::vector<TextTable> tables = find_text_tables(source_, job().source.path, means_.processes);
     agree(means_.processes, [&] {
       if (job().text_digits && tables_.size() == text_tables())
         throw Error(Kind::usage, "--digits",
                     {"the tables are Paddle's text on both sides", "expected a job that makes numbers text",
                      "numbers stay as they are: leave it out"});
       const Wishes wishes(job().names);
-      for (TextTable& table : find_text_tables(source_, job().source.path)) {
+      for (TextTable& table : tables) {
         const auto target = std::find_if(tables_.begin(), tables_.end(),
                                          [&](const KeyedTable* each) { return each->name.text() == table.name; });
         if (target == tables_.end()) continue;

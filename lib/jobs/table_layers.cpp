@@ -1,6 +1,7 @@
 #include "jobs/table_layers.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -33,11 +34,11 @@ bool is_tail(const StoredTable& table, const std::vector<StoredTable>& tables) {
 }
 
 /// All tables but those of tails, and of keys to delete.
-std::string names_of(const std::vector<StoredTable>& tables) {
+std::vector<std::string> names_of(const std::vector<StoredTable>& tables) {
   std::vector<std::string> names;
   for (const StoredTable& table : tables)
     if (table.deletes.empty() && !is_tail(table, tables)) names.push_back(table.name);
-  return names.empty() ? "none" : join(names);
+  return names;
 }
 
 const StoredTable* find_table(const std::string& name, const std::vector<StoredTable>& tables) {
@@ -45,27 +46,42 @@ const StoredTable* find_table(const std::string& name, const std::vector<StoredT
   return found == tables.end() ? nullptr : &*found;
 }
 
-void check_same_tables(const TableSource& source, const std::vector<StoredTable>& tables, const TableSource& oldest,
-                       const std::vector<StoredTable>& expected) {
+/// Every source has the same tables, but for those of tails.
+void check_same_names(const TableSource& source, const std::vector<std::string>& names, const TableSource& oldest,
+                      const std::vector<std::string>& expected) {
+  if (names == expected) return;
+  const auto told = [](const std::vector<std::string>& list) { return list.empty() ? "none" : join(list); };
+  const auto others = [](const std::vector<std::string>& list, const std::vector<std::string>& without) {
+    std::vector<std::string> rest;
+    std::set_difference(list.begin(), list.end(), without.begin(), without.end(), std::back_inserter(rest));
+    return rest;
+  };
+  const bool look_alike = told(names) == told(expected);  // long lists are cut
+  throw Error(Kind::input, source.files->path().string(),
+              {"it has tables " + told(look_alike ? others(names, expected) : names),
+               "expected those of " + oldest.files->path().string() + ": " +
+                   told(look_alike ? others(expected, names) : expected),
+               "a table of which nothing has changed has no rows; --only and --drop choose tables"});
+}
+
+/// A table as the oldest source that has it says that it is.
+struct KnownTable {
+  StoredTable table;
+  const TableSource* source;
+};
+
+void check_same_form(const TableSource& source, const StoredTable& table, const KnownTable& known) {
   const std::string path = source.files->path().string();
-  const std::string before = oldest.files->path().string();
-  if (names_of(tables) != names_of(expected))
+  const std::string before = known.source->files->path().string();
+  if (const std::string names = other_names(table.fields, known.table.fields); !names.empty())
     throw Error(Kind::input, path,
-                {"it has tables " + names_of(tables), "expected those of " + before + ": " + names_of(expected),
-                 "a table of which nothing has changed has no rows; --only and --drop choose tables"});
-  for (const StoredTable& table : tables) {
-    const StoredTable* const other = find_table(table.name, expected);
-    if (!table.deletes.empty() || other == nullptr) continue;
-    if (const std::string names = other_names(table.fields, other->fields); !names.empty())
-      throw Error(Kind::input, path,
-                  {"of table '" + table.name + "' " + names + " in " + before, "expected the same columns",
-                   "one of the layouts is not that of its files (accessor, \"fields\")"});
-    if (forms_of(table) != forms_of(*other))
-      throw Error(Kind::input, path,
-                  {"table '" + table.name + "' is made of " + join(forms_of(table)),
-                   "expected " + join(forms_of(*other)) + ", as in " + before,
-                   "a newer row stands in the place of an older one as a whole"});
-  }
+                {"of table '" + table.name + "' " + names + " in " + before, "expected the same columns",
+                 "one of the layouts is not that of its files (accessor, \"fields\")"});
+  if (forms_of(table) != forms_of(known.table))
+    throw Error(Kind::input, path,
+                {"table '" + table.name + "' is made of " + join(forms_of(table)),
+                 "expected " + join(forms_of(known.table)) + ", as in " + before,
+                 "a newer row stands in the place of an older one as a whole"});
 }
 
 /// A table of tails that a source does not have: it has no row with so many dimensions.
@@ -75,17 +91,11 @@ StoredTable without_rows(StoredTable table) {
   return table;
 }
 
-/// Lets every source have the tables of tails that any of them has.
-void add_absent(std::vector<std::vector<StoredTable>>& sources) {
-  std::map<std::string, StoredTable> all;
-  for (const auto& tables : sources)
-    for (const StoredTable& table : tables)
-      if (table.deletes.empty() && is_tail(table, tables)) all.emplace(table.name, table);
-  for (auto& tables : sources) {
-    for (const auto& [name, table] : all)
-      if (find_table(name, tables) == nullptr) tables.push_back(without_rows(table));
-    std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  }
+/// Lets every source have the tables of tails that any of them has: all that not every one has.
+void add_absent(const std::map<std::string, KnownTable>& all, std::vector<StoredTable>& tables) {
+  for (const auto& [name, known] : all)
+    if (find_table(name, tables) == nullptr) tables.push_back(without_rows(known.table));
+  std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
 /// A source's tables, with what only belongs to one of them put there.
@@ -149,11 +159,18 @@ std::vector<StoredTable> taken_tables(const TableSource& source, const Wishes& w
 std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources) {
   const Wishes wishes(job.names);
   std::vector<std::vector<StoredTable>> tables;
+  std::map<std::string, KnownTable> all;
   for (const TableSource& source : sources) {
     tables.push_back(taken_tables(source, wishes, sources.size() == 1));
-    check_same_tables(source, tables.back(), sources.front(), tables.front());
+    check_same_names(source, names_of(tables.back()), sources.front(), names_of(tables.front()));
+    for (const StoredTable& table : tables.back()) {
+      if (!table.deletes.empty()) continue;
+      const auto [known, is_new] = all.try_emplace(table.name, KnownTable{table, &source});
+      if (!is_new) check_same_form(source, table, known->second);
+    }
   }
-  if (sources.size() > 1) add_absent(tables);
+  if (sources.size() > 1)
+    for (auto& of_source : tables) add_absent(all, of_source);
   std::vector<PlannedTable> planned;
   for (std::size_t at = 0; at < sources.size(); ++at) {
     std::vector<PlannedLayer> layer = layer_of(job, sources[at], sources.size() == 1, std::move(tables[at]));

@@ -1,6 +1,7 @@
 #include "jobs/table_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <span>
@@ -188,10 +189,26 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
   return planned;
 }
 
+namespace {
+
+/// The last word: rows of another form would lie in others' places.
+void check_rows_fit(const TablePart& part, const Tensor& tensor, const std::string& table) {
+  const auto elements =
+      std::accumulate(tensor.shape.begin() + 1, tensor.shape.end(), std::uint64_t{1}, std::multiplies<>());
+  if (elements != part.row_elements || tensor.dtype.size != part.dtype.size)
+    refuse_table(table, part.name + " has rows of " + std::to_string(part.row_elements) + " " + part.dtype.name,
+                 "expected " + std::to_string(elements) + " " + tensor.dtype.name + " as in the output");
+}
+
+}  // namespace
+
 void find_target_arrays(const Placement& target, TablePlan& plan) {
   for (TableMove& move : plan.moves)
-    for (const TablePart& part : move.table.parts)
-      move.arrays.push_back(target.array_of(target.find(part.name).value()));
+    for (const TablePart& part : move.table.parts) {
+      const ParameterId parameter = target.find(part.name).value();
+      check_rows_fit(part, target.tensors()[parameter], move.table.name);
+      move.arrays.push_back(target.array_of(parameter));
+    }
   for (TableOffsets& offsets : plan.offsets) offsets.array = target.array_of(target.find(offsets.dataset).value());
 }
 

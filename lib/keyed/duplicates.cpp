@@ -13,6 +13,7 @@ namespace ckpt {
 
 namespace {
 
+constexpr std::uint64_t most_readings = 4;        // of a file, only so that more threads take part
 constexpr std::uint64_t piece_keys = 1ULL << 15;  // read at a time: they stay in the second-level cache
 
 /// The servers whose keys are looked at together, and the subset of these that is.
@@ -24,6 +25,7 @@ struct KeyShare {
 
 /// What a thread keeps from one share to the next.
 struct KeyWork {
+  std::uint64_t most = 0;  // keys at a time
   std::vector<std::uint64_t> piece;
   RepeatedKeys repeated;
 };
@@ -76,7 +78,7 @@ void check_share(const StoredTable& table, TableReader& reader, const KeyShare& 
         for_each_piece(table, reader, share, work.piece,
                        [&](Position, std::uint64_t, std::span<const std::uint64_t> keys) { take(keys); });
       },
-      share.subset);
+      share.subset, work.most);
   if (!found) refuse_changed(table, reader, share);
   if (!found->empty()) refuse_duplicate(table, reader, share, *found);
 }
@@ -91,9 +93,9 @@ void check_no_duplicates(const StoredTable& table, TableReader& reader, std::uin
   const bool by_file = table.keeps_keys_together();
   const std::uint64_t groups = by_file ? table.rows.size() : 1;
   const std::uint64_t most = by_file ? *std::max_element(table.rows.begin(), table.rows.end()) : table.total_rows();
-  const std::uint64_t needed = ceil_div(checked_mul(most, RepeatedKeys::bytes_per_key, "a table"),
-                                        std::max<std::uint64_t>(memory_bytes / threads, 1));
-  const std::uint64_t wanted = ceil_div(std::uint64_t{threads} * process_count, groups);
+  const std::uint64_t memory = std::max<std::uint64_t>(memory_bytes / threads, 1);
+  const std::uint64_t needed = ceil_div(checked_mul(most, RepeatedKeys::bytes_per_key, "a table"), memory);
+  const std::uint64_t wanted = std::min(ceil_div(std::uint64_t{threads} * process_count, groups), most_readings);
   const auto bits = static_cast<unsigned>(std::bit_width(std::max(needed, wanted) - 1));
   const Owners owner_of = checkpoint.is_shared() ? Owners{} : checkpoint.owners(process_count);
   agree(processes, [&] {
@@ -107,7 +109,10 @@ void check_no_duplicates(const StoredTable& table, TableReader& reader, std::uin
         if ((owner_of.empty() ? ((group << bits) + number) % process_count : owner_of[group]) == process)
           own.push_back({by_file ? group : 0, by_file ? group : table.rows.size() - 1, {bits, number}});
     for_each_in_parallel(
-        threads, own.size(), [] { return KeyWork(); },
+        threads, own.size(),
+        [&] {
+          return KeyWork{memory / sizeof(std::uint64_t), {}, {}};
+        },
         [&](KeyWork& work, std::uint64_t n) { check_share(table, reader, own[n], work); });
   });
 }

@@ -15,6 +15,8 @@ constexpr std::uint64_t bucket_keys = 4096;
 constexpr std::size_t places = 1 << 16;      // of a bucket's values; their bits stay in the first-level cache
 constexpr unsigned fine_bits = 14;           // of what is counted before the number of buckets is known
 constexpr std::size_t mixed_keys = 1 << 12;  // at a time
+constexpr unsigned all_bits = 64;            // of a value
+constexpr std::uint64_t least_kept = 1 << 16;
 
 /// The top `bits` of a value; 0 where bits is 0.
 std::uint64_t top(std::uint64_t value, unsigned bits) {
@@ -45,20 +47,24 @@ void for_each_mixed(const RepeatedKeys::Read& read, KeySubset subset, const Take
   });
 }
 
+/// Of values in order, those that stand more than once.
+void add_adjacent(std::span<const std::uint64_t> sorted, std::vector<std::uint64_t>& found) {
+  const auto end = sorted.end();
+  for (auto at = std::adjacent_find(sorted.begin(), end); at != end && found.size() < RepeatedKeys::most_named;
+       at = std::adjacent_find(at, end)) {
+    found.push_back(*at);
+    at = std::upper_bound(at, end, *at);
+  }
+}
+
 }  // namespace
 
-std::uint64_t RepeatedKeys::count(const Read& read, KeySubset subset) {
-  std::vector<std::uint64_t> fine(std::size_t{1} << fine_bits, 0);
-  for_each_mixed(read, subset, [&](std::span<const std::uint64_t> values) {
-    for (const std::uint64_t value : values) ++fine[top(value, fine_bits)];
-  });
-  const std::uint64_t all = std::accumulate(fine.begin(), fine.end(), std::uint64_t{0});
+void RepeatedKeys::choose_buckets(std::uint64_t all) {
   bucket_bits_ = std::min(static_cast<unsigned>(std::bit_width(all / bucket_keys)), fine_bits);
-  const std::size_t each = fine.size() >> bucket_bits_;
+  const std::size_t each = fine_.size() >> bucket_bits_;
   ends_.assign((std::size_t{1} << bucket_bits_) + 1, 0);
-  for (std::size_t i = 0; i < fine.size(); ++i) ends_[i / each + 1] += fine[i];
+  for (std::size_t i = 0; i < fine_.size(); ++i) ends_[i / each + 1] += fine_[i];
   std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
-  return all;
 }
 
 /// Puts the values into their buckets, whose beginnings become their ends. False where they are not those counted.
@@ -83,7 +89,11 @@ bool RepeatedKeys::gather(const Read& read, KeySubset subset, std::uint64_t coun
 }
 
 /// First which places more than one value has, then which values they are: few, unless they repeat.
-void RepeatedKeys::add_repeated(std::span<const std::uint64_t> bucket, std::vector<std::uint64_t>& found) {
+void RepeatedKeys::add_repeated(std::span<std::uint64_t> bucket, Found& found) {
+  if (bucket.size() > places) {  // all places would be taken
+    std::sort(bucket.begin(), bucket.end());
+    return add_adjacent(bucket, found);
+  }
   constexpr unsigned word = 64;
   seen_.assign(places / word, 0);
   if (places_.size() < bucket.size()) places_.resize(bucket.size());
@@ -104,26 +114,62 @@ void RepeatedKeys::add_repeated(std::span<const std::uint64_t> bucket, std::vect
     candidates_[count] = value;
     count += seen_[place_of(value) / word] >> place_of(value) % word & 1;
   }
-  const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::sort(candidates_.begin(), end);
-  for (auto at = std::adjacent_find(candidates_.begin(), end); at != end && found.size() < most_named;
-       at = std::adjacent_find(at, end)) {
-    found.push_back(*at);
-    at = std::upper_bound(at, end, *at);
-  }
+  const auto candidates = std::span(candidates_).first(count);
+  std::sort(candidates.begin(), candidates.end());
+  add_adjacent(candidates, found);
 }
 
-std::optional<std::vector<std::uint64_t>> RepeatedKeys::find(const Read& read, KeySubset subset) {
-  const std::uint64_t all = count(read, subset);
-  if (!gather(read, subset, all)) return std::nullopt;
-  const std::span values(reinterpret_cast<const std::uint64_t*>(buckets_.data()), static_cast<std::size_t>(all));
-  std::vector<std::uint64_t> found;
+/// More keys than there is room for: they are the same ones again and again, or made to meet. The subset's parts, each
+/// of which has a bit more, are looked at instead, those that have no two keys left out.
+bool RepeatedKeys::add_of_parts(const Read& read, KeySubset subset, std::uint64_t most, Found& found) {
+  const unsigned more = std::min(fine_bits, all_bits - subset.bits);
+  const std::vector<std::uint64_t> fine = fine_;  // at each part's turn it becomes another
+  const auto keys_in = [&](unsigned bits, std::uint64_t number) {
+    const std::size_t each = fine.size() >> bits;
+    const auto begin = fine.begin() + static_cast<std::ptrdiff_t>(number * each);
+    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(each), std::uint64_t{0});
+  };
+  for (std::uint64_t at = 0, step = 0; at < 1ULL << more && found.size() < most_named; at += step) {
+    unsigned bits = more;  // of the largest part that begins here and fits
+    while (bits > 1 && (at & ((2ULL << (more - bits)) - 1)) == 0 && keys_in(bits - 1, at >> (more - bits + 1)) <= most)
+      --bits;
+    step = 1ULL << (more - bits);
+    const std::uint64_t number = at >> (more - bits);
+    if (keys_in(bits, number) < 2) continue;
+    if (!add_found(read, {subset.bits + bits, subset.number << bits | number}, most, found)) return false;
+  }
+  return true;
+}
+
+/// False where two readings differed.
+bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t most, Found& found) {
+  fine_.assign(std::size_t{1} << fine_bits, 0);
+  for_each_mixed(read, subset, [&](std::span<const std::uint64_t> values) {
+    for (const std::uint64_t value : values) ++fine_[top(value, fine_bits)];
+  });
+  const std::uint64_t all = std::accumulate(fine_.begin(), fine_.end(), std::uint64_t{0});
+  if (subset.bits == all_bits) {  // one value
+    if (all > 1) found.push_back(unmixed(subset.number));
+    return true;
+  }
+  if (all > most) return add_of_parts(read, subset, most, found);
+  choose_buckets(all);
+  if (!gather(read, subset, all)) return false;
+  const std::span values(reinterpret_cast<std::uint64_t*>(buckets_.data()), static_cast<std::size_t>(all));
+  const std::size_t before = found.size();
   std::uint64_t begin = 0;
   for (std::size_t bucket = 0; bucket + 1 < ends_.size() && found.size() < most_named; ++bucket) {
     add_repeated(values.subspan(begin, ends_[bucket] - begin), found);
     begin = ends_[bucket];
   }
-  for (std::uint64_t& value : found) value = unmixed(std::rotr(value, static_cast<int>(subset.bits)));
+  for (std::size_t i = before; i < found.size(); ++i)
+    found[i] = unmixed(std::rotr(found[i], static_cast<int>(subset.bits)));
+  return true;
+}
+
+std::optional<std::vector<std::uint64_t>> RepeatedKeys::find(const Read& read, KeySubset subset, std::uint64_t most) {
+  Found found;
+  if (!add_found(read, subset, std::max<std::uint64_t>(most, least_kept), found)) return std::nullopt;
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -16,8 +16,9 @@ struct KeySubset {
   std::uint64_t number = 0;
 };
 
-/// Finds keys that stand more than once. It takes time in proportion to their number, whatever they are, and keeps its
-/// memory for the next list: fresh memory is slow.
+/// Finds keys that stand more than once. It takes time in proportion to their number, as long as they fit into the
+/// memory given; keys that differ, and were not made to meet, then fit if their number does. It keeps its memory for
+/// the next list: fresh memory is slow.
 class RepeatedKeys {
  public:
   static constexpr std::uint64_t bytes_per_key = 9;  ///< that it takes: the keys once, and what is counted of them
@@ -26,15 +27,21 @@ class RepeatedKeys {
   using Take = std::function<void(std::span<const std::uint64_t>)>;
   using Read = std::function<void(const Take&)>;
 
-  /// `read` gives its argument all keys, piece by piece, and is called twice. Of those in the subset, gives what stands
-  /// more than once, each once, ascending; nothing where the two readings differed.
-  std::optional<std::vector<std::uint64_t>> find(const Read& read, KeySubset subset);
+  /// `read` gives its argument all keys, piece by piece, and is called twice, and more often where more than `most`
+  /// keys of the subset come: no more are kept at a time. Of those in the subset, gives what stands more than once,
+  /// each once, ascending; nothing where two readings differed.
+  std::optional<std::vector<std::uint64_t>> find(const Read& read, KeySubset subset, std::uint64_t most);
 
  private:
-  std::uint64_t count(const Read& read, KeySubset subset);
-  bool gather(const Read& read, KeySubset subset, std::uint64_t count);
-  void add_repeated(std::span<const std::uint64_t> bucket, std::vector<std::uint64_t>& found);
+  using Found = std::vector<std::uint64_t>;
 
+  bool add_found(const Read& read, KeySubset subset, std::uint64_t most, Found& found);
+  bool add_of_parts(const Read& read, KeySubset subset, std::uint64_t most, Found& found);
+  void choose_buckets(std::uint64_t all);
+  bool gather(const Read& read, KeySubset subset, std::uint64_t count);
+  void add_repeated(std::span<std::uint64_t> bucket, Found& found);
+
+  std::vector<std::uint64_t> fine_;  // how many keys of a subset begin with each value of so many bits
   unsigned bucket_bits_ = 0;
   std::vector<std::uint64_t> ends_;  // of each bucket
   Buffer buckets_;

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "output/lock_token.hpp"
+#include "store/file_lock.hpp"
 
 namespace ckpt {
 
@@ -20,55 +21,11 @@ namespace {
 constexpr int most_attempts = 100;                 // each fails only where another job has just ended
 constexpr std::size_t most_token_bytes = 1 << 20;  // those of some thousand processes
 
-enum class Answer { granted, refused, no_locks, failed };
-
-struct Range {
-  off_t start;
-  off_t length;
-};
+using Answer = LockAnswer;
+using Range = LockedBytes;
 constexpr Range first_byte{0, 1};
 constexpr Range second_byte{1, 1};
 constexpr Range both{0, 2};
-
-Answer answer_of(int result) {
-  if (result == 0) return Answer::granted;
-  switch (errno) {
-    case EAGAIN:
-    case EACCES:
-      return Answer::refused;
-    case ENOLCK:
-    case EOPNOTSUPP:
-    case ENOSYS:
-    case EINVAL:
-      return Answer::no_locks;
-    default:
-      return Answer::failed;
-  }
-}
-
-/// A lock of the open file, not of the process: it is not lost when the file is opened and closed elsewhere.
-Answer ask(int fd, short kind, Range range) {
-  struct flock lock {};
-  lock.l_type = kind;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = range.start;
-  lock.l_len = range.length;
-  return answer_of(retried([&] { return ::fcntl(fd, F_OFD_SETLK, &lock); }));
-}
-
-/// Whether `both` would be granted.
-Answer would_grant(int fd) {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_len = both.length;
-  const Answer answer = answer_of(retried([&] { return ::fcntl(fd, F_OFD_GETLK, &lock); }));
-  return answer == Answer::granted && lock.l_type != F_UNLCK ? Answer::refused : answer;
-}
-
-Fd open_lock(const fs::path& file, int flags) {
-  return Fd(retried([&] { return ::open(file.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666); }));
-}
 
 std::string text_of(int fd) {
   struct stat info {};
@@ -110,7 +67,7 @@ void check_is_lock(int fd, const fs::path& file) {
 void take_away(const fs::path& file, const std::string& dead) {
   const fs::path aside = file.string() + "." + random_id();
   if (::rename(file.c_str(), aside.c_str()) != 0) return;  // somebody else was faster
-  const Fd fd = open_lock(aside, O_RDONLY);
+  const Fd fd = open_named(aside, O_RDONLY);
   if (fd && text_of(fd.get()) != dead) static_cast<void>(::link(aside.c_str(), file.c_str()));
   ::unlink(aside.c_str());
 }
@@ -118,15 +75,12 @@ void take_away(const fs::path& file, const std::string& dead) {
 }  // namespace
 
 bool OutputLock::is_in_place() const noexcept {
-  struct stat mine {};
-  struct stat there {};
-  return ::fstat(fd_.get(), &mine) == 0 && ::lstat(path_.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
-         mine.st_ino == there.st_ino;
+  return is_named(fd_.get(), path_);
 }
 
 /// Opened anew: then a network file system tells what another machine has written.
 bool OutputLock::has_token_there() const {
-  const Fd there = open_lock(path_, O_RDONLY);
+  const Fd there = open_named(path_, O_RDONLY);
   if (!there && (errno == EMFILE || errno == ENFILE))  // what is open already must do
     return text_of(fd_.get()).starts_with(token_) && is_in_place();
   return there && text_of(there.get()).starts_with(token_) && is_in_place();
@@ -149,10 +103,10 @@ void OutputLock::write(const std::string& token) const {
 OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
   const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    Fd fd = open_lock(file, O_RDWR | O_CREAT | O_EXCL);
+    Fd fd = open_named(file, O_RDWR | O_CREAT | O_EXCL);
     const bool is_new = bool(fd);
     if (!fd && errno == EEXIST) {
-      fd = open_lock(file, O_RDWR);
+      fd = open_named(file, O_RDWR);
       if (!fd && errno == ENOENT) continue;  // gone since
     }
     if (!fd)
@@ -160,7 +114,7 @@ OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
                          "does " + parent.string() + " exist, and may you write there?");
     OutputLock lock(file, std::move(fd));
     check_is_lock(lock.fd_.get(), file);
-    const Answer answer = ask(lock.fd_.get(), F_WRLCK, both);
+    const Answer answer = ask_lock(lock.fd_.get(), F_WRLCK, both);
     if (answer == Answer::failed) throw system_error(file.string(), "lock", errno);
     if (answer == Answer::refused) refuse_alive(output, lock.read());
     lock.has_locks_ = answer == Answer::granted;
@@ -173,7 +127,7 @@ OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
     if (!lock.is_in_place()) continue;  // its last holder has removed it meanwhile, and a lock on it excludes nobody
     lock.is_first_ = true;
     lock.write(lock.token_ = new_token());
-    if (lock.has_locks_) ask(lock.fd_.get(), F_RDLCK, second_byte);  // the job's other processes share it
+    if (lock.has_locks_) ask_lock(lock.fd_.get(), F_RDLCK, second_byte);  // the job's other processes share it
     return lock;
   }
   throw Error(Kind::io, output.string(), {"its lock could not be taken: other jobs come and go", "", "try again"});
@@ -183,12 +137,12 @@ OutputLock OutputLock::join(const fs::path& file, const fs::path& output, const 
   // Opening the directory makes NFS look again whether a name that was not there a moment ago is.
   const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const Fd directory(retried([&] { return ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  OutputLock lock(file, open_lock(file, O_RDWR | O_APPEND));
+  OutputLock lock(file, open_named(file, O_RDWR | O_APPEND));
   if (!lock.fd_ || !lock.read().starts_with(token))
     throw Error(Kind::io, output.string(),
                 {"this process does not see what process 0 has made there", "expected a place that all processes share",
                  "write to a shared file system"});
-  const Answer answer = ask(lock.fd_.get(), F_RDLCK, second_byte);
+  const Answer answer = ask_lock(lock.fd_.get(), F_RDLCK, second_byte);
   if (answer == Answer::failed) throw system_error(file.string(), "lock", errno);
   if (answer == Answer::refused) refuse_alive(output, token);
   lock.has_locks_ = answer == Answer::granted;
@@ -200,11 +154,11 @@ OutputLock OutputLock::join(const fs::path& file, const fs::path& output, const 
 }
 
 void OutputLock::check_free(const fs::path& file, const fs::path& output) {
-  const Fd fd = open_lock(file, O_RDONLY);
+  const Fd fd = open_named(file, O_RDONLY);
   if (!fd && (errno == ENOENT || errno == ENOTDIR)) return;
   if (!fd) throw system_error(file.string(), "cannot be opened", errno);
   check_is_lock(fd.get(), file);
-  const Answer answer = would_grant(fd.get());
+  const Answer answer = would_lock(fd.get(), both);
   if (answer == Answer::granted) return;
   if (answer == Answer::refused) refuse_alive(output, text_of(fd.get()));
   judge_by_token(text_of(fd.get()), file, output);
@@ -214,18 +168,18 @@ bool OutputLock::is_held() const {
   if (!fd_ || !has_token_there()) return false;
   // Asked for again: a server that has lost its client's locks may have given them to another.
   return !has_locks_ ||
-         ask(fd_.get(), is_first_ ? F_WRLCK : F_RDLCK, is_first_ ? first_byte : second_byte) == Answer::granted;
+         ask_lock(fd_.get(), is_first_ ? F_WRLCK : F_RDLCK, is_first_ ? first_byte : second_byte) == Answer::granted;
 }
 
 void OutputLock::release() noexcept {
   if (token_.empty()) return fd_.reset();  // it has never been this job's
   bool is_last = is_first_;
   if (has_locks_) {
-    ask(fd_.get(), F_UNLCK, both);
-    is_last = ask(fd_.get(), F_WRLCK, both) == Answer::granted;
+    ask_lock(fd_.get(), F_UNLCK, both);
+    is_last = ask_lock(fd_.get(), F_WRLCK, both) == Answer::granted;
   }
   if (is_last && has_token_there()) ::unlink(path_.c_str());
-  if (has_locks_) ask(fd_.get(), F_UNLCK, both);  // a child process may have the same open file still
+  if (has_locks_) ask_lock(fd_.get(), F_UNLCK, both);  // a child process may have the same open file still
   token_.clear();
   fd_.reset();
 }

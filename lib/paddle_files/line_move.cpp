@@ -108,11 +108,12 @@ std::uint64_t move_file(const LineMove& move, std::uint64_t shard, const LineBuf
     add_line(line, read);
     targets.take(move.groups.target_of(row.key), line);
   };
-  const std::uint64_t bytes =
-      read_text(file, buffers.piece_bytes, [&](std::string_view piece) { reader.feed(piece, take_line); }).bytes;
+  const PosixFile::Status found =
+      read_text(file, buffers.piece_bytes, [&](std::string_view piece) { reader.feed(piece, take_line); });
+  check_is_found(source, shard, found);
   with_file(file.string(), [&] { reader.finish(); });
   keys.check(file, source.fields, shard_of, buffers.piece_bytes);
-  return bytes;
+  return found.bytes;
 }
 
 }  // namespace

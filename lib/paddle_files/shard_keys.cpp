@@ -52,7 +52,8 @@ void ShardKeys::check(const std::filesystem::path& file, const RowFields& fields
   const std::uint64_t subsets = 1ULL << bits_;
   RepeatedKeys repeated;
   for (;;) {
-    const auto twice = repeated.find([&](const RepeatedKeys::Take& take) { take(keys_); }, {});
+    const auto twice =
+        repeated.find([&](const RepeatedKeys::Take& take) { take(keys_); }, {bits_, subset_}, keys_.size());
     if (!twice->empty()) refuse_repeated(twice->front(), file, fields, shard, piece_bytes);
     if (++subset_ == subsets) return;
     keys_.clear();

@@ -30,6 +30,17 @@ def gone_on_with(job, *more):
     return json.loads(report.read_text())["bytes_resumed"]
 
 
+def least(job):
+    """What a job that has taken its datasets for good alone would tell, and all of the text made anew."""
+    whole = job.place.directory / "whole.json"
+    job.clear()
+    done = job.run(["--report", whole])
+    check(done.status == 0, f"undisturbed: {done}")
+    text = sum(path.stat().st_size for path in job.output.rglob("part-*"))
+    job.clear()
+    return json.loads(whole.read_text())["bytes_to_write"] - text
+
+
 def killed(job):
     def case():
         count = steps(job.reference())
@@ -41,6 +52,7 @@ def killed(job):
             found.append(gone_on_with(job, *(["--threads", "3"] if number % 2 else [])))
         # What is in the journal at a step was written before: the first two are the description, and what it stands for.
         check(found == sorted(found) and found[-1] > found[0], f"it has not gone on from where it was: {found}")
+        check(found[-1] > least(job), f"of the text nothing was found good: {found}")
         return f"{count} steps, " + ", ".join(str(bytes_left) for bytes_left in found)
     return case
 

@@ -12,6 +12,7 @@ using namespace ckpt;
 namespace {
 
 using Keys = std::vector<std::uint64_t>;
+constexpr std::uint64_t all = ~0ULL;
 
 /// Piece by piece.
 RepeatedKeys::Read reading(const Keys& keys, std::size_t piece = 10000) {
@@ -33,12 +34,12 @@ TEST_CASE("keys that stand more than once are found among any number, by the sam
   RepeatedKeys repeated;
   for (const std::size_t count : {0, 1, 2, 100, 8191, 8192, 100000, 7}) {
     Keys keys = mixed(count);
-    CHECK(repeated.find(reading(keys), {})->empty());
+    CHECK(repeated.find(reading(keys), {}, all)->empty());
     if (count < 2) continue;
     for (const std::uint64_t twice : {mix(0), mix(count - 1), mix(0)}) keys.push_back(twice);
     Keys expected{mix(0), mix(count - 1)};
     std::sort(expected.begin(), expected.end());
-    CHECK(repeated.find(reading(keys), {}) == expected);
+    CHECK(repeated.find(reading(keys), {}, all) == expected);
   }
 }
 
@@ -49,7 +50,7 @@ TEST_CASE("each key is in one subset, and is found in that one") {
   for (const unsigned bits : {1U, 3U, 12U}) {
     Keys found;
     for (std::uint64_t number = 0; number < 1ULL << bits; ++number) {
-      const auto in_subset = repeated.find(reading(keys), {bits, number});
+      const auto in_subset = repeated.find(reading(keys), {bits, number}, all);
       found.insert(found.end(), in_subset->begin(), in_subset->end());
     }
     CHECK(found == Keys{keys[17]});
@@ -67,9 +68,9 @@ TEST_CASE("small keys, keys that are all the same and keys made to meet take no 
   }
   RepeatedKeys repeated;
   const auto begin = std::chrono::steady_clock::now();
-  CHECK(repeated.find(reading(following), {})->empty());
-  CHECK(repeated.find(reading(meeting), {})->empty());
-  CHECK(repeated.find(reading(same), {}) == Keys{5});
+  CHECK(repeated.find(reading(following), {}, all)->empty());
+  CHECK(repeated.find(reading(meeting), {}, all)->empty());
+  CHECK(repeated.find(reading(same), {}, all) == Keys{5});
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));  // some 10^12 steps where each meets all
 }
 
@@ -86,6 +87,29 @@ TEST_CASE("keys that change between the two readings are told") {
     const auto read = [&](const RepeatedKeys::Take& take) {
       reading(std::exchange(is_second, true) ? second : keys)(take);
     };
-    CHECK_FALSE(RepeatedKeys().find(read, {}));
+    CHECK_FALSE(RepeatedKeys().find(read, {}, all));
   }
+}
+
+TEST_CASE("more keys than there is room for are looked at part by part") {
+  const std::uint64_t most = 1 << 16;
+  Keys keys = mixed(5 * most);
+  keys.push_back(keys[3]);
+  Keys meeting;
+  for (std::size_t i = 0; i < 3 * most; ++i) meeting.push_back(unmixed(i));
+  meeting.push_back(meeting[1000]);
+  Keys pairs(3 * most, 17);
+  pairs.push_back(18);
+  pairs.push_back(18);
+  RepeatedKeys repeated;
+  CHECK(repeated.find(reading(keys), {}, most) == Keys{keys[3]});
+  CHECK(repeated.find(reading(meeting), {}, most) == Keys{meeting[1000]});
+  CHECK(repeated.find(reading(pairs), {}, most) == Keys{17, 18});
+  Keys in_parts;
+  for (const std::uint64_t half : {0, 1}) {
+    const auto found = repeated.find(reading(pairs), {1, half}, most);
+    in_parts.insert(in_parts.end(), found->begin(), found->end());
+  }
+  std::sort(in_parts.begin(), in_parts.end());
+  CHECK(in_parts == Keys{17, 18});
 }

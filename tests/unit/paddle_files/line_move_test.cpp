@@ -29,6 +29,15 @@ Model random_model(std::mt19937_64& random, std::size_t count) {
   return lines;
 }
 
+std::vector<FileCatalog::Version> versions_of(const std::vector<std::filesystem::path>& files) {
+  std::vector<FileCatalog::Version> versions;
+  for (const std::filesystem::path& file : files) {
+    const PosixFile::Status status = PosixFile::open_for_reading(file).status();
+    versions.push_back({status.bytes, status.modified_ns});
+  }
+  return versions;
+}
+
 /// A table's files in a directory of their own.
 struct Written {
   Written(const fixture::TemporaryDirectory& directory, const std::string& name, const Model& lines,
@@ -41,7 +50,10 @@ struct Written {
         if (key % shards == shard) out.append(line);
       out.finish(false);
     }
+    look();
   }
+  /// Takes the files for those that were found.
+  void look() { table.versions = versions_of(table.files); }
   TextTable table;
 };
 
@@ -177,7 +189,7 @@ TEST_CASE("small keys that follow one another are compared as fast as others") {
   constexpr std::uint64_t keys = 1 << 20;
   for (std::uint64_t key = 0; key < keys; ++key) text += std::to_string(key) + " 1 2 3 4 5 0.5\n";
   std::ofstream(file) << text;
-  const LineMove counted{{"t", 0, RowFields(accessor), {file}, {}}, Regrouping(1, 1), {}, 1};
+  const LineMove counted{{"t", 0, RowFields(accessor), {file}, versions_of({file})}, Regrouping(1, 1), {}, 1};
   const auto begin = std::clock();
   CHECK(moved(counted, {1 << 20, 1000, keys + 1, 1})[0].written.lines.bytes == keys);
   CHECK(double(std::clock() - begin) / CLOCKS_PER_SEC < 60);  // a square of them is hours
@@ -194,7 +206,13 @@ TEST_CASE("a key that stands twice is found, however few keys are kept") {
     CHECK(moved(counted, {1000, 1000, most, 1})[0].written.lines.bytes == 300);
     const auto& [key, line] = *std::next(model.begin(), 100 + static_cast<std::ptrdiff_t>(most) % 77);
     std::ofstream(source.table.files[0], std::ios::app) << line;
-    const std::string message = fixture::refused([&] { moved(counted, {1000, 1000, most, 1}); });
+    const auto message_of = [&](const LineMove& move) {
+      return fixture::refused([&] { moved(move, {1000, 1000, most, 1}); });
+    };
+    CHECK_THAT(message_of(counted), Contains("it is not the file that was found there"));
+    TextTable found = source.table;
+    found.versions = versions_of(found.files);
+    const std::string message = message_of({found, Regrouping(1, 1), {}, 1});
     CHECK_THAT(message, Contains("key " + std::to_string(key) + " stands in line "));
     CHECK_THAT(message, Contains(" and in line 301"));
   }

@@ -1,0 +1,84 @@
+#include "output/locked_draft.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <span>
+#include <system_error>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/interrupt.hpp"
+#include "output/lock_token.hpp"
+#include "store/file_lock.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::chrono::milliseconds pause{10};
+
+Fd open_draft(const std::filesystem::path& path, int flags) {
+  Fd fd = open_named(path, O_RDWR | O_CREAT | flags);
+  struct stat made {};
+  if (!fd || ::fstat(fd.get(), &made) != 0)
+    throw system_error(path.string(), "cannot be made", errno, "may you write there? move away what has this name");
+  if (!S_ISREG(made.st_mode))
+    throw Error(Kind::io, path.string(), {"it is no file", "expected to make one there", "move it away"});
+  return fd;
+}
+
+}  // namespace
+
+LockedDraft::LockedDraft(const std::filesystem::path& file) : file_(file), path_(file.string() + ".partial") {
+  while (!try_to_take()) {
+    check_interrupt();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+LockedDraft::~LockedDraft() {
+  if (draft_) ::unlink(path_.c_str());
+}
+
+bool LockedDraft::try_to_take() {
+  Fd fd = open_draft(path_, 0);
+  switch (ask_lock(fd.get(), F_WRLCK)) {
+    case LockAnswer::failed:
+      throw system_error(path_.string(), "lock", errno);
+    case LockAnswer::refused:
+      return false;
+    case LockAnswer::no_locks:
+      ::unlink(path_.c_str());  // nobody's, then
+      path_ += "." + random_id();
+      draft_ = open_draft(path_, O_EXCL);
+      return true;
+    case LockAnswer::granted:
+      break;
+  }
+  if (!is_named(fd.get(), path_)) return false;  // it has taken FILE's place meanwhile
+  draft_ = std::move(fd);
+  return true;
+}
+
+void LockedDraft::publish(const std::string& text) {
+  const PosixFile draft = PosixFile::adopt(path_.string(), std::move(draft_));
+  try {
+    draft.resize(0);
+    draft.write(0, std::as_bytes(std::span(text)));
+    struct stat old {};
+    if (::stat(file_.c_str(), &old) == 0) static_cast<void>(::fchmod(draft.fd(), old.st_mode & 07777));
+    draft.sync();
+    std::error_code error;
+    std::filesystem::rename(path_, file_, error);
+    if (error) throw system_error(file_.string(), "rename", error.value());
+  } catch (...) {
+    ::unlink(path_.c_str());
+    throw;
+  }
+}
+
+}  // namespace ckpt
