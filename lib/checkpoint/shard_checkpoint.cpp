@@ -129,6 +129,10 @@ std::vector<ShardCount> count_shards(const TextTable& table, unsigned threads, C
     for_each_in_parallel(threads, mine.size(), [&](std::uint64_t n) {
       const std::uint64_t shard = n * size + rank;
       mine[n] = count_lines(table.files[shard], table.fields, {shard, table.shards()});
+      PosixFile::Status read;
+      read.bytes = mine[n].version.bytes;
+      read.modified_ns = mine[n].version.modified_ns;
+      check_is_found(table, shard, read);
     });
   });
   const auto all = gather_all(mine, processes);
@@ -156,9 +160,8 @@ std::vector<std::uint64_t> dims_of(const TextTable& table, const std::vector<Sha
 void take_shards_as_cards(Look& seen, Communicator& processes) {
   if (!has_paddle_text(*seen.layout)) return;
   std::vector<CountedTable> tables;
-  agree(processes, [&] {
-    for (TextTable& table : find_text_tables(*seen.layout, seen.path)) tables.push_back({std::move(table), {}, {}});
-  });
+  for (TextTable& table : find_text_tables(*seen.layout, seen.path, processes))
+    tables.push_back({std::move(table), {}, {}});
   for (CountedTable& table : tables) {
     table.counts = count_shards(table.text, seen.threads, processes);
     agree(processes, [&] { table.dims = dims_of(table.text, table.counts); });

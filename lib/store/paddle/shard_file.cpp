@@ -210,6 +210,14 @@ class ShardFile final : public SourceFile {
 }  // namespace
 
 std::unique_ptr<SourceFile> open_shard(const std::filesystem::path& file, const FileCatalog& catalog) {
+  const PosixFile::Status found = PosixFile::open_for_reading(file).status();
+  if (found.bytes != catalog.bytes || found.modified_ns != catalog.modified_ns)
+    throw Error(Kind::input, file.string(),
+                {"it is not the file whose lines were counted: its size or its time is another",
+                 "expected one that nobody writes, the same on all nodes",
+                 "",
+                 {Advice::What::wait_for_writer, ""}})
+        .in_file(file.string());
   return std::make_unique<ShardFile>(file, catalog);
 }
 

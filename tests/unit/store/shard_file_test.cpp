@@ -168,4 +168,6 @@ TEST_CASE("a shard that is not what was counted is refused") {
   CHECK_THAT(fixture::refused(read), Contains("it ends before all rows of t/keys"));
   fixture::write_text(file, "x 0 0 0 0 0 7\n2 0 0 0 0 0 7\n");
   CHECK_THAT(fixture::refused(read), Contains("it changed while it was read"));
+  fixture::write_text(file, "1 0 0 0 0 0 7\n");
+  CHECK_THAT(fixture::refused([&] { open_shard(file, catalog); }), Contains("not the file whose lines were counted"));
 }
