@@ -252,7 +252,7 @@ class Place:
     def spread(self, **how):
         """The same to another number of shards: all of it is read for each range of shards whose tails have room."""
         datasets = self.printed().words[-1]
-        return Job(self, "ckpt-reshard", ["--to", self.text_layout("text30", 30), "--memory", "16MiB", datasets], "spread", **how)
+        return Job(self, "ckpt-reshard", ["--to", self.text_layout("text7", 7), "--memory", "16MiB", datasets], "spread", **how)
 
     def beside_text(self, **how):
         """Lines and rows that become text, a table of datasets and a dense parameter, in one job."""

@@ -38,7 +38,7 @@ def least(job):
     check(done.status == 0, f"undisturbed: {done}")
     text = sum(path.stat().st_size for path in job.output.rglob("part-*"))
     job.clear()
-    return json.loads(whole.read_text())["bytes_to_write"] - text
+    return json.loads(whole.read_text())["bytes_to_write"] - text if text else 0
 
 
 def killed(job):
@@ -95,6 +95,21 @@ def changed(job):
     return case
 
 
+def badly_compressed(job):
+    """What zlib makes is wrong: nothing is published."""
+    def case():
+        found = []
+        for call in (1, 20, 31):
+            job.clear()
+            done = job.run(["--threads", "1"], {"deflate": str(call)})
+            check(done.status == 1 and len(done.messages) == 1 and not job.output.exists(), f"call {call}: {done}")
+            texts = [text for text in ("does not inflate again", "are not the", "lines written are not") if text in done.messages[0]]
+            check(texts, f"call {call}, another message: {done}")
+            found.append(texts[0])
+        return ", ".join(found)
+    return case
+
+
 def without_room(job, least):
     """Nothing is begun where the disk has no room for the lines; `least`: bytes that are enough to begin."""
     def case():
@@ -118,7 +133,7 @@ def main():
         run_cases({"lines": killed(lines), "lines, compressed": killed(packed), "rows": killed(rows), "rows of any order": killed(spread),
                    "tables": killed(place.tables()), "whole shards": killed(place.shards()),
                    "beside others": killed(beside),
-                   "no room for lines": without_room(lines, sum(file.stat().st_size for file in place.directory.glob("text/000/*"))),
+                   "badly compressed": badly_compressed(packed), "no room for lines": without_room(lines, sum(file.stat().st_size for file in place.directory.glob("text/000/*"))),
                    "no room for rows": without_room(rows, 240000 * 2 * (1 + 7 + 9)),
                    "damaged": damaged(lines), "changed": changed(lines)})
 
