@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "store/file_sum.hpp"
 #include "store/paddle/text_input.hpp"
 #include "store/posix_file.hpp"
 
@@ -108,13 +109,7 @@ class ShardFile final : public SourceFile {
   PartialSum sum_rest(const std::optional<Passage>& left_out) override {
     static_cast<void>(left_out);  // no text holds a manifest
     const PosixFile file = PosixFile::open_for_reading(file_);
-    const std::uint64_t bytes = file.status().bytes;
-    PartialSum sum;
-    for (std::uint64_t at = 0; at < bytes; at += read_at_once) {
-      const std::string piece = file.text(at, std::min<std::uint64_t>(read_at_once, bytes - at));
-      sum += sum_of(std::as_bytes(std::span(piece)), at);
-    }
-    return sum;
+    return sum_of_file(file, file.status().bytes);
   }
 
  private:
