@@ -106,6 +106,8 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
     output.descriptor = setup.pipe.get();
   } else if (program.verb != Verb::verify && !options.output.empty()) {
     OutputPlaces(options.output).check_lengths({});  // before any waiting
+    if (!options.done.empty() && !options.dry_run)
+      static_cast<void>(line_for(options.output, options.model));  // the same; what the model is, is not known yet
   }
   const auto style = parse_progress(options.progress, is_terminal());
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;

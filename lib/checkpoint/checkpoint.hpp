@@ -20,6 +20,7 @@ namespace ckpt {
 struct CheckpointPlace {
   std::filesystem::path path;    ///< a directory, or the single file of a merged checkpoint
   std::optional<Layout> layout;  ///< absent: the one that the checkpoint carries
+  unsigned threads = 0;          ///< that read files of text, if it has any; 0: a share of the node's cores
 };
 
 /// A file whose metadata is known before it is looked for.

@@ -139,6 +139,7 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
   seen.is_single_file = is_single_file(place.path, store, processes);
   let_show_neighbours(seen.path, seen.is_single_file, store);
   seen.layout = place.layout;
+  seen.threads = place.threads;
   if (!seen.is_single_file) {
     if (!seen.layout) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);
     const Layout* const given = place.layout ? &*place.layout : nullptr;

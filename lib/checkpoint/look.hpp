@@ -15,6 +15,7 @@ struct Look {
   std::optional<Layout> elsewhere;        ///< where the directory says it: Checkpoint::layout_elsewhere
   bool is_completed = false;              ///< `layout` is the given one with what the directory says of itself
   std::vector<FileBeside> beside;         ///< Checkpoint::beside
+  unsigned threads = 0;                   ///< CheckpointPlace::threads
   KnownFiles known;                       ///< what a directory's own metadata tells of its files
   std::optional<Error> damaged_manifest;  ///< why this process's does not count
 };

@@ -35,7 +35,7 @@ struct KeptRows {
 
 /// A checkpoint that a table was put together from.
 struct TableLayerFacts {
-  std::string path;
+  std::string path;  ///< below the directory that has them all
   std::uint64_t rows = 0;
   std::uint64_t taken = 0;
 };

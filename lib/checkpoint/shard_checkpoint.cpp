@@ -20,6 +20,7 @@ namespace ckpt {
 namespace {
 
 constexpr const char* text_axis = "text_shard";
+constexpr std::size_t most_dims = 256;  // Paddle's users have a handful
 
 /// A table in each file, with the key's remainder for a server: a shard.
 KeyedTable table_by_shard(const KeyedTable& said, std::uint64_t servers, const std::string& name,
@@ -124,16 +125,20 @@ Layout layout_by_shard(const Layout& layout, const std::vector<CountedTable>& ta
 }
 
 /// What all processes together have counted, by shard.
-std::vector<ShardCount> count_shards(const TextTable& table, Communicator& processes) {
+std::vector<ShardCount> count_shards(const TextTable& table, unsigned threads, Communicator& processes) {
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());
+  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency() / unsigned(processes.local_size()));
   std::vector<ShardCount> mine;
   agree(processes, [&] {
     mine.resize(table.shards() / size + (rank < table.shards() % size ? 1 : 0));
-    const unsigned threads = std::max(1U, std::thread::hardware_concurrency() / unsigned(processes.local_size()));
     for_each_in_parallel(threads, mine.size(), [&](std::uint64_t n) {
       const std::uint64_t shard = n * size + rank;
       mine[n] = count_lines(table.files[shard], table.fields, {shard, table.shards()});
+      PosixFile::Status read;
+      read.bytes = mine[n].version.bytes;
+      read.modified_ns = mine[n].version.modified_ns;
+      check_is_found(table, shard, read);
     });
   });
   const auto all = gather_all(mine, processes);
@@ -148,6 +153,11 @@ std::vector<std::uint64_t> dims_of(const TextTable& table, const std::vector<Sha
   std::set<std::uint64_t> dims;
   for (const ShardCount& count : counts)
     for (const auto& [embedx_dim, lines] : count.tails) dims.insert(embedx_dim);
+  if (dims.size() > most_dims)
+    throw Error(Kind::input, "table '" + table.name + "'",
+                {"its rows have tails of " + std::to_string(dims.size()) + " different lengths (mf_dim)",
+                 "expected at most " + std::to_string(most_dims),
+                 "is the accessor of the layout that of the files? each length is a table of its own"});
   return {dims.begin(), dims.end()};
 }
 
@@ -156,12 +166,11 @@ std::vector<std::uint64_t> dims_of(const TextTable& table, const std::vector<Sha
 void take_shards_as_cards(Look& seen, Communicator& processes) {
   if (!has_paddle_text(*seen.layout)) return;
   std::vector<CountedTable> tables;
-  agree(processes, [&] {
-    for (TextTable& table : find_text_tables(*seen.layout, seen.path)) tables.push_back({std::move(table), {}, {}});
-  });
+  for (TextTable& table : find_text_tables(*seen.layout, seen.path, processes))
+    tables.push_back({std::move(table), {}, {}});
   for (CountedTable& table : tables) {
-    table.counts = count_shards(table.text, processes);
-    table.dims = dims_of(table.text, table.counts);
+    table.counts = count_shards(table.text, seen.threads, processes);
+    agree(processes, [&] { table.dims = dims_of(table.text, table.counts); });
     for (std::uint64_t shard = 0; shard < table.text.shards(); ++shard) {
       const std::string name = table.file_name(shard, seen.path);
       seen.known[name] = {name, shard_catalog(table.text.name, table.text.fields, table.counts[shard], table.dims)};

@@ -5,23 +5,17 @@
 #include "base/parallel.hpp"
 #include "layout/paddle_tables.hpp"
 #include "processes/gather_all.hpp"
-#include "store/posix_file.hpp"
+#include "store/file_sum.hpp"
 
 namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t summed_at_once = 1ULL << 20;
-
 std::string fingerprint_of_file(const std::filesystem::path& path, const std::string& name, Counters& counters) {
   const PosixFile file = PosixFile::open_for_reading(path);
   const std::uint64_t bytes = file.status().bytes;
-  PartialSum sum;
-  for (std::uint64_t at = 0; at < bytes; at += summed_at_once) {
-    const std::string piece = file.text(at, std::min(summed_at_once, bytes - at));
-    sum += sum_of(std::as_bytes(std::span(piece)), at);
-    counters.bytes_read += piece.size();
-  }
+  const PartialSum sum = sum_of_file(file, bytes);
+  counters.bytes_read += bytes;
   return to_string(fingerprint(sum, name));
 }
 

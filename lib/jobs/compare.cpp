@@ -7,6 +7,7 @@
 #include "jobs/compare_tables.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/pairing.hpp"
+#include "jobs/resources.hpp"
 
 namespace ckpt {
 
@@ -38,8 +39,8 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
 CompareReport compare(const CompareJob& job, Stores& stores, Communicator& processes, Counters& counters) {
   SourceStore& store = stores.reading();
   const ExpectedTensors expected(job.expectation, store, processes);
-  ComparedSide a{Checkpoint::open(job.a, store, processes), {}};
-  ComparedSide b{Checkpoint::open(job.b, store, processes), {}};
+  ComparedSide a{Checkpoint::open(with_threads(job.a, job.resources, processes), store, processes), {}};
+  ComparedSide b{Checkpoint::open(with_threads(job.b, job.resources, processes), store, processes), {}};
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;

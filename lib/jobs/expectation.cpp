@@ -14,10 +14,8 @@ namespace {
 /// How many rows a table has is no property of the model: each save has others, and a filter leaves some out.
 Tensor with_rows_of(const Selection& selection, const Layout& source, Tensor expected) {
   if (!source.table_arrays.contains(expected.name) || expected.shape.empty()) return expected;
-  const auto found = std::find_if(selection.tensors.begin(), selection.tensors.end(), [&](const Tensor& tensor) {
-    return tensor.name == expected.name && !tensor.shape.empty();
-  });
-  if (found != selection.tensors.end()) expected.shape[0] = found->shape[0];
+  const auto found = selection.find(expected.name);
+  if (found && !selection.tensors[*found].shape.empty()) expected.shape[0] = selection.tensors[*found].shape[0];
   return expected;
 }
 

@@ -42,6 +42,7 @@ class MovedLines final : public TextPart {
                        "leave out of both layouts the tables that you do not want"});
         found_.push_back(std::move(table));
       }
+      check_room(least_bytes());
       told_ = told_of_tables(job().source.path);
       warn_of_filtered(told_, job().source.path);
     });
@@ -104,6 +105,17 @@ class MovedLines final : public TextPart {
   }
 
  private:
+  /// That is written: of compressed files it is not known.
+  std::uint64_t least_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const TextTable& table : found_) {
+      const auto target = std::find_if(tables_.begin(), tables_.end(),
+                                       [&](const KeyedTable* each) { return each->name.text() == table.name; });
+      if (!(*target)->text->is_gzip) bytes += table.bytes();
+    }
+    return bytes;
+  }
+
   std::size_t text_tables() const {
     const auto& tables = means_.target.layout().tables;
     return static_cast<std::size_t>(
@@ -124,7 +136,8 @@ class MovedLines final : public TextPart {
   std::vector<MovedShard> move_group(const LineMove& move, const KeyedTable& table, std::uint64_t group,
                                      const LineBuffers& buffers) {
     const std::vector<std::uint64_t> shards = move.groups.targets(group);
-    const GroupProgress left = means_.target.left_of(table, shards);
+    const GroupProgress left = means_.target.left_of(table, shards, move.targets);
+    means_.target.check_held();
     const auto note = [&](const GroupProgress& progress) { means_.target.note(table, shards, progress); };
     return move_lines(move, group, buffers, job().output.fsync, means_.counters, left, note);
   }

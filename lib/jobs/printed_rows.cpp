@@ -1,14 +1,18 @@
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "base/log.hpp"
 #include "base/parallel.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/table_layers.hpp"
 #include "jobs/text_part.hpp"
-#include "paddle_files/row_print.hpp"
+#include "paddle_files/shard_print.hpp"
+#include "paddle_files/spread_print.hpp"
 #include "paddle_files/text_left.hpp"
 
 namespace ckpt {
@@ -21,7 +25,8 @@ class PrintedRows final : public TextPart {
       : TextPart(means, std::move(tables)), source_(source), is_all_(is_all) {}
 
   void look(Stores& stores) override {
-    checkpoint_.emplace(Checkpoint::open(source_, stores.reading(), means_.processes));
+    checkpoint_.emplace(
+        Checkpoint::open(with_threads(source_, job().resources, means_.processes), stores.reading(), means_.processes));
     agree(means_.processes, [&] {
       if (!checkpoint_->is_shared())
         throw Error(Kind::usage, source_.path.string(),
@@ -34,15 +39,14 @@ class PrintedRows final : public TextPart {
           stored_tables(source, [&](ParameterId parameter) { return taken.contains(parameter); });
       for (const KeyedTable* table : tables_)
         prints_.push_back(row_print(stored, checkpoint_->layout(), *table, job().text_digits.value_or(paddle_digits)));
+      check_unchanged_names();
       if (is_all_) check_all_printed(selection);
+      check_room(least_bytes());
       told_ = told_of_tables(*checkpoint_);
       warn_of_filtered(told_, source_.path);
     });
     reader_.emplace(*checkpoint_, stores.reading(), open_files_allowed(job().resources, means_.processes));
-    for (RowPrint& print : prints_) {
-      for_each_table(print, [&](StoredTable& table) { reader_->read_offsets(table, means_.processes); });
-      agree(means_.processes, [&] { check_memory(print, memory_of_thread()); });
-    }
+    for (RowPrint& print : prints_) look_at_rows(print);
   }
 
   std::vector<std::filesystem::path> paths_read() const override {
@@ -88,13 +92,12 @@ class PrintedRows final : public TextPart {
   std::vector<MovedShard> write(const KeyedTable& table, Report& /*report*/) override {
     const auto at = std::find(tables_.begin(), tables_.end(), &table) - tables_.begin();
     RowPrint& print = prints_[static_cast<std::size_t>(at)];
+    SpreadPrint* const spread = spreads_[static_cast<std::size_t>(at)].get();
     print.targets = means_.target.files(table);
-    const std::vector<std::uint64_t> shards = share(print.shards);
-    std::vector<MovedShard> printed(shards.size());
-    agree(means_.processes, [&] {
-      for_each_in_parallel(means_.threads, shards.size(),
-                           [&](std::uint64_t n) { printed[n] = print_one(print, table, shards[n]); });
-    });
+    std::vector<MovedShard> printed;
+    agree(means_.processes,
+          [&] { printed = spread != nullptr ? print_spread(*spread, print, table) : print_grouped(print, table); });
+    check_all_rows(print, printed);
     return printed;
   }
 
@@ -105,6 +108,19 @@ class PrintedRows final : public TextPart {
   }
 
  private:
+  /// That lines take, of compressed files nothing: a digit and a blank or newline for the key and each number.
+  std::uint64_t least_bytes() const {
+    std::uint64_t bytes = 0;
+    for (std::size_t at = 0; at < prints_.size(); ++at) {
+      if (tables_[at]->text->is_gzip) continue;
+      bytes += 2 * prints_[at].table.total_rows();
+      for_each_table(prints_[at], [&](const StoredTable& table) {
+        bytes += 2 * table.total_rows() * table.parts[RowPrint::value_part].row_elements;
+      });
+    }
+    return bytes;
+  }
+
   /// The table, and those of its rows' tails.
   template <class Print, class Visit>
   static void for_each_table(Print& print, const Visit& visit) {
@@ -112,17 +128,106 @@ class PrintedRows final : public TextPart {
     for (auto& [dims, tail] : print.tails) visit(tail);
   }
 
-  std::uint64_t memory_of_thread() const { return job().resources.memory_bytes / means_.threads; }
+  /// Rows that do not lie shard by shard, or too many for that, are checked and counted first. Collective.
+  void look_at_rows(RowPrint& print) {
+    for_each_table(print, [&](StoredTable& table) { reader_->read_offsets(table, means_.processes); });
+    const CensusMeans means = census_means(job().resources, means_.processes);
+    const std::uint64_t memory = job().resources.memory_bytes;
+    agree(means_.processes,
+          [&] { print.is_grouped = print.is_grouped && fits_by_shard(print, memory / means.threads); });
+    auto& spread = spreads_.emplace_back();
+    if (print.is_grouped) return;
+    for_each_table(print, [&](const StoredTable& table) { check_keys(table, *reader_, means, means_.processes); });
+    const std::size_t most_open = open_files_allowed(job().resources, means_.processes);
+    const KeyedTable& target = *tables_[spreads_.size() - 1];
+    agree(means_.processes, [&] {
+      spread = std::make_unique<SpreadPrint>(print, share(print.shards), *reader_,
+                                             SpreadMeans{memory, means_.threads, most_open, target.text->is_gzip});
+    });
+    if (const std::uint64_t readings = means_.processes.maximum(spread->readings()); readings > 1)
+      spdlog::warn("table '{}': --memory has no room for what all its shards take together: it is read {} times",
+                   print.table.name, readings);
+  }
 
-  MovedShard print_one(const RowPrint& print, const KeyedTable& table, std::uint64_t shard) {
-    const GroupProgress left = means_.target.left_of(table, {shard});
-    if (left.sources != 0) {
-      keep_left(print.targets[shard], left.written.front(), job().output.fsync);
-      return {shard, left.written.front()};
-    }
-    const MovedShard printed = print_shard(print, shard, *reader_, job().output.fsync, means_.counters);
-    means_.target.note(table, {shard}, {1, {printed.written}});
+  std::vector<MovedShard> print_grouped(const RowPrint& print, const KeyedTable& table) {
+    const std::vector<std::uint64_t> shards = share(print.shards);
+    std::vector<MovedShard> printed(shards.size());
+    for_each_in_parallel(means_.threads, shards.size(), [&](std::uint64_t n) {
+      if (const auto left = left_of(print, table, shards[n])) {
+        printed[n] = *left;
+        return;
+      }
+      means_.target.check_held();
+      printed[n] = print_shard(print, shards[n], *reader_, job().output.fsync, means_.counters);
+      note(table, printed[n]);
+    });
     return printed;
+  }
+
+  std::vector<MovedShard> print_spread(SpreadPrint& spread, const RowPrint& print, const KeyedTable& table) {
+    const std::vector<std::uint64_t> shards = share(table.text->shards);
+    std::vector<std::optional<MovedShard>> left(shards.size());
+    for_each_in_parallel(means_.threads, shards.size(),
+                         [&](std::uint64_t n) { left[n] = left_of(print, table, shards[n]); });
+    std::set<std::uint64_t> is_left;
+    std::vector<MovedShard> printed;
+    for (const auto& shard : left)
+      if (shard) {
+        is_left.insert(shard->shard);
+        printed.push_back(*shard);
+      }
+    spread.write(
+        [&](std::uint64_t shard) {
+          means_.target.check_held();
+          return !is_left.contains(shard);
+        },
+        [&](const MovedShard& shard) {
+          note(table, shard);
+          printed.push_back(shard);
+        },
+        job().output.fsync, means_.counters);
+    return printed;
+  }
+
+  /// A shard that an earlier run has written whole.
+  std::optional<MovedShard> left_of(const RowPrint& print, const KeyedTable& table, std::uint64_t shard) {
+    const GroupProgress left = means_.target.left_of(table, {shard}, print.targets);
+    if (left.sources == 0) return std::nullopt;
+    keep_left(print.targets[shard], left.written.front(), job().output.fsync);
+    return MovedShard{shard, left.written.front()};
+  }
+
+  void note(const KeyedTable& table, const MovedShard& shard) const {
+    means_.target.note(table, {shard.shard}, {1, {shard.written}});
+  }
+
+  /// Collective.
+  void check_all_rows(const RowPrint& print, const std::vector<MovedShard>& printed) const {
+    std::uint64_t lines = 0;
+    for (const MovedShard& shard : printed) lines += shard.written.lines.bytes;
+    lines = means_.processes.sum(lines);
+    if (lines != print.table.total_rows())
+      throw Error(
+          Kind::io, "table '" + print.table.name + "'",
+          {std::to_string(lines) + " lines were made of its " + std::to_string(print.table.total_rows()) + " rows",
+           "expected one of each", "nothing is published; did a source file change meanwhile?"});
+  }
+
+  /// What a job would do to other datasets is not done to those that become text.
+  void check_unchanged_names() const {
+    const Wishes wishes(job().names);
+    const auto refuse = [](const char* object, const std::string& dataset) {
+      throw Error(Kind::usage, object,
+                  {dataset + " becomes text", "expected other parameters only", "leave it out of the option's names"});
+    };
+    for (const RowPrint& print : prints_)
+      for_each_table(print, [&](const StoredTable& table) {
+        for (const TablePart& part : table.parts) {
+          if (wishes.new_name(part.name) != part.name) refuse("--rename", part.name);
+          for (const CastRule& rule : job().casts)
+            if (part.dtype.is_float() && rule.names.matches(part.name)) refuse("--cast", part.name);
+        }
+      });
   }
 
   /// Text has no room for anything else.
@@ -142,7 +247,8 @@ class PrintedRows final : public TextPart {
   std::optional<Checkpoint> checkpoint_;
   std::map<std::string, ManifestTable> told_;
   std::optional<TableReader> reader_;
-  std::vector<RowPrint> prints_;  // of the tables
+  std::vector<RowPrint> prints_;                       // of the tables
+  std::vector<std::unique_ptr<SpreadPrint>> spreads_;  // likewise; null: rows lie shard by shard
 };
 
 }  // namespace

@@ -57,7 +57,7 @@ class Run {
     warn_of_layouts(job_, *sides_);
 
     const bool is_shared = checkpoint().is_shared();
-    const bool has_tables = !sides_->tables.moves.empty() || !sides_->tables.ranges.empty();
+    const bool has_tables = !sides_->tables.moves.empty();
     const ExchangeKind kind =
         choose_exchange(wanted_exchange(job_, has_tables, is_shared, processes_.size()), is_shared, processes_);
     plan_.emplace(*sides_, kind, job_, processes_);
@@ -82,6 +82,8 @@ class Run {
     // What transformers ask of a model's files.
     if (job_.target.file_bytes && sides_->store->name() == "safetensors")
       files_->add_attribute({"format", text_value("pt")});
+    if (!job_.deltas.empty())
+      for (const Attribute& attribute : newest_attributes(sides_->checkpoints())) files_->set_attribute(attribute);
     if (job_.has_checksums) files_->add_checksum();
     time("plan");
 

@@ -131,7 +131,8 @@ void open_deltas(const ReshardJob& job, SourceStore& store, Communicator& proces
     return resolve(checkpoint, [&](const std::string& name) { return wishes.is_kept(name); });
   };
   for (const CheckpointPlace& delta : job.deltas)
-    sides.other_layers.push_back({Checkpoint::open(delta, store, processes), {}});
+    sides.other_layers.push_back(
+        {Checkpoint::open(with_threads(delta, job.resources, processes), store, processes), {}});
   agree(processes, [&] {
     for (std::size_t at = 0; at < sides.other_layers.size(); ++at) {
       auto& [checkpoint, of_delta] = sides.other_layers[at];
@@ -184,7 +185,7 @@ std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
 
 ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
   ReshardSides sides{ExpectedTensors(job.expectation, stores.reading(), processes),
-                     Checkpoint::open(job.source, stores.reading(), processes),
+                     Checkpoint::open(with_threads(job.source, job.resources, processes), stores.reading(), processes),
                      {},
                      {},
                      nullptr,

@@ -26,6 +26,11 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
   return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
 }
 
+CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, const Communicator& processes) {
+  place.threads = thread_count(resources, processes);
+  return place;
+}
+
 CensusMeans census_means(const Resources& resources, Communicator& processes) {
   return {table_memory(resources), static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
 }

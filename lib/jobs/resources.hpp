@@ -24,6 +24,9 @@ struct Resources {
 /// The threads of this process: as asked for, or the cores that are its own.
 unsigned thread_count(const Resources& resources, const Communicator& processes);
 
+/// A checkpoint that is opened with the threads that a job may use.
+CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, const Communicator& processes);
+
 /// What work on tables may use, the same on every process, for it is dealt out by that: half of the memory, and the
 /// threads of the process that has most. Collective.
 CensusMeans census_means(const Resources& resources, Communicator& processes);

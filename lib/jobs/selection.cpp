@@ -43,6 +43,27 @@ void leave_out_of_tables(const Placement& source, bool deletions, Selection& sel
   }
 }
 
+namespace {
+
+std::size_t place_of(std::string_view name, const std::vector<Tensor>& tensors) {
+  const auto at = std::lower_bound(tensors.begin(), tensors.end(), name,
+                                   [](const Tensor& tensor, std::string_view other) { return tensor.name < other; });
+  return static_cast<std::size_t>(at - tensors.begin());
+}
+
+}  // namespace
+
+std::optional<std::size_t> Selection::find(std::string_view name) const {
+  const std::size_t at = place_of(name, tensors);
+  return at < tensors.size() && tensors[at].name == name ? std::optional(at) : std::nullopt;
+}
+
+void Selection::insert(Tensor tensor, ParameterId from) {
+  const auto at = static_cast<std::ptrdiff_t>(place_of(tensor.name, tensors));
+  tensors.insert(tensors.begin() + at, std::move(tensor));
+  source_of.insert(source_of.begin() + at, from);
+}
+
 Selection select(const NameChoice& choice, const Placement& source) {
   struct Chosen {
     Tensor tensor;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "layout/layout.hpp"
@@ -51,6 +52,11 @@ class Wishes {
 struct Selection {
   std::vector<Tensor> tensors;         ///< sorted by name
   std::vector<ParameterId> source_of;  ///< the source's parameter, parallel to tensors
+
+  /// Where the tensor of a name stands; nothing where there is none.
+  std::optional<std::size_t> find(std::string_view name) const;
+  /// Adds one of a new name, at its place.
+  void insert(Tensor tensor, ParameterId from);
 };
 
 /// Throws usage when two parameters get one name, or nothing is left.

@@ -18,13 +18,13 @@ void describe(const ReshardSides& sides, Report& report) {
   report.cast_parameters = count_cast(sides.selection, source);
   for (const Tensor& tensor : target.tensors()) report.tensor_bytes += tensor.bytes();
   const std::vector<ManifestTable> told = manifest_tables(sides.tables, {}, false);
-  const auto add = [&](const StoredTable& table, bool has_whole_shards) {
+  for (const TableMove& move : sides.tables.moves) {
+    if (move.layer != 0) continue;
+    const StoredTable& table = move.table;
     const auto of = std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.name == table.name; });
+    const bool has_whole_shards = move.range.has_value();
     report.tables.push_back({table.name, table.row_bytes(), of->rows, has_whole_shards, false, of->kept, of->layers});
-  };
-  for (const TableMove& move : sides.tables.moves)
-    if (move.layer == 0) add(move.table, false);
-  for (const RangeMove& range : sides.tables.ranges) add(range.table, true);
+  }
   report.source_rules = rule_use(source);
   report.target_rules = rule_use(target);
 }

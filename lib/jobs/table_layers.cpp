@@ -198,15 +198,40 @@ void add_of_other_layers(const std::vector<PlannedTable>& tables, const std::vec
       const auto has = std::find_if(sources.begin(), sources.end(), [&](const TableSource& each) {
         return each.placement->find(part.name).has_value();
       });
-      const auto at =
-          std::lower_bound(selection.tensors.begin(), selection.tensors.end(), part.name,
-                           [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
-      const auto index = at - selection.tensors.begin();
-      selection.tensors.insert(at, has->placement->tensors()[*has->placement->find(part.name)]);
-      selection.source_of.insert(selection.source_of.begin() + index,
-                                 (&part == &taken.keys() ? leader.parts.front() : leader.parts.back()).parameter);
+      selection.insert(has->placement->tensors()[*has->placement->find(part.name)],
+                       (&part == &taken.keys() ? leader.parts.front() : leader.parts.back()).parameter);
     }
   }
+}
+
+std::vector<std::string> names_of_layers(const std::vector<const Checkpoint*>& sources) {
+  std::vector<std::filesystem::path> paths;
+  std::filesystem::path above;
+  for (const Checkpoint* source : sources) {
+    paths.push_back(std::filesystem::weakly_canonical(source->path()));
+    if (!paths.back().has_filename()) paths.back() = paths.back().parent_path();
+    if (paths.size() == 1) above = paths.back().parent_path();
+    while (paths.back().lexically_relative(above).begin()->string() == "..") above = above.parent_path();
+    if (paths.back() == above) above = above.parent_path();
+  }
+  std::vector<std::string> names;
+  for (const std::filesystem::path& path : paths) names.push_back(path.lexically_relative(above).generic_string());
+  return names;
+}
+
+std::vector<Attribute> newest_attributes(const std::vector<const Checkpoint*>& sources) {
+  std::map<std::string, Attribute> newest;
+  for (const Checkpoint* source : sources) {
+    std::map<std::string, Attribute> of_source;
+    for (const FileCatalog& file : source->files())
+      if (file.schema != nullptr)
+        for (const Attribute& attribute : file.schema->attributes) of_source.emplace(attribute.name, attribute);
+    of_source.merge(newest);
+    newest = std::move(of_source);
+  }
+  std::vector<Attribute> attributes;
+  for (auto& [name, attribute] : newest) attributes.push_back(std::move(attribute));
+  return attributes;
 }
 
 std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources) {

@@ -25,6 +25,12 @@ std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vecto
 void add_of_other_layers(const std::vector<PlannedTable>& tables, const std::vector<TableSource>& sources,
                          std::size_t principal, Selection& selection);
 
+/// The checkpoints' paths below the directory that has them all, wherever it lies: "20190721/base".
+std::vector<std::string> names_of_layers(const std::vector<const Checkpoint*>& sources);
+
+/// Root attributes of checkpoints, oldest first: each from the newest that has it, there from the lowest card's file.
+std::vector<Attribute> newest_attributes(const std::vector<const Checkpoint*>& sources);
+
 /// By which conditions rows of the sources' tables were chosen in the jobs that made them, each once.
 std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources);
 

@@ -56,22 +56,13 @@ void check_tables_possible(const ReshardJob& job, const std::string& table) {
                  "where rows go is decided by their keys, on the host");
 }
 
-/// The number of the tensor of this name; that of all where there is none.
-std::size_t tensor_at(const std::string& name, const Selection& selection) {
-  const auto at = std::lower_bound(selection.tensors.begin(), selection.tensors.end(), name,
-                                   [](const Tensor& tensor, const std::string& other) { return tensor.name < other; });
-  const bool is_there = at != selection.tensors.end() && at->name == name;
-  return is_there ? static_cast<std::size_t>(at - selection.tensors.begin()) : selection.tensors.size();
-}
-
 /// What is taken of a table has to stay what it is.
 void check_table_selection(const StoredTable& table, const Placement& source, const Selection& selection) {
   for (const TablePart& part : table.parts) {
     if (!source.find(part.name)) continue;  // only other sources have it
     const auto is_of = [&](std::size_t at) { return selection.source_of[at] == part.parameter; };
-    std::size_t at = tensor_at(part.name, selection);
-    if (at == selection.tensors.size() || !is_of(at))
-      for (at = 0; !is_of(at);) ++at;
+    std::size_t at = selection.find(part.name).value_or(0);
+    while (!is_of(at)) at = (at + 1) % selection.tensors.size();
     const Tensor& tensor = selection.tensors[at];
     if (tensor.name != part.name)
       refuse_table(table.name, part.name + " is to be renamed " + tensor.name,
@@ -91,10 +82,7 @@ std::vector<std::string> part_names(const StoredTable& table) {
 /// Both layouts call a column the same, if they name it. Tails of an entry's tables have columns of their own.
 void check_columns(const StoredTable& table, const TableDatasets& target_table, const std::vector<TableDatasets>& found,
                    const std::string& from, const Layout& target) {
-  const bool is_tail = std::any_of(found.begin(), found.end(), [&](const TableDatasets& other) {
-    return other.entry == target_table.entry && is_tail_of(target_table.name, other.name);
-  });
-  if (is_tail) return;
+  if (shares_entry(target_table, found)) return;
   const std::string names = other_names(table.fields, columns_of(target.tables[target_table.entry], table, false));
   if (!names.empty())
     refuse_table(table.name, names + " in " + target.origin, "expected the columns of " + from,
@@ -129,7 +117,7 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
 }
 
 Tensor& tensor_of(const std::string& name, Selection& selection) {
-  return selection.tensors.at(tensor_at(name, selection));
+  return selection.tensors.at(selection.find(name).value());
 }
 
 /// A table's datasets have as many rows as are taken.
@@ -143,17 +131,12 @@ void set_rows(const TableRows& table, Selection& selection) {
 void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selection& selection) {
   std::uint64_t elements = 0;
   for (const auto& of_server : offsets.of_server) elements += of_server.size();
-  const auto at = std::lower_bound(selection.tensors.begin(), selection.tensors.end(), offsets.dataset,
-                                   [](const Tensor& tensor, const std::string& name) { return tensor.name < name; });
-  if (at != selection.tensors.end() && at->name == offsets.dataset)
+  if (selection.find(offsets.dataset))
     refuse_table(table.name, "the dataset " + offsets.dataset + " is in the source, as something else",
                  "expected to write there where its shards begin", "give it another name with \"offsets\"");
-  const auto index = at - selection.tensors.begin();
-  const ParameterId keys =
-      selection
-          .source_of[static_cast<std::size_t>(&tensor_of(table.keys().name, selection) - selection.tensors.data())];
-  selection.tensors.insert(at, {offsets.dataset, number_type("u64").value(), {elements}, false});
-  selection.source_of.insert(selection.source_of.begin() + index, table.shards ? table.shards->part.parameter : keys);
+  const ParameterId keys = selection.source_of[selection.find(table.keys().name).value()];
+  selection.insert({offsets.dataset, number_type("u64").value(), {elements}, false},
+                   table.shards ? table.shards->part.parameter : keys);
 }
 
 }  // namespace
@@ -188,9 +171,10 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
   });
   if (tables.empty()) return planned;
   reading.set_decoding_memory(job.resources.memory_bytes / 4);
-  if (sources.size() > 1)
-    for (const Checkpoint* each : files) planned.plan.layers.push_back(each->path().string());
-  agree(processes, [&] { planned.plan.kept_before = kept_before(files); });
+  agree(processes, [&] {
+    if (sources.size() > 1) planned.plan.layers = names_of_layers(files);
+    planned.plan.kept_before = kept_before(files);
+  });
   TablePlanner planner(job, files, reading, processes);
   const std::vector<TableRows> rows = planner.add(std::move(tables), planned.target, planned.plan);
   agree(processes, [&] {
@@ -253,11 +237,6 @@ std::vector<PartialSum> sums_on(Position server, std::size_t parts, std::size_t 
   return all;
 }
 
-void add_kept_before(const TablePlan& plan, ManifestTable& table) {
-  if (const auto kept = plan.kept_before.find(table.name); kept != plan.kept_before.end())
-    table.kept_before = kept->second;
-}
-
 }  // namespace
 
 std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShuffle::Sums& sums,
@@ -269,7 +248,8 @@ std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShu
     ManifestTable& table = tables.emplace_back(
         ManifestTable{stored.name, part_names(stored), layers.front().census.rows, {}, {}, {}, {}, {}});
     if (const auto kept = plan.kept.find(table.name); kept != plan.kept.end()) table.kept = kept->second;
-    add_kept_before(plan, table);
+    if (const auto kept = plan.kept_before.find(table.name); kept != plan.kept_before.end())
+      table.kept_before = kept->second;
     if (layers.size() > 1)
       for (const TableMove& layer : layers)
         table.layers.push_back({plan.layers[layer.layer], layer.table.total_rows(), layer.census.keys.bytes});
@@ -286,10 +266,6 @@ std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShu
       for (const PartialSum& sum : all) table.all.push_back(row_fingerprint(sum));
     }
     first += layers.size();
-  }
-  for (const RangeMove& range : plan.ranges) {
-    tables.push_back({range.table.name, part_names(range.table), range.rows(), {}, {}, {}, {}, {}});
-    add_kept_before(plan, tables.back());
   }
   std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return tables;

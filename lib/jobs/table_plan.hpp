@@ -32,7 +32,7 @@ void find_target_arrays(const Placement& target, TablePlan& plan);
 std::set<ArrayId> table_arrays(const TablePlan& plan);
 
 /// As the manifest tells of them. `sums` as TableShuffle gives them; empty: not known yet, or never.
-/// `with_fingerprints`: there is to be one in any case, but of tables that regions move.
+/// `with_fingerprints`: there is to be one in any case.
 std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShuffle::Sums& sums,
                                            bool with_fingerprints);
 

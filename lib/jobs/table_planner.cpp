@@ -131,10 +131,15 @@ void TablePlanner::choose_newest(std::vector<PlannedTable>& tables, std::size_t 
 }
 
 TableRows TablePlanner::add_range(PlannedTable& each, TablePlan& plan) {
-  if (job_.verify == Verify::reread) check_keys(each.layers.front().table, readers_[0], means_, processes_);
-  TableRows rows{each.datasets, each.range->rows(), {}};
-  add_offsets_of(each.datasets, each.range->offsets, rows, plan);
-  plan.ranges.push_back(std::move(*each.range));
+  PlannedLayer& layer = each.layers.front();
+  if (job_.verify == Verify::reread) check_keys(layer.table, readers_[0], means_, processes_);
+  TableCensus census;
+  agree(processes_, [&] { census.share = share_table(layer.table, readers_[0].checkpoint(), 0, means_, processes_); });
+  census.rows = each.range->rows();
+  census.changing = each.range->changing();
+  TableRows rows{each.datasets, census.rows, {}};
+  add_offsets_of(each.datasets, each.range->offsets(), rows, plan);
+  plan.moves.push_back({std::move(layer.table), *each.to, {}, std::move(census), 0, std::move(each.range)});
   return rows;
 }
 
@@ -150,7 +155,7 @@ TableRows TablePlanner::add_move(PlannedTable& each, TablePlan& plan) {
   TableRows rows{each.datasets, counted.front().rows, {}};
   if (!each.datasets.offsets.empty()) add_offsets_of(each.datasets, counted.front().offsets, rows, plan);
   for (std::size_t at = 0; at < each.layers.size(); ++at)
-    plan.moves.push_back({std::move(each.layers[at].table), *each.to, {}, std::move(counted[at]), at});
+    plan.moves.push_back({std::move(each.layers[at].table), *each.to, {}, std::move(counted[at]), at, {}});
   return rows;
 }
 

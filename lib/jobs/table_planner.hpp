@@ -9,7 +9,6 @@
 #include "checkpoint/manifest.hpp"
 #include "jobs/reshard.hpp"
 #include "keyed/newest_rows.hpp"
-#include "keyed/range_move.hpp"
 #include "keyed/shuffle.hpp"
 #include "layout/table_rows.hpp"
 
@@ -17,12 +16,11 @@ namespace ckpt {
 
 /// The tables of a job: the target's arrays are not known before it is resolved (`find_target_arrays`).
 struct TablePlan {
-  std::vector<TableMove> moves;          ///< by their keys; those of one table one behind the other, by layer
-  std::vector<RangeMove> ranges;         ///< by regions
-  std::vector<TableOffsets> offsets;     ///< of either
-  std::map<std::string, KeptRows> kept;  ///< by the tables of which not all rows are taken
+  std::vector<TableMove> moves;  ///< those of one table one behind the other, by layer
+  std::vector<TableOffsets> offsets;
+  std::map<std::string, KeptRows> kept;                      ///< by the tables of which not all rows are taken
   std::map<std::string, std::vector<KeptRows>> kept_before;  ///< in the jobs that made the sources
-  std::vector<std::string> layers;  ///< paths of the checkpoints that tables come from, oldest first
+  std::vector<std::string> layers;  ///< names of the checkpoints that tables come from, oldest first
 };
 
 /// A table as one layer has it.

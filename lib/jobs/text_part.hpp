@@ -8,6 +8,7 @@
 
 #include "jobs/reshard.hpp"
 #include "jobs/text_target.hpp"
+#include "output/free_space.hpp"
 #include "paddle_files/line_move.hpp"
 
 namespace ckpt {
@@ -60,6 +61,10 @@ class TextPart {
     return own;
   }
   const ReshardJob& job() const noexcept { return means_.job; }
+  /// Throws io where what is to be written has no room.
+  void check_room(std::uint64_t bytes) const {
+    if (!job().dry_run && means_.processes.rank() == 0) check_free_space(job().output.path, bytes);
+  }
 
   TextMeans means_;
   std::vector<const KeyedTable*> tables_;

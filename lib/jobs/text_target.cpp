@@ -47,7 +47,12 @@ std::vector<std::filesystem::path> TextTarget::files(const KeyedTable& table) co
   return files;
 }
 
-GroupProgress TextTarget::left_of(const KeyedTable& table, const std::vector<std::uint64_t>& shards) {
+void TextTarget::check_held() const {
+  if (is_written()) output_->check_held();
+}
+
+GroupProgress TextTarget::left_of(const KeyedTable& table, const std::vector<std::uint64_t>& shards,
+                                  const std::vector<std::filesystem::path>& files) {
   std::vector<const Notes*> notes;
   for (const std::uint64_t shard : shards) {
     const auto found = earlier_.find({number(table), shard});
@@ -61,10 +66,9 @@ GroupProgress TextTarget::left_of(const KeyedTable& table, const std::vector<std
   const auto last = std::find_if(first.rbegin(), first.rend(), [&](const auto& note) { return is_of_all(note.first); });
   if (last == first.rend()) return {};
   GroupProgress progress{last->first, {}};
-  const std::vector<std::filesystem::path> paths = files(table);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const JournalRecord& record = notes[i]->at(progress.sources);
-    const auto left = text_left(paths[shards[i]], record.elements.hi);
+    const auto left = text_left(files[shards[i]], record.elements.hi);
     if (!left || !(left->content == record.read)) return {};
     progress.written.push_back(*left);
   }

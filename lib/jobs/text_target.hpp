@@ -30,9 +30,12 @@ class TextTarget {
   /// Where a table's files are made, by shard; none where nothing is written.
   std::vector<std::filesystem::path> files(const KeyedTable& table) const;
 
+  /// Throws io where the output is another job's now: before files are made.
+  void check_held() const;
   /// How far these shards of a table, which are written together, were brought by an earlier run: what it noted last of
-  /// all of them, read back and found good, or nothing.
-  GroupProgress left_of(const KeyedTable& table, const std::vector<std::uint64_t>& shards);
+  /// all of them, read back and found good, or nothing. `files`: of the table.
+  GroupProgress left_of(const KeyedTable& table, const std::vector<std::uint64_t>& shards,
+                        const std::vector<std::filesystem::path>& files);
   /// What this process has found so.
   std::uint64_t bytes_left() const noexcept { return bytes_left_; }
   /// Writes down how far they are. Threads may call it.

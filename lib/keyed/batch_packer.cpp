@@ -45,6 +45,20 @@ PackedBatch BatchPacker::pack(const PackOrder& order, TableReader& reader, const
   return packed;
 }
 
+std::vector<const std::byte*> BatchPacker::read(const StoredTable& table, TableReader& reader, const Batch& batch) {
+  grow(packed_, batch.rows.size() * table.row_bytes());
+  std::vector<const std::byte*> parts;
+  std::uint64_t at = 0;
+  for (const TablePart& part : table.parts) {
+    const std::uint64_t bytes = batch.rows.size() * part.row_bytes();
+    const auto rows = std::span(packed_.data() + at, bytes);
+    reader.read(part, batch.server, batch.rows.lo, rows);
+    parts.push_back(rows.data());
+    at += bytes;
+  }
+  return parts;
+}
+
 void BatchPacker::sort(const PackOrder& order, TableReader& reader, const Batch& batch) {
   auto rows = static_cast<std::size_t>(batch.rows.size());
   keys_.resize(rows);
@@ -72,7 +86,7 @@ void BatchPacker::sort(const PackOrder& order, TableReader& reader, const Batch&
 
 void BatchPacker::read_part(const PackOrder& order, TableReader& reader, const Batch& batch, const TablePart& part,
                             std::byte* target, std::span<PartialSum> read) {
-  const std::uint64_t most = rows_in(read_bytes, part.row_bytes());
+  const std::uint64_t most = std::min(rows_in(read_bytes, part.row_bytes()), batch.rows.size());
   grow(piece_, most * part.row_bytes());
   std::uint64_t done = 0;  // of the rows that are taken
   for (std::uint64_t first = 0; first < batch.rows.size(); first += most) {

@@ -32,6 +32,8 @@ class BatchPacker {
  public:
   /// Throws io where keys have no group any more, which the census has found.
   PackedBatch pack(const PackOrder& order, TableReader& reader, const Batch& batch);
+  /// Rows of each part of a table as they lie, valid until the packer's next batch.
+  std::vector<const std::byte*> read(const StoredTable& table, TableReader& reader, const Batch& batch);
 
  private:
   void sort(const PackOrder& order, TableReader& reader, const Batch& batch);

@@ -70,6 +70,7 @@ struct Segment {
   bool is_taken = false;
   std::uint64_t layer = 0;
   std::string_view keys;
+  std::vector<std::uint64_t> without_row;  // of tails: places of keys that their own layer has no row of, ascending
 
   bool is_answered() const { return role != Role::deletions && is_taken; }
   std::uint64_t count() const { return keys.size() / sizeof(std::uint64_t); }
@@ -93,33 +94,48 @@ std::vector<Segment> segments_of(std::string_view message) {
   return segments;
 }
 
-Answer answer(const Segment& segment, Event last) {
-  const Event own = row_in(segment.layer, true);
-  if (segment.role == Role::tails && last < row_in(segment.layer, false)) return Answer::without_row;
-  return last == own ? Answer::taken : Answer::dropped;
+/// Takes the events of all segments in the order of time, so that tails are held against the rows of their own layer.
+LastEvents last_events(std::vector<std::vector<Segment>>& all) {
+  std::uint64_t count = 0;
+  std::vector<Segment*> by_time;
+  for (auto& segments : all)
+    for (Segment& segment : segments) {
+      count += segment.role == Role::tails ? 0 : segment.count();
+      by_time.push_back(&segment);
+    }
+  std::sort(by_time.begin(), by_time.end(), [](const Segment* a, const Segment* b) {
+    return std::pair(a->layer, a->role == Role::tails) < std::pair(b->layer, b->role == Role::tails);
+  });
+  LastEvents events(count);
+  for (Segment* const segment : by_time)
+    for (std::uint64_t i = 0; i < segment->count(); ++i) {
+      const std::uint64_t key = segment->key(i);
+      if (segment->role != Role::tails)
+        events.add(
+            key, segment->role == Role::rows ? row_in(segment->layer, segment->is_taken) : deletion_in(segment->layer));
+      else if (events.of(key) < row_in(segment->layer, false))
+        segment->without_row.push_back(i);
+    }
+  return events;
 }
 
 /// What is said to the messages of all processes about one part of the keys.
 std::vector<std::string> answers_to(const std::vector<std::string_view>& messages) {
   std::vector<std::vector<Segment>> all;
-  std::uint64_t count = 0;
-  for (const std::string_view message : messages)
-    for (const Segment& segment : all.emplace_back(segments_of(message)))
-      count += segment.role == Role::tails ? 0 : segment.count();
-  LastEvents events(count);
-  for (const auto& segments : all)
-    for (const Segment& segment : segments) {
-      if (segment.role == Role::tails) continue;
-      const Event event =
-          segment.role == Role::rows ? row_in(segment.layer, segment.is_taken) : deletion_in(segment.layer);
-      for (std::uint64_t i = 0; i < segment.count(); ++i) events.add(segment.key(i), event);
-    }
+  for (const std::string_view message : messages) all.push_back(segments_of(message));
+  LastEvents events = last_events(all);
   std::vector<std::string> answers;
   for (const auto& segments : all) {
     std::string& text = answers.emplace_back();
-    for (const Segment& segment : segments)
-      for (std::uint64_t i = 0; segment.is_answered() && i < segment.count(); ++i)
-        text.push_back(static_cast<char>(answer(segment, events.of(segment.key(i)))));
+    for (const Segment& segment : segments) {
+      if (!segment.is_answered()) continue;
+      const std::size_t begin = text.size();
+      for (std::uint64_t i = 0; i < segment.count(); ++i) {
+        const bool is_last = events.of(segment.key(i)) == row_in(segment.layer, true);
+        text.push_back(static_cast<char>(is_last ? Answer::taken : Answer::dropped));
+      }
+      for (const std::uint64_t i : segment.without_row) text[begin + i] = static_cast<char>(Answer::without_row);
+    }
   }
   return answers;
 }

@@ -61,9 +61,11 @@ void add_adjacent(std::span<const std::uint64_t> sorted, std::vector<std::uint64
 
 void RepeatedKeys::choose_buckets(std::uint64_t all) {
   bucket_bits_ = std::min(static_cast<unsigned>(std::bit_width(all / bucket_keys)), fine_bits);
-  const std::size_t each = fine_.size() >> bucket_bits_;
+  ends_ = {0, all};
+  if (bucket_bits_ == 0) return;  // many short lists: what was counted is longer than they are
+  const unsigned shift = fine_bits - bucket_bits_;
   ends_.assign((std::size_t{1} << bucket_bits_) + 1, 0);
-  for (std::size_t i = 0; i < fine_.size(); ++i) ends_[i / each + 1] += fine_[i];
+  for (std::size_t i = 0; i < fine_.size(); ++i) ends_[(i >> shift) + 1] += fine_[i];
   std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
 }
 
@@ -144,10 +146,11 @@ bool RepeatedKeys::add_of_parts(const Read& read, KeySubset subset, std::uint64_
 /// False where two readings differed.
 bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t most, Found& found) {
   fine_.assign(std::size_t{1} << fine_bits, 0);
+  std::uint64_t all = 0;
   for_each_mixed(read, subset, [&](std::span<const std::uint64_t> values) {
     for (const std::uint64_t value : values) ++fine_[top(value, fine_bits)];
+    all += values.size();
   });
-  const std::uint64_t all = std::accumulate(fine_.begin(), fine_.end(), std::uint64_t{0});
   if (subset.bits == all_bits) {  // one value
     if (all > 1) found.push_back(unmixed(subset.number));
     return true;

@@ -29,10 +29,18 @@ bool is_narrow(const DType& dtype) {
   return dtype.size <= (dtype.is_float() ? 4U : 2U);
 }
 
+/// Whole numbers from here on are not told apart as f64.
+constexpr double first_rounded = 9007199254740992.0;
+
+bool is_rounded(const DType& dtype) {
+  return !dtype.is_float() && dtype.size > 4;
+}
+
 /// What stands on the compiler's stack: a register, or a number that has none yet.
 struct Operand {
   std::size_t at = 0;
   bool is_wide = false;
+  bool is_rounded = false;  // whole numbers that f64 may not have room for
   std::optional<double> constant;
 };
 
@@ -91,26 +99,35 @@ class FilterCompiler {
   }
 
   void add(const RowCondition::Step& step) {
-    if (step.operation == Operation::number) return stack_.push_back({0, false, step.number});
+    if (step.operation == Operation::number) return stack_.push_back({0, false, false, step.number});
     if (step.operation == Operation::field) {
       const auto& column = to_.columns_[step.field];
-      return stack_.push_back({column.to, column.is_wide, {}});
+      return stack_.push_back({column.to, column.is_wide, is_rounded(column.dtype), {}});
     }
     Operand b = pop();
     if (step.operation == Operation::negate) {
-      if (b.constant) return stack_.push_back({0, false, -*b.constant});
+      if (b.constant) return stack_.push_back({0, false, false, -*b.constant});
       return emit(Operation::negate, b.is_wide, b.at, b.at, b.is_wide);
     }
     Operand a = pop();
     if (step.operation == Operation::both || step.operation == Operation::either)
       return emit(step.operation, false, a.at, b.at, false);
     if (a.constant && b.constant && !is_comparison(step.operation))
-      return stack_.push_back({0, false, folded(step.operation, *a.constant, *b.constant)});
+      return stack_.push_back({0, false, false, folded(step.operation, *a.constant, *b.constant)});
+    check_exact(a, b);
+    check_exact(b, a);
     const bool is_wide =
         (a.constant ? false : a.is_wide) || (b.constant ? false : b.is_wide) || (a.constant && b.constant);
     const std::size_t left = in_register(a, is_wide);
     const std::size_t right = in_register(b, is_wide);
     emit(step.operation, is_wide, left, right, is_wide && !is_comparison(step.operation));
+  }
+
+  static void check_exact(const Operand& column, const Operand& number) {
+    if (!column.is_rounded || !number.constant || !(std::abs(*number.constant) >= first_rounded)) return;
+    throw Error(Kind::usage, "",
+                {"a number from 2^53 on, beside a field of whole numbers of 64 bits",
+                 "expected a smaller one: such fields are reckoned in f64, which does not tell larger ones apart", ""});
   }
 
   Operand pop() {
@@ -131,7 +148,7 @@ class FilterCompiler {
 
   void emit(Operation operation, bool is_wide, std::size_t a, std::size_t b, bool is_result_wide) {
     to_.instructions_.push_back({operation, is_wide, a, b, to_.registers_});
-    stack_.push_back({to_.registers_++, is_result_wide, {}});
+    stack_.push_back({to_.registers_++, is_result_wide, false, {}});
   }
 
   RowFilter& to_;

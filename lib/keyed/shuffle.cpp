@@ -53,12 +53,19 @@ BatchPacker TableShuffle::take_packer() {
 
 void TableShuffle::move_batch(const Task& task, Messages& messages) {
   const TableMove& move = moves_[task.move];
-  const std::size_t part_count = move.table.parts.size();
   const TableShare& share = move.census.share;
   const Batch batch = share.batches[share.own[task.own_batch]];
   BatchPacker packer = take_packer();
-  const PackedBatch packed =
-      packer.pack({move.table, move.to, share.kept_in(task.own_batch), means_.sums != nullptr}, reader_of(move), batch);
+  move.range ? move_range(task, packer, batch, messages) : move_packed(task, packer, batch, messages);
+  const std::lock_guard lock(mutex_);
+  spare_.push_back(std::move(packer));
+}
+
+void TableShuffle::move_packed(const Task& task, BatchPacker& packer, const Batch& batch, Messages& messages) {
+  const TableMove& move = moves_[task.move];
+  const std::size_t part_count = move.table.parts.size();
+  const PackedBatch packed = packer.pack(
+      {move.table, move.to, move.census.share.kept_in(task.own_batch), means_.sums != nullptr}, reader_of(move), batch);
   means_.traffic.bytes_read += packed.bytes_read;
   std::uint64_t begin = 0;
   for (std::uint64_t group = 0; group < move.to.count(); ++group) {
@@ -73,8 +80,27 @@ void TableShuffle::move_batch(const Task& task, Messages& messages) {
     begin = end;
     give(std::move(run), parts, messages);
   }
-  const std::lock_guard lock(mutex_);
-  spare_.push_back(std::move(packer));
+}
+
+void TableShuffle::move_range(const Task& task, BatchPacker& packer, const Batch& batch, Messages& messages) {
+  const TableMove& move = moves_[task.move];
+  const std::vector<TablePart>& table = move.table.parts;
+  const std::vector<const std::byte*> read = packer.read(move.table, reader_of(move), batch);
+  means_.traffic.bytes_read += batch.rows.size() * move.table.row_bytes();
+  for (const RowRun& rows : move.range->runs(batch.server, batch.rows)) {
+    Run run{task.move, rows.server, rows.first, rows.rows.size(), {}, {}};
+    std::vector<const std::byte*> parts;
+    for (std::size_t p = 0; p < table.size(); ++p)
+      parts.push_back(read[p] + (rows.rows.lo - batch.rows.lo) * table[p].row_bytes());
+    give(std::move(run), parts, messages);
+  }
+}
+
+std::vector<PartialSum> TableShuffle::sums_of(const Run& run, const std::vector<const std::byte*>& parts) const {
+  std::vector<PartialSum> sums(parts.size());
+  for (std::size_t p = 0; p < parts.size() && means_.sums != nullptr; ++p)
+    moves_[run.move].table.parts[p].sums.add_all(parts.front(), parts[p], run.rows, sums[p]);
+  return sums;
 }
 
 Interval TableShuffle::elements_of(const Run& run, std::size_t part) const {
@@ -116,6 +142,7 @@ void TableShuffle::give(Run run, const std::vector<const std::byte*>& parts, Mes
       write(run, given);
       continue;
     }
+    if (run.read.empty()) run.read = sums_of(run, parts);
     ByteWriter header;
     header.text(wire::packed(run));
     messages[process] += header.take();
@@ -134,7 +161,7 @@ void TableShuffle::write(const Run& run, const std::vector<const std::byte*>& pa
     if (means_.sums != nullptr) {
       PartialSum found;
       table.parts[p].sums.add_all(parts.front(), parts[i], run.rows, found);
-      if (!(found == run.read[p])) refuse(run, p);
+      if (!run.read.empty() && !(found == run.read[p])) refuse(run, p);
       if (is_counted_by(process, run, p)) {
         const std::lock_guard lock(mutex_);
         sums_[run.move][run.server][p] += found;
@@ -153,10 +180,9 @@ void TableShuffle::write_part(const Run& run, std::size_t part, std::span<const 
 /// What comes in at a time is bounded, wherever the rows go: where all senders together would send one of the writers
 /// too much, half of them do, and then the others. One alone has no more than its batches.
 void TableShuffle::send_and_write(Messages messages) {
-  Messages sizes;
-  for (const std::string& message : messages) sizes.push_back(std::to_string(message.size()));
-  std::vector<std::uint64_t> coming;  // from each process
-  for (const std::string& size : processes_.all_to_all(std::move(sizes))) coming.push_back(std::stoull(size));
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& message : messages) sizes.push_back(message.size());
+  const std::vector<std::uint64_t> coming = give_each(std::move(sizes), processes_);  // from each process
   send_and_write(messages, {0, coming.size()}, coming);
 }
 
@@ -233,6 +259,7 @@ TableShuffle::Sums TableShuffle::sums() {
     for (std::size_t m = 0; m < all.size(); ++m) {
       PartialSum keys;
       for (const auto& server : all[m]) keys += server.front();
+      if (moves_[m].range) continue;  // no keys were counted
       const PartialSum& counted = moves_[m].census.keys;
       if (keys.low != counted.low || keys.high != counted.high)
         throw Error(Kind::io, "table '" + moves_[m].table.name + "'",

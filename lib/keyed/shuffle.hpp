@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -10,6 +11,7 @@
 #include "exchange/traffic.hpp"
 #include "keyed/batch_packer.hpp"
 #include "keyed/census.hpp"
+#include "keyed/range_move.hpp"
 #include "output/journal.hpp"
 #include "output/target_files.hpp"
 #include "plan/finished.hpp"
@@ -24,6 +26,7 @@ struct TableMove {
   std::vector<ArrayId> arrays;  ///< of the target, for each part
   TableCensus census;           ///< for `to`
   std::size_t layer = 0;        ///< of the source's checkpoints, oldest first: one move for each that has the table
+  std::optional<RangeMove> range = {};  ///< whole shards move: the census has counted no keys
 };
 
 /// What takes part in moving tables.
@@ -53,7 +56,8 @@ struct TableOffsets {
 void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleMeans& means, Communicator& processes);
 
 /// Moves the rows of tables: each batch is read once, its rows are put together by the group that they go to, keeping
-/// their order, and each of these runs is written where the census says. What another process writes is sent there. No
+/// their order, and each of these runs is written where the census says. Where whole shards move, rows lie in such runs
+/// already. What another process writes is sent there. No
 /// two batches write to the same place, so the output does not depend on processes, threads and memory.
 class TableShuffle {
  public:
@@ -74,7 +78,7 @@ class TableShuffle {
     Position server = 0;
     std::uint64_t first = 0;  // row on the server
     std::uint64_t rows = 0;
-    std::vector<PartialSum> read;      // of each part, summed where they lay in the source
+    std::vector<PartialSum> read;      // of each part, summed where they lay in the source; empty: they lie there still
     std::vector<std::uint64_t> parts;  // that come with it, ascending: the keys always
 
     static auto fields(auto& self) {
@@ -90,7 +94,10 @@ class TableShuffle {
 
   TableReader& reader_of(const TableMove& move) const { return *means_.readers[move.layer]; }
   void move_batch(const Task& task, Messages& messages);
+  void move_packed(const Task& task, BatchPacker& packer, const Batch& batch, Messages& messages);
+  void move_range(const Task& task, BatchPacker& packer, const Batch& batch, Messages& messages);
   BatchPacker take_packer();
+  std::vector<PartialSum> sums_of(const Run& run, const std::vector<const std::byte*>& parts) const;
   Interval elements_of(const Run& run, std::size_t part) const;
   bool is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const;
   bool is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const;

@@ -126,10 +126,7 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
     if (entry.place) table.place.emplace(*entry.place, table.rows.size());
     // Deleted keys have no fields that would place them.
     if (!table.deletes.empty() && table.place && !table.place->field().empty()) table.place.reset();
-    const bool is_tail = std::any_of(found.begin(), found.end(), [&](const TableDatasets& other) {
-      return other.entry == datasets.entry && is_tail_of(datasets.name, other.name);
-    });
-    table.fields = columns_of(entry, table, is_tail);
+    table.fields = columns_of(entry, table, shares_entry(datasets, found));
     if (table.place) check_field(table, *table.place, layout.origin);
     if (const auto offsets = placement.find(datasets.offsets); !datasets.offsets.empty() && offsets)
       table.shards.emplace(

@@ -63,8 +63,8 @@ struct StoredTable {
 std::vector<StoredTable> stored_tables(
     const Placement& placement, const std::function<bool(ParameterId)>& is_taken = [](ParameterId) { return true; });
 
-/// The columns that an entry of "tables" names of a table's datasets. `is_tail`: the entry is for the table whose rows
-/// these belong to, too (is_tail_of): datasets of another width have other columns.
+/// The columns that an entry of "tables" names of a table's datasets. `is_tail`: as shares_entry tells; datasets of
+/// another width have other columns then.
 std::map<std::string, StoredTable::Column> columns_of(const KeyedTable& entry, const StoredTable& table, bool is_tail);
 
 /// "column 3 is \"show\", and \"click\"": the first column that both name, but not alike; empty: there is none.

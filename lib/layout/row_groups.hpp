@@ -28,8 +28,6 @@ class RowGroups {
   Interval of_server(std::uint64_t server) const { return {first_[server], first_[server + 1]}; }
   /// The shard that a group is; only of order `shard`.
   std::uint64_t shard_of(std::uint64_t group) const { return shards_[group]; }
-  /// Whether each server has the shards that follow those of the server before it.
-  bool is_in_shard_order() const noexcept { return is_in_shard_order_; }
 
   /// Replaces each value, a key or a field, by its group, or by KeyPlace::nowhere.
   void apply(std::span<std::uint64_t> values) const;
@@ -40,7 +38,7 @@ class RowGroups {
   std::vector<std::uint64_t> groups_;    // of each shard, where they are not in shard order
   std::vector<std::uint64_t> servers_;   // of each group
   std::vector<std::uint64_t> first_{0};  // group of each server; the number of all at the end
-  bool is_in_shard_order_ = false;
+  bool is_in_shard_order_ = false;       // each server has the shards that follow those of the server before it
 };
 
 /// Where each server's groups begin, and the end, from the rows of each group.

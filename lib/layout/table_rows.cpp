@@ -186,6 +186,12 @@ bool is_tail_of(std::string_view tail, std::string_view table) {
   return tail.starts_with(ending) && tail.find_first_not_of("0123456789", ending.size()) == std::string_view::npos;
 }
 
+bool shares_entry(const TableDatasets& tail, const std::vector<TableDatasets>& tables) {
+  return std::any_of(tables.begin(), tables.end(), [&](const TableDatasets& other) {
+    return other.entry == tail.entry && is_tail_of(tail.name, other.name);
+  });
+}
+
 std::uint64_t server_count(const KeyedTable& table, const Mesh& mesh) {
   return table.by_shard ? table.by_shard->count : mesh.shape[table.axis];
 }

@@ -46,6 +46,9 @@ std::string table_dataset(const std::string& with_mark, const std::string& table
 /// of 8 dimensions, of "embedding".
 bool is_tail_of(std::string_view tail, std::string_view table);
 
+/// Whether the entry of a table is for the one that it has tails of, too: what it says of columns is of that one's.
+bool shares_entry(const TableDatasets& tail, const std::vector<TableDatasets>& tables);
+
 /// How many servers a table has, or files where each is a shard.
 std::uint64_t server_count(const KeyedTable& table, const Mesh& mesh);
 

@@ -103,6 +103,12 @@ void FileSpecs::add_attribute(const Attribute& attribute) {
       attributes.push_back(attribute);
 }
 
+void FileSpecs::set_attribute(const Attribute& attribute) {
+  for (auto& attributes : root_attributes_)
+    std::erase_if(attributes, [&](const Attribute& each) { return each.name == attribute.name; });
+  add_attribute(attribute);
+}
+
 FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   const Placement& target = planner_.target();
   const ArrayPlace& place = target.arrays()[array];

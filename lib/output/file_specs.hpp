@@ -25,6 +25,8 @@ class FileSpecs {
 
   /// An attribute that the root group of each file is to have where the source's has none of that name.
   void add_attribute(const Attribute& attribute);
+  /// The same, also where the source's has one.
+  void set_attribute(const Attribute& attribute);
 
   /// Each file is to have a checksum. Before the first `of`.
   void add_checksum() noexcept { has_checksum_ = true; }

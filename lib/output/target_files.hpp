@@ -51,8 +51,9 @@ class TargetFiles {
   std::vector<FileBeside> files_beside(SourceStore& reading) { return trees_.files_beside(reading); }
   /// Says what the output's format cannot hold; throws input for tensors that it cannot. Before all that follows.
   void check_format();
-  /// As FileSpecs has it; between that and `create`.
+  /// As FileSpecs has them; between that and `create`.
   void add_attribute(const Attribute& attribute) { specs_->add_attribute(attribute); }
+  void set_attribute(const Attribute& attribute) { specs_->set_attribute(attribute); }
   void add_checksum() noexcept { specs_->add_checksum(); }
   /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
   /// there may be kept. `reading`: of the source's files, which may be taken as they are but for their data.

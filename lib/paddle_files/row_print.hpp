@@ -6,30 +6,27 @@
 #include <vector>
 
 #include "keyed/stored_table.hpp"
-#include "paddle_files/line_move.hpp"
+#include "paddle_text/lines.hpp"
 
 namespace ckpt {
 
-/// A table of datasets on its way to Paddle's text. Its rows are grouped by the shards that the text has.
+/// A table of datasets on its way to Paddle's text.
 struct RowPrint {
+  static constexpr std::size_t value_part = 1;  ///< of each of the tables' parts: the keys come first
+
   StoredTable table;
-  std::map<std::uint64_t, StoredTable> tails;  ///< of those rows that have one, by its dimensions
   RowFields fields;
-  std::uint64_t shards = 1;
+  std::uint64_t shards = 1;  ///< that the text has
   int digits = paddle_digits;
-  std::vector<std::filesystem::path> targets;  ///< by shard; none: lines are only counted
+  std::map<std::uint64_t, StoredTable> tails = {};  ///< of those rows that have one, by its dimensions
+  bool is_grouped = false;                          ///< the rows of each shard lie together (print_shard), or anywhere
+  std::vector<std::filesystem::path> targets = {};  ///< by shard; none: lines are only counted
+
+  std::uint64_t shard_of(std::uint64_t key) const noexcept { return key % shards; }
 };
 
 /// That, from the tables of a source (stored_tables) with its layout. Throws input or layout where a table is not
-/// there, is not grouped by these shards, or does not have the columns of the target's accessor.
+/// there, or does not have the columns of the target's accessor.
 RowPrint row_print(const std::vector<StoredTable>& tables, const Layout& source, const KeyedTable& target, int digits);
-
-/// Throws usage where a shard does not fit into `memory_bytes`: each is held whole. The tables' offsets have been read,
-/// here and below.
-void check_memory(const RowPrint& print, std::uint64_t memory_bytes);
-
-/// Writes one shard's lines, in the order of its rows, each with its tail. Throws input for a key that is of another
-/// shard or stands twice, and for tails of no row.
-MovedShard print_shard(const RowPrint& print, std::uint64_t shard, TableReader& reader, bool fsync, Traffic& traffic);
 
 }  // namespace ckpt

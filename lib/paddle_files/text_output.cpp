@@ -6,6 +6,8 @@
 
 #include "base/error.hpp"
 #include "paddle_files/line_sums.hpp"
+#include "paddle_text/line_cutter.hpp"
+#include "store/paddle/inflater.hpp"
 #include "store/paddle/text_input.hpp"
 
 namespace ckpt {
@@ -13,14 +15,16 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t deflate_bytes = 300ULL << 10;  // zlib's state at its default level
-constexpr int gzip_output = 16 + MAX_WBITS;            // gzip's header and checksum, not zlib's
-constexpr int gzip_memory = 8;                         // zlib's default
+constexpr std::uint64_t inflated_at_once = 64ULL << 10;
+constexpr int gzip_output = 16 + MAX_WBITS;  // gzip's header and checksum, not zlib's
+constexpr int gzip_memory = 8;               // zlib's default
 
 }  // namespace
 
+/// What it compresses it inflates again, and sums: lines as whoever reads the file will have them.
 class TextOutput::Deflater {
  public:
-  explicit Deflater(std::size_t piece_bytes) : piece_(piece_bytes, '\0') {
+  explicit Deflater(std::size_t piece_bytes) : piece_(piece_bytes, '\0'), inflater_(inflated_at_once) {
     if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_output, gzip_memory, Z_DEFAULT_STRATEGY) != Z_OK)
       throw Error(Kind::io, "zlib", {"it cannot be started", "", ""});
   }
@@ -37,14 +41,31 @@ class TextOutput::Deflater {
     do {
       stream_.next_out = reinterpret_cast<Bytef*>(piece_.data());
       stream_.avail_out = static_cast<uInt>(piece_.size());
-      deflate(&stream_, is_end ? Z_FINISH : Z_NO_FLUSH);
-      write(std::string_view(piece_).substr(0, piece_.size() - stream_.avail_out));
+      if (deflate(&stream_, is_end ? Z_FINISH : Z_NO_FLUSH) == Z_STREAM_ERROR)
+        throw Error(Kind::io, "zlib", {"it does not compress", "", ""});
+      const auto compressed = std::string_view(piece_).substr(0, piece_.size() - stream_.avail_out);
+      sum(compressed);
+      write(compressed);
     } while (stream_.avail_out == 0);
+    if (is_end) inflater_.finish();
   }
 
+  const PartialSum& lines() const noexcept { return lines_; }
+
  private:
+  void sum(std::string_view compressed) {
+    for (std::string_view text = inflater_.next(compressed); !text.empty(); text = inflater_.next(compressed))
+      cutter_.feed(text, [&](std::string_view line) {
+        add_line(line, lines_);
+        return true;
+      });
+  }
+
   z_stream stream_{};
   std::string piece_;
+  Inflater inflater_;
+  LineCutter cutter_;
+  PartialSum lines_;
 };
 
 TextOutput::TextOutput(const std::filesystem::path& file, std::size_t buffer_bytes, const WrittenText& begun)
@@ -58,7 +79,8 @@ TextOutput::TextOutput(const std::filesystem::path& file, std::size_t buffer_byt
 TextOutput::~TextOutput() = default;
 
 std::uint64_t TextOutput::memory_bytes(std::size_t buffer_bytes, bool is_gzip) {
-  return is_gzip ? 2 * buffer_bytes + deflate_bytes : buffer_bytes;
+  constexpr std::uint64_t of_gzip = deflate_bytes + Inflater::memory_bytes + inflated_at_once;
+  return is_gzip ? 2 * buffer_bytes + of_gzip : buffer_bytes;
 }
 
 void TextOutput::append(std::string_view line) {
@@ -68,12 +90,24 @@ void TextOutput::append(std::string_view line) {
 }
 
 void TextOutput::flush() {
-  add_lines(buffer_, written_.lines);
-  if (deflater_)
-    deflater_->feed(buffer_, false, [&](std::string_view bytes) { write(bytes); });
-  else
+  if (deflater_) {
+    compress(false);
+  } else {
+    add_lines(buffer_, written_.lines);
     write(buffer_);
+  }
   buffer_.clear();
+}
+
+void TextOutput::compress(bool is_end) {
+  try {
+    deflater_->feed(buffer_, is_end, [&](std::string_view bytes) { write(bytes); });
+  } catch (const Error& error) {
+    if (error.kind() != Kind::input) throw;
+    throw Error(Kind::io, file_.path(),
+                {"what was compressed for it does not inflate again: " + error.text().found, "expected the same lines",
+                 "nothing is published; run it again: if it comes again zlib is wrong, else the machine is"});
+  }
 }
 
 void TextOutput::write(std::string_view bytes) {
@@ -91,7 +125,10 @@ std::optional<WrittenText> TextOutput::so_far() {
 
 WrittenText TextOutput::finish(bool fsync) {
   flush();
-  if (deflater_) deflater_->feed(buffer_, true, [&](std::string_view bytes) { write(bytes); });
+  if (deflater_) {
+    compress(true);
+    written_.lines = deflater_->lines();
+  }
   if (fsync) file_.sync();
   return written_;
 }

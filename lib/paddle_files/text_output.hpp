@@ -16,7 +16,7 @@ namespace ckpt {
 /// What one text file has come to.
 struct WrittenText {
   std::uint64_t bytes = 0;  ///< of the file
-  PartialSum lines;         ///< as they were written (`add_line`)
+  PartialSum lines;         ///< as they were written (`add_line`), of a compressed file as they are inflated again
   PartialSum content;       ///< of the file's bytes, by their offset (`sum_of`)
 };
 
@@ -45,6 +45,7 @@ class TextOutput {
  private:
   class Deflater;
   void flush();
+  void compress(bool is_end);
   void write(std::string_view bytes);
 
   PosixFile file_;

@@ -150,25 +150,16 @@ void append_line(std::string& text, std::uint64_t key, std::span<const float> va
 }
 
 void ShardReader::feed(std::string_view piece, const Sink& sink) {
-  while (true) {
-    const auto end = piece.find('\n');
-    if (end == piece.npos) break;
-    check_length(begun_.size() + end);
-    if (begun_.empty()) {
-      take(piece.substr(0, end + 1), sink);
-    } else {
-      begun_.append(piece.substr(0, end + 1));
-      take(begun_, sink);
-      begun_.clear();
-    }
-    piece.remove_prefix(end + 1);
-  }
-  check_length(begun_.size() + piece.size());
-  begun_.append(piece);
+  cutter_.feed(piece, [&](std::string_view line) {
+    check_length(line.size());
+    take(line, sink);
+    return true;
+  });
+  check_length(cutter_.begun().size());
 }
 
 void ShardReader::finish() const {
-  if (begun_.empty()) return;
+  if (cutter_.begun().empty()) return;
   throw Error(
       Kind::input, "line " + std::to_string(lines_ + 1),
       {"the file ends within it", "expected a newline at its end", "the file was cut off: save or copy it again"});

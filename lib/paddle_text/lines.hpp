@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "paddle_text/accessor.hpp"
+#include "paddle_text/line_cutter.hpp"
 
 namespace ckpt {
 
@@ -62,7 +63,7 @@ class ShardReader {
   const RowFields& fields_;
   ShardOf shard_;
   std::uint64_t lines_ = 0;
-  std::string begun_;  // a line whose end has not come yet
+  LineCutter cutter_;
 };
 
 }  // namespace ckpt

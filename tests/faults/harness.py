@@ -52,7 +52,7 @@ class Job:
 
     def __init__(self, place, name, words, output, ranks=0):
         self.place, self.words, self.ranks = place, [str(place.bin / name), *map(str, words)], ranks
-        self.name = ", ".join([name, *(form for form in ("safetensors", "dcp") if form in output), *([f"{ranks} ranks"] if ranks else [])])
+        self.name = ", ".join([name, *(form for form in ("safetensors", "dcp", "servers", "shards") if form in output), *([f"{ranks} ranks"] if ranks else [])])
         self.write_to(place.directory / f"{ranks}_{output}")
 
     def write_to(self, output):
@@ -196,6 +196,17 @@ class Place:
                 checkpoints.write_layout(path, group_tables.layout("paddle", count))
         return Job(self, "ckpt-reshard", ["--from", layouts[3], "--to", layouts[5], "--memory", memory, *more, source], output, **how)
 
+    def shards(self, *more, **how):
+        """The same table grouped by shard, to servers that its shards are dealt to in turn."""
+        datasets, layouts = self.directory / "by_shard", {}
+        for place, count in (("paddle", 3), ("deeprec", 5)):
+            path = self.directory / f"{place}{count}.json"
+            layouts[place] = checkpoints.write_layout(path, group_tables.layout(place, count, "shard"))
+        if not datasets.exists():
+            servers = self.tables().words
+            subprocess.run([*servers[:3], "-q", "--to", layouts["paddle"], servers[-1], "-o", datasets], check=True)
+        return Job(self, "ckpt-reshard", ["--to", layouts["deeprec"], "--memory", "16MiB", *more, datasets], "shards5", **how)
+
     def layered(self, *more, **how):
         """The same table with a delta that changes every third row and has new ones."""
         delta = self.directory / "delta"
@@ -237,6 +248,11 @@ class Place:
             path = checkpoints.write_layout(self.directory / "grouped.json", grouped)
             subprocess.run([self.bin / "ckpt-reshard", "-q", "--from", layout, "--to", path, source, "-o", datasets], check=True)
         return Job(self, "ckpt-reshard", ["--to", layout, datasets], "printed", **how)
+
+    def spread(self, **how):
+        """The same to another number of shards: all of it is read for each range of shards whose tails have room."""
+        datasets = self.printed().words[-1]
+        return Job(self, "ckpt-reshard", ["--to", self.text_layout("text7", 7), "--memory", "16MiB", datasets], "spread", **how)
 
     def beside_text(self, **how):
         """Lines and rows that become text, a table of datasets and a dense parameter, in one job."""

@@ -11,6 +11,8 @@
 //   FAULT_LOCKS=none             files cannot be locked (ENOLCK), as on some network file systems
 //   FAULT_LOCKS=own              every process has all the locks it asks for, as on different machines where each has its own
 //   FAULT_DELAY_US=500           each pwrite of 64 KiB or more (of data, that is) takes so much longer
+//   FAULT_FREE=4096              file systems say that they have so many bytes free
+//   FAULT_DEFLATE=17             a bit is another one in what zlib's 17th call gives, of those that give 64 bytes or more
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,9 +24,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { goes_on = 0, is_short = -1, is_flipped = -2 };
 
@@ -33,6 +37,8 @@ static const char* log_file;
 static const char* only_for = "";
 static long delay_us;
 static const char* locks = "";
+static const char* free_bytes;
+static int deflate_at;
 static char function_at[16];
 static int number_at;
 static char action_at[PATH_MAX];
@@ -50,6 +56,8 @@ __attribute__((constructor)) static void start(void) {
   only_for = variable("FAULT_FOR", "");
   delay_us = atol(variable("FAULT_DELAY_US", "0"));
   locks = variable("FAULT_LOCKS", "");
+  free_bytes = getenv("FAULT_FREE");
+  deflate_at = atoi(variable("FAULT_DEFLATE", "0"));
   const char* rank = variable("FAULT_RANK", "");
   if (*rank != '\0' && strcmp(rank, variable("OMPI_COMM_WORLD_RANK", "")) != 0) return;
   sscanf(variable("FAULT_AT", ""), "%15s %d %4095[^\n]", function_at, &number_at, action_at);
@@ -180,3 +188,25 @@ WRAP_CONTROL(fcntl)
 WRAP_CONTROL(fcntl64)
 WRAP(int, open, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
 WRAP(int, open64, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
+#define WRAP_SPACE(name, kind)                                                          \
+  int name(const char* path, struct kind* space) {                                      \
+    static int (*real)(const char*, struct kind*);                                      \
+    if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, #name);                         \
+    const int failed = real(path, space);                                               \
+    if (failed == 0 && free_bytes != NULL && strncmp(path, under, strlen(under)) == 0)  \
+      space->f_bavail = (unsigned long)atol(free_bytes) / space->f_frsize;              \
+    return failed;                                                                      \
+  }
+WRAP_SPACE(statvfs, statvfs)
+WRAP_SPACE(statvfs64, statvfs64)
+
+int deflate(z_streamp stream, int flush) {
+  static int (*real)(z_streamp, int);
+  static atomic_int given;
+  if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "deflate");
+  Bytef* const from = stream->next_out;
+  const int result = real(stream, flush);
+  if (stream->next_out - from >= 64 && atomic_fetch_add(&given, 1) + 1 == deflate_at)
+    from[(stream->next_out - from) / 2] ^= 1;
+  return result;
+}

@@ -8,19 +8,19 @@ from harness import Place, arguments, check, run_cases, temporary_directory
 BOUND_S = 15  # within which a lost process ends the others; mpirun takes two of them
 
 
-def changed(job, change, at, *texts):
+def changed(job, change, at, *texts, file=None):
     """Runs the job on a source whose file is changed by a shell command before a call, and puts the file right again."""
-    file = job.place.job / "rank_3.h5"
+    file = file or job.place.job / "rank_3.h5"
     kept = job.place.directory / "kept.h5"
 
     def case():
         job.clear()
         shutil.copy2(file, kept)
         try:
-            done = job.run(["--threads", "1"], {"at": f"{at} run {change.format(file=file)}", "for": "rank_3.h5"})
+            done = job.run(["--threads", "1"], {"at": f"{at} run {change.format(file=file)}", "for": file.name})
         finally:
             shutil.copy2(kept, file)
-        job.check_message(done, 1, "rank_3.h5", *texts)
+        job.check_message(done, 1, file.name, *texts)
         check(not job.partial.exists(), f"a .partial that nobody can go on with is left: {done}")
     return case
 
@@ -41,6 +41,7 @@ def lost(job, at, rank):
 
 def source_cases(place):
     merge, reshard, exchange = place.merge(), place.reshard(), place.reshard("--exchange", "mpi", ranks=2)
+    tables, shards, lines = place.tables(), place.shards(), place.text()
     for job in (merge, reshard, exchange):
         job.reference()
     cut = "truncate -s 8192 {file}"
@@ -53,6 +54,12 @@ def source_cases(place):
         "touched": changed(merge, "touch {file}", "pread 60", "it was changed while it was read"),
         "touched, on 2 ranks": changed(exchange, "touch {file}", "pread 60", "it was changed while it was read"),
         "replaced": changed(merge, "cp {file} {file}.new; mv {file}.new {file}", "pread 60", "it was changed while it was read"),
+        "a table's, touched": changed(tables, "touch {file}", "pread 12", "it was changed while it was read",
+                                      file=place.directory / "servers" / "server_1.h5"),
+        "a table's rows by shard, touched": changed(shards, "touch {file}", "pread 6", "it was changed while it was read",
+                                                    file=place.directory / "by_shard" / "server_1.h5"),
+        "text, touched": changed(lines, "touch {file}", "pread 1", "changed while it was read",
+                                 file=place.directory / "text" / "000" / "part-001-00007"),
         "removed": changed(merge, "rm {file}", "pread 60", "it was changed while it was read"),
     }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Jobs whose output is text, killed at each step of their journal: --resume goes on from there, and comes to the same bytes."""
+"""Jobs of tables, as text and as datasets, killed at each step of their journal: --resume goes on from there, and comes to the same bytes."""
 import json
 import pathlib
 import shutil
@@ -38,7 +38,7 @@ def least(job):
     check(done.status == 0, f"undisturbed: {done}")
     text = sum(path.stat().st_size for path in job.output.rglob("part-*"))
     job.clear()
-    return json.loads(whole.read_text())["bytes_to_write"] - text
+    return json.loads(whole.read_text())["bytes_to_write"] - text if text else 0
 
 
 def killed(job):
@@ -95,12 +95,46 @@ def changed(job):
     return case
 
 
+def badly_compressed(job):
+    """What zlib makes is wrong: nothing is published."""
+    def case():
+        found = []
+        for call in (1, 20, 31):
+            job.clear()
+            done = job.run(["--threads", "1"], {"deflate": str(call)})
+            check(done.status == 1 and len(done.messages) == 1 and not job.output.exists(), f"call {call}: {done}")
+            texts = [text for text in ("does not inflate again", "are not the", "lines written are not") if text in done.messages[0]]
+            check(texts, f"call {call}, another message: {done}")
+            found.append(texts[0])
+        return ", ".join(found)
+    return case
+
+
+def without_room(job, least):
+    """Nothing is begun where the disk has no room for the lines; `least`: bytes that are enough to begin."""
+    def case():
+        for free, status in ((least - 65536, 1), (least + 65536, 0)):  # whole blocks
+            job.clear()
+            done = job.run([], {"free": str(free)})
+            check(done.status == status, f"{free} bytes free: {done}")
+            if status == 1:
+                check(len(done.messages) == 1 and "the output takes at least" in done.messages[0], f"another message: {done}")
+                check(not job.partial.exists() and not job.output.exists(), f"something is left: {done}")
+        return f"{least} bytes"
+    return case
+
+
 def main():
     options = arguments(__doc__)
     with temporary_directory() as directory:
         place = Place(options, directory)
         lines, packed, rows, beside = place.text(), place.text(".gz"), place.printed(), place.beside_text()
-        run_cases({"lines": killed(lines), "lines, compressed": killed(packed), "rows": killed(rows), "beside others": killed(beside),
+        spread = place.spread()
+        run_cases({"lines": killed(lines), "lines, compressed": killed(packed), "rows": killed(rows), "rows of any order": killed(spread),
+                   "tables": killed(place.tables()), "whole shards": killed(place.shards()),
+                   "beside others": killed(beside),
+                   "badly compressed": badly_compressed(packed), "no room for lines": without_room(lines, sum(file.stat().st_size for file in place.directory.glob("text/000/*"))),
+                   "no room for rows": without_room(rows, 240000 * 2 * (1 + 7 + 9)),
                    "damaged": damaged(lines), "changed": changed(lines)})
 
 

@@ -126,6 +126,7 @@ def random_case(context, seed):
     faulty(context, generator, lines, sides, paths)
     as_datasets(context, generator, lines, accessor, paths["a"])
     and_back(context, generator, lines, shards, accessor, sides["a"][0], paths["a"])
+    scattered(context, generator, lines, accessor)
 
 
 def rows_of(lines, accessor):
@@ -181,6 +182,66 @@ def and_back(context, generator, lines, shards, accessor, shard_num, source):
             check_files(out, lines, shards, servers, ending)
         else:
             context.programs.run("ckpt-verify", "--from", source, context.path("src"), out)
+
+
+def scattered(context, generator, lines, accessor):
+    """Datasets whose rows lie in any order, and tails in another one, as text: shard by shard, in the rows' order."""
+    servers, place = generator.choice([1, 2, 3]), generator.choice(["geo", "paddle", "split", "floor", "any"])
+    tables = rows_of(lines, accessor)
+    spread = {}
+    for name, rows in tables.items():
+        keys = generator.sample(list(rows), len(rows))
+        server_of_key = {key: generator.randrange(servers) if place == "any" else group_tables.PLACES[place][1](key, None, servers)
+                         for key in keys}
+        spread[name] = [[key for key in keys if server_of_key[key] == server] for server in range(servers)]
+    shard_num, ending = generator.choice([1, 3, 12, 200]), generator.choice(["", ".gz"])
+    source = checkpoints.write_layout(context.path("scattered.json"), {
+        "ckpt_layout": 1, "mesh": {"axes": ["server"], "shape": [servers]}, "files": "server_{server}.h5",
+        "tables": [{"name": "embedding*", "keys": "{name}/keys", "rows": ["{name}/*"], "axis": "server",
+                    "place": place if place == "any" else group_tables.PLACES[place][0]}]})
+    text = checkpoints.write_layout(context.path("of_scattered.json"), layout(accessor, shard_num, 2, ending))
+    write_scattered(context.path("scattered"), tables, spread, accessor)
+    shards = by_shard([key for keys in spread["embedding"] for key in keys], shard_num)
+    digests = None
+    ways = [(0, []), (0, ["--threads", "3", "--memory", "1MiB"]), (2, ["--verify", "reread"]), (3, ["--memory", "2MiB", "--threads", "1"])]
+    for number, (ranks, options) in enumerate(ways):
+        out = context.path(f"of_scattered{number}")
+        context.programs.reshard(source, text, context.path("scattered"), out, *options, ranks=ranks)
+        check_files(out, lines, shards, 2, ending)
+        digests = digests or checkpoints.digests(out)
+        check(checkpoints.digests(out) == digests, f"{ranks} ranks with {options} wrote other bytes")
+    if lines:
+        plant(context, generator, tables, spread, accessor, source, text)
+
+
+def write_scattered(directory, tables, spread, accessor):
+    os.makedirs(directory)
+    always = 6 + RULES[accessor["embed_rule"]](1) + (accessor["class"] == "CtrDymfAccessor")
+    for server in range(len(spread["embedding"])):
+        with h5py.File(f"{directory}/server_{server}.h5", "w") as file:
+            for name, rows in tables.items():
+                dims = int(name[len("embedding.x"):] or accessor["embedx_dim"]) if name != "embedding" else 0
+                columns = dims + RULES[accessor["embedx_rule"]](dims) if dims else always
+                keys = spread[name][server]
+                file[f"{name}/keys"] = np.array(keys, "u8")
+                file[f"{name}/value"] = np.frombuffer(b"".join(rows[key] for key in keys), "f4").reshape(len(keys), columns)
+
+
+def plant(context, generator, tables, spread, accessor, source, text):
+    """A row twice, or a tail of no row, is found, and nothing is left."""
+    name = generator.choice(sorted(name for name in tables if tables[name]))
+    server = generator.choice([server for server, keys in enumerate(spread[name]) if keys])
+    key = generator.choice(spread[name][server])
+    if name == "embedding" and any(key in rows for other, rows in tables.items() if other != name):
+        spread[name][server].remove(key)
+        wanted = f"key {key} is not in table 'embedding'"
+    else:
+        spread[name][server].append(key)
+        wanted = f"key {key}"
+    write_scattered(context.path("planted"), tables, spread, accessor)
+    told = context.programs.reshard(source, text, context.path("planted"), context.path("none"), expect=1).stderr
+    check(wanted in told, f"'{wanted}' is not in: {told}")
+    check(not os.path.exists(context.path("none")), "something was published")
 
 
 def together(context, seed):

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
+#include "store/file_sum.hpp"
 #include "store/paddle/text_input.hpp"
 #include "store/posix_file.hpp"
 
@@ -13,6 +15,8 @@ namespace ckpt {
 namespace {
 
 constexpr std::size_t read_at_once = 256ULL << 10;
+constexpr std::size_t inflated_at_once = 64ULL << 10;
+constexpr std::size_t most_rests = 4;  // of a table: its keys and its rows are read one after the other, by few threads
 constexpr std::uint64_t rows_between_marks = 4096;
 constexpr std::string_view value_ending = "/value";
 
@@ -31,25 +35,11 @@ struct RowPart {
   bool is_keys = false;
 };
 
-/// Lines of a text that comes in pieces.
-class Lines {
- public:
-  /// Calls `take(line, bytes)` with each whole line, without its newline, until it gives false.
-  template <class Take>
-  bool feed(std::string_view piece, const Take& take) {
-    for (std::size_t end = piece.find('\n'); end != piece.npos; end = piece.find('\n')) {
-      std::string_view line = piece.substr(0, end);
-      if (!begun_.empty()) line = begun_ += line;
-      if (!take(line)) return false;
-      begun_.clear();
-      piece.remove_prefix(end + 1);
-    }
-    begun_ += piece;
-    return true;
-  }
-
- private:
-  std::string begun_;
+/// A reading of rows of a table, one after the other, that can be gone on with.
+struct Reading {
+  Mark at;
+  std::unique_ptr<TextStream> stream;
+  std::string text;  // that comes before what the stream gives next
 };
 
 class ShardFile final : public SourceFile {
@@ -64,6 +54,9 @@ class ShardFile final : public SourceFile {
         tables.push_back(array.name.substr(0, array.name.size() - value_ending.size()));
     std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     marks_.assign(tables.size(), {Mark{}});
+    rests_.resize(tables.size());
+    for (const std::string& table : tables)
+      rows_.push_back(arrays[schema_->find(table + std::string(value_ending))].shape[0]);
     const auto numbers_of = [&](const std::string& table) {
       return arrays[schema_->find(table + std::string(value_ending))].shape[1];
     };
@@ -84,40 +77,39 @@ class ShardFile final : public SourceFile {
     if (out.empty()) return;
     const RowPart& part = parts_.at(dataset);
     const std::uint64_t end = offset + out.size();
-    Mark at = is_gzip_ ? Mark{} : mark_before(part.table, offset / part.row_bytes);
+    Reading reading = begin(part.table, offset / part.row_bytes);
+    Mark& at = reading.at;
     std::vector<std::byte> row(static_cast<std::size_t>(part.row_bytes));
-    Lines lines;
+    LineCutter lines;
     bool is_done = false;
-    read_text_from(file_, at.byte, read_at_once, [&](std::string_view piece) {
-      return lines.feed(piece, [&](std::string_view line) {
-        if (is_row(part, line)) {
-          if (at.row % rows_between_marks == 0) note(part.table, at);
-          const Interval bytes{at.row * part.row_bytes, (at.row + 1) * part.row_bytes};
-          const Interval wanted = intersect(bytes, {offset, end});
-          if (!wanted.empty()) {
-            parse(part, line, row);
-            std::memcpy(out.data() + (wanted.lo - offset), row.data() + (wanted.lo - bytes.lo), wanted.size());
-          }
-          is_done = bytes.hi >= end;
-          ++at.row;
+    const auto take_line = [&](std::string_view whole) {
+      const std::string_view line = whole.substr(0, whole.size() - 1);
+      if (is_row(part, line)) {
+        if (at.row % rows_between_marks == 0) note(part.table, at);
+        const Interval bytes{at.row * part.row_bytes, (at.row + 1) * part.row_bytes};
+        const Interval wanted = intersect(bytes, {offset, end});
+        if (!wanted.empty()) {
+          parse(part, line, row);
+          std::memcpy(out.data() + (wanted.lo - offset), row.data() + (wanted.lo - bytes.lo), wanted.size());
         }
-        at.byte += line.size() + 1;
-        return !is_done;
-      });
-    });
+        is_done = bytes.hi >= end;
+        ++at.row;
+      }
+      at.byte += whole.size();
+      return !is_done;
+    };
+    const std::string begun = std::exchange(reading.text, {});
+    std::string_view piece = begun.empty() ? reading.stream->next() : std::string_view(begun);
+    for (; !is_done && !piece.empty(); piece = is_done ? piece : reading.stream->next())
+      piece.remove_prefix(lines.feed(piece, take_line));
     if (!is_done) refuse(dataset);
+    keep(part.table, std::move(reading), piece);
   }
 
   PartialSum sum_rest(const std::optional<Passage>& left_out) override {
     static_cast<void>(left_out);  // no text holds a manifest
     const PosixFile file = PosixFile::open_for_reading(file_);
-    const std::uint64_t bytes = file.status().bytes;
-    PartialSum sum;
-    for (std::uint64_t at = 0; at < bytes; at += read_at_once) {
-      const std::string piece = file.text(at, std::min<std::uint64_t>(read_at_once, bytes - at));
-      sum += sum_of(std::as_bytes(std::span(piece)), at);
-    }
-    return sum;
+    return sum_of_file(file, file.status().bytes);
   }
 
  private:
@@ -148,6 +140,36 @@ class ShardFile final : public SourceFile {
     return numbers;
   }
 
+  /// Where a row is read from: at the end of an earlier reading, or before it.
+  Reading begin(std::size_t table, std::uint64_t row) {
+    if (!is_gzip_) {
+      const Mark mark = mark_before(table, row);
+      return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}};
+    }
+    const std::lock_guard lock(mutex_);
+    std::vector<Reading>& rests = rests_[table];
+    auto best = rests.end();
+    for (auto each = rests.begin(); each != rests.end(); ++each)
+      if (each->at.row <= row && (best == rests.end() || each->at.row > best->at.row)) best = each;
+    if (best == rests.end()) return {{}, std::make_unique<TextStream>(file_, 0, inflated_at_once), {}};
+    Reading reading = std::move(*best);
+    rests.erase(best);
+    return reading;
+  }
+
+  /// A compressed file cannot be read from its middle: what a reading has come to is kept for the next, which mostly
+  /// goes on from there.
+  void keep(std::size_t table, Reading reading, std::string_view unread) {
+    if (!is_gzip_) return note(table, reading.at);
+    if (reading.at.row == rows_[table]) return;
+    reading.text = unread;
+    reading.stream->rest();
+    const std::lock_guard lock(mutex_);
+    std::vector<Reading>& rests = rests_[table];
+    if (rests.size() == most_rests) rests.erase(rests.begin());
+    rests.push_back(std::move(reading));
+  }
+
   Mark mark_before(std::size_t table, std::uint64_t row) {
     const std::lock_guard lock(mutex_);
     const std::vector<Mark>& marks = marks_[table];
@@ -173,14 +195,24 @@ class ShardFile final : public SourceFile {
   std::filesystem::path file_;
   bool is_gzip_;
   std::shared_ptr<const Schema> schema_;
-  std::vector<RowPart> parts_;  // parallel to the schema's datasets
+  std::vector<RowPart> parts_;       // parallel to the schema's datasets
+  std::vector<std::uint64_t> rows_;  // of each table
   std::mutex mutex_;
-  std::vector<std::vector<Mark>> marks_;  // of each table, ascending
+  std::vector<std::vector<Mark>> marks_;     // of each table, ascending
+  std::vector<std::vector<Reading>> rests_;  // of each table of a compressed file, the oldest first
 };
 
 }  // namespace
 
 std::unique_ptr<SourceFile> open_shard(const std::filesystem::path& file, const FileCatalog& catalog) {
+  const PosixFile::Status found = PosixFile::open_for_reading(file).status();
+  if (found.bytes != catalog.bytes || found.modified_ns != catalog.modified_ns)
+    throw Error(Kind::input, file.string(),
+                {"it is not the file whose lines were counted: its size or its time is another",
+                 "expected one that nobody writes, the same on all nodes",
+                 "",
+                 {Advice::What::wait_for_writer, ""}})
+        .in_file(file.string());
   return std::make_unique<ShardFile>(file, catalog);
 }
 

@@ -9,6 +9,7 @@
 
 #include "catch.hpp"
 #include "keyed/table_share.hpp"
+#include "refused.hpp"
 
 using namespace ckpt;
 using Catch::Matchers::Contains;
@@ -77,6 +78,16 @@ TEST_CASE("integers are numbers, exact up to 2^53") {
         std::vector<bool>{true, false});
   CHECK(run<std::uint8_t>("a / 2 == 1.5", "u8", {{3, 0, 0}, {255, 0, 0}}).kept == std::vector<bool>{true, false});
   CHECK(run<std::int16_t>("a < 0", "i16", {{-3, 0, 0}, {0, 0, 0}}).kept == std::vector<bool>{true, false});
+}
+
+TEST_CASE("a number from 2^53 on is no match for integers of 64 bits") {
+  for (const std::string text : {"a == 9007199254740993", "9007199254740992 <= a", "-a > -1e16", "a - 2e53 < b"})
+    CHECK_THAT(fixture::refused([&] { RowFilter(RowCondition(text), table_of("u64")); }, Kind::usage),
+               Contains("a number from 2^53 on, beside a field of whole numbers of 64 bits"));
+  CHECK(run<std::uint64_t>("a == 9007199254740991", "u64", {{(1ULL << 53) - 1, 0, 0}, {0, 0, 0}}).kept ==
+        std::vector<bool>{true, false});
+  CHECK(run<double>("a == 9007199254740992", "f64", {{9007199254740992.0, 0, 0}}).kept == std::vector<bool>{true});
+  CHECK(run<std::uint32_t>("a < 1e17", "u32", {{7, 0, 0}}).kept == std::vector<bool>{true});
 }
 
 TEST_CASE("no comparison with NaN holds, nor its opposite, and the rows that go for it are counted") {

@@ -35,7 +35,6 @@ TEST_CASE("rows in the source's order are one group on each server") {
 
 TEST_CASE("blocks give each server shards that follow one another") {
   const RowGroups blocks = groups({place_step::Mod{10}, place_step::Blocks{Uneven::ceil}}, 4);
-  CHECK(blocks.is_in_shard_order());
   CHECK(blocks.count() == 10);
   CHECK(shards_of(blocks, 1) == Shards{3, 4, 5});
   CHECK(shards_of(blocks, 3) == Shards{9});
@@ -48,7 +47,6 @@ TEST_CASE("blocks give each server shards that follow one another") {
 
 TEST_CASE("a remainder by the servers deals the shards to them in turn") {
   const RowGroups dealt = groups({place_step::Mod{10}, place_step::Mod{}}, 4);
-  CHECK_FALSE(dealt.is_in_shard_order());
   CHECK(shards_of(dealt, 1) == Shards{1, 5, 9});
   CHECK(shards_of(dealt, 3) == Shards{3, 7});
   const Shards found = applied(dealt, {13, 29, 4});

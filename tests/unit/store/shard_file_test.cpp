@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -91,6 +92,43 @@ TEST_CASE("a shard's text is read as datasets, in any stretches") {
   }
 }
 
+namespace {
+
+/// Bytes that this process has read so far, from whatever file.
+std::uint64_t bytes_read() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  REQUIRE(file >> name >> bytes);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("rows that are read one stretch after the other are inflated once for each dataset") {
+  std::mt19937_64 random(5);
+  const fixture::TemporaryDirectory directory;
+  const ShardOf shard{3, 10};
+  const Model model = random_shard(random, 60'000, shard);
+  const auto file = directory / "part.gz";
+  write_gzip(file, model.text);
+  const FileCatalog catalog = shard_catalog("t", fields(), count_lines(file, fields(), shard), {2});
+  const auto open = open_shard(file, catalog);
+  const std::uint64_t before = bytes_read();
+  constexpr std::size_t stretches = 50;
+  for (const std::string name : {"t/keys", "t/value"}) {
+    const std::vector<std::byte>& expected = model.datasets.at(name);
+    const std::size_t each = expected.size() / stretches;  // whole rows
+    std::vector<std::byte> found(each);
+    for (std::size_t at = 0; at < expected.size(); at += each) {
+      open->read(catalog.schema->find(name), at, found);
+      REQUIRE(std::memcmp(found.data(), expected.data() + at, each) == 0);
+    }
+  }
+  // 64 KiB at most of each stretch are read again, for what was not inflated is not kept.
+  CHECK(bytes_read() - before < 2 * (std::filesystem::file_size(file) + stretches * (70ULL << 10)));
+}
+
 TEST_CASE("tails of several dimensions are tables of their own") {
   const fixture::TemporaryDirectory directory;
   const RowFields dymf({AccessorClass::ctr_dymf, 8, SgdRule::naive, SgdRule::adagrad});
@@ -130,4 +168,6 @@ TEST_CASE("a shard that is not what was counted is refused") {
   CHECK_THAT(fixture::refused(read), Contains("it ends before all rows of t/keys"));
   fixture::write_text(file, "x 0 0 0 0 0 7\n2 0 0 0 0 0 7\n");
   CHECK_THAT(fixture::refused(read), Contains("it changed while it was read"));
+  fixture::write_text(file, "1 0 0 0 0 0 7\n");
+  CHECK_THAT(fixture::refused([&] { open_shard(file, catalog); }), Contains("not the file whose lines were counted"));
 }

@@ -1,0 +1,47 @@
+#include "output/free_space.hpp"
+
+#include <sys/stat.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "output/places.hpp"
+
+namespace ckpt {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What is there of a path: it, or the nearest directory above it.
+fs::path standing(fs::path path) {
+  std::error_code error;
+  while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
+  return path;
+}
+
+/// That files take on the disk.
+std::uint64_t bytes_in(const fs::path& directory) {
+  constexpr std::uint64_t bytes_of_block = 512;
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator each(directory, error), end; !error && each != end; each.increment(error)) {
+    struct stat file {};
+    if (::lstat(each->path().c_str(), &file) == 0) bytes += static_cast<std::uint64_t>(file.st_blocks) * bytes_of_block;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void check_free_space(const fs::path& output, std::uint64_t bytes) {
+  const OutputPlaces places(output);
+  const fs::path above = standing(fs::absolute(places.target).parent_path());
+  std::error_code error;
+  const fs::space_info space = fs::space(above, error);
+  if (error || space.available >= bytes || space.available + bytes_in(places.partial) >= bytes) return;
+  throw Error(Kind::io, output.string(),
+              {format_bytes(space.available) + " are free there", "the output takes at least " + format_bytes(bytes),
+               "free some space or write elsewhere"});
+}
+
+}  // namespace ckpt
