@@ -86,6 +86,14 @@ KeptRows kept_rows(const Json& said) {
   return {said.value("where", ""), said.value("as", ""), said.value("of", std::uint64_t{0}), 0};
 }
 
+/// A checkpoint's manifest, as far as this process sees one.
+std::string manifest_of(const Checkpoint& checkpoint) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(checkpoint.path(), error))
+    return directory_manifest(checkpoint.path()).value_or("");
+  return checkpoint.file(0).schema->manifest;
+}
+
 std::map<std::string, ManifestTable> told_in(const std::string& manifest) {
   std::map<std::string, ManifestTable> told;
   const Json json = Json::parse(manifest, nullptr, false);
@@ -123,10 +131,22 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
   return file.text(0, bytes);
 }
 
+std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoint) {
+  const std::string text = manifest_of(checkpoint);
+  std::map<std::string, std::string> told;
+  if (!is_sealed(text)) return told;
+  try {
+    parsing::parse_json(text, "", parameters_key, [&](const std::string& name, const Json& parameter) {
+      if (parameter.contains("fingerprint")) told.emplace(name, parameter.at("fingerprint"));
+    });
+  } catch (const std::exception&) {
+    return {};
+  }
+  return told;
+}
+
 std::map<std::string, ManifestTable> told_of_tables(const Checkpoint& checkpoint) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(checkpoint.path(), error)) return told_of_tables(checkpoint.path());
-  return told_in(checkpoint.file(0).schema->manifest);
+  return told_in(manifest_of(checkpoint));
 }
 
 std::map<std::string, ManifestTable> told_of_tables(const std::filesystem::path& directory) {

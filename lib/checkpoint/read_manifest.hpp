@@ -24,6 +24,10 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
 /// is not as it was written.
 std::optional<std::string> carried_layout(const std::filesystem::path& directory);
 
+/// The fingerprints of a checkpoint's parameters by name, as its manifest tells them. Of none without a manifest, or with
+/// one that is not as it was written.
+std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoint);
+
 /// What a checkpoint's manifest tells of its tables besides rows and sums: by which conditions rows were taken, and
 /// from which checkpoints they come. Of none without a manifest, or with one that cannot be read.
 std::map<std::string, ManifestTable> told_of_tables(const Checkpoint& checkpoint);

@@ -31,7 +31,6 @@ KeyedTable table_by_shard(const KeyedTable& said, std::uint64_t servers, const s
   table.rows = {"{name}/value"};
   table.place = std::vector<PlaceStep>{place_step::Mod{}};
   table.fields = {{"{name}/value", fields}};
-  table.filters = said.filters;
   table.by_shard = {said.text->shards, servers};
   return table;
 }
@@ -116,6 +115,7 @@ Layout layout_by_shard(const Layout& layout, const std::vector<CountedTable>& ta
       entry.names.insert({each + "/keys", each + "/value"});
     };
     add(name, table.text.fields.always());
+    all.tables.back().filters = said.filters;  // of its fields: tails follow
     for (const std::uint64_t dims : table.dims)
       add(tail_table(name, table.text.fields, dims), table.text.fields.tail(dims));
     entries.push_back(std::move(entry));

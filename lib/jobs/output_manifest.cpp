@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "checkpoint/read_manifest.hpp"
 #include "layout/model_files.hpp"
 #include "processes/gather_all.hpp"
 
@@ -32,6 +35,31 @@ Told gather(const ManifestParts& parts, const TargetFiles& files, Communicator& 
   return told;
 }
 
+/// The source's own manifest says what its parameters were when they were written. Those that go on under their names
+/// and dtypes, and are now others, are warned of: the source was damaged since, or changed on purpose.
+void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>& written) {
+  const auto told = told_fingerprints(parts.sides.checkpoint);
+  const Placement& source = parts.sides.source.placement;
+  const std::vector<Tensor>& target = parts.sides.target.placement.tensors();
+  std::vector<std::string> changed;
+  for (std::size_t p = 0; p < written.size() && !told.empty(); ++p) {
+    const auto was = told.find(target[p].name);
+    const auto same = source.find(target[p].name);
+    const auto taken = parts.sides.selection.find(target[p].name);
+    if (was == told.end() || !same || !taken || parts.sides.selection.source_of[*taken] != *same) continue;
+    const Tensor& tensor = source.tensors()[*same];
+    const bool is_whole = tensor.dtype == target[p].dtype && tensor.shape == target[p].shape;
+    if (is_whole && !source.layout().table_arrays.contains(tensor.name) && to_string(written[p]) != was->second)
+      changed.push_back(tensor.name);
+  }
+  if (changed.empty()) return;
+  const std::string path = parts.sides.checkpoint.path().string();
+  spdlog::warn(
+      "{}: {} {} not as its manifest says: damaged since it was written, or changed on purpose? ckpt-verify {} "
+      "names the files",
+      path, join(changed), changed.size() == 1 ? "is" : "are", path);
+}
+
 std::string text_of(const ManifestParts& parts, const Told& told, const std::optional<ManifestRoom>& room) {
   const auto where = parts.job.is_view ? FingerprintPlace::views : FingerprintPlace::manifest;
   return manifest(parts.sides.target.placement, told.files, told.fingerprints, room, where, told.tables);
@@ -57,6 +85,7 @@ std::string write_manifest(const ManifestParts& parts, TargetFiles& files, JobOu
     const Output* place = output.place();
     if (place != nullptr) place->check_held();
     if (processes.rank() != 0) return;
+    warn_of_changed(parts, told.fingerprints);
     if (!parts.job.output.is_single_file) return write_beside(parts, told, *place);
     std::string text = text_of(parts, told, files.manifest_room());
     if (place != nullptr || parts.sides.store->ends_with_manifest()) files.set_manifest(text);

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "layout/literal.hpp"
 #include "layout/table_rows.hpp"
@@ -116,6 +117,14 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
   return found;
 }
 
+void warn_of_none(const TableRows& table, const TablePlan& plan) {
+  const auto kept = plan.kept.find(table.datasets.name);
+  const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(), [](std::uint64_t rows) { return rows == 0; });
+  if (is_empty && kept != plan.kept.end() && kept->second.of != 0 && kept->second.as.empty())
+    spdlog::warn("table '{}': --keep leaves none of its {} rows: {}", table.datasets.name, kept->second.of,
+                 kept->second.where);
+}
+
 Tensor& tensor_of(const std::string& name, Selection& selection) {
   return selection.tensors.at(selection.find(name).value());
 }
@@ -178,7 +187,10 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
   TablePlanner planner(job, files, reading, processes);
   const std::vector<TableRows> rows = planner.add(std::move(tables), planned.target, planned.plan);
   agree(processes, [&] {
-    for (const TableRows& table : rows) set_rows(table, selection);
+    for (const TableRows& table : rows) {
+      set_rows(table, selection);
+      warn_of_none(table, planned.plan);
+    }
     for (const TableOffsets& offsets : planned.plan.offsets) {
       const auto of = std::find_if(rows.begin(), rows.end(),
                                    [&](const TableRows& table) { return table.datasets.offsets == offsets.dataset; });
