@@ -21,7 +21,10 @@ TEST_CASE("Objects are carried as a whole, as far as there is memory for them") 
 
 TEST_CASE("A child has the memory for objects that are carried") {
   constexpr std::uint64_t bytes = 300U << 20;
-  if (torch::most_object_bytes() < bytes) return WARN("too little memory for an object of 300 MiB");
+  if (torch::most_object_bytes() < bytes) {
+    WARN("too little memory for an object of 300 MiB");
+    return;
+  }
   const fixture::TemporaryDirectory place;
   const std::int64_t elements = bytes / 4;
   const std::string state =
