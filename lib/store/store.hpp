@@ -95,8 +95,8 @@ struct LocatedFile {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
-  bool is_local =
-      true;  ///< mapping is as good as reading: on a network's file system, a page fault waits for the network
+  /// Whether mapping is as good as reading: on a network's file system each page fault waits for the network.
+  bool is_local = true;
 };
 
 /// An extent of a dataset, and the file that has it.
@@ -139,7 +139,7 @@ class SourceFile {
   /// Advice: these bytes of a dataset, few and counted as by `read_as_stored`, are read soon (PosixFile::will_need).
   virtual void will_need(std::size_t /*dataset*/, Interval /*bytes*/) {}
 
-  /// The extent that a byte of a dataset lies in, counted as by `read_as_stored`, when it is Storage::raw or strided
+  /// The extent that holds a byte of a dataset, counted as by `read_as_stored`; none unless Storage::raw or strided.
   virtual std::optional<LocatedExtent> located(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {
     return std::nullopt;
   }

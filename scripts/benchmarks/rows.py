@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import measure
 from measure import Side
-from models import Mesh, model
 
 MIB = 1 << 20
 NUMPY = "numpy + h5py"
