@@ -107,7 +107,9 @@ class FilterCompiler {
     Operand b = pop();
     if (step.operation == Operation::negate) {
       if (b.constant) return stack_.push_back({0, false, false, -*b.constant});
-      return emit(Operation::negate, b.is_wide, b.at, b.at, b.is_wide);
+      emit(Operation::negate, b.is_wide, b.at, b.at, b.is_wide);
+      stack_.back().is_rounded = b.is_rounded;
+      return;
     }
     Operand a = pop();
     if (step.operation == Operation::both || step.operation == Operation::either)
