@@ -6,10 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <optional>
 #include <utility>
 
-#include "base/text.hpp"
+#include "keyed/filter_compiler.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {
@@ -19,144 +18,6 @@ namespace {
 using Operation = RowCondition::Operation;
 
 constexpr std::size_t block_rows = 1024;  // so that a block of each register is in the core's nearest cache
-
-bool is_comparison(Operation operation) {
-  return operation >= Operation::less && operation <= Operation::unequal;
-}
-
-/// Whether a number of this type is exact in 32 bits.
-bool is_narrow(const DType& dtype) {
-  return dtype.size <= (dtype.is_float() ? 4U : 2U);
-}
-
-/// Whole numbers from here on are not told apart as f64.
-constexpr double first_rounded = 9007199254740992.0;
-
-bool is_rounded(const DType& dtype) {
-  return !dtype.is_float() && dtype.size > 4;
-}
-
-/// What stands on the compiler's stack: a register, or a number that has none yet.
-struct Operand {
-  std::size_t at = 0;
-  bool is_wide = false;
-  bool is_rounded = false;  // whole numbers that f64 may not have room for
-  std::optional<double> constant;
-};
-
-double folded(Operation operation, double a, double b) {
-  switch (operation) {
-    case Operation::add:
-      return a + b;
-    case Operation::subtract:
-      return a - b;
-    case Operation::multiply:
-      return a * b;
-    default:
-      return a / b;
-  }
-}
-
-}  // namespace
-
-/// Gives each step a register, and numbers the type of what they are put together with.
-class FilterCompiler {
- public:
-  FilterCompiler(RowFilter& to, const StoredTable& table) : to_(to), table_(table) {}
-
-  void compile() {
-    for (const std::string& field : to_.condition_.fields()) add_column(field);
-    for (const RowCondition::Step& step : to_.condition_.steps()) add(step);
-    to_.result_ = in_register(pop(), false);
-  }
-
- private:
-  void add_column(const std::string& field) {
-    const auto found = table_.fields.find(field);
-    if (found == table_.fields.end()) refuse_unknown(field);
-    const TablePart& part = table_.parts[found->second.part];
-    if (!number_format(part.dtype) || found->second.number >= part.row_elements)
-      throw Error(
-          Kind::usage, "the field \"" + field + "\"",
-          {"its dataset " + part.name + " has rows of " + std::to_string(part.row_elements) + " " + part.dtype.name,
-           "expected numbers, and at least " + std::to_string(found->second.number + 1) + " in a row", ""});
-    const auto known = std::find_if(to_.parts_.begin(), to_.parts_.end(),
-                                    [&](const TablePart& each) { return each.name == part.name; });
-    const auto at = static_cast<std::size_t>(known - to_.parts_.begin());
-    if (known == to_.parts_.end()) to_.parts_.push_back(part);
-    to_.columns_.push_back(
-        {at, found->second.number * part.dtype.size, part.dtype, to_.registers_++, !is_narrow(part.dtype)});
-  }
-
-  [[noreturn]] void refuse_unknown(const std::string& field) const {
-    std::vector<std::string> names;
-    for (const auto& [name, column] : table_.fields) names.push_back(name);
-    throw Error(Kind::usage, "",
-                {"table '" + table_.name + "' has no field \"" + field + "\"",
-                 names.empty() ? "expected one that \"fields\" of the source's layout names, and it names none"
-                               : "expected one of " + join(names),
-                 names.empty() ? "name the columns there" : "did you mean " + nearest(field, names, 1).front() + "?"});
-  }
-
-  void add(const RowCondition::Step& step) {
-    if (step.operation == Operation::number) return stack_.push_back({0, false, false, step.number});
-    if (step.operation == Operation::field) {
-      const auto& column = to_.columns_[step.field];
-      return stack_.push_back({column.to, column.is_wide, is_rounded(column.dtype), {}});
-    }
-    Operand b = pop();
-    if (step.operation == Operation::negate) {
-      if (b.constant) return stack_.push_back({0, false, false, -*b.constant});
-      return emit(Operation::negate, b.is_wide, b.at, b.at, b.is_wide);
-    }
-    Operand a = pop();
-    if (step.operation == Operation::both || step.operation == Operation::either)
-      return emit(step.operation, false, a.at, b.at, false);
-    if (a.constant && b.constant && !is_comparison(step.operation))
-      return stack_.push_back({0, false, false, folded(step.operation, *a.constant, *b.constant)});
-    check_exact(a, b);
-    check_exact(b, a);
-    const bool is_wide =
-        (a.constant ? false : a.is_wide) || (b.constant ? false : b.is_wide) || (a.constant && b.constant);
-    const std::size_t left = in_register(a, is_wide);
-    const std::size_t right = in_register(b, is_wide);
-    emit(step.operation, is_wide, left, right, is_wide && !is_comparison(step.operation));
-  }
-
-  static void check_exact(const Operand& column, const Operand& number) {
-    if (!column.is_rounded || !number.constant || !(std::abs(*number.constant) >= first_rounded)) return;
-    throw Error(Kind::usage, "",
-                {"a number from 2^53 on, beside a field of whole numbers of 64 bits",
-                 "expected a smaller one: such fields are reckoned in f64, which does not tell larger ones apart", ""});
-  }
-
-  Operand pop() {
-    const Operand operand = stack_.back();
-    stack_.pop_back();
-    return operand;
-  }
-
-  std::size_t in_register(const Operand& operand, bool is_wide) {
-    if (operand.constant) {
-      to_.constants_.push_back({*operand.constant, to_.registers_, is_wide});
-      return to_.registers_++;
-    }
-    if (operand.is_wide || !is_wide) return operand.at;
-    to_.instructions_.push_back({Operation::number, false, operand.at, operand.at, to_.registers_});
-    return to_.registers_++;
-  }
-
-  void emit(Operation operation, bool is_wide, std::size_t a, std::size_t b, bool is_result_wide) {
-    to_.instructions_.push_back({operation, is_wide, a, b, to_.registers_});
-    stack_.push_back({to_.registers_++, is_result_wide, false, {}});
-  }
-
-  RowFilter& to_;
-  const StoredTable& table_;
-  std::vector<Operand> stack_;
-};
-
-namespace {
 
 /// A block of one value of each row.
 union Register {

@@ -188,14 +188,14 @@ WRAP_CONTROL(fcntl)
 WRAP_CONTROL(fcntl64)
 WRAP(int, open, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
 WRAP(int, open64, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
-#define WRAP_SPACE(name, kind)                                                          \
-  int name(const char* path, struct kind* space) {                                      \
-    static int (*real)(const char*, struct kind*);                                      \
-    if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, #name);                         \
-    const int failed = real(path, space);                                               \
-    if (failed == 0 && free_bytes != NULL && strncmp(path, under, strlen(under)) == 0)  \
-      space->f_bavail = (unsigned long)atol(free_bytes) / space->f_frsize;              \
-    return failed;                                                                      \
+#define WRAP_SPACE(name, kind)                                                         \
+  int name(const char* path, struct kind* space) {                                     \
+    static int (*real)(const char*, struct kind*);                                     \
+    if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, #name);                        \
+    const int failed = real(path, space);                                              \
+    if (failed == 0 && free_bytes != NULL && strncmp(path, under, strlen(under)) == 0) \
+      space->f_bavail = (unsigned long)atol(free_bytes) / space->f_frsize;             \
+    return failed;                                                                     \
   }
 WRAP_SPACE(statvfs, statvfs)
 WRAP_SPACE(statvfs64, statvfs64)
