@@ -31,8 +31,14 @@ std::string text_of(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size <= 0) return "";
   std::string text(std::min(static_cast<std::size_t>(info.st_size), most_token_bytes), '\0');
-  const ssize_t count = retried([&] { return ::pread(fd, text.data(), text.size(), 0); });
-  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  std::size_t read = 0;
+  while (read < text.size()) {
+    const ssize_t count =
+        retried([&] { return ::pread(fd, text.data() + read, text.size() - read, static_cast<off_t>(read)); });
+    if (count <= 0) break;
+    read += static_cast<std::size_t>(count);
+  }
+  text.resize(read);
   return text;
 }
 
@@ -81,7 +87,7 @@ bool OutputLock::is_in_place() const noexcept {
 /// Opened anew: then a network file system tells what another machine has written.
 bool OutputLock::has_token_there() const {
   const Fd there = open_named(path_, O_RDONLY);
-  if (!there && (errno == EMFILE || errno == ENFILE))  // what is open already must do
+  if (!there && errno != ENOENT && errno != ELOOP)  // what is open already must do
     return text_of(fd_.get()).starts_with(token_) && is_in_place();
   return there && text_of(there.get()).starts_with(token_) && is_in_place();
 }
