@@ -96,9 +96,11 @@ std::string manifest_of(const Checkpoint& checkpoint) {
 
 std::map<std::string, ManifestTable> told_in(const std::string& manifest) {
   std::map<std::string, ManifestTable> told;
-  const Json json = Json::parse(manifest, nullptr, false);
-  if (!json.is_object() || !json.contains("tables")) return told;
+  if (manifest.empty()) return told;
   try {
+    // Parameters, of which there may be very many, are passed over.
+    const Json json = parsing::parse_json(manifest, "", parameters_key, [](const std::string&, const Json&) {});
+    if (!json.is_object() || !json.contains("tables")) return told;
     for (const auto& [name, said] : json["tables"].items()) {
       ManifestTable& table = told[name];
       table.name = name;
@@ -109,6 +111,8 @@ std::map<std::string, ManifestTable> told_in(const std::string& manifest) {
         for (const Json& layer : said["layers"])
           table.layers.push_back({layer.at("path"), layer.at("rows"), layer.at("taken")});
     }
+  } catch (const Error&) {
+    return {};
   } catch (const Json::exception&) {
     return {};
   }
@@ -139,7 +143,9 @@ std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoin
     parsing::parse_json(text, "", parameters_key, [&](const std::string& name, const Json& parameter) {
       if (parameter.contains("fingerprint")) told.emplace(name, parameter.at("fingerprint"));
     });
-  } catch (const std::exception&) {
+  } catch (const Error&) {
+    return {};
+  } catch (const Json::exception&) {
     return {};
   }
   return told;

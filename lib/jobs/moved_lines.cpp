@@ -29,6 +29,7 @@ class MovedLines final : public TextPart {
                     {"the tables are Paddle's text on both sides", "expected a job that makes numbers text",
                      "numbers stay as they are: leave it out"});
       const Wishes wishes(job().names);
+      std::uint64_t least_bytes = 0;  // that are written: of compressed files it is not known
       for (TextTable& table : tables) {
         const auto target = std::find_if(tables_.begin(), tables_.end(),
                                          [&](const KeyedTable* each) { return each->name.text() == table.name; });
@@ -40,9 +41,10 @@ class MovedLines final : public TextPart {
           throw Error(Kind::usage, "--only or --drop",
                       {"table '" + table.name + "' is Paddle's text on both sides", "its lines move as they are",
                        "leave out of both layouts the tables that you do not want"});
+        if (!(*target)->text->is_gzip) least_bytes += table.bytes();
         found_.push_back(std::move(table));
       }
-      check_room(least_bytes());
+      check_room(least_bytes);
       told_ = told_of_tables(job().source.path);
       warn_of_filtered(told_, job().source.path);
     });
@@ -105,17 +107,6 @@ class MovedLines final : public TextPart {
   }
 
  private:
-  /// That is written: of compressed files it is not known.
-  std::uint64_t least_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const TextTable& table : found_) {
-      const auto target = std::find_if(tables_.begin(), tables_.end(),
-                                       [&](const KeyedTable* each) { return each->name.text() == table.name; });
-      if (!(*target)->text->is_gzip) bytes += table.bytes();
-    }
-    return bytes;
-  }
-
   std::size_t text_tables() const {
     const auto& tables = means_.target.layout().tables;
     return static_cast<std::size_t>(

@@ -44,12 +44,12 @@ void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>&
   std::vector<std::string> changed;
   for (std::size_t p = 0; p < written.size() && !told.empty(); ++p) {
     const auto was = told.find(target[p].name);
-    const auto same = source.find(target[p].name);
     const auto taken = parts.sides.selection.find(target[p].name);
-    if (was == told.end() || !same || !taken || parts.sides.selection.source_of[*taken] != *same) continue;
-    const Tensor& tensor = source.tensors()[*same];
-    const bool is_whole = tensor.dtype == target[p].dtype && tensor.shape == target[p].shape;
-    if (is_whole && !source.layout().table_arrays.contains(tensor.name) && to_string(written[p]) != was->second)
+    if (was == told.end() || !taken) continue;
+    const Tensor& tensor = source.tensors()[parts.sides.selection.source_of[*taken]];
+    const bool goes_on =
+        tensor.name == target[p].name && tensor.dtype == target[p].dtype && tensor.shape == target[p].shape;
+    if (goes_on && !source.layout().table_arrays.contains(tensor.name) && to_string(written[p]) != was->second)
       changed.push_back(tensor.name);
   }
   if (changed.empty()) return;

@@ -203,14 +203,16 @@ class PrintedRows final : public TextPart {
 
   /// Collective.
   void check_all_rows(const RowPrint& print, const std::vector<MovedShard>& printed) const {
-    std::uint64_t lines = 0;
-    for (const MovedShard& shard : printed) lines += shard.written.lines.bytes;
-    lines = means_.processes.sum(lines);
-    if (lines != print.table.total_rows())
+    std::uint64_t mine = 0;
+    for (const MovedShard& shard : printed) mine += shard.written.lines.bytes;
+    const std::uint64_t lines = means_.processes.sum(mine);
+    agree(means_.processes, [&] {
+      if (lines == print.table.total_rows()) return;
       throw Error(
           Kind::io, "table '" + print.table.name + "'",
           {std::to_string(lines) + " lines were made of its " + std::to_string(print.table.total_rows()) + " rows",
            "expected one of each", "nothing is published; did a source file change meanwhile?"});
+    });
   }
 
   /// What a job would do to other datasets is not done to those that become text.

@@ -60,15 +60,17 @@ void check_tables_possible(const ReshardJob& job, const std::string& table) {
 /// What is taken of a table has to stay what it is.
 void check_table_selection(const StoredTable& table, const Placement& source, const Selection& selection) {
   for (const TablePart& part : table.parts) {
-    if (!source.find(part.name)) continue;  // only other sources have it
-    const auto is_of = [&](std::size_t at) { return selection.source_of[at] == part.parameter; };
-    std::size_t at = selection.find(part.name).value_or(0);
-    while (!is_of(at)) at = (at + 1) % selection.tensors.size();
-    const Tensor& tensor = selection.tensors[at];
+    const auto parameter = source.find(part.name);
+    if (!parameter) continue;  // only other sources have it
+    // Datasets of other layers say that they come from their leader's: what has the part's own name comes first.
+    auto at = selection.find(part.name);
+    if (!at || selection.source_of[*at] != *parameter)
+      at = std::find(selection.source_of.begin(), selection.source_of.end(), *parameter) - selection.source_of.begin();
+    const Tensor& tensor = selection.tensors.at(*at);
     if (tensor.name != part.name)
       refuse_table(table.name, part.name + " is to be renamed " + tensor.name,
                    "expected datasets of tables under their own names");
-    if (!(tensor.dtype == source.tensors()[part.parameter].dtype))
+    if (!(tensor.dtype == source.tensors()[*parameter].dtype))
       refuse_table(table.name, part.name + " is to be cast to " + tensor.dtype.name,
                    "expected datasets of tables in their own dtypes");
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "jobs/resources.hpp"
@@ -10,7 +11,7 @@ namespace ckpt {
 /// are up to seven copies of one while it is read, sent and written again; but no less than is harmless.
 inline std::uint64_t value_memory(const Resources& resources) noexcept {
   constexpr std::uint64_t harmless = 8ULL << 20;
-  return resources.memory_bytes / 8 > harmless ? resources.memory_bytes / 8 : harmless;
+  return std::max(resources.memory_bytes / 8, harmless);
 }
 
 }  // namespace ckpt
