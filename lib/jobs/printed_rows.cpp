@@ -54,6 +54,8 @@ class PrintedRows final : public TextPart {
                             static_cast<std::uint32_t>(means_.processes.size()));
   }
 
+  const Checkpoint* opened_source() const override { return &*checkpoint_; }
+
   std::vector<std::string> datasets() const override {
     std::vector<std::string> names;
     for (const RowPrint& print : prints_)

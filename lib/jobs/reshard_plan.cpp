@@ -183,9 +183,11 @@ std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
   return all;
 }
 
-ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes) {
+ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes) {
   ReshardSides sides{ExpectedTensors(job.expectation, stores.reading(), processes),
-                     Checkpoint::open(with_threads(job.source, job.resources, processes), stores.reading(), processes),
+                     opened != nullptr ? *opened
+                                       : Checkpoint::open(with_threads(job.source, job.resources, processes),
+                                                          stores.reading(), processes),
                      {},
                      {},
                      nullptr,

@@ -39,8 +39,9 @@ struct ReshardSides {
   std::vector<const Checkpoint*> checkpoints() const;
 };
 
-/// Opens the source and resolves both layouts; only looks. Collective. Throws as `reshard` does.
-ReshardSides resolve_sides(const ReshardJob& job, Stores& stores, Communicator& processes);
+/// Opens the source, unless it is `opened` already (else null), and resolves both layouts; only looks. Collective.
+/// Throws as `reshard` does.
+ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes);
 
 /// Warns of what is odd in the layouts.
 void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides);

@@ -68,11 +68,12 @@ void check_table_selection(const StoredTable& table, const Placement& source, co
       at = std::find(selection.source_of.begin(), selection.source_of.end(), *parameter) - selection.source_of.begin();
     const Tensor& tensor = selection.tensors.at(*at);
     if (tensor.name != part.name)
-      refuse_table(table.name, part.name + " is to be renamed " + tensor.name,
-                   "expected datasets of tables under their own names");
+      refuse_table(table.name, part.name + " is to be renamed " + tensor.name, "expected tables under their own names",
+                   "let OLD of --rename match other parameters only");
     if (!(tensor.dtype == source.tensors()[*parameter].dtype))
       refuse_table(table.name, part.name + " is to be cast to " + tensor.dtype.name,
-                   "expected datasets of tables in their own dtypes");
+                   "expected datasets of tables in their own dtypes",
+                   "name what else is to be cast: --cast '" + tensor.dtype.name + ":PATTERN'");
   }
 }
 

@@ -39,6 +39,8 @@ class TextPart {
   virtual void look(Stores& stores) = 0;
   /// The files that are read: nothing may be written over them.
   virtual std::vector<std::filesystem::path> paths_read() const = 0;
+  /// What the rest of the job reads as well, if this has opened it.
+  virtual const Checkpoint* opened_source() const { return nullptr; }
   /// The datasets of the source that become text.
   virtual std::vector<std::string> datasets() const { return {}; }
   /// Adds what decides over the text: "files" (versions by name) and "text".

@@ -132,6 +132,12 @@ ReshardJob TextTables::rest_of_job() const {
   return rest;
 }
 
+const Checkpoint* TextTables::opened_source() const {
+  for (const auto& part : parts_)
+    if (const Checkpoint* opened = part->opened_source()) return opened;
+  return nullptr;
+}
+
 std::string TextTables::describe(const std::string& job) const {
   if (parts_.empty()) return job;
   nlohmann::json description = nlohmann::json::parse(job);

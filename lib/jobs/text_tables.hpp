@@ -33,6 +33,8 @@ class TextTables {
   /// What the job does beside its text, which has been looked at: the source without the tables that have become text,
   /// into the target's files.
   ReshardJob rest_of_job() const;
+  /// Its source, where that has been opened to be looked at; else null.
+  const Checkpoint* opened_source() const;
   /// A job's description (describe_job) with what decides over the text.
   std::string describe(const std::string& job) const;
   /// Adds what there is to read.

@@ -73,12 +73,14 @@ void for_each_piece(const StoredTable& table, TableReader& reader, const KeyShar
 }
 
 void check_share(const StoredTable& table, TableReader& reader, const KeyShare& share, KeyWork& work) {
+  std::uint64_t keys_of_servers = 0;
+  for (Position server = share.first; server <= share.last; ++server) keys_of_servers += table.rows[server];
   const auto found = work.repeated.find(
       [&](const RepeatedKeys::Take& take) {
         for_each_piece(table, reader, share, work.piece,
                        [&](Position, std::uint64_t, std::span<const std::uint64_t> keys) { take(keys); });
       },
-      share.subset, work.most);
+      share.subset, work.most, keys_of_servers >> share.subset.bits);
   if (!found) refuse_changed(table, reader, share);
   if (!found->empty()) refuse_duplicate(table, reader, share, *found);
 }

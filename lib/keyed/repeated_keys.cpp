@@ -69,13 +69,18 @@ void RepeatedKeys::choose_buckets(std::uint64_t all) {
   std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
 }
 
-/// Puts the values into their buckets, whose beginnings become their ends. False where they are not those counted.
-bool RepeatedKeys::gather(const Read& read, KeySubset subset, std::uint64_t count) {
+/// Room for so many.
+std::uint64_t* RepeatedKeys::values_of(std::uint64_t count) {
   if (buckets_.size() < count * sizeof(std::uint64_t)) {
     buckets_ = {};
     buckets_ = Buffer(count * sizeof(std::uint64_t));
   }
-  auto* const values = reinterpret_cast<std::uint64_t*>(buckets_.data());
+  return reinterpret_cast<std::uint64_t*>(buckets_.data());
+}
+
+/// Puts the values into their buckets, whose beginnings become their ends. False where they are not those counted.
+bool RepeatedKeys::gather(const Read& read, KeySubset subset, std::uint64_t count) {
+  std::uint64_t* const values = values_of(count);
   const std::vector<std::uint64_t> bounds = ends_;
   bool is_same = true;
   for_each_mixed(read, subset, [&](std::span<const std::uint64_t> mixed) {
@@ -88,6 +93,36 @@ bool RepeatedKeys::gather(const Read& read, KeySubset subset, std::uint64_t coun
     }
   });
   return is_same && std::equal(bounds.begin() + 1, bounds.end(), ends_.begin());
+}
+
+/// Without counting them first: keys that differ fill buckets of one size alike. False, and nothing is found, where a
+/// bucket has no room for its own.
+bool RepeatedKeys::add_at_once(const Read& read, KeySubset subset, std::uint64_t most, std::uint64_t expected,
+                               Found& found) {
+  if (expected < bucket_keys) return false;
+  const unsigned bits = std::min(static_cast<unsigned>(std::bit_width(expected / bucket_keys)), fine_bits);
+  const std::uint64_t room = ((expected >> bits) + 1) * 9 / 8;  // more by five times the deviation, and more
+  if (room << bits > most) return false;
+  std::uint64_t* const values = values_of(room << bits);
+  ends_.resize(std::size_t{1} << bits);
+  for (std::size_t bucket = 0; bucket < ends_.size(); ++bucket) ends_[bucket] = bucket * room;
+  bool has_room = true;
+  for_each_mixed(read, subset, [&](std::span<const std::uint64_t> mixed) {
+    for (const std::uint64_t value : mixed) {
+      const std::uint64_t bucket = top(value, bits);
+      const std::uint64_t at = ends_[bucket];
+      const bool fits = at < (bucket + 1) * room;
+      has_room = has_room && fits;
+      if (!fits) continue;
+      values[at] = value;
+      ends_[bucket] = at + 1;
+    }
+  });
+  if (!has_room) return false;
+  for (std::size_t bucket = 0; bucket < ends_.size() && found.size() < most_named; ++bucket)
+    add_repeated({values + bucket * room, values + ends_[bucket]}, found);
+  for (std::uint64_t& value : found) value = unmixed(std::rotr(value, static_cast<int>(subset.bits)));
+  return true;
 }
 
 /// First which places more than one value has, then which values they are: few, unless they repeat.
@@ -158,7 +193,7 @@ bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t m
   if (all > most) return add_of_parts(read, subset, most, found);
   choose_buckets(all);
   if (!gather(read, subset, all)) return false;
-  const std::span values(reinterpret_cast<std::uint64_t*>(buckets_.data()), static_cast<std::size_t>(all));
+  const std::span values(values_of(all), static_cast<std::size_t>(all));
   const std::size_t before = found.size();
   std::uint64_t begin = 0;
   for (std::size_t bucket = 0; bucket + 1 < ends_.size() && found.size() < most_named; ++bucket) {
@@ -170,9 +205,22 @@ bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t m
   return true;
 }
 
-std::optional<std::vector<std::uint64_t>> RepeatedKeys::find(const Read& read, KeySubset subset, std::uint64_t most) {
+std::optional<std::vector<std::uint64_t>> RepeatedKeys::find(const Read& read, KeySubset subset, std::uint64_t most,
+                                                             std::uint64_t expected) {
   Found found;
-  if (!add_found(read, subset, std::max<std::uint64_t>(most, least_kept), found)) return std::nullopt;
+  most = std::max<std::uint64_t>(most, least_kept);
+  if (!add_at_once(read, subset, most, expected, found) && !add_found(read, subset, most, found)) return std::nullopt;
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<std::uint64_t> RepeatedKeys::find(std::span<const std::uint64_t> keys, KeySubset subset) {
+  if (keys.size() > bucket_keys) return find([&](const Take& take) { take(keys); }, subset, keys.size()).value();
+  few_.resize(keys.size());
+  std::transform(keys.begin(), keys.end(), few_.begin(), mix);
+  Found found;
+  add_repeated(few_, found);
+  std::transform(found.begin(), found.end(), found.begin(), unmixed);
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -29,8 +29,12 @@ class RepeatedKeys {
 
   /// `read` gives its argument all keys, piece by piece, and is called twice, and more often where more than `most`
   /// keys of the subset come: no more are kept at a time. Of those in the subset, gives what stands more than once,
-  /// each once, ascending; nothing where two readings differed.
-  std::optional<std::vector<std::uint64_t>> find(const Read& read, KeySubset subset, std::uint64_t most);
+  /// each once, ascending; nothing where two readings differed. Where about `expected` keys of the subset come, as many
+  /// as is told, and they differ, one reading is enough.
+  std::optional<std::vector<std::uint64_t>> find(const Read& read, KeySubset subset, std::uint64_t most,
+                                                 std::uint64_t expected = 0);
+  /// The same for a subset's keys, all of them in memory.
+  std::vector<std::uint64_t> find(std::span<const std::uint64_t> keys, KeySubset subset = {});
 
  private:
   using Found = std::vector<std::uint64_t>;
@@ -38,7 +42,9 @@ class RepeatedKeys {
   bool add_found(const Read& read, KeySubset subset, std::uint64_t most, Found& found);
   bool add_of_parts(const Read& read, KeySubset subset, std::uint64_t most, Found& found);
   void choose_buckets(std::uint64_t all);
+  std::uint64_t* values_of(std::uint64_t count);
   bool gather(const Read& read, KeySubset subset, std::uint64_t count);
+  bool add_at_once(const Read& read, KeySubset subset, std::uint64_t most, std::uint64_t expected, Found& found);
   void add_repeated(std::span<std::uint64_t> bucket, Found& found);
 
   std::vector<std::uint64_t> fine_;  // how many keys of a subset begin with each value of so many bits
@@ -48,6 +54,7 @@ class RepeatedKeys {
   std::vector<std::uint64_t> seen_;    // a bit for each place that a value of a bucket may have
   std::vector<std::uint16_t> places_;  // those that more than one has
   std::vector<std::uint64_t> candidates_;
+  std::vector<std::uint64_t> few_;
 };
 
 }  // namespace ckpt

@@ -97,8 +97,16 @@ OverlapCheck::OverlapCheck(const OutputPlaces& places) {
   for (const fs::path& path : places.all()) places_.push_back({path, resolved(path), fs::is_regular_file(path, error)});
 }
 
+fs::path OverlapCheck::resolved_file(const fs::path& file) {
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() != fs::file_type::regular) return resolved(file);
+  const auto [directory, is_new] = directories_.try_emplace(file.parent_path());
+  if (is_new) directory->second = resolved(file.has_parent_path() ? file.parent_path() : fs::path("."));
+  return directory->second / file.filename();
+}
+
 void OverlapCheck::check(const fs::path& file) {
-  const fs::path real = resolved(file);
+  const fs::path real = resolved_file(file);
   const bool is_new = looked_at_.insert(real.parent_path()).second;
   for (const Place& place : places_) {
     std::error_code error;

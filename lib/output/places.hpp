@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,8 +46,11 @@ class OverlapCheck {
     std::filesystem::path real;
     bool is_file = false;
   };
+  std::filesystem::path resolved_file(const std::filesystem::path& file);
+
   std::vector<Place> places_;
-  std::set<std::filesystem::path> looked_at_;  // directories
+  std::map<std::filesystem::path, std::filesystem::path> directories_;  // resolved
+  std::set<std::filesystem::path> looked_at_;                           // of these
 };
 
 /// Waits until a directory's entries are on the disk.

@@ -17,9 +17,10 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t least_buffer = 4ULL << 10;
-constexpr std::uint64_t most_buffer = 1ULL << 20;
+constexpr std::uint64_t most_buffer = 32ULL << 10;  // a hundred of them stay in a core's cache until they are written
 constexpr std::uint64_t least_piece = 64ULL << 10;
-constexpr std::uint64_t most_piece = 4ULL << 20;
+constexpr std::uint64_t most_piece = 256ULL << 10;
+constexpr std::uint64_t most_between_notes = 64ULL << 20;
 constexpr std::uint64_t bytes_of_key = 16;  // in a list, and in the list's copy in buckets
 
 /// The files of a group that lines go to.
@@ -97,15 +98,14 @@ std::vector<MovedShard> finished_group(const LineMove& move, std::uint64_t group
 
 /// Moves one source file's lines, adds them to `read`, and gives the file's bytes.
 std::uint64_t move_file(const LineMove& move, std::uint64_t shard, const LineBuffers& buffers, GroupTargets& targets,
-                        PartialSum& read) {
+                        ShardKeys& keys, PartialSum& read) {
   const TextTable& source = move.source;
   const std::filesystem::path& file = source.files[static_cast<std::size_t>(shard)];
   const ShardOf shard_of{shard, source.shards()};
   ShardReader reader(source.fields, shard_of);
-  ShardKeys keys(buffers.most_keys);
   const auto take_line = [&](std::string_view line, const CheckedLine& row) {
     keys.add(row.key);
-    add_line(line, read);
+    add_line(line, read, KeySets::low);
     targets.take(move.groups.target_of(row.key), line);
   };
   const PosixFile::Status found =
@@ -143,6 +143,7 @@ LineBuffers line_buffers(std::uint64_t memory_bytes, unsigned threads, std::uint
   buffers.buffer_bytes = static_cast<std::size_t>(std::clamp(is_gzip ? each / 2 : each, least_buffer, most_buffer));
   buffers.piece_bytes = static_cast<std::size_t>(std::clamp(share / 16, least_piece, most_piece));
   buffers.most_keys = share / 4 / bytes_of_key;
+  buffers.note_bytes = std::min(share / 2, most_between_notes);
   return buffers;
 }
 
@@ -153,19 +154,19 @@ std::vector<MovedShard> move_lines(const LineMove& move, std::uint64_t group, co
   if (begun.sources == sources.size()) return finished_group(move, group, begun, fsync);
   GroupTargets targets(move, group, buffers, begun.written);
   PartialSum read = lines_of(begun.written);
-  const std::uint64_t between_notes = buffers.buffer_bytes * move.groups.targets(group).size();
+  ShardKeys keys(buffers.most_keys);
   std::uint64_t bytes = 0;  // since it was told last how far this has come
   for (std::uint64_t n = begun.sources; n < sources.size(); ++n) {
-    const std::uint64_t of_file = move_file(move, sources[n], buffers, targets, read);
+    const std::uint64_t of_file = move_file(move, sources[n], buffers, targets, keys, read);
     traffic.bytes_read += of_file;
     bytes += of_file;
-    if (!note || bytes < between_notes || n + 1 == sources.size()) continue;
+    if (!note || bytes < buffers.note_bytes || n + 1 == sources.size()) continue;
     if (const auto progress = targets.so_far(n + 1)) note(*progress);
     bytes = 0;
   }
   const std::vector<WrittenText> files = targets.finish(fsync);
   const PartialSum written = lines_of(files);
-  if (!(written == read))
+  if (written.low != read.low || written.bytes != read.bytes)
     throw Error(Kind::io, "table '" + move.source.name + "'",
                 {"the " + std::to_string(written.bytes) + " lines written are not the " + std::to_string(read.bytes) +
                      " that were read",

@@ -19,6 +19,7 @@ struct LineBuffers {
   std::size_t buffer_bytes = 0;  ///< of lines for each target file
   std::uint64_t most_keys = 0;   ///< of a source file that are kept (ShardKeys)
   unsigned threads = 1;          ///< how many groups at a time
+  std::uint64_t note_bytes = 0;  ///< that are moved before it is told again how far a group is
 };
 
 /// That for a process with so much memory and so many threads, fewer of which work where a group has very many files.

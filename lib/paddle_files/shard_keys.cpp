@@ -3,7 +3,6 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "keyed/repeated_keys.hpp"
 #include "store/paddle/text_input.hpp"
 #include "tensor/mix.hpp"
 
@@ -50,15 +49,15 @@ void ShardKeys::add(std::uint64_t key) {
 void ShardKeys::check(const std::filesystem::path& file, const RowFields& fields, ShardOf shard,
                       std::size_t piece_bytes) {
   const std::uint64_t subsets = 1ULL << bits_;
-  RepeatedKeys repeated;
   for (;;) {
-    const auto twice =
-        repeated.find([&](const RepeatedKeys::Take& take) { take(keys_); }, {bits_, subset_}, keys_.size());
-    if (!twice->empty()) refuse_repeated(twice->front(), file, fields, shard, piece_bytes);
-    if (++subset_ == subsets) return;
+    const auto twice = repeated_.find(keys_, {bits_, subset_});
+    if (!twice.empty()) refuse_repeated(twice.front(), file, fields, shard, piece_bytes);
     keys_.clear();
+    if (++subset_ == subsets) break;
     read_shard(file, fields, shard, piece_bytes, [&](std::string_view, const CheckedLine& row) { add(row.key); });
   }
+  bits_ = 0;
+  subset_ = 0;
 }
 
 }  // namespace ckpt

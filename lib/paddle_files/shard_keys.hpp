@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "keyed/repeated_keys.hpp"
 #include "paddle_text/lines.hpp"
 
 namespace ckpt {
@@ -17,7 +18,7 @@ class ShardKeys {
 
   void add(std::uint64_t key);
   /// Throws input, naming the lines, where a key stands twice in the file that the keys are of. Reads it again for each
-  /// subset that has not been kept, and to find the lines.
+  /// subset that has not been kept, and to find the lines. Then it is ready for another file.
   void check(const std::filesystem::path& file, const RowFields& fields, ShardOf shard, std::size_t piece_bytes);
 
  private:
@@ -27,6 +28,7 @@ class ShardKeys {
   unsigned bits_ = 0;         // of the mixed key, that tell its subset
   std::uint64_t subset_ = 0;  // that is kept
   std::vector<std::uint64_t> keys_;
+  RepeatedKeys repeated_;
 };
 
 }  // namespace ckpt

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <system_error>
 
 #include "base/error.hpp"
@@ -34,32 +36,8 @@ bool is_number(std::string_view word, Number& number) {
   return problem == std::errc() && stop == end;
 }
 
-/// Goes over a number as Paddle writes nearly all of them, and small enough to be an f32 for certain; gives its end, or
-/// `at` where it is none of these. To read the values would take as long as all else that a job does.
-const char* end_of_plain_number(const char* at, const char* end) noexcept {
-  constexpr std::ptrdiff_t most_digits = 8;
-  constexpr int most_exponent = 29;  // with eight digits before or behind the point: from 1e-37 to 1e37
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const char* p = at;
-  if (p != end && *p == '-') ++p;
-  const char* const whole = p;
-  while (p != end && is_digit(*p)) ++p;
-  const std::ptrdiff_t digits = p - whole;
-  if (digits == 0 || digits > most_digits) return at;
-  if (p != end && *p == '.') {
-    const char* const fraction = ++p;
-    while (p != end && is_digit(*p)) ++p;
-    if (p - fraction > most_digits) return at;
-  }
-  if (p == end || *p != 'e') return p;
-  if (end - p < 4 || (p[1] != '-' && p[1] != '+') || !is_digit(p[2]) || !is_digit(p[3])) return at;
-  return (p[2] - '0') * 10 + (p[3] - '0') > most_exponent ? at : p + 4;
-}
-
 /// The end of a number of f32 from `at` on; throws where there is none up to the next blank.
 const char* end_of_number(const char* at, const char* end, const RowFields& fields, std::uint64_t number) {
-  const char* const plain = end_of_plain_number(at, end);
-  if (plain != at && (plain == end || *plain == ' ')) return plain;
   const std::string_view word(at, static_cast<std::size_t>(std::find(at, end, ' ') - at));
   float value = 0;
   if (is_number(word, value)) return word.data() + word.size();
@@ -81,6 +59,35 @@ std::uint64_t dims_of_row(const RowFields& fields, std::string_view line, std::u
   return static_cast<std::uint64_t>(dims);
 }
 
+/// The number that eight digits are, the first in the lowest byte. Muła, "SIMD-friendly algorithms for parsing": pairs
+/// become numbers below 100, pairs of these below 10,000, and so on.
+std::uint64_t number_of_digits(std::uint64_t digits) noexcept {
+  digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
+  digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
+  return (digits * 10000 + (digits >> 32)) & 0xffffffff;
+}
+
+/// The key that a plain line begins with; nothing where it is 2^64 or more.
+std::optional<std::uint64_t> plain_key(std::string_view line) noexcept {
+  constexpr std::array<std::uint64_t, 9> tens{1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  constexpr std::uint64_t zeros = 0x3030303030303030;
+  std::uint64_t key = 0;
+  for (unsigned digits = 8; digits == 8; line.remove_prefix(8)) {
+    std::uint64_t bytes = 0;
+    if (line.size() < sizeof bytes) return std::nullopt;  // too short to be a row
+    std::memcpy(&bytes, line.data(), sizeof bytes);
+    bytes ^= zeros;
+    // A blank, as what follows the key, is no digit, and its bit 4 is set now.
+    const std::uint64_t ends = bytes & 0x1010101010101010;
+    digits = ends == 0 ? 8 : static_cast<unsigned>(std::countr_zero(ends)) / 8;
+    if (digits == 0) break;
+    bytes <<= 64 - 8 * digits;  // zeros before the number
+    if (__builtin_mul_overflow(key, tens[digits], &key) || __builtin_add_overflow(key, number_of_digits(bytes), &key))
+      return std::nullopt;
+  }
+  return key;
+}
+
 /// The dimensions of the tail that the row has.
 std::uint64_t checked_dims(const RowFields& fields, std::string_view line, std::uint64_t key, std::uint64_t numbers) {
   const auto always = fields.always().size();
@@ -93,6 +100,12 @@ std::uint64_t checked_dims(const RowFields& fields, std::string_view line, std::
                "the layout's accessor expects " + std::to_string(always) +
                    (full > always ? ", or " + std::to_string(full) + " with embedx" : ""),
                "give the class, embedx_dim and rules that the table was saved with"});
+}
+
+/// Checks a line of which the scan has told. To read all values would take as long as all else that a job does.
+CheckedLine checked_line(std::string_view line, const ScannedLine& scanned, const RowFields& fields) {
+  const auto key = scanned.is_plain ? plain_key(line) : std::nullopt;
+  return key ? CheckedLine{*key, checked_dims(fields, line, *key, scanned.numbers)} : check_line(line, fields);
 }
 
 }  // namespace
@@ -150,26 +163,42 @@ void append_line(std::string& text, std::uint64_t key, std::span<const float> va
 }
 
 void ShardReader::feed(std::string_view piece, const Sink& sink) {
-  cutter_.feed(piece, [&](std::string_view line) {
-    check_length(line.size());
-    take(line, sink);
-    return true;
-  });
-  check_length(cutter_.begun().size());
+  if (!begun_.empty()) {
+    const std::size_t bytes = std::min(piece.find('\n'), piece.size() - 1) + 1;
+    begun_.append(piece.substr(0, bytes));
+    piece.remove_prefix(bytes);
+    if (take_lines(begun_, sink) == 0) return check_length(begun_.size());
+    begun_.clear();
+  }
+  begun_ = piece.substr(take_lines(piece, sink));
+  check_length(begun_.size());
+}
+
+/// Gives the bytes of the whole lines.
+std::size_t ShardReader::take_lines(std::string_view text, const Sink& sink) {
+  static const LineScanner scan_lines = line_scanners().front();
+  scanned_.clear();
+  const std::size_t bytes = scan_lines(text, scanned_);
+  for (const ScannedLine& scanned : scanned_) {
+    check_length(scanned.bytes);
+    take(text.substr(0, scanned.bytes), scanned, sink);
+    text.remove_prefix(scanned.bytes);
+  }
+  return bytes;
 }
 
 void ShardReader::finish() const {
-  if (cutter_.begun().empty()) return;
+  if (begun_.empty()) return;
   throw Error(
       Kind::input, "line " + std::to_string(lines_ + 1),
       {"the file ends within it", "expected a newline at its end", "the file was cut off: save or copy it again"});
 }
 
-void ShardReader::take(std::string_view line, const Sink& sink) {
+void ShardReader::take(std::string_view line, const ScannedLine& scanned, const Sink& sink) {
   ++lines_;
   CheckedLine checked;
   try {
-    checked = check_line(line.substr(0, line.size() - 1), fields_);
+    checked = checked_line(line.substr(0, line.size() - 1), scanned, fields_);
     const auto shard = checked.key % shard_.shards;
     if (shard != shard_.shard)
       throw Error(Kind::input, "key " + std::to_string(checked.key),

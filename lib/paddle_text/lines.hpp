@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "paddle_text/accessor.hpp"
-#include "paddle_text/line_cutter.hpp"
+#include "paddle_text/line_scan.hpp"
 
 namespace ckpt {
 
@@ -57,13 +57,15 @@ class ShardReader {
   std::uint64_t lines() const noexcept { return lines_; }
 
  private:
-  void take(std::string_view line, const Sink& sink);
+  std::size_t take_lines(std::string_view text, const Sink& sink);
+  void take(std::string_view line, const ScannedLine& scanned, const Sink& sink);
   void check_length(std::size_t bytes) const;
 
   const RowFields& fields_;
   ShardOf shard_;
   std::uint64_t lines_ = 0;
-  LineCutter cutter_;
+  std::string begun_;  // of a line whose end has not come yet
+  std::vector<ScannedLine> scanned_;
 };
 
 }  // namespace ckpt

@@ -6,6 +6,8 @@
 //   FAULT_AT="pwrite 17 flip"    a bit in the middle of what it writes is another one, and nobody is told
 //   FAULT_AT="pwrite 17 run X"   the shell command X is run before it; $PPID is the process
 //   FAULT_AT="memcpy 17 512"     the 17th copy of 512 bytes in memory has a bit that is another one
+//   FAULT_AT="memcpy 17 512 swap"    the 17th and the next copy of 512 bytes go each to where the other should
+//   FAULT_AT="memcpy 17 512 double"  the next one copies what the 17th has
 //   FAULT_FOR=out.partial        FAULT_AT counts only calls on paths that hold this text
 //   FAULT_RANK=1                 FAULT_AT holds for this process of several only
 //   FAULT_LOCKS=none             files cannot be locked (ENOLCK), as on some network file systems
@@ -20,6 +22,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +46,8 @@ static char function_at[16];
 static int number_at;
 static char action_at[PATH_MAX];
 static size_t copy_size;
+static char copied[4096];  // by the copy that is swapped or doubled
+static void* copied_to;
 static atomic_int seen;
 
 static const char* variable(const char* name, const char* otherwise) {
@@ -114,7 +119,18 @@ static int fault_of_write(int fd, size_t count) {
 // Done by memmove, which is nobody's but the C library's: what dlsym does to find the real one copies memory itself.
 void* memcpy(void* restrict to, const void* restrict from, size_t count) {
   memmove(to, from, count);
-  if (copy_size != 0 && count == copy_size && atomic_fetch_add(&seen, 1) + 1 == number_at) ((char*)to)[count / 2] ^= 1;
+  if (copy_size == 0 || count != copy_size) return to;
+  const int number = atomic_fetch_add(&seen, 1) + 1;
+  const bool is_swap = strstr(action_at, "swap") != NULL;
+  if (!is_swap && strstr(action_at, "double") == NULL) {
+    if (number == number_at) ((char*)to)[count / 2] ^= 1;
+  } else if (number == number_at && count <= sizeof copied) {
+    memmove(copied, from, count);
+    copied_to = to;
+  } else if (number == number_at + 1 && copied_to != NULL) {
+    if (is_swap) memmove(copied_to, from, count);
+    memmove(to, copied, count);
+  }
   return to;
 }
 

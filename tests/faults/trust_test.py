@@ -180,22 +180,47 @@ def storage_lies(place, number):
     return case
 
 
-def memory_lies(job, number, size=512, what="in parameter"):
+def memory_lies(job, number, size=512, what="in parameter", unseen=lambda job: None):
     """One bit changes between reading and writing, in one of the copies of 512 bytes that a row of a piece is when it is
-    put into its chunk."""
+    put into its chunk; or two copies are exchanged, or one is made twice. `unseen`: checks what is then written."""
     def case():
-        job.clear()
         fault = {"at": f"memcpy {number} {size}"}
-        done = job.run(["--threads", "1"], fault)
-        job.check_message(done, 1, "are not those that were read", what)
+        for verify in ("written", "reread"):
+            job.clear()
+            done = job.run(["--threads", "1", "--verify", verify], fault)
+            job.check_message(done, 1, "are not those that were read", what)
         job.clear()
         done = job.run(["--threads", "1", "--verify", "none"], fault)
         check(done.status == 0, f"{done}")
         check(not job.is_whole(), "nothing was changed: this test tests nothing")
+        unseen(job)
         job.clear()
         return "found before it was written"
     job.reference()
     return case
+
+
+def stray_rows(job):
+    """Of a job of `Place.tables`, whose row of key k begins with the number k: on each server the keys whose row is
+    another key's, and the rows that are there."""
+    found = []
+    for file in sorted(job.output.glob("server_*.h5")):
+        with h5py.File(file) as opened:
+            keys, first = opened["embedding/keys"][:], opened["embedding/value"][:, 0].astype("u8")
+        found.append((keys[keys != first], first[keys != first]))
+    return [stray for stray in found if len(stray[0])]
+
+
+def is_swapped(job):
+    """Two rows of one server: no sum that does not look at key and row together would tell."""
+    [(keys, rows)] = stray_rows(job)
+    check(len(keys) == 2 and list(keys) == list(rows)[::-1], f"rows {rows} are under the keys {keys}")
+
+
+def is_doubled(job):
+    """One row of a server stands twice, another nowhere: as many as there were."""
+    [(keys, rows)] = stray_rows(job)
+    check(len(keys) == 1, f"rows {rows} are under the keys {keys}")
 
 
 def main():
@@ -226,6 +251,8 @@ def main():
         cases["cast, memory that lies"] = memory_lies(
             place.reshard("--exchange", "mpi", "--cast", "f64", output="wide", ranks=2), 400)  # f64 loses no bit
         cases["tables, memory that lies"] = memory_lies(place.tables(), 4000, 108, "for these keys")
+        cases["tables, two rows swapped"] = memory_lies(place.tables(), 4000, "108 swap", "for these keys", is_swapped)
+        cases["tables, a row doubled and one lost"] = memory_lies(place.tables(), 4000, "108 double", "for these keys", is_doubled)
         for damage in DAMAGES:
             cases[f"tables, {damage}"] = goes_on(place.tables(), damage, place.tables(), dice)
         kept = ["--keep", "embedding: slot >= 30000 or click < 9000"]

@@ -270,7 +270,8 @@ def random_case(context, seed):
     b = checkpoints.write_layout(context.path("b.json"), layout(place["b"], count["b"], order["b"]))
     expected = moved(spread, model, place["b"], count["b"], order["b"])
     digests = None
-    ways = [(0, []), (0, ["--threads", "4", "--memory", "1MiB"]), (generator.choice([2, 3]), ["--memory", "16MiB"])]
+    ways = [(0, ["--threads", "1", "--memory", "1GiB"]), (0, ["--threads", "4", "--memory", "1MiB"]),
+            (generator.choice([2, 3, 7]), ["--memory", "16MiB"])]
     for number, (ranks, options) in enumerate(ways):
         out = context.path(f"dst{number}")
         context.programs.reshard(a, b, context.path("src"), out, *options, ranks=ranks)

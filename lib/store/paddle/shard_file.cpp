@@ -1,11 +1,14 @@
 #include "store/paddle/shard_file.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "base/error.hpp"
+#include "paddle_text/line_cutter.hpp"
 #include "store/file_sum.hpp"
 #include "store/paddle/text_input.hpp"
 #include "store/posix_file.hpp"
@@ -17,6 +20,7 @@ namespace {
 constexpr std::size_t read_at_once = 256ULL << 10;
 constexpr std::size_t inflated_at_once = 64ULL << 10;
 constexpr std::size_t most_rests = 4;  // of a table: its keys and its rows are read one after the other, by few threads
+constexpr unsigned most_resting = 64;  // readings of all files together: 170 KiB each
 constexpr std::uint64_t rows_between_marks = 4096;
 constexpr std::string_view value_ending = "/value";
 
@@ -39,8 +43,17 @@ struct RowPart {
 struct Reading {
   Mark at;
   std::unique_ptr<TextStream> stream;
-  std::string text;  // that comes before what the stream gives next
+  std::string text;             // that comes before what the stream gives next
+  std::shared_ptr<void> place;  // while it rests
 };
+
+/// Where one reading may rest; nothing where there are so many already that its memory is too much.
+std::shared_ptr<void> resting_place() {
+  static std::atomic<unsigned> taken{0};
+  if (taken.fetch_add(1) < most_resting) return {&taken, [](void*) { --taken; }};
+  --taken;
+  return nullptr;
+}
 
 class ShardFile final : public SourceFile {
  public:
@@ -144,16 +157,17 @@ class ShardFile final : public SourceFile {
   Reading begin(std::size_t table, std::uint64_t row) {
     if (!is_gzip_) {
       const Mark mark = mark_before(table, row);
-      return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}};
+      return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}, {}};
     }
     const std::lock_guard lock(mutex_);
     std::vector<Reading>& rests = rests_[table];
     auto best = rests.end();
     for (auto each = rests.begin(); each != rests.end(); ++each)
       if (each->at.row <= row && (best == rests.end() || each->at.row > best->at.row)) best = each;
-    if (best == rests.end()) return {{}, std::make_unique<TextStream>(file_, 0, inflated_at_once), {}};
+    if (best == rests.end()) return {{}, std::make_unique<TextStream>(file_, 0, inflated_at_once), {}, {}};
     Reading reading = std::move(*best);
     rests.erase(best);
+    reading.place.reset();
     return reading;
   }
 
@@ -167,7 +181,8 @@ class ShardFile final : public SourceFile {
     const std::lock_guard lock(mutex_);
     std::vector<Reading>& rests = rests_[table];
     if (rests.size() == most_rests) rests.erase(rests.begin());
-    rests.push_back(std::move(reading));
+    reading.place = resting_place();
+    if (reading.place) rests.push_back(std::move(reading));  // else the next begins anew
   }
 
   Mark mark_before(std::size_t table, std::uint64_t row) {

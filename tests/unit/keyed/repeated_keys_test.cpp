@@ -43,6 +43,37 @@ TEST_CASE("keys that stand more than once are found among any number, by the sam
   }
 }
 
+TEST_CASE("one reading finds the same where it is known how many keys come, and else there are more") {
+  RepeatedKeys repeated;
+  for (const std::size_t count : {5000, 100'000, 300'000}) {
+    Keys keys = mixed(count);
+    for (const bool are_repeated : {false, true}) {
+      if (are_repeated)
+        for (std::size_t i = 0; i < 50; ++i) keys.push_back(mix(i));
+      for (const unsigned bits : {0U, 2U}) {
+        Keys found;
+        for (std::uint64_t number = 0; number < 1ULL << bits; ++number)
+          for (const std::uint64_t expected : {count >> bits, std::size_t{0}, count / 2 >> bits, 2 * count}) {
+            std::size_t readings = 0;
+            const auto read = [&](const RepeatedKeys::Take& take) {
+              ++readings;
+              reading(keys)(take);
+            };
+            const auto twice = repeated.find(read, {bits, number}, all, expected);
+            REQUIRE(twice);
+            CHECK((*twice == repeated.find(reading(keys), {bits, number}, all)));
+            const bool is_enough = expected >= count >> bits && expected >= 4096;
+            CHECK(readings == (is_enough ? 1 : expected < 4096 ? 2 : 3));
+          }
+      }
+    }
+  }
+  // All in one bucket: room for a bucket's keys is not room for these.
+  const Keys same(100'000, 7);
+  CHECK(repeated.find(reading(same), {}, all, same.size()) == Keys{7});
+  CHECK(repeated.find(reading(same), {}, 1000, same.size()) == Keys{7});
+}
+
 TEST_CASE("each key is in one subset, and is found in that one") {
   Keys keys = mixed(30000);
   keys.push_back(keys[17]);

@@ -129,6 +129,34 @@ TEST_CASE("rows that are read one stretch after the other are inflated once for 
   CHECK(bytes_read() - before < 2 * (std::filesystem::file_size(file) + stretches * (70ULL << 10)));
 }
 
+TEST_CASE("more files are read in turn than readings may rest, and those go on that have a place") {
+  std::mt19937_64 random(6);
+  const fixture::TemporaryDirectory directory;
+  const ShardOf shard{3, 10};
+  const Model model = random_shard(random, 9'000, shard);
+  const auto file = directory / "part.gz";
+  write_gzip(file, model.text);
+  const FileCatalog catalog = shard_catalog("t", fields(), count_lines(file, fields(), shard), {2});
+  const std::vector<std::byte>& expected = model.datasets.at("t/keys");
+  const auto read_in_turn = [&](std::size_t files) {
+    std::vector<std::unique_ptr<SourceFile>> open;
+    for (std::size_t i = 0; i < files; ++i) open.push_back(open_shard(file, catalog));
+    const std::uint64_t before = bytes_read();
+    constexpr std::size_t turns = 6;
+    std::vector<std::byte> found(expected.size() / turns);
+    for (std::size_t turn = 0; turn < turns; ++turn)
+      for (const auto& each : open) {
+        each->read(catalog.schema->find("t/keys"), turn * found.size(), found);
+        REQUIRE(std::memcmp(found.data(), expected.data() + turn * found.size(), found.size()) == 0);
+      }
+    return static_cast<double>(bytes_read() - before) / static_cast<double>(files);
+  };
+  const double one = read_in_turn(1);
+  CHECK(read_in_turn(64) < 1.01 * one);
+  CHECK(read_in_turn(100) > 1.01 * one);  // some have begun anew
+  CHECK(read_in_turn(64) < 1.01 * one);   // closed files have given their places back
+}
+
 TEST_CASE("tails of several dimensions are tables of their own") {
   const fixture::TemporaryDirectory directory;
   const RowFields dymf({AccessorClass::ctr_dymf, 8, SgdRule::naive, SgdRule::adagrad});
