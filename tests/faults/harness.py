@@ -294,6 +294,20 @@ class Place:
         # The text of two servers lies as that of three would: files are found by their shards.
         return Job(self, "ckpt-reshard", ["--from", layouts[3], "--to", layouts[5], "--memory", "16MiB", both], "beside", **how)
 
+    def rows_beside(self, **how):
+        """All of that as datasets; the rows of one table become text."""
+        words = self.beside_text().words
+        layout, datasets = self.directory / "rows5.json", self.directory / "rows5"
+        if not datasets.exists():
+            with open(words[4]) as file:
+                rows = json.load(file)
+            rows["tables"][0] = {**group_tables.layout("paddle", 5, "shard")["tables"][0], "name": "embedding*",
+                                 "place": [{"mod": 30}, {"blocks": "ceil"}]}
+            del rows["tables"][0]["fields"]
+            checkpoints.write_layout(layout, rows)
+            subprocess.run([*words[:4], layout, "-q", words[-1], "-o", datasets], check=True)
+        return Job(self, "ckpt-reshard", ["--to", words[4], datasets], "rows_beside", **how)
+
     def split(self, **how):
         return Job(self, "ckpt-split", ["--layout", self.target, self.whole], "split", **how)
 

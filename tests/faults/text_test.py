@@ -124,6 +124,26 @@ def without_room(job, least):
     return case
 
 
+def cataloged_once(job):
+    """What becomes text and what is written beside it are one source: its files are opened less often than by two jobs."""
+    def case():
+        log = job.place.directory / "opens.log"
+
+        def opens(words):
+            done = job.run(["--dry-run", *words], {"log": log})
+            check(done.status == 0, f"{done}")
+            count = sum(line.startswith("open ") and line.endswith("/rows5/server_0.h5") for line in log.read_text().splitlines())
+            log.unlink()
+            return count
+        beside = opens([])
+        job.words[1:3] = ["--to", job.place.directory / "rows5.json"]
+        job.words = list(map(str, job.words))
+        alone = opens([])
+        check(0 < beside < 2 * alone, f"opened {beside} times, {alone} times by a job without text")
+        return f"opened {beside} times, {alone} by a job without text"
+    return case
+
+
 def main():
     options = arguments(__doc__)
     with temporary_directory() as directory:
@@ -133,6 +153,7 @@ def main():
         run_cases({"lines": killed(lines), "lines, compressed": killed(packed), "rows": killed(rows), "rows of any order": killed(spread),
                    "tables": killed(place.tables()), "whole shards": killed(place.shards()),
                    "beside others": killed(beside),
+                   "cataloged once": cataloged_once(place.rows_beside()),
                    "badly compressed": badly_compressed(packed), "no room for lines": without_room(lines, sum(file.stat().st_size for file in place.directory.glob("text/000/*"))),
                    "no room for rows": without_room(rows, 240000 * 2 * (1 + 7 + 9)),
                    "damaged": damaged(lines), "changed": changed(lines)})
