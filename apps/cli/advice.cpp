@@ -1,6 +1,18 @@
 #include "cli/advice.hpp"
 
+#include <algorithm>
+
 namespace ckpt::cli {
+
+std::string rename_options(const std::string& renames) {
+  std::string options;
+  for (std::size_t at = 0; at < renames.size();) {
+    const std::size_t end = std::min(renames.find('\n', at), renames.size());
+    options += (options.empty() ? "--rename '" : " --rename '") + renames.substr(at, end - at) + "'";
+    at = end + 1;
+  }
+  return options;
+}
 
 std::string words(const Advice& advice) {
   using What = Advice::What;
@@ -35,6 +47,8 @@ std::string words(const Advice& advice) {
       return "see the names with ckpt-inspect, and what --only and --drop say";
     case What::rename:
       return "give another name with --rename";
+    case What::rename_all:
+      return "rename them: " + rename_options(advice.detail);
     case What::rename_or_leave_out:
       return "give it another name with --rename, or leave it out with --drop";
     case What::say_axes:

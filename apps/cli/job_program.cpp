@@ -12,7 +12,6 @@
 #include "jobs/value_memory.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
-#include "store/value_memory.hpp"
 
 namespace ckpt::cli {
 
@@ -34,8 +33,8 @@ void render(const Program& program, const Options& options, const Setup& setup, 
   if (options.dry_run && options.report != "-") {
     Lines lines = dry_run_table(report);
     if (options.messages.verbose) {
-      lines.add(rule_table("rules of the source layout", report.source_rules));
-      lines.add(rule_table("rules of the target layout", report.target_rules));
+      lines.add(rule_table("rules of the source layout", report.source_layout, report.source_rules));
+      lines.add(rule_table("rules of the target layout", report.target_layout, report.target_rules));
     }
     print(lines);
   }
@@ -46,7 +45,7 @@ void render(const Program& program, const Options& options, const Setup& setup, 
 
 Report run_shown(const Options& options, const Setup& setup, Communicator& processes) {
   const auto& job = std::get<ReshardJob>(setup.job);
-  Stores stores(formats_within(value_memory(job.resources)));
+  Stores stores(formats(), value_memory(job.resources));
   allow_external(options.allow_external, stores);
   Counters counters;
   const Progress progress(counters, setup.progress);

@@ -289,12 +289,12 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
   if (is_verify) line.positional("B", options.output);
   declare_layouts(line, program.verb, options);
   if (is_verify) declare_comparison(line, options);
-  if (!is_verify) declare_models(line, options);
+  if (!is_verify) declare_output(line, program.verb, options);
   declare_parameters(line, program.verb, options);
   declare_expectation(line, options.expectation,
                       is_verify ? "the parameters compared, of A and of B," : "what would be written");
-  if (!is_verify) declare_output(line, program.verb, options);
   declare_running(line, program.verb, options);
+  if (!is_verify) declare_models(line, options);
   declare_messages(line, options.messages);
   line.value("--progress", options.progress, "auto|bar|lines|none",
              "a bar, a line each 10 s, or nothing; default: auto, a bar on a terminal and lines elsewhere");

@@ -14,6 +14,7 @@
 #include "cli/pipe.hpp"
 #include "cli/processes.hpp"
 #include "cli/wait.hpp"
+#include "output/output_format.hpp"
 #include "output/places.hpp"
 #include "processes/gather_all.hpp"
 #include "report/output.hpp"
@@ -106,6 +107,8 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
     output.descriptor = setup.pipe.get();
   } else if (program.verb != Verb::verify && !options.output.empty()) {
     OutputPlaces(options.output).check_lengths({});  // before any waiting
+    const auto& job = std::get<ReshardJob>(setup.job);
+    if (job.output.is_single_file && job.format.empty()) check_ending(formats(), job.output.path.string());
     if (!options.done.empty() && !options.dry_run)
       static_cast<void>(line_for(options.output, options.model));  // the same; what the model is, is not known yet
   }

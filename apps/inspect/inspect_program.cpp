@@ -69,6 +69,11 @@ Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, 
     inspection.placement = placement_of(*found.checkpoint, expected, store);
     inspection.logical = logical_view(*inspection.placement);
     inspection.tables = table_views(*found.checkpoint, *inspection.placement, options.key, store);
+    if (!options.key.empty() && inspection.tables.empty())
+      throw Error(
+          Kind::usage, "--key",
+          {"given for a checkpoint without tables", "expected \"tables\" in " + found.checkpoint->layout().origin,
+           "leave it out, or give another layout"});
   } else if (!options.key.empty()) {
     throw Error(Kind::usage, "--key",
                 {"given for files that carry no layout", "expected their layout", "give it with --layout"});
@@ -159,7 +164,8 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
       "--param", options.parameters, "GLOB",
       "only the parameters whose names match, and with a layout the box that each card holds; may be repeated");
   line.value("--key", options.key, "KEY",
-             "of tables, too, where this key is: its server, its row there and what it holds, or where it would be");
+             "where this key of tables is, and nothing else: its server, its row there and what it holds, or where it "
+             "would be");
   line.value("--picture", options.picture, "OUT.svg",
              "with a layout, instead of tables, an SVG picture of which card holds what of each parameter (-: standard "
              "output); alike parameters and the members of a bucket as one, unless --param chooses them");

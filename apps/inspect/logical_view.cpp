@@ -1,10 +1,9 @@
 #include "inspect/logical_view.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
-#include "base/text.hpp"
+#include "layout/rule_name.hpp"
 
 namespace ckpt::cli {
 
@@ -37,26 +36,40 @@ std::vector<Box> boxes_on(const Placement& placement, ParameterId parameter, Pos
   return boxes;
 }
 
-}  // namespace
-
-std::string rule_of(const Placement& placement, ParameterId parameter, std::size_t most) {
+/// The rule's patterns in the words of `text_of`, where a rule has decided.
+template <class TextOf>
+std::string rule_as(const Placement& placement, ParameterId parameter, const TextOf& text_of) {
   const Spread& spread = placement.spreads()[parameter];
   if (spread.bucket) return "(bucket " + placement.layout().buckets[*spread.bucket].name + ")";
   if (placement.layout().table_arrays.contains(placement.tensors()[parameter].name)) return "(table)";
   if (!spread.rule) return "(default)";
-  std::vector<std::string> patterns;
-  for (const auto& pattern : placement.layout().parameters[*spread.rule].names) patterns.push_back(pattern.text());
-  return join(patterns, most);
+  return text_of(placement.layout().parameters[*spread.rule]);
+}
+
+std::string with_all_patterns(const Rule& rule) {
+  return patterns_of(rule, rule.names.size());
+}
+
+}  // namespace
+
+std::string rule_of(const Placement& placement, ParameterId parameter) {
+  return rule_as(placement, parameter, [&](const Rule& rule) {
+    const std::string& name = placement.tensors()[parameter].name;
+    const auto found = std::find_if(rule.names.begin(), rule.names.end(),
+                                    [&](const Pattern& pattern) { return pattern.matches(name); });
+    const std::string& text = (found == rule.names.end() ? rule.names.front() : *found).text();
+    const std::size_t others = rule.names.size() - 1;
+    return others == 0 ? text : text + ", … (" + std::to_string(others) + " more)";
+  });
 }
 
 std::vector<LogicalParameter> logical_view(const Placement& placement) {
-  constexpr std::size_t every_pattern = std::numeric_limits<std::size_t>::max();
   const std::vector<Position> by_card = placement.mesh().by_card();
   std::vector<LogicalParameter> view;
   for (ParameterId id = 0; id < placement.tensors().size(); ++id) {
     const Tensor& tensor = placement.tensors()[id];
     view.push_back({id, tensor.name, placement.arrays()[placement.array_of(id)].name, tensor.dtype.name, tensor.shape,
-                    tensor.bytes(), placement.copies(id), rule_of(placement, id, every_pattern),
+                    tensor.bytes(), placement.copies(id), rule_as(placement, id, with_all_patterns),
                     stored_shapes(placement, placement.array_of(id), by_card)});
   }
   std::sort(view.begin(), view.end(),

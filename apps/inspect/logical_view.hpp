@@ -37,11 +37,9 @@ struct LogicalParameter {
 /// All parameters of a placement, in natural order.
 std::vector<LogicalParameter> logical_view(const Placement& placement);
 
-/// As many of a rule's patterns as a person needs to find it: what a directory says of itself may have hundreds.
-inline constexpr std::size_t patterns_shown = 4;
-
-/// The patterns, at most so many, of the rule that decided for a parameter; "(default)" or "(bucket NAME)".
-std::string rule_of(const Placement& placement, ParameterId parameter, std::size_t most = patterns_shown);
+/// The rule that decided for a parameter by the pattern that matches its name: "*.w", "*.w, … (7 more)"; "(default)" or
+/// "(bucket NAME)". What a directory says of itself may have hundreds of patterns.
+std::string rule_of(const Placement& placement, ParameterId parameter);
 
 /// The ids of the cards at these positions, in their order.
 std::vector<std::uint64_t> card_ids(const Mesh& mesh, const std::vector<Position>& positions);

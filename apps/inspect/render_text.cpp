@@ -149,7 +149,9 @@ Lines shown_line(const Survey& survey) {
 }  // namespace
 
 Lines inspection_text(const Inspection& inspection, std::optional<std::size_t> width) {
-  Lines lines;
+  Lines lines = keys_text(inspection.tables);
+  if (!lines.text().empty() && !inspection.with_boxes) return lines;
+  if (!lines.text().empty()) lines.add("");
   lines.add(heading(inspection)).add(shown_line(inspection.survey)).add("");
   lines.add(inspection.placement ? logical_table(inspection, width) : stored_table(inspection.survey, width));
   lines.add(tables_text(inspection.tables, width));

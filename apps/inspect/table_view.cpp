@@ -174,9 +174,14 @@ Lines tables_text(const std::vector<TableView>& tables, std::optional<std::size_
   }
   lines.add("").add(table.lines(width));
   for (const TableView& view : tables) lines.add(told_text(view.told));
+  return lines;
+}
+
+Lines keys_text(const std::vector<TableView>& tables) {
+  Lines lines;
   for (const TableView& view : tables) {
     if (!view.found) continue;
-    lines.add("").add("key " + view.key + " of " + view.table.name + ": " + found_text(view));
+    lines.add("key " + view.key + " of " + view.table.name + ": " + found_text(view));
     for (const ShownPart& part : view.parts) lines.add("  " + part.name + ": " + values_text(part));
   }
   return lines;

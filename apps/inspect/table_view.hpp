@@ -35,8 +35,10 @@ struct TableView {
 std::vector<TableView> table_views(const Checkpoint& checkpoint, const Placement& placement, const std::string& key,
                                    SourceStore& store);
 
-/// Rows on the servers of each; and what was found of the key.
+/// Rows on the servers of each.
 Lines tables_text(const std::vector<TableView>& tables, std::optional<std::size_t> width);
+/// What was found of the key that was asked for; empty where none was.
+Lines keys_text(const std::vector<TableView>& tables);
 Json tables_json(const std::vector<TableView>& tables);
 
 }  // namespace ckpt::cli

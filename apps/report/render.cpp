@@ -111,11 +111,12 @@ Lines dry_run_table(const Report& report) {
   return lines;
 }
 
-Lines rule_table(const std::string& title, const std::vector<Report::RuleUse>& rules) {
+Lines rule_table(const std::string& title, const std::string& layout, const std::vector<Report::RuleUse>& rules) {
   Lines lines;
-  lines.add("").add(title);
+  lines.add("").add(title + ", " + layout);
   for (const auto& use : rules) {
-    lines.add("  " + use.rule + ": " + counted(use.parameters.size(), "parameter"));
+    lines.add("  " + (use.place.empty() ? "" : use.place + " ") + use.rule + ": " +
+              counted(use.parameters.size(), "parameter"));
     auto names = use.parameters;
     std::sort(names.begin(), names.end(), natural_less);
     for (const auto& name : names) lines.add("    " + name);
@@ -128,7 +129,8 @@ std::string summary(const std::string& output, const Report& report) {
   std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", output, counted(report.target_files, "file"),
                                  format_bytes(report.bytes_written), seconds);
   if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
-  if (seconds > 0) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
+  constexpr double telling_seconds = 1;  // of less, most is start and end
+  if (seconds >= telling_seconds) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
   return text;
 }
 

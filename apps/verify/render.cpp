@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -68,6 +69,23 @@ std::vector<std::string> row(const Difference& difference) {
   return cells;
 }
 
+bool is_lone(const Difference& difference) {
+  return difference.what == What::only_in_a || difference.what == What::only_in_b;
+}
+
+/// The names that differ by a prefix alone: a line tells of all.
+std::set<std::string> differently_named(const CompareReport& comparison) {
+  std::set<std::string> names;
+  if (comparison.prefix)
+    for (const auto& [in_a, in_b] : comparison.prefix->renamed) names.insert({in_a, in_b});
+  return names;
+}
+
+std::string prefix_text(const PrefixChange& change) {
+  const std::string advice = change.renames.empty() ? "" : "; " + words({Advice::What::rename_all, change.renames});
+  return (change.is_removed ? "A has " : "B has ") + change.text() + advice;
+}
+
 /// Rows of differences, and how much they are set against.
 Lines table_of(const CompareReport& comparison, std::optional<std::size_t> width) {
   using Column = Table::Column;
@@ -79,8 +97,16 @@ Lines table_of(const CompareReport& comparison, std::optional<std::size_t> width
                {"largest abs", Column::Kind::number},
                {"largest rel", Column::Kind::number},
                {"cards of B", Column::Kind::flexible}});
-  for (const Difference& difference : comparison.differences) table.add(row(difference));
-  return table.lines(width);
+  const std::set<std::string> renamed = differently_named(comparison);
+  bool has_rows = false;
+  for (const Difference& difference : comparison.differences) {
+    if (is_lone(difference) && renamed.contains(difference.parameter)) continue;
+    table.add(row(difference));
+    has_rows = true;
+  }
+  Lines lines = has_rows ? table.lines(width).add("") : Lines();
+  if (comparison.prefix) lines.add(prefix_text(*comparison.prefix)).add("");
+  return lines;
 }
 
 Json difference_json(const Difference& difference) {
@@ -166,7 +192,7 @@ Lines comparison_text(const ComparedPaths& paths, const CompareReport& compariso
   const std::string compared =
       counted(comparison.parameters, "parameter") + " of " + format_bytes(comparison.bytes) + " compared";
   Lines lines;
-  if (!comparison.differences.empty()) lines = table_of(comparison, width).add("");
+  if (!comparison.differences.empty()) lines = table_of(comparison, width);
   if (comparison.differences.empty() && deviate_alike(comparison.a_deviations, comparison.b_deviations)) {
     add_deviations("A and B", comparison.a_deviations, lines);
     return lines.add(pair + " hold the same tensors, but " + comparison.a_deviations.outcome() + ": " + compared);

@@ -19,7 +19,7 @@ constexpr int trouble = 2;
 /// Runs a job with its progress to be seen.
 template <class Run, class AnyJob>
 auto shown(const Options& options, const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
-  Stores stores(formats_within(value_memory(job.resources)));
+  Stores stores(formats(), value_memory(job.resources));
   allow_external(options.allow_external, stores);
   Counters counters;
   const Progress progress(counters, setup.progress);

@@ -24,6 +24,7 @@ struct Advice {
     leave_out,       ///< the parameter
     choose_others,   ///< other parameters to keep
     rename,          ///< the parameter
+    rename_all,      ///< parameters: `detail` is how, "model.{x}={x}" in each line
     rename_or_leave_out,
     say_axes,        ///< the size of each axis: `detail` is one, "tp=4"
     other_exchange,  ///< one that needs less: `detail` lists them

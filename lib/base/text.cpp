@@ -53,7 +53,8 @@ std::string_view without_zeros(std::string_view number) {
   return number;
 }
 
-/// The edit distance of two texts, or some number above `most` where it is larger than that.
+}  // namespace
+
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
   std::vector<std::size_t> row(b.size() + 1);
@@ -73,8 +74,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t mo
   return row.back();
 }
 
-}  // namespace
-
 std::uint64_t parse_bytes(std::string_view text, std::string_view what) {
   double number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -82,8 +81,7 @@ std::uint64_t parse_bytes(std::string_view text, std::string_view what) {
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   const auto* unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == rest; });
   if (status != std::errc{} || unit == units.end() || !(number >= 0) || number * double(unit->bytes) >= 0x1p63)
-    throw Error(Kind::usage, what,
-                {"'" + std::string(text) + "' is not a size", "", "write for example 512MiB or 4G"});
+    throw Error(Kind::usage, what, {"'" + std::string(text) + "' is not a size", "", "write for example 512MiB or 4G"});
   return static_cast<std::uint64_t>(std::llround(number * double(unit->bytes)));
 }
 

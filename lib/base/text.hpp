@@ -28,6 +28,9 @@ std::string join(const std::vector<std::string>& words, std::size_t most = 8);
 /// Natural order: layers.2 before layers.10.
 bool natural_less(std::string_view a, std::string_view b);
 
+/// How many characters must be put in, left out or changed to make `b` of `a`; above `most`: any number above it.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
+
 /// The `most` names in `names` closest to `name` by edit distance, nearest first.
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, std::size_t most = 3);
 

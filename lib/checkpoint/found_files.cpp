@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/look.hpp"
+#include "checkpoint/one_of_several.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/shard_checkpoint.hpp"
 #include "frameworks/rank_files.hpp"
@@ -201,6 +202,8 @@ Checkpoint opened(FoundCheckpoint found, SourceStore& store, Communicator& proce
                    {Advice::What::give_layout, ""}});
     if (const std::string& text = files.catalogs.front().schema->layout; !text.empty())
       check_single_file(files.path, parse_layout(text, "the layout that " + files.path.string() + " carries"));
+    else
+      check_is_whole(files.path, *files.catalogs.front().schema, store);
   });
   if (found.checkpoint) return std::move(*found.checkpoint);
   return Checkpoint::open_as(files.path, true, single_card(), known_files(files), store, processes);

@@ -7,6 +7,7 @@
 
 #include "base/interrupt.hpp"
 #include "layout/entry_names.hpp"
+#include "layout/rule_name.hpp"
 
 namespace ckpt {
 
@@ -31,7 +32,7 @@ class Search {
       for (const Rule& rule : layout.parameters)
         if (rule.keys.at && !seen.contains(*rule.keys.at) && names.may_hold(entry, rule)) {
           seen.insert(*rule.keys.at);
-          check_at(entry, *rule.keys.at, rule.names.front().text());
+          check_at(entry, *rule.keys.at, patterns_of(rule));
         }
       for (const Bucket& bucket : layout.buckets)
         if (bucket.at && names.may_hold(entry, bucket.name) && seen.insert(*bucket.at).second)

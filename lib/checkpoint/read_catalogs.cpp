@@ -21,7 +21,7 @@ constexpr unsigned files_at_once = 16;
 constexpr std::uint64_t end_bytes = 128ULL << 10;
 
 /// Whether the system has little of a file's metadata in memory; not where it cannot be told.
-bool is_cold(const std::filesystem::path& path) {
+bool has_cold_metadata(const std::filesystem::path& path) {
   try {
     const PosixFile file = PosixFile::open_for_reading(path);
     const std::uint64_t bytes = file.status().bytes;
@@ -46,7 +46,7 @@ std::vector<FileCatalog> read_in_order(const std::vector<std::filesystem::path>&
   std::vector<FileCatalog> catalogs(files.size());
   const auto read = [&](std::uint64_t n) { catalogs[n] = store.catalog(files[n]); };
   if (!files.empty()) read(0);
-  if (together > 1 && files.size() > 2 && is_cold(files[1])) {
+  if (together > 1 && files.size() > 2 && has_cold_metadata(files[1])) {
     for_each_in_parallel(together, files.size() - 1, [&](std::uint64_t n) { read(n + 1); });
     return catalogs;
   }

@@ -10,6 +10,7 @@
 #include "jobs/progress.hpp"
 #include "jobs/resources.hpp"
 #include "jobs/selection.hpp"
+#include "layout/prefix_change.hpp"
 #include "proof/mismatch.hpp"
 #include "proof/replicas.hpp"
 #include "store/stores.hpp"
@@ -55,10 +56,11 @@ struct CompareJob {
 };
 
 struct CompareReport {
-  std::uint64_t parameters = 0;         ///< that were compared: both have them, in one shape
-  std::uint64_t bytes = 0;              ///< of their logical tensors in A
-  std::vector<Difference> differences;  ///< by name, in natural order
-  Deviations a_deviations = {};         ///< from the reference, of what counts of A, under B's names
+  std::uint64_t parameters = 0;             ///< that were compared: both have them, in one shape
+  std::uint64_t bytes = 0;                  ///< of their logical tensors in A
+  std::vector<Difference> differences;      ///< by name, in natural order
+  std::optional<PrefixChange> prefix = {};  ///< that most names of A alone have, or of B
+  Deviations a_deviations = {};             ///< from the reference, of what counts of A, under B's names
   Deviations b_deviations = {};
 
   /// Whether they hold the same tensors, and those that are expected.

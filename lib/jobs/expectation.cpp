@@ -58,15 +58,17 @@ void ExpectedTensors::warn_of_idle(const std::vector<const Deviations*>& all) co
   for (const std::string& warning : idle_excuses(excuses_, all)) spdlog::warn("{}", warning);
 }
 
-void ExpectedTensors::refuse(const Deviations& found, const std::string& object, const std::string& change) const {
+void ExpectedTensors::refuse(const Deviations& found, const std::string& object, const std::string& change,
+                             bool can_rename) const {
   warn_of_idle({&found});
   if (found.lines.empty()) return;
   for (const std::string& line : found.lines) spdlog::error("{}", line);
-  throw Error(Kind::input, object,
-              {found.outcome(),
-               "expected the same names, logical shapes and dtypes",
-               change.empty() ? "mend the layout" : change,
-               {Advice::What::excuse_by_name, ""}});
+  const char* const expected = "expected the same names, logical shapes and dtypes";
+  if (change.empty() && can_rename && !found.renames.empty())
+    throw Error(Kind::input, object, {found.outcome(), expected, "", {Advice::What::rename_all, found.renames}});
+  throw Error(
+      Kind::input, object,
+      {found.outcome(), expected, change.empty() ? "mend the layout" : change, {Advice::What::excuse_by_name, ""}});
 }
 
 }  // namespace ckpt

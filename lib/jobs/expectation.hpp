@@ -36,8 +36,9 @@ class ExpectedTensors {
   /// Warns of the excuses that were of use for none of these deviations.
   void warn_of_idle(const std::vector<const Deviations*>& all) const;
   /// The same for one checkpoint's; prints its lines, and throws input, of what `object` names, where there are any.
-  /// `change`: of the layout, that would leave none; empty: none is known.
-  void refuse(const Deviations& found, const std::string& object, const std::string& change = "") const;
+  /// `change`: of the layout, that would leave none; empty: none is known. `can_rename`: the job can be told to.
+  void refuse(const Deviations& found, const std::string& object, const std::string& change = "",
+              bool can_rename = false) const;
 
   /// Whether anything is expected.
   explicit operator bool() const noexcept { return reference_.has_value(); }

@@ -1,6 +1,7 @@
 #include "jobs/pairing.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -56,6 +57,23 @@ Pairing::Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSid
     if (counts && !is_paired[parameter])
       add(Difference::What::only_in_b, tensor.name, "", tensor.dtype.name + " " + to_string(tensor.shape));
   }
+  note_prefix(job.names.rename.empty());
+}
+
+/// Names of A that have a prefix in B, or have none there.
+void Pairing::note_prefix(bool can_rename) {
+  std::vector<std::string> of_a;
+  std::vector<std::string> of_b;
+  for (const Difference& difference : comparison_.differences) {
+    if (difference.what == Difference::What::only_in_a) of_a.push_back(difference.parameter);
+    if (difference.what == Difference::What::only_in_b) of_b.push_back(difference.parameter);
+  }
+  const std::set<std::string> alone(of_a.begin(), of_a.end());
+  std::vector<std::string> common;
+  for (const Tensor& tensor : of_a_.tensors)
+    if (!alone.contains(tensor.name)) common.push_back(tensor.name);
+  comparison_.prefix = prefix_change(of_a, of_b, common);
+  if (comparison_.prefix && !can_rename) comparison_.prefix->renames.clear();  // of several the first decides
 }
 
 void Pairing::pair(ParameterId in_a, ParameterId in_b) {

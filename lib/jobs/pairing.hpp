@@ -48,6 +48,7 @@ class Pairing {
   bool is_comparable(const DType& a, const DType& b) const;
   void add(Difference::What what, const std::string& name, const std::string& a, const std::string& b);
   void compare_values(ParameterId in_a, ParameterId in_b);
+  void note_prefix(bool can_rename);
 
   bool is_tolerant_;
   const ComparedSide& a_;

@@ -126,6 +126,7 @@ class Run {
   TargetPlace target_place() {
     TargetPlace place{output_.place(), output_.pipe(), job_.output.is_single_file};
     place.keeps_trees = job_.keeps_trees;
+    place.dropped = job_.names.drop;
     if (job_.is_verified())
       place.fingerprints = job_.output.is_pipe && !sides_->store->ends_with_manifest() ? FingerprintPlace::report
                                                                                        : FingerprintPlace::manifest;
@@ -138,7 +139,7 @@ class Run {
   /// The end of a dry run.
   void look_ahead() {
     agree(processes_, [&] {
-      ckpt::look_ahead(*sides_, *plan_, job_.keeps_trees, views_ ? &*views_ : nullptr, report_);
+      ckpt::look_ahead(*sides_, *plan_, job_, views_ ? &*views_ : nullptr, report_);
       if (reads_past_memory()) report_.staging_bytes += reader_->past_memory(spare_memory(), files_read());
     });
     text_.tell(report_);

@@ -71,8 +71,9 @@ struct Report {
   std::map<std::string, double>
       seconds;  ///< by phase: catalog, plan, read, exchange, write, metadata, publish, total; largest over processes
   struct RuleUse {
-    std::string rule;                     ///< as written: "*.qkv.weight", or "(default)"
+    std::string rule;                     ///< its first patterns as written: "*.qkv.weight", or "(default)"
     std::vector<std::string> parameters;  ///< that it decided
+    std::string place = {};               ///< in the layout: "/parameters/3"; empty for what is no rule
   };
   struct TableUse {
     std::string name;
@@ -88,6 +89,8 @@ struct Report {
   std::vector<Overflow> overflows;
   std::vector<RuleUse> source_rules;  ///< of a dry run
   std::vector<RuleUse> target_rules;
+  std::string source_layout;  ///< what messages call it
+  std::string target_layout;
 };
 
 /// Runs the job, on files as `stores` see them. Collective: every process calls it with the same job (but its own

@@ -100,8 +100,10 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
     });
   });
   const std::string change = found.lines.empty() ? "" : fitting_change(misfit, processes);
-  agree(processes,
-        [&] { sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change); });
+  agree(processes, [&] {
+    sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change,
+                          job.names.rename.empty());
+  });
 }
 
 /// Tensors of one storage are written once, and whoever has a tree wants it as it was: such files are not made in

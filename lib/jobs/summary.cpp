@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layout/paddle_tables.hpp"
+#include "layout/rule_name.hpp"
 #include "output/file_specs.hpp"
 
 namespace ckpt {
@@ -25,6 +26,8 @@ void describe(const ReshardSides& sides, Report& report) {
     const bool has_whole_shards = move.range.has_value();
     report.tables.push_back({table.name, table.row_bytes(), of->rows, has_whole_shards, false, of->kept, of->layers});
   }
+  report.source_layout = source.layout().origin;
+  report.target_layout = target.layout().origin;
   report.source_rules = rule_use(source);
   report.target_rules = rule_use(target);
 }
@@ -62,11 +65,12 @@ void summarise(const PlannedMoves& moves, Report& report) {
   report.busiest_process_bytes = *busiest;
 }
 
-void look_ahead(const ReshardSides& sides, const MovePlan& plan, bool keeps_trees, const Views* views, Report& report) {
+void look_ahead(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& job, const Views* views,
+                Report& report) {
   const Placement& target = sides.target.placement;
   const ArrayFiles where(target);
-  const SourceTrees trees(sides.checkpoint, target, *sides.store, keeps_trees);
-  FileSpecs specs(sides.checkpoint, plan.planner, where, "", trees, !sides.store->index_name().empty());
+  const SourceTrees trees(sides.checkpoint, target, *sides.store, job.keeps_trees);
+  FileSpecs specs(sides.checkpoint, plan.planner, where, "", trees, job.names.drop, !sides.store->index_name().empty());
   warn_of_losses(specs, *sides.store);
   if (views == nullptr) return summarise({plan.planner, plan.readers, plan.shares, sides.tables}, report);
   for (FileNumber file = 0; file < where.table().count(); ++file) views->shown(file, *specs.of(file, {}));
@@ -94,7 +98,8 @@ void add_up(const Traffic& traffic, Communicator& processes, Report& report) {
 
 std::vector<Report::RuleUse> rule_use(const Placement& placement) {
   std::vector<Report::RuleUse> use;
-  for (const Rule& rule : placement.layout().parameters) use.push_back({rule.names.front().text(), {}});
+  for (const Rule& rule : placement.layout().parameters)
+    use.push_back({patterns_of(rule), {}, "/parameters/" + std::to_string(use.size())});
   for (const Bucket& bucket : placement.layout().buckets) use.push_back({"bucket " + bucket.name, {}});
   use.push_back({"(tables)", {}});
   use.push_back({"(default)", {}});

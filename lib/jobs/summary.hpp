@@ -28,7 +28,8 @@ std::uint64_t bytes_written_by(std::uint32_t process, const WriteShares& shares,
 
 /// All that a dry run tells, and the errors that making the files would end in. `views`: what they show, where they
 /// have no data; then nothing moves.
-void look_ahead(const ReshardSides& sides, const MovePlan& plan, bool keeps_trees, const Views* views, Report& report);
+void look_ahead(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& job, const Views* views,
+                Report& report);
 
 /// What all processes have done together, and the seconds of the slowest of each. Collective.
 void add_up(const Traffic& traffic, Communicator& processes, Report& report);

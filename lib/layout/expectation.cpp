@@ -9,6 +9,7 @@
 #include "layout/affix.hpp"
 #include "layout/name_groups.hpp"
 #include "layout/pattern_index.hpp"
+#include "layout/prefix_change.hpp"
 
 namespace ckpt {
 
@@ -128,6 +129,34 @@ void describe_lone(std::vector<std::string> names, const std::vector<std::string
   }
 }
 
+std::vector<std::string> without(const std::vector<std::string>& names, const std::set<std::string>& others) {
+  std::vector<std::string> left;
+  for (const std::string& name : names)
+    if (!others.contains(name)) left.push_back(name);
+  return left;
+}
+
+/// What one side alone has. Names that differ by one prefix are told of in one line.
+void describe_lone(const std::vector<std::string>& common, Deviations& result) {
+  std::vector<std::string> missing = result.missing.unexcused;
+  std::vector<std::string> extra = result.extra.unexcused;
+  if (const auto change = prefix_change(extra, missing, common)) {
+    std::set<std::string> renamed;
+    std::set<std::string> wanted;
+    for (const auto& [name, other] : change->renamed) {
+      renamed.insert(name);
+      wanted.insert(other);
+    }
+    extra = without(extra, renamed);
+    missing = without(missing, wanted);
+    result.lines.push_back((change->is_removed ? result.reference + " has no " : result.reference + " has ") +
+                           change->text());
+    result.renames = change->renames;
+  }
+  describe_lone(missing, extra, "missing, " + result.reference + " has it", result.lines);
+  describe_lone(extra, missing, "not in " + result.reference, result.lines);
+}
+
 }  // namespace
 
 Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
@@ -139,6 +168,7 @@ Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor
   const PatternIndex may_be_extra = PatternIndex::of(excuses.extra);
   result.missing.is_used.resize(excuses.missing.size(), false);
   result.extra.is_used.resize(excuses.extra.size(), false);
+  std::vector<std::string> common;
   std::size_t f = 0;
   std::size_t e = 0;
   while (f < found.size() || e < expected.size()) {
@@ -151,6 +181,7 @@ Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor
       continue;
     }
     const Tensor& mine = found[f];
+    common.push_back(mine.name);
     const Tensor& theirs = expected[e++];
     const bool is_shape = mine.shape == theirs.shape;
     const bool is_dtype = excuses.any_dtype || is_same(mine.dtype, theirs.dtype);
@@ -164,11 +195,8 @@ Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor
     ++f;
   }
   result.lines = unequal.take();
-  const auto& missing = result.missing.unexcused;
-  const auto& extra = result.extra.unexcused;
-  describe_lone(missing, extra, "missing, " + reference + " has it", result.lines);
-  describe_lone(extra, missing, "not in " + reference, result.lines);
-  result.tensors += missing.size() + extra.size();
+  describe_lone(common, result);
+  result.tensors += result.missing.unexcused.size() + result.extra.unexcused.size();
   return result;
 }
 

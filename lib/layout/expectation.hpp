@@ -31,6 +31,7 @@ struct Deviations {
   std::vector<std::string> lines;  ///< what is wrong; one for all tensors of one pattern, and for their state
   LoneNames missing;
   LoneNames extra;
+  std::string renames;  ///< PrefixChange::renames, where one prefix explains most of what is missing
 
   /// "2 parameters are not as ref.json has them".
   std::string outcome() const;

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/rule_name.hpp"
 #include "layout/shared_cards.hpp"
 
 namespace ckpt {
@@ -132,8 +133,9 @@ void check_apart(const Layout& layout, const Mesh& mesh, const std::string& orig
 
 /// What names coordinates of the axes that change, or counts by them.
 void check_coordinates(const Layout& layout, const Mesh& mesh, const std::string& origin) {
-  for (const Rule& rule : layout.parameters) {
-    const std::string who = "rule \"" + rule.names.front().text() + "\"";
+  for (std::size_t r = 0; r < layout.parameters.size(); ++r) {
+    const Rule& rule = layout.parameters[r];
+    const std::string who = rule_name(layout, r);
     check_at(rule.keys.at, rule.keys.at_last, who, layout, mesh, origin);
     check_pieces(rule.keys, who, layout, mesh, origin);
   }

@@ -13,6 +13,7 @@
 #include "layout/characters.hpp"
 #include "layout/literal.hpp"
 #include "layout/rule_json.hpp"
+#include "layout/rule_name.hpp"
 
 namespace ckpt {
 
@@ -174,7 +175,7 @@ std::vector<LayoutChange> other_splits(const Layout& layout, std::size_t rule_nu
     if (other == now) continue;
     Keys keys;
     keys.split = other;
-    LayoutChange change{to_json(keys, layout.mesh) + " in rule \"" + rule.names.front().text() + "\"", layout};
+    LayoutChange change{to_json(keys, layout.mesh) + " in " + rule_name(layout, rule_number), layout};
     change.layout.parameters[rule_number].keys.split = std::move(other);
     changes.push_back(std::move(change));
   }

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "layout/name_groups.hpp"
 #include "layout/rule_json.hpp"
+#include "layout/rule_name.hpp"
 
 namespace ckpt {
 
@@ -89,7 +90,7 @@ std::string who_takes_its_names(const Layout& layout, std::size_t rule, const st
       if (matches_any(layout.parameters[earlier], name))
         return "decides for nothing: '" + name +
                "' and all else that it matches go to rules before it, as /parameters/" + std::to_string(earlier) +
-               " (\"" + layout.parameters[earlier].names.front().text() + "\"); put it before them";
+               " (\"" + patterns_of(layout.parameters[earlier]) + "\"); put it before them";
     return "decides for nothing: '" + name + "', which it matches, is a bucket's member";
   }
   return "";
@@ -110,8 +111,7 @@ bool is_for_tables_alone(const Layout& layout, const Rule& rule, const std::vect
 
 std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
   const std::string otherwise = layout.table_arrays.contains(name) ? "a table" : "default";
-  const std::string rule =
-      decision.rule ? "rule \"" + layout.parameters[*decision.rule].names.front().text() + "\"" : otherwise;
+  const std::string rule = decision.rule ? rule_name(layout, *decision.rule) : otherwise;
   return "parameter '" + name + "' (" + layout.origin + ", " + rule + ")";
 }
 
@@ -156,7 +156,8 @@ std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) 
   for (std::size_t r = 0; r < used_.size() && warnings.size() < most; ++r) {
     if (!is_idle(r) || is_for_tables_alone(layout_, layout_.parameters[r], names)) continue;
     const Pattern& pattern = layout_.parameters[r].names.front();
-    std::string warning = layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" + pattern.text() + "\" ";
+    std::string warning = layout_.origin + ": /parameters/" + std::to_string(r) + ": rule \"" +
+                          patterns_of(layout_.parameters[r]) + "\" ";
     if (of_members_[r]) {
       warning += "matches only members of buckets, where its " + idle_keys(r) +
                  " does nothing: a member's keys stand in the bucket";

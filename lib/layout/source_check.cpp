@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layout/diagnose.hpp"
+#include "layout/rule_name.hpp"
 
 namespace ckpt {
 
@@ -96,7 +97,7 @@ class CardCheck {
     throw Error(Kind::input, place(parameter, position),
                 {"parameter '" + placement_.tensors()[parameter].name + "' is missing",
                  layout_.origin + " expects " + to_string(expected) + " of it on " + held_by(parameter) +
-                     (rule ? " (rule \"" + layout_.parameters[*rule].names.front().text() + "\")" : ""),
+                     (rule ? " (" + rule_name(layout_, *rule) + ")" : ""),
                  "cards that hold it: " + list_cards(layout_.mesh, holders)});
   }
 

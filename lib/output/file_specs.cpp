@@ -25,7 +25,7 @@ void add_group(const Group& group, std::vector<Group>& groups) {
 }  // namespace
 
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
-                     const SourceTrees& trees, bool has_index)
+                     const SourceTrees& trees, const std::vector<Pattern>& dropped, bool has_index)
     : source_(source),
       planner_(planner),
       where_(where),
@@ -35,7 +35,7 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
       has_index_(has_index) {
   const auto all = sayings(source_);
   std::vector<std::string> differing;
-  LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, differing);
+  LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, dropped, differing);
   if (trees.used().empty())
     lost_leaves_ = std::move(leaves.lost);
   else if (!leaves.lost.empty())

@@ -19,9 +19,10 @@ namespace ckpt {
 class FileSpecs {
  public:
   /// `manifest`: that of a single file, as long as it will be; else empty. `trees`: those that the files take.
-  /// Attributes are those of the lowest card that has them. `has_index`: the format does (Store::index_name).
+  /// Attributes are those of the lowest card that has them. `dropped`: values of these names are not told of where they
+  /// are lost. `has_index`: the format does (Store::index_name).
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
-            const SourceTrees& trees, bool has_index);
+            const SourceTrees& trees, const std::vector<Pattern>& dropped, bool has_index);
 
   /// An attribute that the root group of each file is to have where the source's has none of that name.
   void add_attribute(const Attribute& attribute);

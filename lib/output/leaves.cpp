@@ -1,5 +1,6 @@
 #include "output/leaves.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "base/text.hpp"
@@ -45,7 +46,7 @@ void add_as_json(const std::string& name, const Leaf& leaf, std::map<std::string
 }  // namespace
 
 LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files, const SourceTrees& trees,
-                         std::vector<std::string>& warnings) {
+                         const std::vector<Pattern>& dropped, std::vector<std::string>& warnings) {
   LeafChoice choice;
   std::map<std::string, Group> groups;
   std::vector<std::string> differing;
@@ -54,7 +55,9 @@ LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& fi
     if (leaf.is_carried && leaf.differs && !is_random_state(name)) differing.push_back(in_words);
     const bool is_in_json = (trees.used().empty() || !trees.has_trees()) && !leaf.first->json.empty();
     if (is_in_json) add_as_json(name, *leaf.first, groups);
-    if (!is_in_json && !leaf.is_carried) choice.lost.push_back(in_words);
+    const bool is_missed =
+        std::none_of(dropped.begin(), dropped.end(), [&](const auto& each) { return each.matches(name); });
+    if (!is_in_json && !leaf.is_carried && is_missed) choice.lost.push_back(in_words);
   }
   if (!differing.empty())
     warnings.push_back("values that differ between cards; the lowest card's are kept: " + join(differing));

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/pattern.hpp"
 #include "output/source_trees.hpp"
 
 namespace ckpt {
@@ -14,8 +15,8 @@ struct LeafChoice {
 };
 
 /// `trees`: which the output takes, and in which leaves are carried; a warning is added where another card's are
-/// others. Generators of random numbers may differ.
+/// others. Generators of random numbers may differ. What matches `dropped` is not missed: it does not count as lost.
 LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files, const SourceTrees& trees,
-                         std::vector<std::string>& warnings);
+                         const std::vector<Pattern>& dropped, std::vector<std::string>& warnings);
 
 }  // namespace ckpt

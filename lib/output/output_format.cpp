@@ -1,8 +1,79 @@
 #include "output/output_format.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
 
 namespace ckpt {
+
+namespace {
+
+/// An ending that a file by itself may have.
+struct Ending {
+  std::string text;
+  const Format* format;
+};
+
+std::vector<Ending> endings_of_files(const std::vector<Format>& formats) {
+  std::vector<Ending> endings;
+  for (const Format& format : formats) {
+    if (!format.index_name.empty()) continue;
+    endings.push_back({std::string(format.ending), &format});
+    for (const std::string_view other : format.other_endings) endings.push_back({std::string(other), &format});
+  }
+  return endings;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// ".safetensor" and ".H5" are meant as the ones that are a letter in four away, at least one letter.
+std::optional<Ending> meant_ending(const std::vector<Ending>& endings, const std::string& tail) {
+  std::optional<Ending> meant;
+  std::size_t least = std::string::npos;
+  for (const Ending& ending : endings) {
+    const std::size_t most = std::max<std::size_t>(1, ending.text.size() / 4);
+    const std::size_t distance = edit_distance(lower_case(tail), ending.text, most);
+    if (distance > most || distance >= least) continue;
+    least = distance;
+    meant = ending;
+  }
+  return meant;
+}
+
+}  // namespace
+
+void check_ending(const std::vector<Format>& formats, const std::string& file_name) {
+  const std::string name = file_name.substr(file_name.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0 || format_by_ending(formats, name) != nullptr) return;
+  const std::string tail = name.substr(dot);
+  const bool is_word = tail.size() > 1 && std::isalpha(static_cast<unsigned char>(tail[1])) != 0;
+  const std::vector<Ending> endings = endings_of_files(formats);
+  const Format* meant = format_by_ending(formats, name.substr(0, dot));
+  std::string lead = "--format " + (meant != nullptr ? std::string(meant->name) : "") + " writes that under any name";
+  if (meant == nullptr && is_word) {
+    if (const auto near = meant_ending(endings, tail)) {
+      meant = near->format;
+      lead = "did you mean " + near->text + "? Any other name goes with --format";
+    }
+  }
+  const Format& written = formats.front();
+  if (meant == &written || (meant == nullptr && !is_word)) return;
+  std::vector<std::string> known;
+  for (const Ending& ending : endings) known.push_back(ending.text);
+  if (meant != nullptr)
+    throw Error(Kind::usage, file_name,
+                {"its ending " + tail + " tells no format", "expected one of " + join(known), lead});
+  spdlog::warn("{} is written as {}, for its ending {} tells no format: choose one with --format, or by an ending ({})",
+               file_name, written.name, tail, join(known));
+}
 
 const Format& output_format(const std::vector<Format>& formats, const std::string& wanted,
                             const std::string& file_name) {

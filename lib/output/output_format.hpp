@@ -12,6 +12,11 @@ namespace ckpt {
 const Format& output_format(const std::vector<Format>& formats, const std::string& wanted,
                             const std::string& file_name);
 
+/// A file's name whose ending (what is behind its last dot) is that of no format gets the first one. Throws usage where
+/// the ending seems to be meant as another format's: misspelt, or with something behind it. Warns where it is some
+/// other word.
+void check_ending(const std::vector<Format>& formats, const std::string& file_name);
+
 /// The layout with the format's ending on its files, where they have that of another of `formats`, and with a name of
 /// its own where a template leaves the name open (`*`).
 Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format);

@@ -33,7 +33,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
 }
 
 void TargetFiles::check_format() {
-  specs_.emplace(source_, planner_, where_, manifest_text_, trees_, !store_.index_name().empty());
+  specs_.emplace(source_, planner_, where_, manifest_text_, trees_, place_.dropped, !store_.index_name().empty());
   warn_of_losses(*specs_, store_);
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "layout/characters.hpp"
 #include "layout/rule_json.hpp"
+#include "layout/rule_name.hpp"
 
 namespace ckpt {
 
@@ -49,8 +50,7 @@ std::string missing_split(const Placement& placement, ParameterId parameter, con
            layout.origin + ")?";
   }
   if (spread.rule)
-    return "is " + names + " missing in \"split\" of rule \"" + layout.parameters[*spread.rule].names.front().text() +
-           "\" (" + layout.origin + ")?";
+    return "is " + names + " missing in \"split\" of " + rule_name(layout, *spread.rule) + " (" + layout.origin + ")?";
   return "is a rule with \"split\" over " + names + " missing (" + layout.origin + ")?";
 }
 

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
+#include "store/likely_content.hpp"
 #include "store/mindspore/mindspore_store.hpp"
 #include "store/paddle/shard_file.hpp"
 #include "store/posix_file.hpp"
@@ -15,13 +16,24 @@
 
 namespace ckpt {
 
+namespace {
+
+/// The store of a format that has no values of variable length beyond its files' small headers.
+template <std::unique_ptr<Store> (*make)()>
+std::unique_ptr<Store> small_values(std::uint64_t /*value_bytes*/) {
+  return make();
+}
+
+}  // namespace
+
 const std::vector<Format>& formats() {
-  static const std::vector<Format> all{{"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
-                                       {"safetensors", ".safetensors", {}, safetensors_store},
-                                       {"mindspore", ".ckpt", {}, mindspore_store},
-                                       {"torch", ".pt", {".pth", ".bin"}, torch_store},
-                                       {"dcp", ".distcp", {}, dcp_store, nullptr, torch::dcp_index},
-                                       {"torch_dist", ".distcp", {}, torch_dist_store, nullptr, torch::dcp_index}};
+  static const std::vector<Format> all{
+      {"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
+      {"safetensors", ".safetensors", {}, small_values<safetensors_store>},
+      {"mindspore", ".ckpt", {}, small_values<mindspore_store>},
+      {"torch", ".pt", {".pth", ".bin"}, small_values<torch_store>},
+      {"dcp", ".distcp", {}, small_values<dcp_store>, nullptr, torch::dcp_index},
+      {"torch_dist", ".distcp", {}, small_values<torch_dist_store>, nullptr, torch::dcp_index}};
   return all;
 }
 
@@ -58,6 +70,7 @@ class Stores::ByContent final : public SourceStore {
 
   FileCatalog catalog(const std::filesystem::path& file) override {
     SourceStore* const store = find(file);
+    if (store == nullptr && format_by_ending(stores_.formats_, file.native()) == nullptr) refuse(file);
     return (store != nullptr ? *store : likeliest(file)).catalog(file);
   }
 
@@ -91,6 +104,14 @@ class Stores::ByContent final : public SourceStore {
   }
 
  private:
+  /// Neither content nor name is that of a checkpoint.
+  [[noreturn]] void refuse(const std::filesystem::path& file) const {
+    const std::string likely = likely_content(file);
+    throw Error(Kind::input, file.string(),
+                {"it has none of the known formats" + (likely.empty() ? "" : "; it seems to be " + likely),
+                 "expected " + names_of_files(stores_.formats_), "check the path and the layout's `files`"});
+  }
+
   /// Asks the likeliest one first: others may have to look at many places of the file.
   SourceStore* find(const std::filesystem::path& file) {
     SourceStore& first = likeliest(file);
@@ -108,9 +129,9 @@ class Stores::ByContent final : public SourceStore {
   Stores& stores_;
 };
 
-Stores::Stores(std::vector<Format> formats)
+Stores::Stores(std::vector<Format> formats, std::uint64_t value_bytes)
     : formats_(std::move(formats)), reading_(std::make_unique<ByContent>(*this)) {
-  for (const Format& format : formats_) stores_.push_back(format.make());
+  for (const Format& format : formats_) stores_.push_back(format.make(value_bytes));
 }
 
 Stores::~Stores() = default;

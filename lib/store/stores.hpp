@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,14 +17,15 @@ struct Format {
   std::string_view name;    ///< "hdf5"
   std::string_view ending;  ///< of its files' names, as they are written: ".h5"
   std::vector<std::string_view> other_endings;
-  std::function<std::unique_ptr<Store>()> make;
+  /// Catalogs' values of variable length may take so many bytes, of all files together: more throws input.
+  std::function<std::unique_ptr<Store>(std::uint64_t value_bytes)> make;
   std::string (*library_version)() = nullptr;  ///< of the library that it is read and written with, if there is one
   std::string_view index_name = {};            ///< as Store::index_name: its files say only together what they hold
 };
 
 /// The file formats there are. A new one is a folder beside this file, and a line in stores.cpp. The first one is
-/// written where nothing tells. What is wrong with a file of none of them is said by the one that its ending tells,
-/// else by the first.
+/// written where nothing tells. What is wrong with a file of none of them is said by the one that its ending tells, if
+/// there is one.
 const std::vector<Format>& formats();
 
 /// "hdf5, safetensors": the formats in which a file by itself may be.
@@ -37,7 +40,9 @@ const Format* format_by_ending(const std::vector<Format>& formats, std::string_v
 /// The formats of a job, one store each. It owns them: what it gives refers to them, and must not outlive it.
 class Stores {
  public:
-  explicit Stores(std::vector<Format> formats = ckpt::formats());
+  /// `value_bytes`: of each format's store, as Format::make has it.
+  explicit Stores(std::vector<Format> formats = ckpt::formats(),
+                  std::uint64_t value_bytes = std::numeric_limits<std::uint64_t>::max());
   Stores(const Stores&) = delete;
   Stores& operator=(const Stores&) = delete;
   Stores(Stores&&) = delete;

@@ -50,12 +50,12 @@ TEST_CASE("the dry-run table is plain text with one fact on each line") {
 }
 
 TEST_CASE("rules are listed with their parameters as people count") {
-  CHECK(rule_table("rules", {{"*.w", {"l.10.w", "l.2.w"}}, {"*.x", {}}}).text() ==
-        "\nrules\n"
-        "  *.w: 2 parameters\n"
+  CHECK(rule_table("rules", "job.json", {{"*.w", {"l.10.w", "l.2.w"}, "/parameters/0"}, {"(default)", {}}}).text() ==
+        "\nrules, job.json\n"
+        "  /parameters/0 *.w: 2 parameters\n"
         "    l.2.w\n"
         "    l.10.w\n"
-        "  *.x: 0 parameters\n");
+        "  (default): 0 parameters\n");
 }
 
 TEST_CASE("the summary tells what, how much and how fast") {
@@ -63,6 +63,8 @@ TEST_CASE("the summary tells what, how much and how fast") {
   report.target_files = 56;
   report.bytes_written = 2'000'000'000;
   CHECK(summary("out", report) == "wrote out: 56 files, 1.9 GiB in 0.0 s");
+  report.seconds["total"] = 0.9;  // most of it is no data
+  CHECK(summary("out", report) == "wrote out: 56 files, 1.9 GiB in 0.9 s");
   report.seconds["total"] = 1.6;
   CHECK(summary("out", report) == "wrote out: 56 files, 1.9 GiB in 1.6 s (1.25 GB/s)");
 }

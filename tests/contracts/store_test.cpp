@@ -1,5 +1,6 @@
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include "catch.hpp"
 #include "contracts/memory_store.hpp"
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 /// A format whose files lie in the file system.
 StoreUnderTest on_disk(const Format& format, const fs::path& folder) {
   return {std::string(format.name),
-          format.make,
+          [make = format.make] { return make(std::numeric_limits<std::uint64_t>::max()); },
           folder,
           std::string(format.ending),
           [](const fs::path& file) {

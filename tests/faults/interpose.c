@@ -14,6 +14,7 @@
 //   FAULT_LOCKS=own              every process has all the locks it asks for, as on different machines where each has its own
 //   FAULT_DELAY_US=500           each pwrite of 64 KiB or more (of data, that is) takes so much longer
 //   FAULT_FREE=4096              file systems say that they have so many bytes free
+//   FAULT_NOWAIT=refused         no file system says what it has in memory (preadv2 with RWF_NOWAIT), as those of networks do not
 //   FAULT_DEFLATE=17             a bit is another one in what zlib's 17th call gives, of those that give 64 bytes or more
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,6 +30,7 @@
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -41,6 +43,7 @@ static const char* only_for = "";
 static long delay_us;
 static const char* locks = "";
 static const char* free_bytes;
+static int refuses_nowait;
 static int deflate_at;
 static char function_at[16];
 static int number_at;
@@ -62,6 +65,7 @@ __attribute__((constructor)) static void start(void) {
   delay_us = atol(variable("FAULT_DELAY_US", "0"));
   locks = variable("FAULT_LOCKS", "");
   free_bytes = getenv("FAULT_FREE");
+  refuses_nowait = strcmp(variable("FAULT_NOWAIT", ""), "refused") == 0;
   deflate_at = atoi(variable("FAULT_DEFLATE", "0"));
   const char* rank = variable("FAULT_RANK", "");
   if (*rank != '\0' && strcmp(rank, variable("OMPI_COMM_WORLD_RANK", "")) != 0) return;
@@ -168,6 +172,14 @@ WRAP(ssize_t, pread, (int fd, void* data, size_t count, off_t offset), (fd, data
      HALVE)
 WRAP(ssize_t, pread64, (int fd, void* data, size_t count, off64_t offset), (fd, data, count, offset),
      fault_of("pread", fd), HALVE)
+static int fault_of_question(int fd, int flags) {
+  const int what = fault_of("preadv2", fd);
+  return refuses_nowait && (flags & RWF_NOWAIT) != 0 ? EOPNOTSUPP : what;
+}
+WRAP(ssize_t, preadv2, (int fd, const struct iovec* data, int count, off_t offset, int flags),
+     (fd, data, count, offset, flags), fault_of_question(fd, flags), NOTHING)
+WRAP(ssize_t, preadv64v2, (int fd, const struct iovec* data, int count, off64_t offset, int flags),
+     (fd, data, count, offset, flags), fault_of_question(fd, flags), NOTHING)
 WRAP(int, ftruncate, (int fd, off_t size), (fd, size), fault_of("ftruncate", fd), NOTHING)
 WRAP(int, ftruncate64, (int fd, off64_t size), (fd, size), fault_of("ftruncate", fd), NOTHING)
 WRAP(int, fsync, (int fd), (fd), fault_of("fsync", fd), NOTHING)

@@ -4,6 +4,7 @@ others end, and nothing wrong is published."""
 import shutil
 
 from harness import Place, arguments, check, run_cases, temporary_directory
+from group_cold import forget  # by harness on the path
 
 BOUND_S = 15  # within which a lost process ends the others; mpirun takes two of them
 
@@ -25,6 +26,18 @@ def changed(job, change, at, *texts, file=None):
     return case
 
 
+def untold(job):
+    """A file system that does not say what of a file it has in memory, as those of networks do not: it is read as usual."""
+    def case():
+        job.clear()
+        log = job.place.directory / "calls.log"
+        forget(job.place.job)
+        done = job.run(faults={"nowait": "refused", "log": log})
+        check(done.status == 0 and job.is_whole(), f"{done}")
+        asked = {call.rpartition("/")[2] for call in log.read_text().splitlines() if call.startswith("preadv2 ")}
+        files = {path.name for path in job.place.job.glob("rank_*.h5")}
+        check(files & asked, f"of none of {sorted(files)} it was asked what is in memory, but of {sorted(asked)}")
+    return case
 
 
 def lost(job, at, rank):
@@ -60,6 +73,7 @@ def source_cases(place):
                                                     file=place.directory / "by_shard" / "server_1.h5"),
         "text, touched": changed(lines, "touch {file}", "pread 1", "changed while it was read",
                                  file=place.directory / "text" / "000" / "part-001-00007"),
+        "of a file system that does not say what is in memory": untold(merge),
         "removed": changed(merge, "rm {file}", "pread 60", "it was changed while it was read"),
     }
 

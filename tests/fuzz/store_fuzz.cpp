@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "base/checked.hpp"
 #include "child_findings.hpp"
@@ -97,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes = file_of({reinterpret_cast<const char*>(data), size});
   const TemporaryFile file(std::as_bytes(std::span(bytes)));
   const Format& format = fuzzed_format();
-  const auto store = format.make();
+  const auto store = format.make(std::numeric_limits<std::uint64_t>::max());
   try {
     const FileCatalog catalog = decode_catalog(encode(store->catalog(file.path())));
     const auto source = store->open(file.path(), catalog);

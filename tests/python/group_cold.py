@@ -1,6 +1,7 @@
 """Sources that the system has not in memory: they are read past it (on a file system that allows that)."""
 import json
 import os
+import sys
 
 import h5py
 import numpy as np
@@ -13,8 +14,25 @@ from programs import check
 ROWS, COLUMNS = 2100, 4096  # a tensor of 34 MB: of several blocks on each card
 
 
+PEAK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peak.py")
+ALLOWANCE = 64 << 20  # the programs themselves, and what of the files the system maps for them
+NOT_HERE = "skipped: this file system keeps files in memory"
+
+
 def cold(context):
-    each_case(context, "cold", from_storage)
+    if can_be_cold(context):
+        each_case(context, "cold", from_storage)
+    else:
+        print(NOT_HERE)
+
+
+def can_be_cold(context):
+    os.makedirs(context.path("probe"))
+    path = context.path("probe/file")
+    with open(path, "wb") as file:
+        file.write(bytes(1 << 20))
+    forget(context.path("probe"))
+    return not is_in_memory(path)
 
 
 def forget(directory):
@@ -24,6 +42,12 @@ def forget(directory):
         os.fsync(file)
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(file)
+
+
+def read_whole(directory):
+    for name in os.listdir(directory):
+        with open(os.path.join(directory, name), "rb") as file:
+            file.read()
 
 
 def from_storage(context, case, source, target):
@@ -59,13 +83,13 @@ def write_columns(directory, whole, cards):
 
 
 def is_in_memory(path):
-    """Whether the middle of a file can be read without the storage."""
+    """Whether the middle of a file can be read without the storage, as far as the file system tells."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.preadv(file, [bytearray(1)], os.path.getsize(path) // 2, os.RWF_NOWAIT)
         return True
-    except BlockingIOError:
-        return False
+    except OSError as refusal:
+        return not isinstance(refusal, BlockingIOError)
     finally:
         os.close(file)
 
@@ -87,7 +111,6 @@ def past_memory(context):
     first = os.path.join(source, "rank_0.h5")
     forget(source)
     is_tested = not is_in_memory(first) and can_read_directly(first)
-    print("long arrays: " + ("read past the system's memory" if is_tested else "this file system keeps them in memory"))
     for ranks, exchange, memory in ((0, "direct", "64MiB"), (0, "direct", "512MiB"), (2, "mpi", "128MiB"), (2, "direct", "128MiB")):
         how = f"long arrays, {ranks} ranks, {exchange}, {memory}"
         forget(source)
@@ -98,6 +121,30 @@ def past_memory(context):
         if is_tested and (ranks, exchange) != (2, "direct"):
             check(not is_in_memory(first), f"{how}: the source came into the system's memory")
     verify_long(context, a, b, source, target, is_tested)
+    if is_tested:
+        hold_to_dry_run(context, a, b, source)
+    else:
+        print(NOT_HERE)
+
+
+def hold_to_dry_run(context, a, b, source):
+    """A dry run tells of the memory for what is read past the system's, and the job takes no more."""
+    peaks, report = context.path("long_peaks"), context.path("long.json")
+    words = [a, b, source, context.path("long_again"), "--memory", "512MiB", "--threads", 2, "--force"]
+    told = {}
+    for state in ("warm", "cold"):
+        if state == "cold":
+            forget(source)
+        else:
+            read_whole(source)
+        context.programs.reshard(*words, "--dry-run", "--report", report)
+        with open(report, encoding="utf-8") as file:
+            told[state] = json.load(file)["staging_bytes"]
+    check(told["warm"] < told["cold"] <= 512 << 20, f"dry runs tell of {told} bytes")
+    os.makedirs(peaks)
+    context.programs.reshard(*words, before=[sys.executable, "-S", "-E", PEAK, peaks])
+    (peak,) = (int(open(os.path.join(peaks, name), encoding="utf-8").read()) << 10 for name in os.listdir(peaks))
+    check(peak <= told["cold"] + ALLOWANCE, f"the job held {peak} bytes, the dry run told of {told['cold']}")
 
 
 def verify_long(context, a, b, source, target, is_tested):

@@ -41,7 +41,8 @@ class Memory {
 
  private:
   static std::vector<Format> of(const std::shared_ptr<contract::MemoryFiles>& files, std::uint64_t slice_bytes) {
-    return {{"memory", ".mem", {}, [=] { return std::make_unique<contract::MemoryStore>(files, slice_bytes); }}};
+    const auto make = [=](std::uint64_t) { return std::make_unique<contract::MemoryStore>(files, slice_bytes); };
+    return {{"memory", ".mem", {}, make}};
   }
 };
 

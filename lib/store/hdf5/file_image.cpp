@@ -132,7 +132,7 @@ std::size_t FileImage::index_of(haddr_t address, std::size_t bytes) const {
   return address >= data_.hi ? address - data_.size() : ImageDriver::nowhere;
 }
 
-std::vector<std::byte> FileImage::take_bytes() {
+std::string FileImage::take_bytes() {
   bytes_.resize(end_ - data_.size());
   return std::move(bytes_);
 }

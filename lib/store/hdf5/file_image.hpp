@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "store/hdf5/library.hpp"
@@ -14,7 +15,8 @@ namespace ckpt::hdf5 {
 class FileImage {
  public:
   /// `data`: the part of the file that is kept for data. What comes before it is for HDF5's superblock.
-  explicit FileImage(Interval data) : data_(data) {}
+  /// `expected_bytes`: about so many will not be data; more are possible.
+  FileImage(Interval data, std::uint64_t expected_bytes) : data_(data) { bytes_.reserve(expected_bytes); }
 
   /// With these access properties, a file that is created becomes this one. It must be closed before this one goes.
   void attach_to(hid_t access);
@@ -23,7 +25,7 @@ class FileImage {
   void place_next(Interval place) { next_ = place; }
 
   /// The bytes around the data, end to end.
-  std::vector<std::byte> take_bytes();
+  std::string take_bytes();
   std::uint64_t file_bytes() const noexcept { return end_; }
 
   /// Where raw data begins that went to the metadata: collections of the global heap, which HDF5 takes for such, too.
@@ -39,7 +41,7 @@ class FileImage {
   Interval next_;
   std::vector<std::uint64_t> raw_;
   std::uint64_t end_ = 0;  ///< of the file, as it has been given to HDF5
-  std::vector<std::byte> bytes_;
+  std::string bytes_;
 };
 
 }  // namespace ckpt::hdf5

@@ -1,6 +1,5 @@
 #include "store/hdf5/hdf5_store.hpp"
 
-#include <limits>
 #include <mutex>
 
 #include "store/hdf5/datatype.hpp"
@@ -109,11 +108,7 @@ class Hdf5Store final : public Store {
 
 }  // namespace
 
-std::unique_ptr<Store> hdf5_store() {
-  return hdf5_store_within(std::numeric_limits<std::uint64_t>::max());
-}
-
-std::unique_ptr<Store> hdf5_store_within(std::uint64_t value_bytes) {
+std::unique_ptr<Store> hdf5_store(std::uint64_t value_bytes) {
   return std::make_unique<Hdf5Store>(value_bytes);
 }
 

@@ -23,7 +23,8 @@ std::shared_ptr<const NewFile> KnownSkeletons::get(const FileSpec& spec) {
   if (auto file = find(spec)) return file;
   const std::lock_guard making(making_);
   if (auto file = find(spec)) return file;
-  Skeleton skeleton{spec, std::make_shared<const NewFile>(make_file(spec).file)};
+  Skeleton skeleton{{}, std::make_shared<const NewFile>(make_file(spec).file)};
+  skeleton.spec = spec;  // values of variable length may make it large: no sooner than it is needed
   for (const Passage& passage : skeleton.file->passages) skeleton.bytes += passage.bytes.size();
   auto file = skeleton.file;
   remember(std::move(skeleton));

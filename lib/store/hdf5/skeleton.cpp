@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "store/hdf5/attributes.hpp"
@@ -100,10 +101,6 @@ PropertyId contiguous_and_unwritten() {
   return properties;
 }
 
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// Where a text stands in bytes that are to hold it once.
 std::size_t only_place(std::span<const std::byte> bytes, std::string_view text) {
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -115,10 +112,18 @@ std::size_t only_place(std::span<const std::byte> bytes, std::string_view text) 
   return found;
 }
 
+/// Of values of variable length. HDF5 puts them into collections, which take some more.
+std::uint64_t room_for_values(const FileSpec& spec) {
+  std::uint64_t bytes = 0;
+  for (const FileSpec::Array& array : spec.arrays)
+    if (array.verbatim) bytes += array.verbatim->bytes.size();
+  return bytes + bytes / 8;
+}
+
 class Skeleton {
  public:
   explicit Skeleton(const FileSpec& spec)
-      : spec_(spec), places_(places_of(spec)), data_(part_of(places_)), image_(data_) {}
+      : spec_(spec), places_(places_of(spec)), data_(part_of(places_)), image_(data_, room_for_values(spec)) {}
 
   MadeFile make();
 
@@ -148,8 +153,8 @@ MadeFile Skeleton::make() {
   whole.raw = image_.raw();
   made.room.bytes = image_.file_bytes();
   for (const Interval& place : places_) made.room.data.emplace_back(place.lo, place.size());
-  const std::vector<std::byte> bytes = image_.take_bytes();
-  const std::span<const std::byte> metadata(bytes);
+  std::string bytes = image_.take_bytes();
+  const auto metadata = std::as_bytes(std::span(std::as_const(bytes)));
   made.room.metadata += sum_of(metadata.first(data_.lo), 0);
   made.room.metadata += sum_of(metadata.subspan(data_.lo), data_.hi);
   made.room.metadata.bytes += data_.size();  // the gaps between the data are zeros, which add nothing else
@@ -160,7 +165,9 @@ MadeFile Skeleton::make() {
     made.room.manifest = Interval{at, at + spec_.manifest.size()};
     made.room.metadata = made.room.metadata - sum_of(metadata.subspan(found, spec_.manifest.size()), at);
   }
-  made.passages = {{0, text_of(metadata.first(data_.lo))}, {data_.hi, text_of(metadata.subspan(data_.lo))}};
+  std::string before_data = bytes.substr(0, data_.lo);
+  bytes.erase(0, data_.lo);  // in place: values of variable length may make it as large as they are
+  made.passages = {{0, std::move(before_data)}, {data_.hi, std::move(bytes)}};
   return whole;
 }
 

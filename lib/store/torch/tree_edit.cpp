@@ -8,6 +8,7 @@
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/held_value.hpp"
 #include "store/torch/leaf.hpp"
+#include "store/torch/pickle_fields.hpp"
 #include "store/torch/pickle_machine.hpp"
 
 namespace ckpt::torch {
@@ -27,10 +28,6 @@ std::optional<std::uint64_t> whole_number(const std::string& text) {
 bool is_list(const PickleNode& node) {
   return node.kind == PickleKind::list || node.kind == PickleKind::tuple ||
          (node.kind == PickleKind::call && !node.has_pairs && !node.items.empty());
-}
-
-bool is_none(const Pickle& tree, PickleId id) {
-  return tree[id].kind == PickleKind::none;
 }
 
 /// Whether tensors may be put into a container that is a value: nothing is in it, or what they left behind.

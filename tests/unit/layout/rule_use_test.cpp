@@ -1,6 +1,7 @@
 #include "layout/rule_use.hpp"
 
 #include "catch.hpp"
+#include "layout/rule_name.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -24,6 +25,14 @@ TEST_CASE("4: a rule that matches nothing is a warning with the nearest names") 
   CHECK_THAT(resolved.warnings[0],
              Contains("/parameters/0") && Contains("\"*.wqq\" matches no parameter") && Contains("layer.wq"));
   CHECK(resolve_target(of, resolved.placement.tensors()).warnings.size() == 1);
+}
+
+TEST_CASE("A rule of several patterns is named by these and its place") {
+  const Layout of = layout(R"(["tp"])", "[2]", R"("parameters": [{"name": "*.b"},
+      {"name": ["*.wq", "*.wk", "*.wv", "*.wo", "*.w"], "split": ["tp"]}])");
+  CHECK(rule_name(of, 0) == "rule \"*.b\"");
+  CHECK(rule_name(of, 1) == "rule \"*.wq, *.wk, *.wv, … (2 more)\" at /parameters/1");
+  CHECK(patterns_of(of.parameters[1], 5) == "*.wq, *.wk, *.wv, *.wo, *.w");
 }
 
 TEST_CASE("4: a rule that only lends to others by like is used") {

@@ -5,6 +5,19 @@
 namespace ckpt {
 namespace {
 
+TEST_CASE("An ending that seems to be meant as another format's is refused, whatever stands before it") {
+  for (const char* name :
+       {"a.safetensor", "a.saftensors", "a.safetensors.tmp", "d.d/a.ptt", "a.PT", "a.ckp", "a.bin.1"}) {
+    CAPTURE(name);
+    CHECK_THROWS_AS(check_ending(formats(), name), Error);
+  }
+  // What tells nothing, what may be meant as the format that is written, and what no ending is.
+  for (const char* name : {"a", "llama-3.1-8b", "d.ptt/a", ".ptt", "a.h5.tmp", "a.hdf", "a.npz", "a."}) {
+    CAPTURE(name);
+    CHECK_NOTHROW(check_ending(formats(), name));
+  }
+}
+
 TEST_CASE("An output has the format asked for, that of its ending, or the first") {
   CHECK(output_format(formats(), "", "a.safetensors").name == "safetensors");
   CHECK(output_format(formats(), "", "a.he5").name == "hdf5");

@@ -159,10 +159,10 @@ TEST_CASE("Values of variable length take no more memory than they may, of all f
     file.dataset("t", text_type().get(), {}, &text);
     file.dataset(name, text_type().get(), {}, &text);
   }
-  const auto store = hdf5_store_within(5000);
+  const auto store = hdf5_store(5000);
   CHECK(value_bytes(*store->catalog(folder / "a.h5").schema) == 2016);
   CHECK(error_of([&] { store->catalog(folder / "b.h5"); }).empty());
-  const auto other = hdf5_store_within(4000);
+  const auto other = hdf5_store(4000);
   CHECK(error_of([&] { other->catalog(folder / "b.h5"); }).empty());
   CHECK_THAT(error_of([&] { other->catalog(folder / "a.h5"); }),
              Contains("a.h5: /t: its values of variable length take more than 1.9 KiB of memory"));

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// A single file without a layout is taken for a whole checkpoint. Throws input where it says itself that it holds
+/// pieces of tensors. Warns, naming the directory to give, where it seems to be one rank's file of several: by its name
+/// (00001-of-00007), or by that and the files beside it (rank_0 and rank_1, mp_rank_00/ and mp_rank_01/; not step_1000,
+/// which may well be whole).
+void check_is_whole(const std::filesystem::path& file, const Schema& schema, SourceStore& store);
+
+}  // namespace ckpt
