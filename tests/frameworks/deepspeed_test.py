@@ -15,6 +15,8 @@ import h5py  # noqa: E402
 import torch  # noqa: E402
 import torch._dynamo  # noqa: E402, F401  once here, not in every process
 import torch.utils.cpp_extension  # noqa: E402, F401
+import deepspeed.runtime.zero.muon.original_muon  # noqa: E402, F401
+import torch._subclasses.schema_check_mode  # noqa: E402, F401
 from deepspeed.utils import logger, safe_get_full_fp32_param, safe_get_full_optimizer_state  # noqa: E402
 
 import from_torch  # noqa: E402

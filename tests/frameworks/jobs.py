@@ -1,6 +1,7 @@
 """What the tests of real frameworks share: jobs of several processes, the programs, and comparing what they wrote."""
 import atexit
 import contextlib
+import gc
 import multiprocessing
 import os
 import pickle
@@ -53,6 +54,7 @@ def run_job(world, work, *arguments):
     """work(rank, *arguments) on each of `world` processes that gloo joins; gives their results by rank."""
     place = scratch()
     context = multiprocessing.get_context("fork")  # the framework is imported once, by this process
+    gc.freeze()  # and its objects are nobody's to collect: each process would walk them all, and copy their pages
     processes = [context.Process(target=run_rank, args=(rank, world, place, work, arguments)) for rank in range(world)]
     for process in processes:
         process.start()
