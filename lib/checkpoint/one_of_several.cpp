@@ -58,13 +58,23 @@ std::string with_number(std::string text, const Number& number, std::uint64_t va
   return text.replace(number.at, number.digits, digits);
 }
 
+/// What cannot be read is nobody's neighbour.
+bool is_checkpoint(const fs::path& path, SourceStore& store) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  try {
+    return store.recognises(path);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// The file of the rank before or after, if it is a checkpoint's.
 std::optional<fs::path> neighbour(const std::string& path, const Number& number, SourceStore& store) {
   for (const bool is_after : {true, false}) {
     if (!is_after && number.value == 0) continue;
     const fs::path other = with_number(path, number, is_after ? number.value + 1 : number.value - 1);
-    std::error_code error;
-    if (fs::is_regular_file(other, error) && store.recognises(other)) return other;
+    if (is_checkpoint(other, store)) return other;
   }
   return std::nullopt;
 }
