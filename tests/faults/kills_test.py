@@ -50,10 +50,10 @@ def kill_once(job, way, moment):
     # Before the program is up, a signal has its usual effect; mpirun may lose its own way when it is killed early. One that sees
     # a rank's connection end before it sees the rank's status tells the others to end, and says 1.
     statuses = {status, 1} if job.ranks and done.messages else {status}
-    if status is not None and found == "partial":
+    if None not in (status, done.status) and found == "partial":
         check(done.status in statuses, f"expected exit status {status}: {done}")
     job.check_again()
-    return found
+    return found if done.status is not None else f"{found} (mpirun hung)"
 
 
 def kill(job, ways, times, dice):
