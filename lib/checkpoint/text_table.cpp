@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "paddle_text/shard_files.hpp"
 #include "processes/wire.hpp"
 #include "store/posix_file.hpp"
@@ -13,6 +14,9 @@
 namespace ckpt {
 
 namespace {
+
+/// So many are opened at a time: storage behind a network answers them together.
+constexpr unsigned shards_at_once = 16;
 
 std::vector<std::string> shard_names_in(const std::filesystem::path& directory) {
   std::vector<std::string> names;
@@ -48,10 +52,11 @@ TextTable find_text_table(const Layout& layout, std::size_t entry, const std::fi
   TextTable table = text_table(layout, entry);
   const std::filesystem::path directory = directory_of(layout, entry, checkpoint);
   with_context(directory.string(), [&] {
-    for (const std::string& name : shard_files(shard_names_in(directory), layout.tables[entry].text->shards)) {
+    for (const std::string& name : shard_files(shard_names_in(directory), layout.tables[entry].text->shards))
       table.files.push_back(directory / name);
-      table.versions.push_back(version_of(table.files.back()));
-    }
+    table.versions.resize(table.files.size());
+    for_each_in_parallel(shards_at_once, table.files.size(),
+                         [&](std::uint64_t shard) { table.versions[shard] = version_of(table.files[shard]); });
   });
   return table;
 }

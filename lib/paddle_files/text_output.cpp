@@ -18,6 +18,7 @@ constexpr std::uint64_t deflate_bytes = 300ULL << 10;  // zlib's state at its de
 constexpr std::uint64_t inflated_at_once = 64ULL << 10;
 constexpr int gzip_output = 16 + MAX_WBITS;  // gzip's header and checksum, not zlib's
 constexpr int gzip_memory = 8;               // zlib's default
+constexpr std::size_t line_of_cache = 64;
 
 }  // namespace
 
@@ -87,6 +88,9 @@ void TextOutput::append(std::string_view line) {
   if (buffer_.size() + line.size() > buffer_bytes_) flush();
   if (buffer_.capacity() < buffer_bytes_) buffer_.reserve(buffer_bytes_);
   buffer_ += line;
+  // Where the next lines go: those of many files are put together in turn, in more memory than is near the core.
+  __builtin_prefetch(buffer_.data() + buffer_.size() + line_of_cache, 1);
+  __builtin_prefetch(buffer_.data() + buffer_.size() + 2 * line_of_cache, 1);
 }
 
 void TextOutput::flush() {

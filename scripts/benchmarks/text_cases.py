@@ -14,7 +14,7 @@ CONDITION = "(c0 - c1) * 0.1 + c1 >= 1e-19 and c2 <= 1"
 
 
 def line_count(quick):
-    return 10**5 if quick else 2 * 10**6
+    return 10**5 if quick else 6 * 10**6
 
 
 def script(*words):
