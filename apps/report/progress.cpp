@@ -36,6 +36,8 @@ const char* phase_words(Phase phase) {
   switch (phase) {
     case Phase::catalog:
       return "reading metadata";
+    case Phase::keys:
+      return "placing and counting keys";
     case Phase::plan:
       return "planning";
     case Phase::resume:

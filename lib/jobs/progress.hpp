@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-enum class Phase : int { catalog, plan, replicas, metadata, resume, move, reread, compare, publish, done };
+enum class Phase : int { catalog, keys, plan, replicas, metadata, resume, move, reread, compare, publish, done };
 
 /// How far a running job has got in this process.
 struct Counters : Traffic {

@@ -50,7 +50,7 @@ class Run {
   void plan() {
     most_open_ = open_files_allowed(job_.resources, processes_);
     counters_.phase = Phase::catalog;
-    sides_.emplace(resolve_sides(job_, text_.opened_source(), stores_, processes_));
+    sides_.emplace(resolve_sides(job_, text_.opened_source(), stores_, processes_, counters_));
     time("catalog");
     counters_.phase = Phase::plan;
     check_places();

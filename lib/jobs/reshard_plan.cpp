@@ -185,7 +185,8 @@ std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
   return all;
 }
 
-ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes) {
+ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes,
+                           Counters& counters) {
   ReshardSides sides{ExpectedTensors(job.expectation, stores.reading(), processes),
                      opened != nullptr ? *opened
                                        : Checkpoint::open(with_threads(job.source, job.resources, processes),
@@ -215,6 +216,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     if (job.keeps_trees) check_keeps_trees(*sides.store);
     if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(*format);
   });
+  if (!sides.checkpoint.layout().tables.empty()) counters.phase = Phase::keys;
   PlannedTables tables = plan_tables(job, table_sources(sides), sides.layer, sides.selection, std::move(layout),
                                      stores.reading(), processes);
   agree(processes, [&] {

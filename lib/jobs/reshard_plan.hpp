@@ -41,7 +41,8 @@ struct ReshardSides {
 
 /// Opens the source, unless it is `opened` already (else null), and resolves both layouts; only looks. Collective.
 /// Throws as `reshard` does.
-ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes);
+ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes,
+                           Counters& counters);
 
 /// Warns of what is odd in the layouts.
 void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides);

@@ -74,6 +74,23 @@ std::string adding(const PrefixChange& change, const std::vector<std::string>& c
   return renames;
 }
 
+/// Whether a name that is renamed gets that of one that stays.
+bool meets_another(const PrefixChange& change, const std::vector<std::string>& found,
+                   const std::vector<std::string>& common) {
+  std::set<std::string> beginnings;  // of names that get a prefix, where not all do
+  for (const auto& [name, wanted] : change.renamed) beginnings.insert(first_component(name));
+  std::set<std::string> staying(common.begin(), common.end());
+  std::vector<std::string> made;
+  for (const std::string& name : found) {
+    if (change.is_removed ? !name.starts_with(change.prefix)
+                          : !common.empty() && !beginnings.contains(first_component(name)))
+      staying.insert(name);
+    else
+      made.push_back(change.is_removed ? name.substr(change.prefix.size()) : change.prefix + name);
+  }
+  return std::any_of(made.begin(), made.end(), [&](const auto& name) { return staying.contains(name); });
+}
+
 }  // namespace
 
 std::string PrefixChange::text() const {
@@ -102,6 +119,7 @@ std::optional<PrefixChange> prefix_change(const std::vector<std::string>& found,
     change.renames = adding(change, common);
   else if (!is_any_below(common, change.prefix))
     change.renames = literal(change.prefix) + "{x}={x}";
+  if (meets_another(change, found, common)) change.renames.clear();
   return change;
 }
 

@@ -33,18 +33,20 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// ".safetensor" and ".H5" are meant as the ones that are a letter in four away, at least one letter.
+/// ".safetensor" and ".H5" are meant as known ones: those that are a letter in four away, at least one letter. In short
+/// endings a letter makes another word: ".ptt" is meant as ".pt", while ".pb" and ".pt2" are of others.
+bool is_meant_as(const std::string& tail, const std::string& ending) {
+  const std::string lower = lower_case(tail);
+  constexpr std::size_t short_bytes = 4;  // with the dot
+  if (ending.size() <= short_bytes) return lower == ending || lower == ending + ending.back();
+  const std::size_t most = std::max<std::size_t>(1, ending.size() / 4);
+  return edit_distance(lower, ending, most) <= most;
+}
+
 std::optional<Ending> meant_ending(const std::vector<Ending>& endings, const std::string& tail) {
-  std::optional<Ending> meant;
-  std::size_t least = std::string::npos;
-  for (const Ending& ending : endings) {
-    const std::size_t most = std::max<std::size_t>(1, ending.text.size() / 4);
-    const std::size_t distance = edit_distance(lower_case(tail), ending.text, most);
-    if (distance > most || distance >= least) continue;
-    least = distance;
-    meant = ending;
-  }
-  return meant;
+  const auto meant =
+      std::find_if(endings.begin(), endings.end(), [&](const Ending& each) { return is_meant_as(tail, each.text); });
+  return meant == endings.end() ? std::nullopt : std::optional(*meant);
 }
 
 }  // namespace

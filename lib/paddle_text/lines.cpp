@@ -164,10 +164,12 @@ void append_line(std::string& text, std::uint64_t key, std::span<const float> va
 
 void ShardReader::feed(std::string_view piece, const Sink& sink) {
   if (!begun_.empty()) {
-    const std::size_t bytes = std::min(piece.find('\n'), piece.size() - 1) + 1;
+    const std::size_t newline = piece.find('\n');
+    const std::size_t bytes = newline == std::string_view::npos ? piece.size() : newline + 1;
     begun_.append(piece.substr(0, bytes));
+    if (newline == std::string_view::npos) return check_length(begun_.size());
     piece.remove_prefix(bytes);
-    if (take_lines(begun_, sink) == 0) return check_length(begun_.size());
+    take_lines(begun_, sink);
     begun_.clear();
   }
   begun_ = piece.substr(take_lines(piece, sink));

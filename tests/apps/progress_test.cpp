@@ -28,6 +28,7 @@ TEST_CASE("durations are rounded up and take the unit that fits") {
 
 TEST_CASE("a line tells phase, bytes, rate and the time left as far as they are known") {
   CHECK(progress_line({Phase::catalog, 0, 0, 0}) == "reading metadata");
+  CHECK(progress_line({Phase::keys, 0, 0, 0}) == "placing and counting keys");
   CHECK(progress_line({Phase::move, 0, 0, 0}) == "moving");
   CHECK(progress_line({Phase::move, 4096, 1024, 0}) == "moving: 1.0 KiB of 4.0 KiB (25 %)");
   CHECK(progress_line({Phase::move, 4096, 1024, 1024}) == "moving: 1.0 KiB of 4.0 KiB (25 %), 1.0 KiB/s, 3 s left");

@@ -167,7 +167,8 @@ MadeFile Skeleton::make() {
   }
   std::string before_data = bytes.substr(0, data_.lo);
   bytes.erase(0, data_.lo);  // in place: values of variable length may make it as large as they are
-  made.passages = {{0, std::move(before_data)}, {data_.hi, std::move(bytes)}};
+  made.passages.push_back({0, std::move(before_data)});  // a list of initial values would be copied
+  made.passages.push_back({data_.hi, std::move(bytes)});
   return whole;
 }
 

@@ -1,10 +1,11 @@
 #include "store/paddle/shard_file.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -19,8 +20,8 @@ namespace {
 
 constexpr std::size_t read_at_once = 256ULL << 10;
 constexpr std::size_t inflated_at_once = 64ULL << 10;
-constexpr std::size_t most_rests = 4;  // of a table: its keys and its rows are read one after the other, by few threads
-constexpr unsigned most_resting = 64;  // readings of all files together: 170 KiB each
+constexpr int most_rests = 4;  // of a table: its keys and its rows are read one after the other, by few threads
+constexpr std::size_t most_resting = 64;  // readings of all files together: 170 KiB each
 constexpr std::uint64_t rows_between_marks = 4096;
 constexpr std::string_view value_ending = "/value";
 
@@ -43,17 +44,61 @@ struct RowPart {
 struct Reading {
   Mark at;
   std::unique_ptr<TextStream> stream;
-  std::string text;             // that comes before what the stream gives next
-  std::shared_ptr<void> place;  // while it rests
+  std::string text;  // that comes before what the stream gives next
 };
 
-/// Where one reading may rest; nothing where there are so many already that its memory is too much.
-std::shared_ptr<void> resting_place() {
-  static std::atomic<unsigned> taken{0};
-  if (taken.fetch_add(1) < most_resting) return {&taken, [](void*) { --taken; }};
-  --taken;
-  return nullptr;
-}
+/// Readings of this process's compressed files, at their tables' middles. Where there are too many, the one that has
+/// rested longest goes: batches are read about in the files' order, and who has gone on elsewhere does not come back.
+class RestingReadings {
+ public:
+  static RestingReadings& of_process() {
+    static RestingReadings all;
+    return all;
+  }
+
+  /// The last that is not beyond the row.
+  std::optional<Reading> take(const void* file, std::size_t table, std::uint64_t row) {
+    const std::lock_guard lock(mutex_);
+    auto best = rests_.end();
+    for (auto each = rests_.begin(); each != rests_.end(); ++each)
+      if (is_of(*each, file, table) && each->reading.at.row <= row &&
+          (best == rests_.end() || each->reading.at.row > best->reading.at.row))
+        best = each;
+    if (best == rests_.end()) return std::nullopt;
+    Reading reading = std::move(best->reading);
+    rests_.erase(best);
+    return reading;
+  }
+
+  void keep(const void* file, std::size_t table, Reading reading) {
+    const std::lock_guard lock(mutex_);
+    const auto is_same = [&](const Rest& each) { return is_of(each, file, table); };
+    if (std::count_if(rests_.begin(), rests_.end(), is_same) == most_rests)
+      rests_.erase(std::find_if(rests_.begin(), rests_.end(), is_same));
+    else if (rests_.size() == most_resting)
+      rests_.pop_front();
+    rests_.push_back({file, table, std::move(reading)});
+  }
+
+  void forget(const void* file) {
+    const std::lock_guard lock(mutex_);
+    rests_.remove_if([&](const Rest& each) { return each.file == file; });
+  }
+
+ private:
+  struct Rest {
+    const void* file;
+    std::size_t table;
+    Reading reading;
+  };
+
+  static bool is_of(const Rest& rest, const void* file, std::size_t table) {
+    return rest.file == file && rest.table == table;
+  }
+
+  std::mutex mutex_;
+  std::list<Rest> rests_;  // the oldest first
+};
 
 class ShardFile final : public SourceFile {
  public:
@@ -67,7 +112,6 @@ class ShardFile final : public SourceFile {
         tables.push_back(array.name.substr(0, array.name.size() - value_ending.size()));
     std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     marks_.assign(tables.size(), {Mark{}});
-    rests_.resize(tables.size());
     for (const std::string& table : tables)
       rows_.push_back(arrays[schema_->find(table + std::string(value_ending))].shape[0]);
     const auto numbers_of = [&](const std::string& table) {
@@ -85,6 +129,10 @@ class ShardFile final : public SourceFile {
       parts_.push_back(part);
     }
   }
+
+  ~ShardFile() override { RestingReadings::of_process().forget(this); }
+  ShardFile(const ShardFile&) = delete;
+  ShardFile& operator=(const ShardFile&) = delete;
 
   void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
     if (out.empty()) return;
@@ -157,18 +205,10 @@ class ShardFile final : public SourceFile {
   Reading begin(std::size_t table, std::uint64_t row) {
     if (!is_gzip_) {
       const Mark mark = mark_before(table, row);
-      return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}, {}};
+      return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}};
     }
-    const std::lock_guard lock(mutex_);
-    std::vector<Reading>& rests = rests_[table];
-    auto best = rests.end();
-    for (auto each = rests.begin(); each != rests.end(); ++each)
-      if (each->at.row <= row && (best == rests.end() || each->at.row > best->at.row)) best = each;
-    if (best == rests.end()) return {{}, std::make_unique<TextStream>(file_, 0, inflated_at_once), {}, {}};
-    Reading reading = std::move(*best);
-    rests.erase(best);
-    reading.place.reset();
-    return reading;
+    if (auto rested = RestingReadings::of_process().take(this, table, row)) return std::move(*rested);
+    return {{}, std::make_unique<TextStream>(file_, 0, inflated_at_once), {}};
   }
 
   /// A compressed file cannot be read from its middle: what a reading has come to is kept for the next, which mostly
@@ -178,11 +218,7 @@ class ShardFile final : public SourceFile {
     if (reading.at.row == rows_[table]) return;
     reading.text = unread;
     reading.stream->rest();
-    const std::lock_guard lock(mutex_);
-    std::vector<Reading>& rests = rests_[table];
-    if (rests.size() == most_rests) rests.erase(rests.begin());
-    reading.place = resting_place();
-    if (reading.place) rests.push_back(std::move(reading));  // else the next begins anew
+    RestingReadings::of_process().keep(this, table, std::move(reading));
   }
 
   Mark mark_before(std::size_t table, std::uint64_t row) {
@@ -213,8 +249,7 @@ class ShardFile final : public SourceFile {
   std::vector<RowPart> parts_;       // parallel to the schema's datasets
   std::vector<std::uint64_t> rows_;  // of each table
   std::mutex mutex_;
-  std::vector<std::vector<Mark>> marks_;     // of each table, ascending
-  std::vector<std::vector<Reading>> rests_;  // of each table of a compressed file, the oldest first
+  std::vector<std::vector<Mark>> marks_;  // of each table, ascending
 };
 
 }  // namespace

@@ -25,6 +25,12 @@ TEST_CASE("A renaming leaves the names of both sides as they are") {
   CHECK(prefix_change({"a", "l.0"}, {"m.a", "m.l.0"}, {"head"})->renames == "a=m.a\nl.{x}=m.l.{x}");
 }
 
+TEST_CASE("No renaming is proposed that gives two parameters one name") {
+  CHECK(prefix_change({"model.a", "model.b", "model.c"}, {"a", "b"}, {"c"})->renames.empty());
+  CHECK(prefix_change({"l.0", "l.1", "l.2"}, {"m.l.0", "m.l.1"}, {"m.l.2"})->renames.empty());
+  CHECK(prefix_change({"a.x", "a.y", "a.z", "z"}, {"x", "y"}, {})->renames.empty());
+}
+
 TEST_CASE("Characters that mean something in a pattern are taken as they are, or nothing is proposed") {
   CHECK(prefix_change({"a[0].x", "a[0].y"}, {"x", "y"}, {})->renames == "a[[]0].{x}={x}");
   CHECK(prefix_change({"x", "y"}, {"a[0].x", "a[0].y"}, {})->renames.empty());
