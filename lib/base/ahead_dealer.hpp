@@ -45,7 +45,7 @@ class AheadDealer {
 
  private:
   /// So many are asked for before their turn: more than enough for a disk to be busy while all threads work.
-  static constexpr std::size_t most_asked = 64;
+  static constexpr std::size_t most_asked = 512;
 
   struct Asked {
     Dealt dealt;

@@ -38,6 +38,12 @@ struct stat stat_of(int fd, const std::string& path) {
   return info;
 }
 
+/// The number by which Linux knows the kind of file system (statfs(2)); 0 where it does not tell.
+std::int64_t file_system_of(int fd) {
+  struct statfs info {};
+  return ::fstatfs(fd, &info) == 0 ? static_cast<std::int64_t>(info.f_type) : 0;
+}
+
 const char* remedy_for_writing(int errno_value) {
   switch (errno_value) {
     case ENOSPC:
@@ -185,6 +191,14 @@ void PosixFile::resize(std::uint64_t bytes) const {
     throw system_error(path_, "resize", errno, remedy_for_writing(errno));
 }
 
+void PosixFile::make_room(std::uint64_t bytes) const {
+  constexpr std::uint64_t least = 1ULL << 20;  // below, it takes as long as it saves
+  resize(bytes);
+  if (bytes < least || file_system_of(fd()) != EXT4_SUPER_MAGIC) return;
+  if (retried([&] { return ::fallocate(fd(), 0, 0, static_cast<off_t>(bytes)); }) == 0) return;
+  if (errno == ENOSPC || errno == EDQUOT) throw system_error(path_, "make room", errno, remedy_for_writing(errno));
+}
+
 void PosixFile::sync() const {
   if (retried([&] { return ::fsync(fd()); }) != 0) throw system_error(path_, "fsync", errno, remedy_for_writing(errno));
 }
@@ -208,11 +222,9 @@ PosixFile::Status PosixFile::status() const {
 }
 
 bool PosixFile::is_local() const {
-  struct statfs info {};
-  if (::fstatfs(fd(), &info) != 0) return false;
-  static constexpr std::array<decltype(info.f_type), 5> local{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-                                                              TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
-  return std::find(local.begin(), local.end(), info.f_type) != local.end();
+  static constexpr std::array<std::int64_t, 5> local{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
+                                                     OVERLAYFS_SUPER_MAGIC};
+  return std::find(local.begin(), local.end(), file_system_of(fd())) != local.end();
 }
 
 bool is_in_memory(int fd, std::uint64_t offset, std::uint64_t bytes) {

@@ -20,8 +20,8 @@ void write_passages(const PosixFile& file, const NewFile& made) {
 
 FileRoom write_new(const std::filesystem::path& path, const NewFile& made) {
   const PosixFile file = PosixFile::create(path);
+  file.make_room(made.room.bytes);
   write_passages(file, made);
-  file.resize(made.room.bytes);
   return made.room;
 }
 
