@@ -44,7 +44,8 @@ class AheadDealer {
   }
 
  private:
-  /// So many are asked for before their turn: more than enough for a disk to be busy while all threads work.
+  /// So many are asked for before their turn, if there is room for what they need: as items may be small, more than a
+  /// disk must have to do while all threads work.
   static constexpr std::size_t most_asked = 512;
 
   struct Asked {

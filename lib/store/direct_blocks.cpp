@@ -10,7 +10,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t best_block = 4ULL << 20;
+constexpr std::uint64_t best_block = 2ULL << 20;
 constexpr std::uint64_t least_block = 1ULL << 20;
 constexpr std::uint64_t step = 256ULL << 10;
 constexpr std::uint64_t least_blocks = 16;

@@ -137,6 +137,9 @@ void sum_rows_plain(KeySets sets, const Rows& rows, const std::byte* source, std
 
 // --- AVX-512 --------------------------------------------------------------------------------------------------------
 
+/// Bytes of rows that are on their way into the cache while one is copied.
+constexpr std::uint64_t fetched_ahead = 2048;
+
 #define CKPT_AVX512 gnu::target("avx512f,avx512bw,avx512dq")
 
 /// Words with even and with odd numbers, or sums of them, eight of each.
@@ -164,6 +167,7 @@ struct Part {
   // Of the first word, which may begin before the row does: numbers, as no pointer may go there.
   std::uintptr_t source = 0;
   std::uintptr_t target = 0;
+  std::uint64_t ahead = 0;  // how far from the source lies what comes later: the processor is told
   const std::uint32_t* low_key = nullptr;
   const std::uint32_t* high_key = nullptr;
   Lanes low;
@@ -176,7 +180,10 @@ struct Part {
   }
   [[CKPT_AVX512, gnu::always_inline]] inline void take(std::uint64_t i) {
     const __m512i words = _mm512_loadu_si512(reinterpret_cast<const void*>(source + i));
-    if constexpr (Copies) _mm512_storeu_si512(reinterpret_cast<void*>(target + i), words);
+    if constexpr (Copies) {
+      _mm_prefetch(reinterpret_cast<const char*>(source + ahead + i), _MM_HINT_T0);
+      _mm512_storeu_si512(reinterpret_cast<void*>(target + i), words);
+    }
     add(words, i);
   }
   [[CKPT_AVX512, gnu::always_inline]] inline void take(std::uint64_t i, __mmask64 mask) {
@@ -210,7 +217,10 @@ template <KeySets Sets, bool Copies>
   const __m512i zero = _mm512_setzero_si512();
   __m512i low = zero;
   __m512i high = zero;
+  // A processor sees by itself what comes next in a row, but not where the next row is.
+  const std::uint64_t rows_ahead = 1 + fetched_ahead / std::max<std::uint64_t>(rows.bytes, 1);
   for (std::uint64_t row = 0; row < rows.loop.count; ++row) {
+    const std::uint64_t ahead = row + rows_ahead < rows.loop.count ? rows_ahead * rows.loop.source_stride : 0;
     std::uintptr_t from = reinterpret_cast<std::uintptr_t>(source) + row * rows.loop.source_stride;
     std::uintptr_t to = reinterpret_cast<std::uintptr_t>(target) + row * rows.loop.target_stride;
     std::uint64_t at = offset + row * rows.loop.tensor_stride;
@@ -218,7 +228,7 @@ template <KeySets Sets, bool Copies>
       const std::uint64_t word = at % block_bytes / 4;
       const std::uint64_t begin = at % 4;
       const std::uint64_t here = std::min(left, block_bytes - at % block_bytes);
-      Part<Sets, Copies> part{from - begin, to - begin,  low_keys.data() + word, high_keys.data() + word,
+      Part<Sets, Copies> part{from - begin, to - begin,  ahead, low_keys.data() + word, high_keys.data() + word,
                               {zero, zero}, {zero, zero}};
       part.take_all(begin, begin + here);
       low = add_block(low, part.low, block_key(at / block_bytes, 0));

@@ -8,7 +8,6 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -152,17 +151,7 @@ class Side:
     cold: tuple = ()  # files that the system is to have forgotten
 
 
-TOUCH = f"import mmap; mmap.mmap(-1, {3 << 30}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).madvise(23)"  # POPULATE_WRITE
-
-
 is_trial = False  # a trial measures nothing: it need not be quiet
-
-
-def touch_memory():
-    """The first touch of memory that its host has not given to a virtual machine yet, or has taken back, is many times
-    slower than later ones. Here it happens outside the timing, as far as a run's output can need it. By a process of its
-    own, whose memory does not count as anybody's peak."""
-    subprocess.run([sys.executable, "-c", TOUCH], check=False, stderr=subprocess.DEVNULL)
 
 
 def forget(paths):
@@ -179,7 +168,6 @@ def produce(side):
     remove(side.output)
     if not is_trial:
         os.sync()
-        pass  # touch_memory()
     forget(side.cold)
     if not side.tells_seconds:
         return run(side.command)

@@ -182,6 +182,10 @@ WRAP(ssize_t, preadv64v2, (int fd, const struct iovec* data, int count, off64_t 
      (fd, data, count, offset, flags), fault_of_question(fd, flags), NOTHING)
 WRAP(int, ftruncate, (int fd, off_t size), (fd, size), fault_of("ftruncate", fd), NOTHING)
 WRAP(int, ftruncate64, (int fd, off64_t size), (fd, size), fault_of("ftruncate", fd), NOTHING)
+WRAP(int, fallocate, (int fd, int mode, off_t offset, off_t size), (fd, mode, offset, size), fault_of("fallocate", fd),
+     NOTHING)
+WRAP(int, fallocate64, (int fd, int mode, off64_t offset, off64_t size), (fd, mode, offset, size),
+     fault_of("fallocate", fd), NOTHING)
 WRAP(int, fsync, (int fd), (fd), fault_of("fsync", fd), NOTHING)
 WRAP(int, rename, (const char* from, const char* to), (from, to), fault("rename", from), NOTHING)
 WRAP(int, renameat2, (int at, const char* from, int to_at, const char* to, unsigned flags),

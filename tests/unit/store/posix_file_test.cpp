@@ -1,7 +1,9 @@
 #include "store/posix_file.hpp"
 
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +31,28 @@ TEST_CASE("A file gives back what was written at an offset") {
   file.sync();
   CHECK(file.status().bytes == 100);
   CHECK(file.status().modified_ns > 1'500'000'000'000'000'000);
+}
+
+TEST_CASE("A file has room for all that is to be written, found now where the file system gains by it") {
+  const fixture::TemporaryDirectory folder;
+  const auto bytes_on_disk = [&](const char* name, std::uint64_t bytes) {
+    const PosixFile file = PosixFile::create(folder / name);
+    file.make_room(bytes);
+    CHECK(file.status().bytes == bytes);
+    std::vector<std::byte> found(bytes, std::byte{1});
+    file.read(0, found);
+    CHECK(std::all_of(found.begin(), found.end(), [](std::byte byte) { return byte == std::byte{0}; }));
+    struct stat info {};
+    REQUIRE(::fstat(file.fd(), &info) == 0);
+    return static_cast<std::uint64_t>(info.st_blocks) * 512;
+  };
+  constexpr std::uint64_t large = (3ULL << 20) + 24;
+  const std::uint64_t found = bytes_on_disk("large", large);
+  struct statfs system {};
+  REQUIRE(::statfs((folder / "large").c_str(), &system) == 0);
+  CHECK((found >= large) == (system.f_type == EXT4_SUPER_MAGIC));
+  CHECK(bytes_on_disk("small", 1000) == 0);
+  CHECK_THROWS_AS(PosixFile::create(folder / "a").make_room(~std::uint64_t{0}), Error);
 }
 
 TEST_CASE("Creating a file empties one that is there, opening it for writing does not") {
