@@ -10,18 +10,22 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t best_block = 2ULL << 20;
+constexpr std::uint64_t best_block = 1536ULL << 10;
 constexpr std::uint64_t least_block = 1ULL << 20;
 constexpr std::uint64_t step = 256ULL << 10;
-constexpr std::uint64_t least_blocks = 16;
+constexpr std::uint64_t least_blocks = 64;
 
 /// Reads that are under way together: a disk needs a few, a network whose answers take a millisecond some more.
 constexpr unsigned threads = 16;
 
-/// Where all files are read in step, each has a block that is used up and one that is read ahead.
+/// Where all files are read in step, each has a block that is used up and one that is read ahead, and some of them the
+/// next. More would be memory that is touched for nothing.
+std::uint64_t block_count(std::uint64_t files) {
+  return std::max(2 * files + files / 2, least_blocks);
+}
+
 std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t files) {
-  const std::uint64_t fair = memory_bytes / std::max(2 * files, least_blocks);
-  return std::clamp(fair / step * step, least_block, best_block);
+  return std::clamp(memory_bytes / block_count(files) / step * step, least_block, best_block);
 }
 
 }  // namespace
@@ -45,7 +49,7 @@ struct DirectBlocks::Block {
 DirectBlocks::DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files, Read read)
     : read_(std::move(read)),
       block_bytes_(block_for(memory_bytes, files)),
-      memory_(memory_bytes / block_bytes_ * block_bytes_),
+      memory_(std::min(memory_bytes / block_bytes_, block_count(files)) * block_bytes_),
       workers_(threads),
       reading_(workers_) {
   for (std::uint64_t at = memory_.size(); at != 0; at -= block_bytes_)

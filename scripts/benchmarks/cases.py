@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 
 import count_cases
+import flat_cases
 import format_cases
 import launch_cases
 import measure
@@ -231,6 +232,7 @@ CASES = {
     **network_cases.CASES,
     **view_cases.CASES,
     **transposed_cases.CASES,
+    **flat_cases.CASES,
     **table_cases.CASES,
     **text_cases.CASES,
     **format_cases.CASES,

@@ -10,6 +10,8 @@ from jobs import COLUMNS, GPT64, MAIN, merging, splitting
 from rows import Case, copies_at_once, cp, data_text, versus
 
 BLOCK = 4 << 20
+READING = "reading alone"
+SHARE = 1 / 0.85  # of what the disk can do
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,16 @@ def device_seconds(files):
         return None
 
 
+def beside_the_disk(row):
+    """Of the same runs: beside the limit."""
+    if row.limit_seconds is None:
+        return []
+    ratio = row.seconds / row.limit_seconds
+    return [replace(row, variant="by the disk", rival=READING, rival_seconds=row.limit_seconds, ratio=ratio, low=None, high=None,
+                    best_ratio=None, limit="", limit_seconds=None, goal=f"≤ {SHARE:.3g}", met=ratio <= SHARE,
+                    definition="the same runs: their median wall / the best of reading alone, which writes nothing")]
+
+
 def cold(name, goal):
     job = JOBS[name]
 
@@ -83,11 +95,11 @@ def cold(name, goal):
         rival = replace(cp(source, space.path("rival")), cold=files)
         row = versus(case, space, options, replace(side, cold=files), ("cold cp -r", rival),
                      check, goal, bytes=space.bytes_of(job.model, job.source), definition="")
-        row.limit, row.limit_seconds = "reading alone", device_seconds(files)
+        row.limit, row.limit_seconds = READING, device_seconds(files)
         row.definition = (f"{data_text(space, job.model, job.source)}, of which the system has nothing in memory: wall of "
                           f"{side.command[0].name} / wall of cp -r in the same state; the limit is reading alone, past the system's memory, "
                           "in pieces of 4 MiB, by the best of 1 to 8 threads")
-        return [row]
+        return [row, *beside_the_disk(row)]
     return job.case(run, f"{name}, source not in memory: wall / wall of cp -r of the source, not in memory either")
 
 
