@@ -38,6 +38,7 @@ class SourceReader {
   /// As SourceFiles has them.
   bool reads_ahead() const { return files_.reads_ahead(); }
   bool can_read_ahead() const { return files_.can_read_ahead(); }
+  bool is_far_ahead() const { return files_.is_far_ahead(); }
   /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as the lease is held.
   void read_ahead(const Transfer& transfer, Lease& lease);
 

@@ -36,6 +36,8 @@ class Workload {
   virtual Stretch next_stretch(std::uint64_t bytes);
   /// Whether `read_ahead` begins to read, and has memory for more than what is held now.
   virtual bool can_read_ahead() const { return false; }
+  /// Whether what is held is enough for now: what has time is better asked for later, in less memory.
+  virtual bool is_far_ahead() const { return false; }
   /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as `held` does.
   virtual void read_ahead(const Transfer& /*transfer*/, Lease& /*held*/) {}
   /// The same of what `write` reads for a chunk.

@@ -22,7 +22,7 @@ class StretchDealer {
                    Stretch stretch = work.next_stretch(stretch_bytes);
                    return stretch.chunks.empty() ? std::nullopt : std::optional(std::move(stretch));
                  },
-                 [&work] { return work.can_read_ahead(); },
+                 [&work] { return work.can_read_ahead() && !work.is_far_ahead(); },
                  [&work](const Stretch& stretch, Lease& held) {
                    for (const Chunk& chunk : stretch.chunks) {
                      work.plan(chunk, [&](const Transfer& transfer) { work.read_ahead(transfer, held); });

@@ -41,6 +41,7 @@ class FileWorkload final : public Workload {
   Stretch next_stretch(std::uint64_t bytes) override;
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override;
   bool can_read_ahead() const override { return move_.source.can_read_ahead(); }
+  bool is_far_ahead() const override { return move_.source.is_far_ahead(); }
   void read_ahead(const Transfer& transfer, Lease& held) override { move_.source.read_ahead(transfer, held); }
   bool has_padding(const Chunk& chunk) const override { return !move_.planner.fills(chunk); }
   std::uint32_t owner(Position card) const override { return move_.readers.owner(card); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "base/checked.hpp"
@@ -19,13 +20,13 @@ constexpr std::uint64_t least_blocks = 64;
 constexpr unsigned threads = 16;
 
 /// Where all files are read in step, each has a block that is used up and one that is read ahead, and some of them the
-/// next. More would be memory that is touched for nothing.
-std::uint64_t block_count(std::uint64_t files) {
-  return std::max(2 * files + files / 2, least_blocks);
+/// next; and each processor's thread has some. More would be memory that is touched for nothing.
+std::uint64_t usual_blocks(std::uint64_t files) {
+  return std::max({2 * files + files / 2, least_blocks, 4 * std::uint64_t{std::thread::hardware_concurrency()}});
 }
 
-std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t files) {
-  return std::clamp(memory_bytes / block_count(files) / step * step, least_block, best_block);
+std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t count) {
+  return std::clamp(memory_bytes / count / step * step, least_block, best_block);
 }
 
 }  // namespace
@@ -48,8 +49,9 @@ struct DirectBlocks::Block {
 
 DirectBlocks::DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files, Read read)
     : read_(std::move(read)),
-      block_bytes_(block_for(memory_bytes, files)),
-      memory_(std::min(memory_bytes / block_bytes_, block_count(files)) * block_bytes_),
+      usual_blocks_(usual_blocks(files)),
+      block_bytes_(block_for(memory_bytes, usual_blocks_)),
+      memory_(memory_bytes / block_bytes_ * block_bytes_),
       workers_(threads),
       reading_(workers_) {
   for (std::uint64_t at = memory_.size(); at != 0; at -= block_bytes_)
@@ -107,13 +109,15 @@ bool DirectBlocks::is_wasted(std::uint64_t bytes) {
 }
 
 std::byte* DirectBlocks::room() {
-  if (free_.empty()) {
+  if (free_.empty() || order_.size() >= usual_blocks_) {
     const auto unheld =
         std::find_if(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
-    if (unheld == order_.end()) return nullptr;
-    std::atomic_thread_fence(std::memory_order_acquire);  // whoever held it has done with it
-    forget(unheld);
+    if (unheld != order_.end()) {
+      std::atomic_thread_fence(std::memory_order_acquire);  // whoever held it has done with it
+      forget(unheld);
+    }
   }
+  if (free_.empty()) return nullptr;
   std::byte* const address = free_.back();
   free_.pop_back();
   return address;
@@ -154,6 +158,12 @@ bool DirectBlocks::has_room() const {
   const std::lock_guard lock(mutex_);
   return !free_.empty() ||
          std::any_of(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
+}
+
+bool DirectBlocks::is_far_ahead() const {
+  const std::lock_guard lock(mutex_);
+  return order_.size() >= usual_blocks_ &&
+         std::none_of(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
 }
 
 bool DirectBlocks::is_refused() const {

@@ -63,7 +63,8 @@ class DirectBlocks {
   /// With less memory than this, it is not worth its threads.
   static constexpr std::uint64_t least_memory = 16ULL << 20;
 
-  /// `files`: how many are read together. Throws io where there is no memory, or no thread, for it.
+  /// `files`: how many are read together. It takes what these gain by, and more only where more is held at a time; io
+  /// where there is no memory, or no thread, for it.
   DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files, Read read);
   ~DirectBlocks();
   DirectBlocks(const DirectBlocks&) = delete;
@@ -76,6 +77,8 @@ class DirectBlocks {
   void want(std::uint64_t file, std::uint64_t file_bytes, Interval bytes, Lease& lease);
   /// Whether there is room for more than what is held.
   bool has_room() const;
+  /// Whether as much is held as its files gain by: what can wait is better asked for later.
+  bool is_far_ahead() const;
   /// Whether nothing could be read in this way so far, as the file systems of all that was tried refuse it.
   bool is_refused() const;
 
@@ -102,7 +105,7 @@ class DirectBlocks {
   };
 
   std::shared_ptr<Block> begin(std::uint64_t number, File& file, std::uint64_t index, std::uint64_t bytes);
-  /// Memory for a block: unused, or that of one which nobody holds. Null where there is none.
+  /// Memory for a block: that of one which nobody holds, or unused. Null where there is none.
   std::byte* room();
   bool is_wasted(std::uint64_t bytes);
   void fetch(Block& block);
@@ -110,6 +113,7 @@ class DirectBlocks {
   void forget(Blocks::iterator block);
 
   Read read_;
+  std::uint64_t usual_blocks_;
   std::uint64_t block_bytes_;
   Buffer memory_;
   mutable std::mutex mutex_;

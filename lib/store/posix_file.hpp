@@ -70,8 +70,8 @@ class PosixFile {
   std::string text(std::uint64_t offset, std::uint64_t bytes) const;
   void write(std::uint64_t offset, std::span<const std::byte> data) const;
   void resize(std::uint64_t bytes) const;
-  /// The same of a new file, all of which is to be written. Where writing is faster for it, its blocks are found now
-  /// (ext4 takes two thirds of the time then); io where there are not enough.
+  /// The same of a file all of which is to be written. Where that is faster for it, the blocks that it lacks are found
+  /// now (ext4 takes two thirds of the time then); io where there are not enough.
   void make_room(std::uint64_t bytes) const;
   /// Waits until data and size are on the disk.
   void sync() const;

@@ -56,6 +56,7 @@ FileRoom Store::create_again(const std::filesystem::path& path, const FileSpec& 
   if (!std::filesystem::exists(path)) return write_new(path, *made);
   const PosixFile file = PosixFile::open_for_writing(path);
   if (file.status().bytes != made->room.bytes) return write_new(path, *made);
+  file.make_room(made->room.bytes);  // what it has not got yet
   write_passages(file, *made);
   // What lies between is zeros, unless somebody has been at it.
   is_kept = sum_outside(file, made->room.bytes, written_later(made->room)) == made->room.metadata;

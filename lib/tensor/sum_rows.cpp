@@ -137,8 +137,10 @@ void sum_rows_plain(KeySets sets, const Rows& rows, const std::byte* source, std
 
 // --- AVX-512 --------------------------------------------------------------------------------------------------------
 
-/// Bytes of rows that are on their way into the cache while one is copied.
+/// Bytes of rows that are on their way into the cache while one is copied. Of longer rows than the second the processor
+/// finds enough by itself.
 constexpr std::uint64_t fetched_ahead = 2048;
+constexpr std::uint64_t longest_fetched = 8192;
 
 #define CKPT_AVX512 gnu::target("avx512f,avx512bw,avx512dq")
 
@@ -167,7 +169,7 @@ struct Part {
   // Of the first word, which may begin before the row does: numbers, as no pointer may go there.
   std::uintptr_t source = 0;
   std::uintptr_t target = 0;
-  std::uint64_t ahead = 0;  // how far from the source lies what comes later: the processor is told
+  std::uint64_t ahead = 0;  // how far from the source lies what comes later: the processor is told (0: nothing new)
   const std::uint32_t* low_key = nullptr;
   const std::uint32_t* high_key = nullptr;
   Lanes low;
@@ -219,8 +221,9 @@ template <KeySets Sets, bool Copies>
   __m512i high = zero;
   // A processor sees by itself what comes next in a row, but not where the next row is.
   const std::uint64_t rows_ahead = 1 + fetched_ahead / std::max<std::uint64_t>(rows.bytes, 1);
+  const std::uint64_t count_ahead = rows.bytes <= longest_fetched ? rows.loop.count : 0;
   for (std::uint64_t row = 0; row < rows.loop.count; ++row) {
-    const std::uint64_t ahead = row + rows_ahead < rows.loop.count ? rows_ahead * rows.loop.source_stride : 0;
+    const std::uint64_t ahead = row + rows_ahead < count_ahead ? rows_ahead * rows.loop.source_stride : 0;
     std::uintptr_t from = reinterpret_cast<std::uintptr_t>(source) + row * rows.loop.source_stride;
     std::uintptr_t to = reinterpret_cast<std::uintptr_t>(target) + row * rows.loop.target_stride;
     std::uint64_t at = offset + row * rows.loop.tensor_stride;

@@ -82,8 +82,9 @@ def beside_the_disk(row):
         return []
     ratio = row.seconds / row.limit_seconds
     return [replace(row, variant="by the disk", rival=READING, rival_seconds=row.limit_seconds, ratio=ratio, low=None, high=None,
-                    best_ratio=None, limit="", limit_seconds=None, goal=f"≤ {SHARE:.3g}", met=ratio <= SHARE,
-                    definition="the same runs: their median wall / the best of reading alone, which writes nothing")]
+                    best_ratio=None, limit="", limit_seconds=None, phases={}, goal=f"≤ {SHARE:.3g}", met=ratio <= SHARE,
+                    definition="the same runs: their median wall / the best of reading alone, which writes nothing; thrown away where "
+                    "those were")]
 
 
 def cold(name, goal):

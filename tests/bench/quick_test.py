@@ -49,7 +49,8 @@ class Bench(unittest.TestCase):
         table, page = self.root / "run.json", self.root / "page.md"
         text = self.succeeds(self.bench("--quick", "--pairs", 1, "--json", table, "split-1-56", "exchange-mpi",
                                         "cards-512-448", "cold-merge", "threads-split", "mpirun-phases"))
-        rows = json.loads(table.read_text())
+        # The disk's own rate is told where it can be measured: not of a tmpfs.
+        rows = [row for row in json.loads(table.read_text()) if row["variant"] != "by the disk"]
         self.assertEqual([row["case"] for row in rows], ["mpirun-phases", "exchange-mpi", "split-1-56", "cards-512-448", "cards-512-448",
                                                          "cold-merge", "threads-split"])
         for row in rows:

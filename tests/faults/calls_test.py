@@ -51,10 +51,13 @@ def fail(job, function, number, way):
     return done.status
 
 
+def is_ext(directory):
+    return "ext" in subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, capture_output=True, text=True).stdout
+
+
 def all_are_made(counts, directory):
     """So that no way to fail is left out unnoticed."""
-    kind = subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, capture_output=True, text=True).stdout
-    elsewhere = set() if "ext" in kind else {"fallocate"}  # it is asked of ext4 only
+    elsewhere = set() if is_ext(directory) else {"fallocate"}  # it is asked of ext4 only
     never = set(WAYS).difference(elsewhere, *counts.values())
     check(not never, f"calls that no job makes: {', '.join(sorted(never))}")
 
@@ -82,6 +85,16 @@ def on_one_rank(job, number):
     job.check_again()
 
 
+def without_blocks(job):
+    """The blocks of files are looked for before anything is moved: one clear message, and the job can go on."""
+    job.reference()
+    for number, words in ((errno.ENOSPC, "No space left on device"), (errno.EDQUOT, "Disk quota exceeded")):
+        job.clear()
+        done = job.run(["--threads", "1"], {"at": f"fallocate 1 {number}"})
+        job.check_message(done, 1, str(job.place.directory), words)
+        job.check_again()
+
+
 def main():
     options = arguments(__doc__, ("--points", {"type": int, "default": int(os.environ.get("CKPT_TEST_POINTS", "12"))}),
                         ("--seed", {"type": int, "default": 1}))
@@ -92,7 +105,9 @@ def main():
         direct, exchanged = place.reshard(ranks=2), place.split(ranks=2)
         exchanged.words += ["--exchange", "mpi"]
         counts = {job.name: calls(job.reference()) for job in jobs}
+        full = place.merge()
         run_cases({"every call is made": lambda: all_are_made(counts, directory),
+                   **({"no blocks": lambda: without_blocks(full)} if is_ext(directory) else {}),
                    direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
                   {job.name: fail_each(job, counts[job.name], options.points, dice) for job in jobs}, at_once=2)
 

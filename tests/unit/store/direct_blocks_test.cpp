@@ -9,6 +9,7 @@
 #include <cstring>
 #include <future>
 #include <map>
+#include <set>
 
 #include "catch.hpp"
 #include "store/posix_file.hpp"
@@ -101,6 +102,33 @@ TEST_CASE("what is held stays, what nobody holds makes room") {
   }
   CHECK(found > 30);
   CHECK(word_at(blocks.find(1, 8)) == files.word(1, 8));
+}
+
+TEST_CASE("no more memory is taken than files gain by, but where it is held") {
+  Files files;
+  const std::uint64_t size = 1000 * mebibyte;
+  DirectBlocks blocks(900 * mebibyte, 1, files.read());
+  const std::uint64_t step = blocks.block_bytes();
+  REQUIRE(step == mebibyte + mebibyte / 2);
+  std::set<const std::byte*> places;
+  Lease all;
+  std::uint64_t usual = 0;
+  for (; !blocks.is_far_ahead(); ++usual) blocks.want(1, size, {usual * step, (usual + 1) * step}, all);
+  CHECK(usual >= 64);
+  CHECK(usual < 600);
+  CHECK(blocks.has_room());
+  blocks.want(1, size, {usual * step, (usual + 1) * step}, all);
+  CHECK(all.size() == usual + 1);  // whoever cannot wait gets more
+  for (std::uint64_t block = 0; block <= usual; ++block) places.insert(blocks.find(1, block * step).address);
+  all.clear();
+  CHECK_FALSE(blocks.is_far_ahead());
+  for (std::uint64_t block = usual + 1; block < 2 * usual; ++block) {
+    Lease one;
+    blocks.want(1, size, {block * step, (block + 1) * step}, one);
+    places.insert(blocks.find(1, block * step).address);
+    blocks.count_used(step);
+  }
+  CHECK(places.size() <= usual + 3);  // a reader may not have let go of the one that is to make room
 }
 
 TEST_CASE("what is to be read as usual is not asked for again, and takes no room") {
