@@ -162,8 +162,9 @@ bool DirectBlocks::has_room() const {
 
 bool DirectBlocks::is_far_ahead() const {
   const std::lock_guard lock(mutex_);
-  return order_.size() >= usual_blocks_ &&
-         std::none_of(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
+  const auto held =
+      std::count_if(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() > 1; });
+  return static_cast<std::uint64_t>(held) >= usual_blocks_;
 }
 
 bool DirectBlocks::is_refused() const {
