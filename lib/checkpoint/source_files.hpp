@@ -39,6 +39,7 @@ class SourceFiles {
   bool reads_ahead() const { return blocks_ && !blocks_->is_refused(); }
   /// Whether it is now: it has room for more than what is held.
   bool can_read_ahead() const { return reads_ahead() && blocks_->has_room(); }
+  /// As DirectBlocks has it.
   bool is_far_ahead() const { return blocks_ != nullptr && blocks_->is_far_ahead(); }
   /// What `SourceFile::read` gives; what was read ahead comes from there.
   void read(FileNumber file, std::size_t dataset, std::uint64_t offset, std::span<std::byte> out);

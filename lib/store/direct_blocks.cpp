@@ -47,6 +47,10 @@ struct DirectBlocks::Block {
   State state = State::reading;
 };
 
+bool DirectBlocks::is_held(const std::shared_ptr<Block>& block) noexcept {
+  return block.use_count() > 1;  // by others than the list
+}
+
 DirectBlocks::DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files, Read read)
     : read_(std::move(read)),
       usual_blocks_(usual_blocks(files)),
@@ -110,8 +114,7 @@ bool DirectBlocks::is_wasted(std::uint64_t bytes) {
 
 std::byte* DirectBlocks::room() {
   if (free_.empty() || order_.size() >= usual_blocks_) {
-    const auto unheld =
-        std::find_if(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
+    const auto unheld = std::find_if_not(order_.begin(), order_.end(), is_held);
     if (unheld != order_.end()) {
       std::atomic_thread_fence(std::memory_order_acquire);  // whoever held it has done with it
       forget(unheld);
@@ -156,15 +159,12 @@ void DirectBlocks::leave(Block& block, bool is_refused) {
 
 bool DirectBlocks::has_room() const {
   const std::lock_guard lock(mutex_);
-  return !free_.empty() ||
-         std::any_of(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() == 1; });
+  return !free_.empty() || !std::all_of(order_.begin(), order_.end(), is_held);
 }
 
 bool DirectBlocks::is_far_ahead() const {
   const std::lock_guard lock(mutex_);
-  const auto held =
-      std::count_if(order_.begin(), order_.end(), [](const auto& block) { return block.use_count() > 1; });
-  return static_cast<std::uint64_t>(held) >= usual_blocks_;
+  return static_cast<std::uint64_t>(std::count_if(order_.begin(), order_.end(), is_held)) >= usual_blocks_;
 }
 
 bool DirectBlocks::is_refused() const {

@@ -104,6 +104,7 @@ class DirectBlocks {
     bool is_refused = false;                                     // as is all of it
   };
 
+  static bool is_held(const std::shared_ptr<Block>& block) noexcept;
   std::shared_ptr<Block> begin(std::uint64_t number, File& file, std::uint64_t index, std::uint64_t bytes);
   /// Memory for a block: that of one which nobody holds, or unused. Null where there is none.
   std::byte* room();

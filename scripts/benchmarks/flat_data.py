@@ -17,9 +17,14 @@ def elements(number, first, last):
     return (np.arange(first, last, dtype="u4") * np.uint32(2654435761) + np.uint32(number)).view("f4")
 
 
+def distance(size):
+    """From one parameter of a buffer to the next."""
+    return -(-size // ALIGN) * ALIGN
+
+
 def piece(numbers, size, low, high):
-    """Bytes [low, high) of the parameters laid end to end, each at a multiple of ALIGN, zeros between and behind."""
-    stride = -(-size // ALIGN) * ALIGN
+    """Elements [low, high) of the parameters laid end to end, zeros between and behind them."""
+    stride = distance(size)
     found = np.zeros(high - low, "f4")
     for at, number in enumerate(numbers):
         first, last = max(low, at * stride), min(high, at * stride + size)
@@ -31,9 +36,8 @@ def piece(numbers, size, low, high):
 def arrays(kind, size, count, cards, card):
     """The names and contents of what a card stores."""
     groups = {"buffer": range(count)} if kind == "bucket" else {f"w{number}": [number] for number in range(count)}
-    stride = -(-size // ALIGN) * ALIGN
     for name, numbers in groups.items():
-        each = -(-((len(numbers) - 1) * stride + size) // cards)
+        each = -(-((len(numbers) - 1) * distance(size) + size) // cards)
         yield name, piece(numbers, size, each * card, each * (card + 1))
 
 

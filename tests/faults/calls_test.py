@@ -55,9 +55,9 @@ def is_ext(directory):
     return "ext" in subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, capture_output=True, text=True).stdout
 
 
-def all_are_made(counts, directory):
+def all_are_made(counts, asks_for_blocks):
     """So that no way to fail is left out unnoticed."""
-    elsewhere = set() if is_ext(directory) else {"fallocate"}  # it is asked of ext4 only
+    elsewhere = set() if asks_for_blocks else {"fallocate"}
     never = set(WAYS).difference(elsewhere, *counts.values())
     check(not never, f"calls that no job makes: {', '.join(sorted(never))}")
 
@@ -105,9 +105,9 @@ def main():
         direct, exchanged = place.reshard(ranks=2), place.split(ranks=2)
         exchanged.words += ["--exchange", "mpi"]
         counts = {job.name: calls(job.reference()) for job in jobs}
-        full = place.merge()
-        run_cases({"every call is made": lambda: all_are_made(counts, directory),
-                   **({"no blocks": lambda: without_blocks(full)} if is_ext(directory) else {}),
+        full, asks_for_blocks = place.merge(), is_ext(directory)  # ext4 is the only one that is asked
+        run_cases({"every call is made": lambda: all_are_made(counts, asks_for_blocks),
+                   **({"no blocks": lambda: without_blocks(full)} if asks_for_blocks else {}),
                    direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
                   {job.name: fail_each(job, counts[job.name], options.points, dice) for job in jobs}, at_once=2)
 
