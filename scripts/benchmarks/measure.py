@@ -3,6 +3,7 @@
 The largest resident memory that the kernel reports of a process (and of the descendants it waited for) includes what
 the process that forked it held at that moment. So the one that measures loads neither numpy nor h5py: it holds 20 MiB.
 """
+import functools
 import math
 import os
 import shutil
@@ -11,6 +12,8 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
+
+from held_memory import HeldMemory
 
 
 # A case has as many pairs as asked for, but no more than this takes; and a few in any case.
@@ -154,6 +157,11 @@ class Side:
 is_trial = False  # a trial measures nothing: it need not be quiet
 
 
+@functools.cache
+def held():
+    return HeldMemory() if not is_trial and HeldMemory.is_needed() else None
+
+
 def forget(paths):
     """Asks the system to drop what it keeps of these files in memory."""
     for path in paths:
@@ -164,11 +172,15 @@ def forget(paths):
 
 def produce(side):
     """One timed run of a side; its output is removed before, outside the timing, and stays for a check. Nor does it pay
-    for what earlier runs have left in memory to be written: that goes to the disk first."""
+    for what earlier runs have left in memory to be written: that goes to the disk first; nor for memory that a virtual
+    machine has handed back to its host."""
     remove(side.output)
     if not is_trial:
         os.sync()
     forget(side.cold)
+    if memory := held():
+        memory.hold()
+        memory.give()
     if not side.tells_seconds:
         return run(side.command)
     done, text = run_and_read(side.command)
