@@ -87,8 +87,9 @@ void SourceReader::read_ahead(const Transfer& transfer, Lease& lease) {
     files_.read_ahead(file, *index, *stored, lease);
 }
 
-void SourceReader::will_need(Position card, ArrayId array, Interval bytes) {
-  if (const auto index = dataset(card, array)) files_.get(where_.file(card, array))->will_need(*index, bytes);
+bool SourceReader::will_need(Position card, ArrayId array, Interval bytes) {
+  const auto index = dataset(card, array);
+  return !index || files_.get(where_.file(card, array))->will_need(*index, bytes);
 }
 
 void SourceReader::read_box(ParameterId parameter, const Box& box, std::span<std::byte> out,

@@ -43,7 +43,7 @@ class SourceReader {
   void read_ahead(const Transfer& transfer, Lease& lease);
 
   /// Advice: so much of what a card stores of an array is read soon: bytes in the order in which they are stored.
-  void will_need(Position card, ArrayId array, Interval bytes);
+  bool will_need(Position card, ArrayId array, Interval bytes);
 
   /// The elements of a box of a parameter, in row-major order: as many bytes as `out` has. They are those of its first
   /// copy, or where copies may differ those of the card that counts.

@@ -98,7 +98,7 @@ class PieceSearch {
     auto read = read_each(
         mine, files_.threads,
         [&](const Reading& each) {
-          reader_.will_need(each.holder.parameter, each.holder.card, runs_of(each, portion));
+          return reader_.will_need(each.holder.parameter, each.holder.card, runs_of(each, portion));
         },
         [&](const Reading& each) { return digest(each, portion); });
     std::erase_if(read, [](const PieceDigest& digest) { return digest.sum.bytes == 0; });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <type_traits>
 #include <vector>
@@ -9,15 +10,21 @@
 
 namespace ckpt {
 
-/// What `read(item)` gives for each of these, in their order, read by so many threads at once; `announce(item)`
-/// tells the storage of it some items before.
+/// What `read(item)` gives for each of these, in their order, read by so many threads at once. `announce(item)` tells
+/// the storage of it some items before, and gives whether the system has it in memory already: as long as it has all
+/// that was asked about, few are.
 template <class Item, class Read, class Announce>
 auto read_each(const std::vector<Item>& items, unsigned threads, const Announce& announce, const Read& read) {
   constexpr std::size_t ahead = 64;
+  constexpr std::size_t few = 16;  // one of so many
   std::vector<std::invoke_result_t<Read, const Item&>> results(items.size());
-  for (std::size_t n = 0; n < std::min(ahead, items.size()); ++n) announce(items[n]);
+  std::atomic<bool> are_there{true};
+  const auto ask = [&](std::size_t n) {
+    if (n < items.size() && (!are_there || n % few == 0) && !announce(items[n])) are_there = false;
+  };
+  for (std::size_t n = 0; n < ahead; ++n) ask(n);
   for_each_in_parallel(threads, items.size(), [&](std::uint64_t n) {
-    if (n + ahead < items.size()) announce(items[n + ahead]);
+    ask(n + ahead);
     results[n] = read(items[n]);
   });
   return results;

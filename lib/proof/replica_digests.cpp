@@ -31,7 +31,9 @@ std::vector<ReplicaDigest> own_digests(const ReplicatedFiles& files, const std::
   ReplicaReader reader(files);
   return read_each(
       mine, files.threads,
-      [&](const Copy& copy) { reader.will_need(copy.parameter, copy.card, reader.runs(copy.parameter, copy.card)); },
+      [&](const Copy& copy) {
+        return reader.will_need(copy.parameter, copy.card, reader.runs(copy.parameter, copy.card));
+      },
       [&](const Copy& copy) { return reader.digest(copy.parameter, copy.first, copy.card); });
 }
 
@@ -86,14 +88,17 @@ ReplicaReader::Read ReplicaReader::read(ParameterId parameter, Position card, co
   return {gathered.sum, room.first(bytes)};
 }
 
-void ReplicaReader::will_need(ParameterId parameter, Position card, const std::vector<Interval>& runs) const {
+bool ReplicaReader::will_need(ParameterId parameter, Position card, const std::vector<Interval>& runs) const {
   const Tensor& tensor = placement_.tensors()[parameter];
   std::uint64_t elements = 0;
   for (const Interval& run : runs) elements += run.size();
-  if (tensor.verbatim || elements > most_announced / std::max<std::uint64_t>(1, tensor.dtype.size)) return;
+  if (tensor.verbatim || elements > most_announced / std::max<std::uint64_t>(1, tensor.dtype.size)) return true;
+  bool is_there = true;
   for (const Interval& run : runs)
-    files_.reader.will_need(card, placement_.array_of(parameter),
-                            {run.lo * tensor.dtype.size, run.hi * tensor.dtype.size});
+    if (!files_.reader.will_need(card, placement_.array_of(parameter),
+                                 {run.lo * tensor.dtype.size, run.hi * tensor.dtype.size}))
+      is_there = false;
+  return is_there;
 }
 
 ReplicaDigest ReplicaReader::digest(ParameterId parameter, Position first, Position card) {

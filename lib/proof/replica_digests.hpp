@@ -42,7 +42,7 @@ class ReplicaReader {
   std::span<const std::byte> stored(ParameterId parameter, Position card, Interval run);
 
   /// Advice: these runs are read soon, if they are few bytes.
-  void will_need(ParameterId parameter, Position card, const std::vector<Interval>& runs) const;
+  bool will_need(ParameterId parameter, Position card, const std::vector<Interval>& runs) const;
 
   ReplicaDigest digest(ParameterId parameter, Position first, Position card);
 

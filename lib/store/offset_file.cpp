@@ -71,11 +71,14 @@ void OffsetFile::read_as_stored(std::size_t index, std::uint64_t offset, std::sp
   });
 }
 
-void OffsetFile::will_need(std::size_t index, Interval bytes) {
+bool OffsetFile::will_need(std::size_t index, Interval bytes) {
   const Dataset& dataset = schema_->datasets.at(index);
-  if (is_read_by_format(dataset) || bytes.hi > dataset.extents.bytes()) return;
-  dataset.extents.for_each_part(bytes,
-                                [&](std::uint64_t place, Interval part) { file_.will_need(place, part.size()); });
+  if (is_read_by_format(dataset) || bytes.hi > dataset.extents.bytes()) return true;
+  bool is_there = true;
+  dataset.extents.for_each_part(bytes, [&](std::uint64_t place, Interval part) {
+    if (!file_.will_need(place, part.size())) is_there = false;
+  });
+  return is_there;
 }
 
 void OffsetFile::read_by_format(std::size_t /*dataset*/, std::uint64_t /*offset*/, std::span<std::byte> /*out*/) {

@@ -17,7 +17,7 @@ class OffsetFile : public SourceFile {
   void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) final;
   std::optional<StridedForm> strided(std::size_t dataset) const final;
   void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) final;
-  void will_need(std::size_t dataset, Interval bytes) final;
+  bool will_need(std::size_t dataset, Interval bytes) final;
   std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const final;
   PartialSum sum_rest(const std::optional<Passage>& left_out) final;
 

@@ -39,21 +39,30 @@ std::size_t end_of_read(const std::vector<Interval>& pieces, std::size_t first) 
   return last;
 }
 
-}  // namespace
-
-bool for_each_piece(const PosixFile& file, const std::vector<Interval>& pieces,
-                    const std::function<bool(std::uint64_t, std::span<const std::byte>)>& visit) {
-  for (std::size_t first = 0; first < pieces.size();) {
+/// Asks for all reads from the one of piece `first` on: the storage is waited for once.
+void announce(const PosixFile& file, const std::vector<Interval>& pieces, std::size_t first) {
+  while (first < pieces.size()) {
     const std::size_t last = end_of_read(pieces, first);
     file.will_need(pieces[first].lo, pieces[last - 1].hi - pieces[first].lo);
     first = last;
   }
+}
+
+}  // namespace
+
+bool for_each_piece(const PosixFile& file, const std::vector<Interval>& pieces,
+                    const std::function<bool(std::uint64_t, std::span<const std::byte>)>& visit) {
+  bool is_announced = false;
   std::vector<std::byte> buffer;
   for (std::size_t first = 0; first < pieces.size();) {
     const std::size_t last = end_of_read(pieces, first);
     const std::uint64_t start = pieces[first].lo;
     buffer.resize(pieces[last - 1].hi - start);
-    file.read(start, buffer);
+    if (is_announced || !file.read_if_there(start, buffer)) {
+      if (!is_announced) announce(file, pieces, first);
+      is_announced = true;
+      file.read(start, buffer);
+    }
     for (; first < last; ++first) {
       const Interval piece = pieces[first];
       if (!visit(piece.lo, std::span(buffer).subspan(piece.lo - start, piece.size()))) return false;

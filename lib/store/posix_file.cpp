@@ -203,11 +203,18 @@ void PosixFile::sync() const {
   if (retried([&] { return ::fsync(fd()); }) != 0) throw system_error(path_, "fsync", errno, remedy_for_writing(errno));
 }
 
-void PosixFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+bool PosixFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   constexpr std::uint64_t most = std::numeric_limits<off_t>::max();
-  if (bytes == 0 || offset > most || bytes > most - offset) return;
-  if (is_there(fd(), static_cast<off_t>(offset + bytes - 1)).value_or(false)) return;
+  if (bytes == 0 || offset > most || bytes > most - offset) return true;
+  if (is_there(fd(), static_cast<off_t>(offset + bytes - 1)).value_or(false)) return true;
   ::posix_fadvise(fd(), static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+  return false;
+}
+
+bool PosixFile::read_if_there(std::uint64_t offset, std::span<std::byte> out) const {
+  const struct iovec all { out.data(), out.size() };
+  const ssize_t read = ::preadv2(fd(), &all, 1, file_offset(offset), RWF_NOWAIT);
+  return read >= 0 && static_cast<std::size_t>(read) == out.size();
 }
 
 void PosixFile::drop_cached() const {

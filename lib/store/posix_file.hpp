@@ -76,8 +76,11 @@ class PosixFile {
   /// Waits until data and size are on the disk.
   void sync() const;
   /// Asks the system to begin reading these few bytes, unless it has them in memory: what is asked for together is read
-  /// in the time of one. Advice: it does not wait for them, and never fails.
-  void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// in the time of one. Advice: it does not wait for them, and never fails. Gives whether there was nothing to ask
+  /// for.
+  bool will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// Reads these bytes if the system has all of them in memory; else gives false, without waiting.
+  bool read_if_there(std::uint64_t offset, std::span<std::byte> out) const;
   /// Asks the system to forget what it keeps of the file in memory, so that it is read from the storage.
   void drop_cached() const;
   Status status() const;

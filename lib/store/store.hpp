@@ -137,7 +137,7 @@ class SourceFile {
   }
 
   /// Advice: these bytes of a dataset, few and counted as by `read_as_stored`, are read soon (PosixFile::will_need).
-  virtual void will_need(std::size_t /*dataset*/, Interval /*bytes*/) {}
+  virtual bool will_need(std::size_t /*dataset*/, Interval /*bytes*/) { return true; }
 
   /// The extent that holds a byte of a dataset, counted as by `read_as_stored`; none unless Storage::raw or strided.
   virtual std::optional<LocatedExtent> located(std::size_t /*dataset*/, std::uint64_t /*offset*/) const {

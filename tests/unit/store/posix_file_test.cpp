@@ -108,6 +108,20 @@ TEST_CASE("What is needed soon comes into memory without being read; what cannot
   for (int tries = 0; tries < 1000 && !are_there(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   CHECK(are_there());
   munmap(mapped, size);
+  CHECK(file.will_need(0, size));  // there is nothing to ask for
+}
+
+TEST_CASE("What is in memory is read at once, all of it or nothing") {
+  const fixture::TemporaryDirectory folder;
+  const PosixFile file = PosixFile::create(folder / "a");
+  std::vector<std::byte> written(10'000);
+  for (std::size_t i = 0; i < written.size(); ++i) written[i] = static_cast<std::byte>(i * 7 >> 3U);
+  file.write(0, written);
+  std::vector<std::byte> found(8'000);
+  REQUIRE(file.read_if_there(1'000, found));
+  CHECK(std::equal(found.begin(), found.end(), written.begin() + 1'000));
+  CHECK_FALSE(file.read_if_there(2'001, found));  // beyond its end
+  CHECK_FALSE(file.read_if_there(20'000, found));
 }
 
 TEST_CASE("What is no readable file is named") {
