@@ -95,9 +95,9 @@ void TaskGroup::finish(std::exception_ptr error) {
   if (--running_ == 0) done_.notify_all();
 }
 
-bool TaskGroup::is_done() {
-  const std::lock_guard lock(mutex_);
-  return running_ == 0;
+bool TaskGroup::is_done_within(std::chrono::microseconds limit) {
+  std::unique_lock lock(mutex_);
+  return done_.wait_for(lock, limit, [this] { return running_ == 0; });
 }
 
 void TaskGroup::wait() {

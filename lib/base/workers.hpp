@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -47,7 +48,8 @@ class TaskGroup {
   TaskGroup& operator=(TaskGroup&&) = delete;
 
   void run(std::function<void()> task);
-  bool is_done();
+  /// Waits for all, but no longer than this; whether they are done. Errors are left to `wait`.
+  bool is_done_within(std::chrono::microseconds limit);
   /// Waits for all; rethrows the first error, once.
   void wait();
 

@@ -51,6 +51,8 @@ class Workload {
   /// Performs a transfer from the file of a card that this process owns: its first element goes to `target`. `scratch`
   /// is room that the caller lends for the time of the call. Gives the sum of what was read, as it lay in the file.
   virtual PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) = 0;
+  /// Whether `write` may wait for those of chunks that `next` gave before.
+  virtual bool is_written_in_order() const { return false; }
   /// `read`: the sums of all its transfers together. What is in `bytes` then is lost.
   virtual void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) = 0;
   /// The same for a stretch, whose gaps are zeros. `read`: of each chunk.

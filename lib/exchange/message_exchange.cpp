@@ -2,7 +2,6 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "base/buffer.hpp"
 #include "exchange/exchange.hpp"
@@ -13,8 +12,12 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t best_message_scratch = 1ULL << 20;
+constexpr std::uint64_t most_own = 4ULL << 20;
 
-/// One round's worth of everything. Two of them take turns.
+/// One is read, one is exchanged, one is written.
+constexpr std::size_t rounds_in_turn = 3;
+
+/// One round's worth of everything.
 struct Round {
   explicit Round(Workers& workers) : reads(workers), writes(workers) {}
 
@@ -38,11 +41,19 @@ struct MessageShares {
       : threads(std::max(staging.threads, 1U)),
         scratch_bytes(
             std::clamp<std::uint64_t>(staging.memory_bytes / (8ULL * threads), 64ULL << 10, best_message_scratch)),
-        part_bytes((staging.memory_bytes - std::min(staging.memory_bytes / 2, scratch_bytes * threads)) / 6) {}
+        own_bytes(std::min<std::uint64_t>(staging.memory_bytes / (8ULL * threads), most_own)),
+        part_bytes(
+            (staging.memory_bytes - threads * own_bytes - std::min(staging.memory_bytes / 2, scratch_bytes * threads)) /
+            parts) {}
+
+  static constexpr std::uint64_t parts = 3 * rounds_in_turn;  // chunks, messages received and messages sent
+
+  std::uint64_t of_threads() const { return threads * (scratch_bytes + own_bytes); }
 
   unsigned threads;
   std::uint64_t scratch_bytes;
-  std::uint64_t part_bytes;  // two rounds of chunks, messages received and messages sent
+  std::uint64_t own_bytes;  // of each thread, for a chunk that needs nothing from others
+  std::uint64_t part_bytes;
 };
 
 class MessageExchange final : public Exchange {
@@ -53,28 +64,29 @@ class MessageExchange final : public Exchange {
   const char* name() const noexcept override { return "mpi"; }
   std::uint64_t chunk_bytes() const noexcept override { return rounds_.chunk_bytes(); }
   std::uint64_t staging_bytes() const noexcept override {
-    return 6 * shares_.part_bytes + shares_.threads * shares_.scratch_bytes;
+    return MessageShares::parts * shares_.part_bytes + shares_.of_threads();
   }
 
   bool reads_ahead() const noexcept override { return true; }
 
+  /// While a round is planned and exchanged, threads read the next one and write the one before.
   void run(Workload& work) override {
+    rounds_.set_own_bytes(work.is_written_in_order() ? 0 : shares_.own_bytes);
     Workers workers(shares_.threads);
-    std::array<Round, 2> rounds{Round(workers), Round(workers)};
+    std::array<Round, rounds_in_turn> rounds{Round(workers), Round(workers), Round(workers)};
     std::unique_ptr<Communicator::Pending> pending;
     try {
       bool more = begin(work, rounds[0]);
       for (std::size_t r = 0; more; ++r) {
-        Round& now = rounds[r % 2];
-        Round& other = rounds[(r + 1) % 2];
+        Round& now = rounds[r % rounds_in_turn];
+        Round& next = rounds[(r + 1) % rounds_in_turn];
+        more = begin(work, next);
         agree(processes_, [&] {
           now.reads.wait();
           now.read_ahead.clear();
         });
         pending = start(now);
-        wait_for(other.writes, *pending);
-        more = begin(work, other);
-        pending->wait();
+        wait_for(*pending, next.reads);
         pending.reset();
         write(work, now);
       }
@@ -114,17 +126,25 @@ class MessageExchange final : public Exchange {
     return true;
   }
 
-  /// Reads what the peers asked for into their messages, and this process's own pieces straight into its chunks.
+  /// Reads what the peers asked for into their messages, and this process's own pieces straight into its chunks. A
+  /// chunk that has no others is written at once, while it is in the processor's cache.
   void read(Workload& work, Round& round) {
     if (work.can_read_ahead()) ask_ahead(work, round);
     read_messages(work, round.plan, round.sent.data(), shares_.scratch_bytes, round.reads);
     for (ChunkInRound& chunk : round.plan.chunks)
       round.reads.run([this, &work, &round, &chunk] {
-        std::byte* start = round.staging.data() + chunk.offset;
+        std::byte* const start = chunk.is_own ? own_room(shares_.own_bytes) : round.staging.data() + chunk.offset;
         if (chunk.has_padding) std::memset(start, 0, chunk.chunk.bytes);
         for (const Transfer& transfer : chunk.local)
           chunk.read += work.read(transfer, start + transfer.target_offset, thread_scratch(shares_.scratch_bytes));
+        if (chunk.is_own) work.write(chunk.chunk, {start, static_cast<std::size_t>(chunk.chunk.bytes)}, chunk.read);
       });
+  }
+
+  static std::byte* own_room(std::uint64_t bytes) {
+    thread_local Buffer room;
+    grow(room, bytes);
+    return room.data();
   }
 
   /// In the order in which it is read, as far as there is room.
@@ -149,17 +169,19 @@ class MessageExchange final : public Exchange {
                             rounds_.incoming(round.plan.received, round.received.data()));
   }
 
-  /// Waits for tasks and keeps messages moving meanwhile: MPI moves them only while it is called.
-  static void wait_for(TaskGroup& tasks, Communicator::Pending& pending) {
-    bool done = false;
-    while (!tasks.is_done()) {
-      done = done || pending.is_done();
-      std::this_thread::sleep_for(std::chrono::microseconds(done ? 200 : 20));
+  /// MPI moves messages only while it is called, and keeps a processor busy where it is told to wait: these are needed
+  /// for `tasks`.
+  static void wait_for(Communicator::Pending& pending, TaskGroup& tasks) {
+    std::chrono::microseconds pause(20);
+    while (!pending.is_done()) {
+      if (tasks.is_done_within(pause)) return pending.wait();
+      pause = std::min(pause * 2, std::chrono::microseconds(500));
     }
   }
 
   static void write(Workload& work, Round& round) {
-    for (const ChunkInRound& chunk : round.plan.chunks)
+    for (const ChunkInRound& chunk : round.plan.chunks) {
+      if (chunk.is_own) continue;  // it was written when it was read
       round.writes.run([&work, &round, &chunk] {
         std::byte* start = round.staging.data() + chunk.offset;
         PartialSum read = chunk.read;
@@ -169,6 +191,7 @@ class MessageExchange final : public Exchange {
                          start + piece.transfer.target_offset);
         work.write(chunk.chunk, {start, static_cast<std::size_t>(chunk.chunk.bytes)}, read);
       });
+    }
   }
 
   /// A piece's part of a message to its place; gives the sum that came with it.

@@ -15,6 +15,10 @@ constexpr std::uint64_t least_cost = 512;         // of a transfer, in bytes of 
 constexpr std::uint64_t best_chunk = 4ULL << 20;
 constexpr std::uint64_t least_chunk = 4096;
 
+/// What takes no memory is bounded, too, as others wait for the round; but not so much that there are rounds without
+/// end.
+constexpr std::uint64_t own_chunks_for_one = 4;
+
 }  // namespace
 
 void Messages::clear(std::uint64_t peers) {
@@ -68,7 +72,9 @@ void Rounds::plan(Workload& work, const Chunk& chunk) {
   });
   if (transfers > most && chunk.elements.size() > 1) return divide(chunk, ceil_div(transfers, most));
   in_round.has_padding = filled < chunk.bytes;
-  in_round.room = checked_add(chunk.bytes, (1 + transfers) * least_cost, "a chunk");
+  in_round.is_own = in_round.pieces.empty() && chunk.bytes <= own_bytes_;
+  in_round.room = checked_add(in_round.is_own ? chunk.bytes / own_chunks_for_one : chunk.bytes,
+                              (1 + transfers) * least_cost, "a chunk");
   bytes_ahead_ += in_round.room;
   ahead_.push_back(std::move(planned));
 }
@@ -125,7 +131,8 @@ void Rounds::take_chunks(RoundPlan& plan) {
     bytes_ahead_ -= chunk.room;
     plan.room += chunk.room;
     chunk.offset = plan.chunk_bytes;
-    plan.chunk_bytes = round_up(checked_add(plan.chunk_bytes, chunk.chunk.bytes), 16);  // for GPUs' wide words
+    if (!chunk.is_own)
+      plan.chunk_bytes = round_up(checked_add(plan.chunk_bytes, chunk.chunk.bytes), 16);  // for GPUs' wide words
     for (ChunkInRound::Piece& piece : chunk.pieces) {
       requests[piece.peer].add(piece.transfer);
       piece.message_offset = plan.received.sizes[piece.peer];

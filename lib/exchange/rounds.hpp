@@ -38,6 +38,7 @@ struct ChunkInRound {
   std::uint64_t room = 0;    ///< what it takes of a round: its bytes, and something for each transfer
   std::uint64_t offset = 0;  ///< among the round's chunks, which lie one after the other
   bool has_padding = false;
+  bool is_own = false;          ///< it needs nothing from others, and no room among the round's chunks
   std::vector<Transfer> local;  ///< what this process reads itself
   std::vector<Piece> pieces;
   PartialSum read;  ///< of the local transfers, when they have been read
@@ -47,7 +48,7 @@ struct ChunkInRound {
 struct RoundPlan {
   std::vector<ChunkInRound> chunks;
   std::uint64_t room = 0;             ///< what they take of a round
-  std::uint64_t chunk_bytes = 0;      ///< of all of them
+  std::uint64_t chunk_bytes = 0;      ///< of all that are not `is_own`
   std::vector<std::string> requests;  ///< to each peer; then, of each peer
   Messages received;
   std::vector<std::vector<Transfer>> asked;  ///< of this process by each peer: targets are places in its message
@@ -61,6 +62,9 @@ class Rounds {
   Rounds(Communicator& processes, std::uint64_t part_bytes);
 
   std::uint64_t chunk_bytes() const noexcept { return chunk_bytes_; }
+
+  /// Up to this, a chunk that needs nothing from others is no part of a round's memory. Before anything is planned.
+  void set_own_bytes(std::uint64_t bytes) noexcept { own_bytes_ = bytes; }
 
   // A round is planned in five steps. The second and the fourth are collective.
   /// Plans as many chunks as this process has room for.
@@ -97,6 +101,7 @@ class Rounds {
   std::uint64_t peers_;
   std::uint64_t rank_;
   std::uint64_t part_bytes_;
+  std::uint64_t own_bytes_ = 0;
   std::uint64_t chunk_bytes_;
   std::uint64_t round_ = 0;
   std::vector<Chunk> parts_;  // of a chunk that was too much, the last one first

@@ -46,6 +46,7 @@ class FileWorkload final : public Workload {
   bool has_padding(const Chunk& chunk) const override { return !move_.planner.fills(chunk); }
   std::uint32_t owner(Position card) const override { return move_.readers.owner(card); }
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
+  bool is_written_in_order() const override { return move_.target.is_pipe(); }
   /// Throws io when the bytes are not those that were read.
   void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override;
   void write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) override;

@@ -78,6 +78,8 @@ class TargetFiles {
   /// Whether nothing lies between the end of one chunk and the beginning of another in their file but zeros, fewer than
   /// a page, which is written whole anyway.
   bool are_neighbours(const Chunk& first, const Chunk& second) const;
+  /// Whether chunks go to a pipe, one after the other: a `write` waits for those of earlier ones.
+  bool is_pipe() const noexcept { return place_.pipe != nullptr; }
   /// The job has failed: no `write` waits any more.
   void stop(std::exception_ptr why) noexcept;
   void read(const Chunk& chunk, std::span<std::byte> bytes);

@@ -34,7 +34,7 @@ int run(const std::string& way, ckpt::Communicator& processes) {
   ckpt::contract::WorldMaker maker(1, processes.size(), exchange->chunk_bytes());
   for (std::uint64_t p = 0; p < static_cast<std::uint64_t>(processes.size()); ++p) maker.add(p, 40);
   const auto world = maker.take();
-  ckpt::contract::MemoryWorkload work(world, processes, false);
+  ckpt::contract::MemoryWorkload work(world, processes, false, true);
   try {
     exchange->run(work);
     return 0;

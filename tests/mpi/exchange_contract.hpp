@@ -115,14 +115,15 @@ class WorldMaker {
   World world_;
 };
 
-/// One process's view of a world, whose chunks are written in their order: a later one waits. Notes what is wrong
-/// instead of checking: it is called from several threads.
+/// One process's view of a world, whose chunks are written in any order, or in theirs: then a later one waits. Notes
+/// what is wrong instead of checking: it is called from several threads.
 class MemoryWorkload final : public Workload {
  public:
-  MemoryWorkload(const World& world, const Communicator& processes, bool everybody_reads)
+  MemoryWorkload(const World& world, const Communicator& processes, bool everybody_reads, bool is_in_order)
       : world_(world),
         rank_(static_cast<std::uint32_t>(processes.rank())),
         everybody_reads_(everybody_reads),
+        is_in_order_(is_in_order),
         delivered_(mine().size(), 0) {}
 
   /// Throws at the nth call of what is named: "next", "plan", "read" or "write".
@@ -153,6 +154,7 @@ class MemoryWorkload final : public Workload {
     ckpt::run(transfer.copy(), card.data() + transfer.source.offset * transfer.element, target);
     return sum_of_read(transfer, card);
   }
+  bool is_written_in_order() const override { return is_in_order_; }
   void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override {
     try {
       maybe_fail("write");
@@ -161,7 +163,8 @@ class MemoryWorkload final : public Workload {
       throw;
     }
     std::unique_lock lock(mutex_);
-    turn_.wait(lock, [&] { return why_ || chunk.card == 0 || delivered_.at(chunk.card - 1) > 0; });
+    const auto is_turn = [&] { return chunk.card == 0 || delivered_.at(chunk.card - 1) > 0; };
+    if (is_in_order_) turn_.wait(lock, [&] { return why_ || is_turn(); });
     if (why_) std::rethrow_exception(why_);
     ++delivered_.at(chunk.card);
     turn_.notify_all();
@@ -211,6 +214,7 @@ class MemoryWorkload final : public Workload {
   const World& world_;
   std::uint32_t rank_;
   bool everybody_reads_;
+  bool is_in_order_;
   std::size_t next_ = 0;
   std::string fails_;
   mutable std::atomic<int> countdown_{0};
@@ -229,11 +233,13 @@ inline void carries(Communicator& processes, const MakeExchange& make, const Sta
   const auto exchange = make(processes, staging);
   const bool is_direct = std::string(exchange->name()) == "direct";
   const World world = world_of(exchange->chunk_bytes());
-  MemoryWorkload work(world, processes, is_direct);
-  exchange->run(work);
-  CAPTURE(processes.rank(), staging.memory_bytes, staging.threads);
-  CHECK(work.wrong() == "");
-  CHECK(work.exchanged() == (is_direct ? 0 : work.to_send()));
+  for (const bool is_in_order : {true, false}) {
+    MemoryWorkload work(world, processes, is_direct, is_in_order);
+    exchange->run(work);
+    CAPTURE(processes.rank(), staging.memory_bytes, staging.threads, is_in_order);
+    CHECK(work.wrong() == "");
+    CHECK(work.exchanged() == (is_direct ? 0 : work.to_send()));
+  }
 }
 
 inline void carries_any(Communicator& processes, const MakeExchange& make) {
@@ -276,7 +282,7 @@ inline void fails_together(Communicator& processes, const MakeExchange& make) {
         WorldMaker maker(failing + 1, processes.size(), exchange->chunk_bytes());
         for (std::uint64_t p = 0; p < static_cast<std::uint64_t>(processes.size()); ++p) maker.add(p, 20);
         const World world = maker.take();
-        MemoryWorkload work(world, processes, std::string(exchange->name()) == "direct");
+        MemoryWorkload work(world, processes, std::string(exchange->name()) == "direct", nth == 0);
         if (processes.rank() == failing) work.fail_at(what, nth);
         std::string text = "nothing was thrown";
         try {

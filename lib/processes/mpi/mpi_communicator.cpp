@@ -1,9 +1,11 @@
 #include "processes/mpi/mpi_communicator.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
@@ -29,13 +31,43 @@ bool start_mpi() {
   return true;
 }
 
+/// Until `is_done()`. Here processes wait for one another: MPI would keep a processor busy meanwhile, which this
+/// process's own threads, or the one that is waited for, may need.
+template <class IsDone>
+void wait_patiently(const IsDone& is_done) {
+  constexpr int tries = 100;  // some tens of microseconds
+  std::chrono::microseconds pause(20);
+  for (int n = 0; !is_done(); ++n) {
+    if (n < tries) continue;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(500));  // to wake up costs a virtual machine ten
+  }
+}
+
+/// Begins a collective call and waits for it. `call(request)` gives MPI's status.
+template <class Call>
+void collectively(const char* name, const Call& call) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(call(&request), name);
+  wait_patiently([&] {
+    int done = 0;
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), name);
+    return done != 0;
+  });
+}
+
 void check_all(std::vector<MPI_Request>& requests) {
   std::vector<MPI_Status> statuses(requests.size());
-  const int status = MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
+  int status = MPI_SUCCESS;
+  wait_patiently([&] {
+    int done = 0;
+    status = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, statuses.data());
+    return status != MPI_SUCCESS || done != 0;
+  });
   if (status == MPI_ERR_IN_STATUS)
     for (const auto& each : statuses)
-      if (each.MPI_ERROR != MPI_ERR_PENDING) check(each.MPI_ERROR, "MPI_Waitall");
-  check(status, "MPI_Waitall");
+      if (each.MPI_ERROR != MPI_ERR_PENDING) check(each.MPI_ERROR, "MPI_Testall");
+  check(status, "MPI_Testall");
 }
 
 }  // namespace
@@ -86,7 +118,9 @@ int MpiCommunicator::piece(std::uint64_t left) const noexcept {
 std::uint64_t MpiCommunicator::reduce(std::uint64_t value, MPI_Op operation) {
   const Collective guard(*this);
   std::uint64_t result = 0;
-  check(MPI_Allreduce(&value, &result, 1, MPI_UINT64_T, operation, handle()), "MPI_Allreduce");
+  collectively("MPI_Iallreduce", [&](MPI_Request* request) {
+    return MPI_Iallreduce(&value, &result, 1, MPI_UINT64_T, operation, handle(), request);
+  });
   return result;
 }
 
@@ -108,7 +142,9 @@ std::vector<std::string> MpiCommunicator::all_gather(const std::string& mine) {
   const Collective guard(*this);
   const std::uint64_t length = mine.size();
   std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size_));
-  check(MPI_Allgather(&length, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, handle()), "MPI_Allgather");
+  collectively("MPI_Iallgather", [&](MPI_Request* request) {
+    return MPI_Iallgather(&length, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, handle(), request);
+  });
   std::vector<std::string> all(sizes.size());
   const bool small = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) <= largest_message_;
   if (small) {
@@ -145,7 +181,9 @@ std::vector<std::string> MpiCommunicator::all_to_all(std::vector<std::string> to
   std::vector<std::uint64_t> sent(peers);
   std::vector<std::uint64_t> coming(peers);
   std::transform(to_peer.begin(), to_peer.end(), sent.begin(), [](const std::string& bytes) { return bytes.size(); });
-  check(MPI_Alltoall(sent.data(), 1, MPI_UINT64_T, coming.data(), 1, MPI_UINT64_T, handle()), "MPI_Alltoall");
+  collectively("MPI_Ialltoall", [&](MPI_Request* request) {
+    return MPI_Ialltoall(sent.data(), 1, MPI_UINT64_T, coming.data(), 1, MPI_UINT64_T, handle(), request);
+  });
 
   const auto self = static_cast<std::size_t>(rank_);
   std::vector<std::string> from_peer(peers);

@@ -48,6 +48,36 @@ class Scattered final : public Workload {
   std::uint32_t next_ = 0;
 };
 
+/// Chunks of one transfer each; every fourth is another process's.
+class Whole final : public Workload {
+ public:
+  Whole(std::uint32_t count, std::uint64_t elements) : count_(count), elements_(elements) {}
+
+  std::optional<Chunk> next() override {
+    if (next_ == count_) return std::nullopt;
+    return Chunk{next_++, 0, {0, elements_}, 4 * elements_};
+  }
+  std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
+    Transfer transfer;
+    transfer.card = chunk.card % 4 == 0 ? 1 : 0;
+    transfer.element = 4;
+    transfer.source = {Box{{0}, {elements_}}, 0, {1}};
+    transfer.target_strides = {1};
+    visit(transfer);
+    return chunk.bytes;
+  }
+  bool has_padding(const Chunk&) const override { return false; }
+  std::uint32_t owner(Position card) const override { return static_cast<std::uint32_t>(card); }
+  PartialSum read(const Transfer&, std::byte*, std::span<std::byte>) override { return {}; }
+  void write(const Chunk&, std::span<std::byte>, const PartialSum&) override {}
+  void count_exchanged(std::uint64_t) override {}
+
+ private:
+  std::uint32_t count_;
+  std::uint64_t elements_;
+  std::uint32_t next_ = 0;
+};
+
 /// The next round of process 0 of two, of which the other grants as much as it may: empty where there is none.
 RoundPlan next_round(Rounds& rounds, Workload& work, std::uint64_t round) {
   RoundPlan plan;
@@ -99,4 +129,31 @@ TEST_CASE("a single element is not divided, however many pieces it has") {
   REQUIRE(plan.chunks.size() == 1);
   CHECK(transfers_of(plan) == 20'000);
   CHECK(next_round(rounds, work, 1).chunks.empty());
+}
+
+TEST_CASE("a chunk that needs nothing from others takes no memory of a round, and a quarter of its room") {
+  fixture::Played self(0, 2);
+  Rounds rounds(self, part);
+  const std::uint64_t elements = rounds.chunk_bytes() / 16;
+  const std::uint64_t bytes = 4 * elements;
+  Whole work(40, elements);
+  SECTION("where it may") {
+    rounds.set_own_bytes(bytes);
+    const RoundPlan plan = next_round(rounds, work, 0);
+    CHECK(plan.chunk_bytes < plan.chunks.size() * bytes / 2);  // every fourth is another's
+    std::uint64_t end = 0;
+    for (const ChunkInRound& each : plan.chunks) {
+      CHECK(each.is_own == each.pieces.empty());
+      CHECK(each.offset == end);
+      if (!each.is_own) end += bytes;
+      CHECK(each.room == (each.is_own ? bytes / 4 : bytes) + 2 * cost);
+    }
+    CHECK(end == plan.chunk_bytes);
+  }
+  SECTION("not where it is larger than a thread's memory") {
+    rounds.set_own_bytes(bytes - 1);
+    const RoundPlan plan = next_round(rounds, work, 0);
+    CHECK(plan.chunk_bytes == plan.chunks.size() * bytes);
+    CHECK(std::none_of(plan.chunks.begin(), plan.chunks.end(), [](const ChunkInRound& each) { return each.is_own; }));
+  }
 }
