@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 
 namespace ckpt {
 
@@ -98,6 +99,12 @@ std::uint64_t memory_allowed() {
   std::ostringstream groups;
   groups << std::ifstream("/proc/self/cgroup").rdbuf();
   return std::min(most, memory_of_groups(groups.str(), "/sys/fs/cgroup"));
+}
+
+unsigned processors_of_each(int local_processes) {
+  const int all = static_cast<int>(std::thread::hardware_concurrency());  // as far as this process may use them
+  const int node = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return static_cast<unsigned>(std::max(1, all < node ? all : all / local_processes));
 }
 
 bool is_single_threaded() {

@@ -35,6 +35,9 @@ std::uint64_t memory_allowed();
 /// https://docs.kernel.org/admin-guide/cgroup-v2.html
 std::uint64_t memory_of_groups(const std::string& named, const std::filesystem::path& mounted);
 
+/// Processors for each of so many processes of this node: those that this one is bound to, or else its part of all.
+unsigned processors_of_each(int local_processes);
+
 /// Whether no other thread runs in this process.
 bool is_single_threaded();
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <system_error>
-#include <thread>
 
 #include "base/interrupt.hpp"
+#include "base/limits.hpp"
 #include "base/parallel.hpp"
 #include "processes/gather_all.hpp"
 #include "store/helper_process.hpp"
@@ -35,15 +35,15 @@ bool has_cold_metadata(const std::filesystem::path& path) {
 
 /// How many files a process reads at a time.
 struct FilesTogether {
-  unsigned warm = 1;  ///< one for each processor
+  unsigned warm = 1;  ///< at most one for each processor
   unsigned cold = 1;
 };
 
 /// One where it has no helper to fork for it, as it may not fork itself when it has threads.
 FilesTogether files_together(const Communicator& processes) {
   if (HelperProcess::current() == nullptr) return {};
-  const auto share = [&](unsigned all) { return std::max(1U, all / static_cast<unsigned>(processes.local_size())); };
-  return {share(std::min(files_at_once, std::thread::hardware_concurrency())), share(files_at_once)};
+  const unsigned cold = std::max(1U, files_at_once / static_cast<unsigned>(processes.local_size()));
+  return {std::min(files_at_once, processors_of_each(processes.local_size())), cold};
 }
 
 /// The first by itself: most of the others only have to be compared with it. That is work for each processor, and for
@@ -53,7 +53,7 @@ std::vector<FileCatalog> read_in_order(const std::vector<std::filesystem::path>&
   std::vector<FileCatalog> catalogs(files.size());
   const auto read = [&](std::uint64_t n) { catalogs[n] = store.catalog(files[n]); };
   if (!files.empty()) read(0);
-  if (together.cold > 1 && files.size() > 2) {
+  if (std::max(together.cold, together.warm) > 1 && files.size() > 2) {
     const unsigned threads = has_cold_metadata(files[1]) ? together.cold : together.warm;
     for_each_in_parallel(threads, files.size() - 1, [&](std::uint64_t n) { read(n + 1); });
     return catalogs;

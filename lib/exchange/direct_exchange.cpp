@@ -11,9 +11,10 @@ namespace ckpt {
 
 namespace {
 
-// Together about what a core's own cache holds (1 to 2 MiB on today's servers), where each byte is copied and summed
-// twice; and long enough for a call each to cost little.
-constexpr std::uint64_t best_chunk = 1ULL << 20;
+// Little more than a core's own cache holds (1 to 2 MiB on today's servers), as each byte is copied and summed twice.
+// The system keeps what is written in pieces of memory of up to 2 MiB: written 1 MiB at a time it needs more of them,
+// and jobs take 3 to 9 % longer.
+constexpr std::uint64_t best_chunk = 2ULL << 20;
 constexpr std::uint64_t best_scratch = 256ULL << 10;
 
 // To clear so little takes less than to find out whether it must be.

@@ -51,7 +51,7 @@ class Workload {
   /// Performs a transfer from the file of a card that this process owns: its first element goes to `target`. `scratch`
   /// is room that the caller lends for the time of the call. Gives the sum of what was read, as it lay in the file.
   virtual PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) = 0;
-  /// Whether `write` may wait for those of chunks that `next` gave before.
+  /// Whether `write` waits for those of chunks that `next` gave before. Else chunks are written in any order.
   virtual bool is_written_in_order() const { return false; }
   /// `read`: the sums of all its transfers together. What is in `bytes` then is lost.
   virtual void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) = 0;
@@ -76,8 +76,9 @@ class Exchange {
   virtual std::uint64_t staging_bytes() const noexcept = 0;
   /// Whether it asks for what it will read ahead of its turn (Workload::read_ahead), and so gains by it.
   virtual bool reads_ahead() const noexcept { return false; }
-  /// Calls `write` once for every chunk, with all its bytes (padding is zeros). A call may wait for those of chunks
-  /// that `next` gave before: they need nothing from it. Collective; an error on any process is thrown on every one.
+  /// Calls `write` once for every chunk, with all its bytes (padding is zeros). Where the work is written in order, a
+  /// call may wait for those of chunks that `next` gave before: they need nothing from it. Collective; an error on any
+  /// process is thrown on every one.
   virtual void run(Workload& work) = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <memory>
 
 #include "base/buffer.hpp"
 #include "exchange/exchange.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t best_message_scratch = 1ULL << 20;
 constexpr std::uint64_t most_own = 4ULL << 20;
+constexpr std::chrono::microseconds longest_pause(100);
 
 /// One is read, one is exchanged, one is written.
 constexpr std::size_t rounds_in_turn = 3;
@@ -59,7 +61,7 @@ struct MessageShares {
 class MessageExchange final : public Exchange {
  public:
   MessageExchange(Communicator& processes, const Staging& staging)
-      : processes_(processes), shares_(staging), rounds_(processes, shares_.part_bytes) {}
+      : processes_(processes), shares_(staging), rounds_(processes, shares_.part_bytes, shares_.own_bytes) {}
 
   const char* name() const noexcept override { return "mpi"; }
   std::uint64_t chunk_bytes() const noexcept override { return rounds_.chunk_bytes(); }
@@ -74,7 +76,6 @@ class MessageExchange final : public Exchange {
     rounds_.set_own_bytes(work.is_written_in_order() ? 0 : shares_.own_bytes);
     Workers workers(shares_.threads);
     std::array<Round, rounds_in_turn> rounds{Round(workers), Round(workers), Round(workers)};
-    std::unique_ptr<Communicator::Pending> pending;
     try {
       bool more = begin(work, rounds[0]);
       for (std::size_t r = 0; more; ++r) {
@@ -85,9 +86,7 @@ class MessageExchange final : public Exchange {
           now.reads.wait();
           now.read_ahead.clear();
         });
-        pending = start(now);
-        wait_for(*pending, next.reads);
-        pending.reset();
+        exchange(now, next.reads);
         write(work, now);
       }
       agree(processes_, [&] {
@@ -95,9 +94,6 @@ class MessageExchange final : public Exchange {
       });
     } catch (...) {
       work.stop();
-      // Every process has posted its half of what is under way before it could fail together with the others: it comes
-      // to an end.
-      if (pending && processes_.failed_together()) pending->wait();
       throw;
     }
   }
@@ -132,19 +128,33 @@ class MessageExchange final : public Exchange {
     if (work.can_read_ahead()) ask_ahead(work, round);
     read_messages(work, round.plan, round.sent.data(), shares_.scratch_bytes, round.reads);
     for (ChunkInRound& chunk : round.plan.chunks)
-      round.reads.run([this, &work, &round, &chunk] {
-        std::byte* const start = chunk.is_own ? own_room(shares_.own_bytes) : round.staging.data() + chunk.offset;
-        if (chunk.has_padding) std::memset(start, 0, chunk.chunk.bytes);
-        for (const Transfer& transfer : chunk.local)
-          chunk.read += work.read(transfer, start + transfer.target_offset, thread_scratch(shares_.scratch_bytes));
-        if (chunk.is_own) work.write(chunk.chunk, {start, static_cast<std::size_t>(chunk.chunk.bytes)}, chunk.read);
-      });
+      if (chunk.is_own)
+        move(work, round, chunk);
+      else
+        round.reads.run(
+            [this, &work, &round, &chunk] { take_local(work, chunk, round.staging.data() + chunk.offset); });
   }
 
-  static std::byte* own_room(std::uint64_t bytes) {
-    thread_local Buffer room;
-    grow(room, bytes);
-    return room.data();
+  void take_local(Workload& work, ChunkInRound& chunk, std::byte* start) const {
+    if (chunk.has_padding) std::memset(start, 0, chunk.chunk.bytes);
+    for (const Transfer& transfer : chunk.local)
+      chunk.read += work.read(transfer, start + transfer.target_offset, thread_scratch(shares_.scratch_bytes));
+  }
+
+  /// Nobody waits for this chunk: it is among what is written, and holds what is read ahead for it until then.
+  void move(Workload& work, Round& round, ChunkInRound& chunk) {
+    const auto held = std::make_shared<Lease>();
+    if (work.can_read_ahead()) {
+      for (const Transfer& transfer : chunk.local) work.read_ahead(transfer, *held);
+      work.read_ahead_to_write(chunk.chunk, *held);
+    }
+    round.writes.run([this, &work, &chunk, held] {
+      thread_local Buffer room;
+      grow(room, shares_.own_bytes);
+      take_local(work, chunk, room.data());
+      work.write(chunk.chunk, room.first(chunk.chunk.bytes), chunk.read);
+      held->clear();
+    });
   }
 
   /// In the order in which it is read, as far as there is room.
@@ -159,23 +169,21 @@ class MessageExchange final : public Exchange {
     for (const std::vector<Transfer>& message : round.plan.asked)
       if (!ask(message)) return;
     for (const ChunkInRound& chunk : round.plan.chunks) {
+      if (chunk.is_own) continue;
       if (!ask(chunk.local)) return;
       work.read_ahead_to_write(chunk.chunk, round.read_ahead_to_write);
     }
   }
 
-  std::unique_ptr<Communicator::Pending> start(const Round& round) {
-    return processes_.start(rounds_.outgoing(round.plan.sent, round.sent.data()),
-                            rounds_.incoming(round.plan.received, round.received.data()));
-  }
-
-  /// MPI moves messages only while it is called, and keeps a processor busy where it is told to wait: these are needed
-  /// for `tasks`.
-  static void wait_for(Communicator::Pending& pending, TaskGroup& tasks) {
+  /// Sends and receives a round's messages. MPI moves them only while it is called, and where it is told to wait it
+  /// keeps a processor busy, which `others` need as long as they are not done.
+  void exchange(Round& round, TaskGroup& others) {
+    const auto pending = processes_.start(rounds_.outgoing(round.plan.sent, round.sent.data()),
+                                          rounds_.incoming(round.plan.received, round.received.data()));
     std::chrono::microseconds pause(20);
-    while (!pending.is_done()) {
-      if (tasks.is_done_within(pause)) return pending.wait();
-      pause = std::min(pause * 2, std::chrono::microseconds(500));
+    while (!pending->is_done()) {
+      if (others.is_done_within(pause)) return pending->wait();
+      pause = std::min(pause * 2, longest_pause);
     }
   }
 

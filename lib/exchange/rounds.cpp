@@ -32,12 +32,12 @@ void Messages::place() {
   bytes = offsets.back() + sizes.back();
 }
 
-Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes)
+Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes, std::uint64_t most_chunk)
     : processes_(processes),
       peers_(static_cast<std::uint64_t>(processes.size())),
       rank_(static_cast<std::uint64_t>(processes.rank())),
       part_bytes_(part_bytes),
-      chunk_bytes_(std::clamp(part_bytes / 8, least_chunk, best_chunk)) {}
+      chunk_bytes_(std::clamp(std::min(part_bytes / 8, most_chunk), least_chunk, best_chunk)) {}
 
 void Rounds::look_ahead(Workload& work) {
   while (ahead_.empty() || bytes_ahead_ < part_bytes_) {

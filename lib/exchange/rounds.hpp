@@ -59,7 +59,9 @@ struct RoundPlan {
 /// part in a round with the chunks that it has left, as far as the readers of their pieces grant it.
 class Rounds {
  public:
-  Rounds(Communicator& processes, std::uint64_t part_bytes);
+  Rounds(Communicator& processes, std::uint64_t part_bytes) : Rounds(processes, part_bytes, part_bytes) {}
+  /// Chunks are no larger than `most_chunk`, if it is some pages.
+  Rounds(Communicator& processes, std::uint64_t part_bytes, std::uint64_t most_chunk);
 
   std::uint64_t chunk_bytes() const noexcept { return chunk_bytes_; }
 

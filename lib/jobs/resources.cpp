@@ -1,11 +1,9 @@
 #include "jobs/resources.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <thread>
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "checkpoint/file_cache.hpp"
 
 namespace ckpt {
@@ -21,9 +19,7 @@ std::uint64_t table_memory(const Resources& resources) {
 /// Where nothing is asked for: the cores that a launcher bound this process to, else its share of the node's.
 unsigned thread_count(const Resources& resources, const Communicator& processes) {
   if (resources.threads != 0) return resources.threads;
-  const int all = static_cast<int>(std::thread::hardware_concurrency());  // as far as this process may use them
-  const int node = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return static_cast<unsigned>(std::max(1, all < node ? all : all / processes.local_size()));
+  return processors_of_each(processes.local_size());
 }
 
 CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, const Communicator& processes) {

@@ -137,6 +137,7 @@ class SourceFile {
   }
 
   /// Advice: these bytes of a dataset, few and counted as by `read_as_stored`, are read soon (PosixFile::will_need).
+  /// Gives whether there was nothing to ask for.
   virtual bool will_need(std::size_t /*dataset*/, Interval /*bytes*/) { return true; }
 
   /// The extent that holds a byte of a dataset, counted as by `read_as_stored`; none unless Storage::raw or strided.

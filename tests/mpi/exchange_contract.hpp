@@ -277,12 +277,12 @@ inline void fails_together(Communicator& processes, const MakeExchange& make) {
   const Staging staging{64ULL << 10, 2};
   for (const char* what : {"next", "plan", "read", "write"})
     for (int failing = 0; failing < processes.size(); ++failing)
-      for (const int nth : {0, 5}) {
+      for (const auto& [nth, in_order] : {std::pair(0, true), std::pair(5, true), std::pair(5, false)}) {
         const auto exchange = make(processes, staging);
         WorldMaker maker(failing + 1, processes.size(), exchange->chunk_bytes());
         for (std::uint64_t p = 0; p < static_cast<std::uint64_t>(processes.size()); ++p) maker.add(p, 20);
         const World world = maker.take();
-        MemoryWorkload work(world, processes, std::string(exchange->name()) == "direct", nth == 0);
+        MemoryWorkload work(world, processes, std::string(exchange->name()) == "direct", in_order);
         if (processes.rank() == failing) work.fail_at(what, nth);
         std::string text = "nothing was thrown";
         try {
@@ -290,7 +290,7 @@ inline void fails_together(Communicator& processes, const MakeExchange& make) {
         } catch (const Error& error) {
           text = error.what();
         }
-        CAPTURE(what, failing, nth, processes.rank());
+        CAPTURE(what, failing, nth, in_order, processes.rank());
         CHECK(text == "process " + std::to_string(failing) + ": " + what + " failed");
         CHECK(processes.failed_together());
       }

@@ -40,7 +40,7 @@ void wait_patiently(const IsDone& is_done) {
   for (int n = 0; !is_done(); ++n) {
     if (n < tries) continue;
     std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::microseconds(500));  // to wake up costs a virtual machine ten
+    pause = std::min(pause * 2, std::chrono::microseconds(100));  // to wake up may cost ten of them
   }
 }
 

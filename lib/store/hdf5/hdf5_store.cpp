@@ -91,7 +91,7 @@ class Hdf5Store final : public Store {
     auto schema = hdf5::read_schema_guarded(file, status.bytes, values_left_);
     const std::uint64_t values = value_bytes(*schema);
     if (values > values_left_) hdf5::refuse_values(values_left_);  // of several children together
-    values_left_ -= values;
+    values_left_ -= values;  // files that are read together come in any order: which of them is too much is luck
     schemas_.remember(file, status, schema);
     return schema;
   }

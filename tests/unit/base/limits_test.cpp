@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "catch.hpp"
@@ -70,4 +71,12 @@ TEST_CASE("another thread is seen") {
 #if !defined(__SANITIZE_THREAD__)  // it has a thread of its own
   CHECK(alone);
 #endif
+}
+
+TEST_CASE("every process has a processor, and no more than there are") {
+  const unsigned alone = processors_of_each(1);
+  CHECK(alone >= 1);
+  CHECK(alone <= std::max(1U, std::thread::hardware_concurrency()));
+  CHECK(processors_of_each(1 << 20) >= 1);
+  CHECK(processors_of_each(2) <= alone);
 }

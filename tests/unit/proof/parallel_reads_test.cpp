@@ -1,5 +1,6 @@
 #include "proof/parallel_reads.hpp"
 
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -13,8 +14,8 @@ namespace {
 
 constexpr int count = 1000;
 
-/// What was asked for ahead of reading it, of items that are numbers; those from `cold` on are not in memory.
-std::set<int> announced(int cold, unsigned threads) {
+/// What was asked for ahead of reading it, of items that are numbers.
+std::set<int> announced(const std::function<bool(int)>& is_there, unsigned threads) {
   std::vector<int> items(count);
   std::iota(items.begin(), items.end(), 0);
   std::mutex mutex;
@@ -24,7 +25,7 @@ std::set<int> announced(int cold, unsigned threads) {
       [&](int item) {
         const std::lock_guard lock(mutex);
         asked.insert(item);
-        return item < cold;
+        return is_there(item);
       },
       [](int item) { return 3 * item; });
   REQUIRE(results.size() == items.size());
@@ -36,20 +37,25 @@ std::set<int> announced(int cold, unsigned threads) {
 
 TEST_CASE("Where nothing is in memory, all is asked for before it is read") {
   const unsigned threads = GENERATE(1U, 3U);
-  CHECK(announced(0, threads).size() == count);
+  CHECK(announced([](int) { return false; }, threads).size() == count);
 }
 
 TEST_CASE("Where all is in memory, few items are asked about") {
   const unsigned threads = GENERATE(1U, 3U);
-  const auto asked = announced(count, threads);
+  const auto asked = announced([](int) { return true; }, threads);
   CHECK(asked.size() >= count / 20);
   CHECK(asked.size() <= count / 10);
 }
 
 TEST_CASE("From the first that is not in memory on, all is asked for") {
-  const auto asked = announced(500, 1);
+  const auto asked = announced([](int item) { return item < 500; }, 1);
   for (int item = 520; item < count; ++item) CHECK(asked.contains(item));
   CHECK(asked.size() <= count / 2 + 50);
+}
+
+TEST_CASE("Of copies, of which the first is in memory, the others are asked for") {
+  const int copies = GENERATE(2, 4, 8, 16, 32);
+  CHECK(announced([&](int item) { return item % copies == 0; }, 1).size() >= count - 40);
 }
 
 TEST_CASE("Nothing is asked for where there is nothing to read") {
