@@ -42,7 +42,8 @@ class SourceReader {
   /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as the lease is held.
   void read_ahead(const Transfer& transfer, Lease& lease);
 
-  /// Advice: so much of what a card stores of an array is read soon: bytes in the order in which they are stored.
+  /// Advice: so much of what a card stores of an array is read soon: bytes in the order in which they are stored. Gives
+  /// whether there was nothing to ask for.
   bool will_need(Position card, ArrayId array, Interval bytes);
 
   /// The elements of a box of a parameter, in row-major order: as many bytes as `out` has. They are those of its first

@@ -41,7 +41,7 @@ class ReplicaReader {
   /// A run of what a card stores of it, as it lies in the file; until this thread's next call.
   std::span<const std::byte> stored(ParameterId parameter, Position card, Interval run);
 
-  /// Advice: these runs are read soon, if they are few bytes.
+  /// Advice: these runs are read soon, if they are few bytes. Gives whether there was nothing to ask for.
   bool will_need(ParameterId parameter, Position card, const std::vector<Interval>& runs) const;
 
   ReplicaDigest digest(ParameterId parameter, Position first, Position card);

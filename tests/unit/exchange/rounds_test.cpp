@@ -13,8 +13,18 @@ namespace {
 constexpr std::uint64_t part = 8 << 20;
 constexpr std::uint64_t cost = 512;  // of a transfer, at least
 
+/// Work that is planned only. Cards are as many as processes, each of which owns one.
+class PlannedWork : public Workload {
+ public:
+  bool has_padding(const Chunk&) const override { return false; }
+  std::uint32_t owner(Position card) const override { return static_cast<std::uint32_t>(card); }
+  PartialSum read(const Transfer&, std::byte*, std::span<std::byte>) override { return {}; }
+  void write(const Chunk&, std::span<std::byte>, const PartialSum&) override {}
+  void count_exchanged(std::uint64_t) override {}
+};
+
 /// Chunks of elements of four bytes, each of which comes by itself, from this process or from the other one.
-class Scattered final : public Workload {
+class Scattered final : public PlannedWork {
  public:
   Scattered(std::vector<std::uint64_t> chunks, std::uint64_t transfers_of_element)
       : chunks_(std::move(chunks)), transfers_of_element_(transfers_of_element) {}
@@ -36,11 +46,6 @@ class Scattered final : public Workload {
     }
     return chunk.bytes;
   }
-  bool has_padding(const Chunk&) const override { return false; }
-  std::uint32_t owner(Position card) const override { return static_cast<std::uint32_t>(card); }
-  PartialSum read(const Transfer&, std::byte*, std::span<std::byte>) override { return {}; }
-  void write(const Chunk&, std::span<std::byte>, const PartialSum&) override {}
-  void count_exchanged(std::uint64_t) override {}
 
  private:
   std::vector<std::uint64_t> chunks_;
@@ -49,7 +54,7 @@ class Scattered final : public Workload {
 };
 
 /// Chunks of one transfer each; every fourth is another process's.
-class Whole final : public Workload {
+class Whole final : public PlannedWork {
  public:
   Whole(std::uint32_t count, std::uint64_t elements) : count_(count), elements_(elements) {}
 
@@ -66,11 +71,6 @@ class Whole final : public Workload {
     visit(transfer);
     return chunk.bytes;
   }
-  bool has_padding(const Chunk&) const override { return false; }
-  std::uint32_t owner(Position card) const override { return static_cast<std::uint32_t>(card); }
-  PartialSum read(const Transfer&, std::byte*, std::span<std::byte>) override { return {}; }
-  void write(const Chunk&, std::span<std::byte>, const PartialSum&) override {}
-  void count_exchanged(std::uint64_t) override {}
 
  private:
   std::uint32_t count_;
