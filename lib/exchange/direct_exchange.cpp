@@ -20,9 +20,6 @@ constexpr std::uint64_t best_scratch = 256ULL << 10;
 // To clear so little takes less than to find out whether it must be.
 constexpr std::uint64_t small = 4096;
 
-// The kernel copies between memory and file a tenth slower where they begin at different places of a line.
-constexpr std::uint64_t line = 64;
-
 class DirectExchange final : public Exchange {
  public:
   DirectExchange(Communicator& processes, const Staging& staging)
@@ -32,12 +29,14 @@ class DirectExchange final : public Exchange {
     const std::uint64_t each = staging.memory_bytes / threads_;
     scratch_bytes_ = std::min(best_scratch, each / 3);
     const std::uint64_t rest = each - scratch_bytes_;
-    chunk_bytes_ = std::min(best_chunk, rest - std::min(rest, line));
+    chunk_bytes_ = std::min(best_chunk, rest - std::min(rest, Stretch::line));
   }
 
   const char* name() const noexcept override { return "direct"; }
   std::uint64_t chunk_bytes() const noexcept override { return chunk_bytes_; }
-  std::uint64_t staging_bytes() const noexcept override { return threads_ * (chunk_bytes_ + line + scratch_bytes_); }
+  std::uint64_t staging_bytes() const noexcept override {
+    return threads_ * (chunk_bytes_ + Stretch::line + scratch_bytes_);
+  }
 
   bool reads_ahead() const noexcept override { return true; }
 
@@ -65,21 +64,15 @@ class DirectExchange final : public Exchange {
   /// One thread's part: stretch after stretch, each put together in memory and written at once.
   void move(Workload& work, StretchDealer& dealer, const std::atomic<bool>& stop) const {
     const Buffer scratch(scratch_bytes_);
-    Buffer buffer(chunk_bytes_ + line);
+    Buffer buffer(chunk_bytes_ + Stretch::line);
     while (!stop) {
       const auto [stretch, held] = dealer.next();
       if (stretch.chunks.empty()) return;
-      const std::uint64_t shift = stretch.place % line;
-      if (shift + stretch.bytes > buffer.size()) buffer = Buffer(shift + stretch.bytes);  // one element may be so large
-      std::byte* const start = buffer.data() + shift;
-      std::vector<PartialSum> read;
-      std::uint64_t end = 0;
-      for (std::size_t i = 0; i < stretch.chunks.size(); ++i) {
-        std::byte* place = start + stretch.offsets[i];
-        std::memset(start + end, 0, stretch.offsets[i] - end);
-        read.push_back(assemble(work, stretch.chunks[i], place, scratch));
-        end = stretch.offsets[i] + stretch.chunks[i].bytes;
-      }
+      const std::uint64_t room = stretch.shift() + stretch.bytes;
+      if (room > buffer.size()) buffer = Buffer(room);  // one element may be so large
+      std::byte* const start = buffer.data() + stretch.shift();
+      const auto read = stretch.put_together(
+          start, [&](std::size_t i, std::byte* place) { return assemble(work, stretch.chunks[i], place, scratch); });
       work.write_stretch(stretch, {start, stretch.bytes}, read);
     }
   }

@@ -4,8 +4,7 @@ namespace ckpt {
 
 Stretch Workload::next_stretch(std::uint64_t /*bytes*/) {
   const auto chunk = next();
-  if (!chunk) return {};
-  return {{*chunk}, {0}, chunk->bytes};
+  return chunk ? alone(*chunk) : Stretch{};
 }
 
 void Workload::write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,25 @@ struct Stretch {
   std::vector<std::uint64_t> offsets;  ///< in memory: of each chunk's bytes from the first one's
   std::uint64_t bytes = 0;             ///< from the first chunk's first byte to the last one's last
   std::uint64_t place = 0;             ///< in its file: of the first chunk's first byte
+
+  /// The system copies between memory and file a tenth slower where they begin at different places of a line.
+  static constexpr std::uint64_t line = 64;
+  /// Where in a line of memory it is best put together.
+  std::uint64_t shift() const noexcept { return place % line; }
+
+  /// Puts it together from `start` on, with zeros in its gaps: fill(i, place) puts down the bytes of chunk i, and gives
+  /// the sum of what they were read from. Gives these sums.
+  template <class Fill>
+  std::vector<PartialSum> put_together(std::byte* start, const Fill& fill) const {
+    std::vector<PartialSum> read;
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      std::memset(start + end, 0, offsets[i] - end);
+      read.push_back(fill(i, start + offsets[i]));
+      end = offsets[i] + chunks[i].bytes;
+    }
+    return read;
+  }
 };
 
 /// What an exchange moves, as one process sees it. Everything but `next` and `next_stretch` may be called from several
@@ -34,6 +54,11 @@ class Workload {
   virtual std::optional<Chunk> next() = 0;
   /// The same, several at a time as far as they fit into `bytes`; at least one, unless there are no more.
   virtual Stretch next_stretch(std::uint64_t bytes);
+  /// A chunk alone as a stretch.
+  virtual Stretch alone(const Chunk& chunk) const { return {{chunk}, {0}, chunk.bytes}; }
+  /// Adds the chunk that `next` gave after a stretch's last one to it, where that can be written with it and fits into
+  /// `bytes`; gives whether that is so.
+  virtual bool extend(Stretch& /*stretch*/, const Chunk& /*next*/, std::uint64_t /*bytes*/) const { return false; }
   /// Whether `read_ahead` begins to read, and has memory for more than what is held now.
   virtual bool can_read_ahead() const { return false; }
   /// Whether what is held is enough for now: what has time is better asked for later, in less memory.

@@ -51,17 +51,18 @@ struct MessageShares {
   static constexpr std::uint64_t parts = 3 * rounds_in_turn;  // chunks, messages received and messages sent
 
   std::uint64_t of_threads() const { return threads * (scratch_bytes + own_bytes); }
+  std::uint64_t most_own_stretch() const { return own_bytes - std::min(own_bytes, Stretch::line); }
 
   unsigned threads;
   std::uint64_t scratch_bytes;
-  std::uint64_t own_bytes;  // of each thread, for a chunk that needs nothing from others
+  std::uint64_t own_bytes;  // of each thread, for chunks that need nothing from others
   std::uint64_t part_bytes;
 };
 
 class MessageExchange final : public Exchange {
  public:
   MessageExchange(Communicator& processes, const Staging& staging)
-      : processes_(processes), shares_(staging), rounds_(processes, shares_.part_bytes, shares_.own_bytes) {}
+      : processes_(processes), shares_(staging), rounds_(processes, shares_.part_bytes, shares_.most_own_stretch()) {}
 
   const char* name() const noexcept override { return "mpi"; }
   std::uint64_t chunk_bytes() const noexcept override { return rounds_.chunk_bytes(); }
@@ -73,7 +74,7 @@ class MessageExchange final : public Exchange {
 
   /// While a round is planned and exchanged, threads read the next one and write the one before.
   void run(Workload& work) override {
-    rounds_.set_own_bytes(work.is_written_in_order() ? 0 : shares_.own_bytes);
+    rounds_.set_own_bytes(work.is_written_in_order() ? 0 : shares_.most_own_stretch());
     Workers workers(shares_.threads);
     std::array<Round, rounds_in_turn> rounds{Round(workers), Round(workers), Round(workers)};
     try {
@@ -127,13 +128,27 @@ class MessageExchange final : public Exchange {
   void read(Workload& work, Round& round) {
     if (work.can_read_ahead()) ask_ahead(work, round);
     read_messages(work, round.plan, round.sent.data(), shares_.scratch_bytes, round.reads);
-    for (ChunkInRound& chunk : round.plan.chunks)
-      if (chunk.is_own)
-        move(work, round, chunk);
-      else
+    OwnStretch own;
+    for (ChunkInRound& chunk : round.plan.chunks) {
+      if (!chunk.is_own) {
         round.reads.run(
             [this, &work, &round, &chunk] { take_local(work, chunk, round.staging.data() + chunk.offset); });
+        continue;
+      }
+      if (own.chunks.empty() || !work.extend(own.stretch, chunk.chunk, shares_.most_own_stretch())) {
+        move(work, round, std::move(own));
+        own = {work.alone(chunk.chunk), {}};
+      }
+      own.chunks.push_back(&chunk);
+    }
+    move(work, round, std::move(own));
   }
+
+  /// Chunks that need nothing from others, and are written at once.
+  struct OwnStretch {
+    Stretch stretch;
+    std::vector<ChunkInRound*> chunks;
+  };
 
   void take_local(Workload& work, ChunkInRound& chunk, std::byte* start) const {
     if (chunk.has_padding) std::memset(start, 0, chunk.chunk.bytes);
@@ -141,18 +156,24 @@ class MessageExchange final : public Exchange {
       chunk.read += work.read(transfer, start + transfer.target_offset, thread_scratch(shares_.scratch_bytes));
   }
 
-  /// Nobody waits for this chunk: it is among what is written, and holds what is read ahead for it until then.
-  void move(Workload& work, Round& round, ChunkInRound& chunk) {
+  /// Nobody waits for these chunks: they are among what is written, and hold what is read ahead for them until then.
+  void move(Workload& work, Round& round, OwnStretch own) {
     const auto held = std::make_shared<Lease>();
-    if (work.can_read_ahead()) {
-      for (const Transfer& transfer : chunk.local) work.read_ahead(transfer, *held);
-      work.read_ahead_to_write(chunk.chunk, *held);
+    for (const ChunkInRound* chunk : own.chunks) {
+      if (!work.can_read_ahead()) break;
+      for (const Transfer& transfer : chunk->local) work.read_ahead(transfer, *held);
+      work.read_ahead_to_write(chunk->chunk, *held);
     }
-    round.writes.run([this, &work, &chunk, held] {
+    if (own.chunks.empty()) return;
+    round.writes.run([this, &work, own = std::move(own), held] {
       thread_local Buffer room;
       grow(room, shares_.own_bytes);
-      take_local(work, chunk, room.data());
-      work.write(chunk.chunk, room.first(chunk.chunk.bytes), chunk.read);
+      std::byte* const start = room.data() + own.stretch.shift();
+      const auto read = own.stretch.put_together(start, [&](std::size_t i, std::byte* place) {
+        take_local(work, *own.chunks[i], place);
+        return own.chunks[i]->read;
+      });
+      work.write_stretch(own.stretch, {start, own.stretch.bytes}, read);
       held->clear();
     });
   }

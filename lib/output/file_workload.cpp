@@ -52,24 +52,32 @@ Chunk FileWorkload::stored(const Chunk& chunk) const {
   return result;
 }
 
-/// Each chunk begins in memory no earlier than in the file, so that it can be cast and moved there in order.
 Stretch FileWorkload::next_stretch(std::uint64_t bytes) {
   const auto first = next();
   if (!first) return {};
-  const std::uint64_t start = move_.target.place_of(*first);
-  Stretch stretch{{*first}, {0}, first->bytes, start};
-  while ((ahead_ = chunks_.next()) && move_.target.are_neighbours(stored(stretch.chunks.back()), *ahead_)) {
-    const std::uint64_t offset = std::max(stretch.bytes, move_.target.place_of(*ahead_) - start);
-    if (offset + ahead_->bytes > bytes) break;
-    stretch.chunks.push_back(*ahead_);
-    stretch.offsets.push_back(offset);
-    stretch.bytes = offset + ahead_->bytes;
+  Stretch stretch = alone(*first);
+  while ((ahead_ = chunks_.next()) && extend(stretch, *ahead_, bytes)) {
   }
   return stretch;
 }
 
+Stretch FileWorkload::alone(const Chunk& chunk) const {
+  return {{chunk}, {0}, chunk.bytes, move_.target.place_of(chunk)};
+}
+
+/// Each chunk begins in memory no earlier than in the file, so that it can be cast and moved there in order.
+bool FileWorkload::extend(Stretch& stretch, const Chunk& next, std::uint64_t bytes) const {
+  if (!move_.target.are_neighbours(stored(stretch.chunks.back()), next)) return false;
+  const std::uint64_t offset = std::max(stretch.bytes, move_.target.place_of(next) - stretch.place);
+  if (offset + next.bytes > bytes) return false;
+  stretch.chunks.push_back(next);
+  stretch.offsets.push_back(offset);
+  stretch.bytes = offset + next.bytes;
+  return true;
+}
+
 void FileWorkload::write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) {
-  write_stretch({{chunk}, {0}, chunk.bytes, move_.target.place_of(chunk)}, bytes, {&read, 1});
+  write_stretch(alone(chunk), bytes, {&read, 1});
 }
 
 void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) {

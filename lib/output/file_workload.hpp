@@ -39,6 +39,8 @@ class FileWorkload final : public Workload {
 
   std::optional<Chunk> next() override;
   Stretch next_stretch(std::uint64_t bytes) override;
+  Stretch alone(const Chunk& chunk) const override;
+  bool extend(Stretch& stretch, const Chunk& next, std::uint64_t bytes) const override;
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override;
   bool can_read_ahead() const override { return move_.source.can_read_ahead(); }
   bool is_far_ahead() const override { return move_.source.is_far_ahead(); }

@@ -114,6 +114,8 @@ void TargetFiles::tell_rooms(Communicator& processes) {
 ChunkSequence TargetFiles::chunks(std::uint64_t chunk_bytes, ChunkOrder order) const {
   ChunkSequence sequence(planner_.target(), shares_.written_by(process_), chunk_bytes, order);
   sequence.take_share(shares_, process_);
+  sequence.take_places(
+      [this](Position card, ArrayId array, std::uint64_t byte) { return place_in_file(card, array, byte); });
   return sequence;
 }
 
@@ -142,9 +144,12 @@ std::vector<ArrayId> TargetFiles::order() const {
 }
 
 std::uint64_t TargetFiles::place_of(const Chunk& chunk) const {
-  const std::uint64_t first = bytes_of(chunk).lo;
-  const FileExtent extent = rooms_.at(file_of(chunk))->data[chunk.array].at(first);
-  return extent.offset + (first - extent.start);
+  return place_in_file(chunk.card, chunk.array, bytes_of(chunk).lo);
+}
+
+std::uint64_t TargetFiles::place_in_file(Position card, ArrayId array, std::uint64_t byte) const {
+  const FileExtent extent = rooms_.at(where_.file(card, array))->data[array].at(byte);
+  return extent.offset + (byte - extent.start);
 }
 
 bool TargetFiles::is_in_one_extent(const Chunk& chunk) const {

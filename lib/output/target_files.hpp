@@ -61,7 +61,7 @@ class TargetFiles {
   void create(bool is_resumed, unsigned threads, SourceStore& reading);
   /// Tells the processes that fill a part of a file where its data goes. Collective, after `create`.
   void tell_rooms(Communicator& processes);
-  /// The chunks that this process writes.
+  /// The chunks that this process writes; once the files are made.
   ChunkSequence chunks(std::uint64_t chunk_bytes, ChunkOrder order = ChunkOrder::in_step) const;
   /// What of an array this process writes.
   Interval share(Position card, ArrayId array) const { return shares_.of(process_, card, array); }
@@ -106,6 +106,7 @@ class TargetFiles {
   void for_each_file(unsigned threads, const std::function<void(FileNumber)>& work);
   /// Which bytes of its array a chunk is.
   Interval bytes_of(const Chunk& chunk) const;
+  std::uint64_t place_in_file(Position card, ArrayId array, std::uint64_t byte) const;
   /// Whether a chunk lies in its file as one run.
   bool is_in_one_extent(const Chunk& chunk) const;
   /// What others need to fill a file.

@@ -15,7 +15,7 @@ namespace ckpt {
 /// As long as that is so, only a few items are announced.
 template <class Item, class Read, class Announce>
 auto read_each(const std::vector<Item>& items, unsigned threads, const Announce& announce, const Read& read) {
-  constexpr std::size_t ahead = 64;
+  constexpr std::size_t ahead = 256;
   constexpr std::size_t few = 17;  // one of so many: out of step with copies, whose numbers are powers of two
   std::vector<std::invoke_result_t<Read, const Item&>> results(items.size());
   std::atomic<bool> are_there{true};

@@ -1,6 +1,8 @@
 #include "exchange/exchange.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -10,7 +12,8 @@ using namespace ckpt;
 
 namespace {
 
-/// Chunks of zeros at these places of a file, one a stretch; notes where in a line their memory begins.
+/// Chunks of zeros at these places of a file, in a stretch where they are fewer than 100 bytes apart; notes where in a
+/// line the memory of each stretch begins.
 class Placed final : public Workload {
  public:
   Placed(std::vector<std::uint64_t> places, std::uint64_t bytes) : places_(std::move(places)), bytes_(bytes) {}
@@ -19,15 +22,32 @@ class Placed final : public Workload {
     return next_ == places_.size() ? std::nullopt : std::optional(Chunk{next_++, 0, {0, bytes_}, bytes_});
   }
   Stretch next_stretch(std::uint64_t bytes) override {
-    Stretch stretch = Workload::next_stretch(bytes);
-    if (!stretch.chunks.empty()) stretch.place = places_[stretch.chunks[0].card];
+    const auto first = ahead_ ? std::exchange(ahead_, std::nullopt) : next();
+    if (!first) return {};
+    Stretch stretch = alone(*first);
+    while ((ahead_ = next()) && extend(stretch, *ahead_, bytes)) {
+    }
     return stretch;
+  }
+  Stretch alone(const Chunk& chunk) const override { return {{chunk}, {0}, chunk.bytes, places_[chunk.card]}; }
+  bool extend(Stretch& stretch, const Chunk& next, std::uint64_t bytes) const override {
+    const std::uint64_t offset = places_[next.card] - stretch.place;
+    if (offset < stretch.bytes || offset - stretch.bytes >= 100 || offset + next.bytes > bytes) return false;
+    stretch.chunks.push_back(next);
+    stretch.offsets.push_back(offset);
+    stretch.bytes = offset + next.bytes;
+    return true;
   }
   std::uint64_t plan(const Chunk&, const Planner::Visit&) const override { return 0; }
   bool has_padding(const Chunk&) const override { return true; }
   std::uint32_t owner(Position) const override { return 0; }
   PartialSum read(const Transfer&, std::byte*, std::span<std::byte>) override { return {}; }
-  void write(const Chunk&, std::span<std::byte> bytes, const PartialSum&) override {
+  void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override {
+    write_stretch(alone(chunk), bytes, {&read, 1});
+  }
+  void write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) override {
+    CHECK(bytes.size() == stretch.bytes);
+    CHECK(read.size() == stretch.chunks.size());
     CHECK(std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; }));
     in_line.push_back(reinterpret_cast<std::uintptr_t>(bytes.data()) % 64);
     std::fill(bytes.begin(), bytes.end(), std::byte{0x5A});
@@ -40,17 +60,32 @@ class Placed final : public Workload {
   std::vector<std::uint64_t> places_;
   std::uint64_t bytes_;
   std::uint32_t next_ = 0;
+  std::optional<Chunk> ahead_;
 };
 
 }  // namespace
 
 TEST_CASE("a stretch begins in memory where it begins in a line of its file") {
   const auto processes = solo();
-  for (const std::uint64_t bytes :
-       {std::uint64_t{10}, direct_exchange(*processes, {1 << 20, 1})->chunk_bytes(), std::uint64_t{3} << 20}) {
-    Placed work({0, 39, 536'870'990, 4096, 63}, bytes);
-    direct_exchange(*processes, {1 << 20, 1})->run(work);
-    CHECK(work.in_line == std::vector<std::uint64_t>{0, 39, 536'870'990 % 64, 0, 63});
+  for (const auto& make : {contract::MakeExchange(direct_exchange), contract::MakeExchange(message_exchange)}) {
+    const auto exchange = make(*processes, {64 << 20, 1});
+    for (const std::uint64_t bytes : {std::uint64_t{10}, exchange->chunk_bytes()}) {
+      Placed work({0, 539, 536'870'990, 4096, 63}, bytes);
+      exchange->run(work);
+      CHECK(work.in_line == std::vector<std::uint64_t>{0, 539 % 64, 536'870'990 % 64, 0, 63});
+    }
+  }
+  Placed too_large({0, 39}, 3 << 20);
+  direct_exchange(*processes, {1 << 20, 1})->run(too_large);
+  CHECK(too_large.in_line == std::vector<std::uint64_t>{0, 39});
+}
+
+TEST_CASE("chunks that lie close behind one another are written at once, with zeros between them") {
+  const auto processes = solo();
+  for (const auto& make : {contract::MakeExchange(direct_exchange), contract::MakeExchange(message_exchange)}) {
+    Placed work({5, 40, 90, 300, 330, 1 << 20}, 20);
+    make(*processes, {64 << 20, 1})->run(work);
+    CHECK(work.in_line == std::vector<std::uint64_t>{5, 300 % 64, 0});
   }
 }
 

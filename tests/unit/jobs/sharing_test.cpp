@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 
 #include "catch.hpp"
@@ -18,16 +19,62 @@ std::vector<Chunk> all(ChunkSequence sequence) {
 
 }  // namespace
 
-TEST_CASE("chunks come array by array, and within one chunk by chunk over all cards") {
+TEST_CASE("in step, the first piece of each card's file comes before the second of any") {
   const Placement placement =
       target(one_rule(R"(["x"])", "[3]", R"("split": ["x"], "uneven": "ceil")"), {tensor("a", {7}), tensor("b", {3})});
-  const auto chunks = all(ChunkSequence(placement, {0, 2, 1}, 8));
-  std::vector<std::string> order;
-  for (const Chunk& chunk : chunks)
-    order.push_back(std::to_string(chunk.array) + " " + std::to_string(chunk.card) + " " +
-                    std::to_string(chunk.elements.lo) + "-" + std::to_string(chunk.elements.hi));
-  CHECK(order == Words{"0 0 0-2", "0 2 0-1", "0 1 0-2", "0 0 2-3", "0 1 2-3", "1 0 0-1", "1 2 0-1", "1 1 0-1"});
-  CHECK(chunks[0].bytes == 8);
+  const auto order = [&](ChunkSequence sequence) {
+    std::string text;
+    for (const Chunk& chunk : all(std::move(sequence)))
+      text += placement.arrays()[chunk.array].name + std::to_string(chunk.card) + ":" +
+              std::to_string(chunk.elements.lo) + "-" + std::to_string(chunk.elements.hi) + " ";
+    return text;
+  };
+  const ChunkSequence one_behind_the_other(placement, {0, 2, 1}, 8);
+  CHECK(order(one_behind_the_other) == "a0:0-2 a2:0-1 a1:0-2 a0:2-3 b2:0-1 a1:2-3 b0:0-1 b1:0-1 ");
+  ChunkSequence as_they_lie(placement, {0, 2, 1}, 15);  // cut at multiples of 8
+  as_they_lie.take_places([](Position, ArrayId array, std::uint64_t byte) { return (array == 0 ? 4 : 16) + byte; });
+  CHECK(order(as_they_lie) == "a0:0-1 a2:0-1 a1:0-1 a0:1-3 b2:0-1 a1:1-3 b0:0-1 b1:0-1 ");
+  CHECK(all(one_behind_the_other)[0].bytes == 8);
+}
+
+TEST_CASE("a sequence that has ended stays at its end") {
+  const Placement placement = target(one_rule(R"(["x"])", "[2]", R"("split": ["x"])"), {tensor("w", {8})});
+  for (const ChunkOrder order : {ChunkOrder::in_step, ChunkOrder::by_tensor}) {
+    ChunkSequence sequence(placement, {0, 1}, 64, order);
+    while (sequence.next()) {
+    }
+    for (int i = 0; i < 3; ++i) CHECK_FALSE(sequence.next());
+  }
+}
+
+TEST_CASE(
+    "chunks end where the file's pieces or their arrays do, and fit into memory in the form in which they are cast") {
+  constexpr std::uint64_t piece = 1 << 16;
+  const Placement placement =
+      target(one_rule(R"(["x"])", "[3]", R"("split": ["x"], "uneven": "balanced")"),
+             {tensor("a", {301, 77}), tensor("b", {5}), tensor("c", {99'999}), tensor("d", {7, 1234})});
+  const std::uint64_t cell = GENERATE(4, 8, 12);
+  const auto place = [](Position card, ArrayId array, std::uint64_t byte) {
+    return 512 + 64 * card + array * (1 << 20) + byte;
+  };
+  ChunkSequence sequence(placement, {2, 0, 1}, piece + 100);
+  sequence.take_places(place);
+  sequence.take_cells(std::vector<std::uint64_t>(4, cell));
+  std::map<std::pair<Position, ArrayId>, std::uint64_t> done;
+  for (const Chunk& chunk : all(std::move(sequence))) {
+    std::uint64_t& before = done[{chunk.card, chunk.array}];
+    CHECK(chunk.elements.lo == before);
+    before = chunk.elements.hi;
+    CHECK(chunk.bytes == chunk.elements.size() * cell);
+    CHECK(chunk.bytes <= piece + 100);
+    const std::uint64_t lo = place(chunk.card, chunk.array, chunk.elements.lo * 4);
+    const std::uint64_t hi = place(chunk.card, chunk.array, chunk.elements.hi * 4);
+    CHECK(lo / piece == (hi - 1) / piece);
+    if (cell == 4)
+      CHECK((hi % piece == 0 || hi == place(chunk.card, chunk.array, placement.stored_bytes(chunk.array, chunk.card))));
+  }
+  for (const auto& [of, elements] : done) CHECK(elements * 4 == placement.stored_bytes(of.second, of.first));
+  CHECK(done.size() == 12);
 }
 
 TEST_CASE("by tensor, chunks of all cards come in the order of their elements in it") {
@@ -151,7 +198,7 @@ TEST_CASE("each rule is shown with what it decided") {
   CHECK(use[3].parameters == Words{"z"});
 }
 
-TEST_CASE("small arrays that follow one another come card by card, large ones by themselves") {
+TEST_CASE("arrays that lie in one piece of a card's file come together") {
   const Layout of =
       layout(R"(["x"])", "[2]", R"("parameters": [{"name": "c", "split": ["x"]}], "default": "replicate")");
   const Placement placement = target(of, {tensor("a", {2}), tensor("b", {3}), tensor("c", {1 << 20}), tensor("d", {4}),
@@ -159,5 +206,5 @@ TEST_CASE("small arrays that follow one another come card by card, large ones by
   std::string order;
   for (const Chunk& chunk : all(ChunkSequence(placement, {1, 0}, 1 << 20)))
     order += placement.arrays()[chunk.array].name + std::to_string(chunk.card) + " ";
-  CHECK(order == "a1 b1 a0 b0 c1 c0 c1 c0 d1 f1 d0 f0 ");
+  CHECK(order == "a1 b1 c1 a0 b0 c0 c1 c0 c1 d1 f1 c0 d0 f0 ");
 }
