@@ -123,8 +123,8 @@ class MessageExchange final : public Exchange {
     return true;
   }
 
-  /// Reads what the peers asked for into their messages, and this process's own pieces straight into its chunks. A
-  /// chunk that has no others is written at once, while it is in the processor's cache.
+  /// Reads what the peers asked for into their messages, and this process's own pieces straight into its chunks. Chunks
+  /// that have no others are written at once, together, while they are in the processor's cache.
   void read(Workload& work, Round& round) {
     if (work.can_read_ahead()) ask_ahead(work, round);
     read_messages(work, round.plan, round.sent.data(), shares_.scratch_bytes, round.reads);
@@ -158,13 +158,13 @@ class MessageExchange final : public Exchange {
 
   /// Nobody waits for these chunks: they are among what is written, and hold what is read ahead for them until then.
   void move(Workload& work, Round& round, OwnStretch own) {
+    if (own.chunks.empty()) return;
     const auto held = std::make_shared<Lease>();
     for (const ChunkInRound* chunk : own.chunks) {
       if (!work.can_read_ahead()) break;
       for (const Transfer& transfer : chunk->local) work.read_ahead(transfer, *held);
       work.read_ahead_to_write(chunk->chunk, *held);
     }
-    if (own.chunks.empty()) return;
     round.writes.run([this, &work, own = std::move(own), held] {
       thread_local Buffer room;
       grow(room, shares_.own_bytes);

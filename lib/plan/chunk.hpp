@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-/// The unit of work: a run of elements of one stored target array, which is also one box of it.
+/// The unit of work: a run of elements of one stored target array.
 struct Chunk {
   Position card = 0;
   ArrayId array = 0;
@@ -14,8 +14,8 @@ struct Chunk {
   std::uint64_t bytes = 0;  ///< of them, or of the memory in which they are cast
 };
 
-/// Cuts an array into chunks of at most about `chunk_bytes`: runs of whole slices of the outermost dimension whose
-/// slices fit, so that even a tensor of one enormous row is cut.
+/// Cuts an array into chunks that are boxes of it, of at most about `chunk_bytes`: runs of whole slices of the
+/// outermost dimension whose slices fit, so that even a tensor of one enormous row is cut.
 class ChunkGrid {
  public:
   ChunkGrid(const Extents& shape, std::uint64_t element_bytes, std::uint64_t chunk_bytes);

@@ -8,6 +8,12 @@
 
 namespace ckpt {
 
+namespace {
+
+constexpr std::uint64_t most_small = 64ULL << 10;  // bytes of an array
+
+}  // namespace
+
 ChunkSequence::ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes,
                              ChunkOrder order)
     : target_(target),
@@ -19,7 +25,6 @@ ChunkSequence::ChunkSequence(const Placement& target, std::vector<Position> card
 }
 
 std::optional<Chunk> ChunkSequence::next() {
-  const auto next_of_all = [this] { return way_ == ChunkOrder::in_step ? next_in_step() : next_by_tensor(); };
   if (finished_.empty()) return next_of_all();
   while (rest_.empty()) {
     const auto chunk = next_of_all();
@@ -33,76 +38,100 @@ std::optional<Chunk> ChunkSequence::next() {
   return chunk;
 }
 
-Interval ChunkSequence::share_of(Position card, ArrayId array) const {
-  const std::uint64_t stored = target_.stored_bytes(array, card);
-  if (stored == 0) return {};  // strings have no size
-  return shares_ == nullptr ? Interval{0, stored / target_.arrays()[array].dtype.size}
-                            : shares_->of(process_, card, array);
-}
-
-/// A card's next array of which there is something to be written. False where there is none left.
-bool ChunkSequence::enter_array(OfCard& of) const {
-  while (of.rest.empty() && of.seen < target_.arrays().size()) {
-    of.array = array_at(of.seen++);
-    const std::uint64_t stored = target_.stored_bytes(of.array, of.card);
-    of.end = checked_add(round_up(of.end, data_alignment(stored)), stored, "a card's arrays");
-    of.rest = share_of(of.card, of.array);
-  }
-  return !of.rest.empty();
-}
-
-std::uint64_t ChunkSequence::place_of_rest(const OfCard& of) const {
-  const std::uint64_t before = of.rest.lo * target_.arrays()[of.array].dtype.size;
-  return places_ ? places_(of.card, of.array, before) : of.end - target_.stored_bytes(of.array, of.card) + before;
-}
-
-/// A card's next chunk, unless it lies in another piece than the one before.
-std::optional<Chunk> ChunkSequence::next_of_piece(OfCard& of) const {
-  if (!enter_array(of)) {
-    of.is_done = true;
-    return std::nullopt;
-  }
-  const std::uint64_t place = place_of_rest(of);
-  const std::uint64_t piece = place / piece_bytes_;
-  if (of.piece.value_or(piece) != piece) {
-    of.piece.reset();
-    return std::nullopt;
-  }
-  of.piece = piece;
-  const std::uint64_t to_end = (piece_bytes_ - place % piece_bytes_) / target_.arrays()[of.array].dtype.size;
-  const std::uint64_t most = std::clamp<std::uint64_t>(chunk_bytes_ / cell(of.array), 1, of.rest.size());
-  const std::uint64_t count = std::clamp<std::uint64_t>(to_end, 1, most);
-  const Interval elements{of.rest.lo, of.rest.lo + count};
-  of.rest.lo += count;
-  return Chunk{of.card, of.array, elements, count * cell(of.array)};
-}
-
-std::optional<Chunk> ChunkSequence::next_in_step() {
-  for (;; ++turn_) {
-    if (turn_ == cards_.size()) {
-      std::erase_if(cards_, [](const OfCard& of) { return of.is_done; });
-      turn_ = 0;
-      if (cards_.empty()) return std::nullopt;
-    }
-    if (auto chunk = next_of_piece(cards_[turn_])) return chunk;
-  }
-}
-
-std::optional<Chunk> ChunkSequence::next_by_tensor() {
+std::optional<Chunk> ChunkSequence::next_of_all() {
   for (;;) {
-    while (auto chunk = one_.next()) {
-      chunk->elements = intersect(chunk->elements, share_of(chunk->card, chunk->array));
-      if (chunk->elements.empty()) continue;
-      chunk->bytes = chunk->elements.size() * cell(chunk->array);
-      return chunk;
-    }
+    if (auto chunk = next_in_step()) return chunk;
+    if (auto chunk = next_by_tensor()) return chunk;
     if (seen_ == target_.arrays().size()) return std::nullopt;
-    const ArrayId array = array_at(seen_++);
+    enter_arrays();
+  }
+}
+
+/// The next arrays that come in the same way.
+void ChunkSequence::enter_arrays() {
+  const std::size_t first = seen_++;
+  if (way_ == ChunkOrder::in_step) {
+    seen_ = target_.arrays().size();
+  } else if (is_small(array_at(first))) {
+    while (seen_ < target_.arrays().size() && is_small(array_at(seen_))) ++seen_;
+  } else {
+    const ArrayId array = array_at(first);
     one_.start(array);
     for (const OfCard& of : cards_)
       if (!share_of(of.card, array).empty())
         one_.add(of.card, ChunkGrid(target_.stored_shape(array, of.card), cell(array), chunk_bytes_));
+    return;
   }
+  for (std::size_t i = 0; i < cards_.size(); ++i) {
+    cards_[i].seen = first;
+    if (look_ahead(cards_[i])) wait_for_turn(i);
+  }
+}
+
+/// On any card.
+bool ChunkSequence::is_small(ArrayId array) const {
+  const std::uint64_t most = std::min(most_small, chunk_bytes_);
+  return std::all_of(cards_.begin(), cards_.end(),
+                     [&](const OfCard& of) { return target_.stored_bytes(array, of.card) <= most; });
+}
+
+Interval ChunkSequence::share_of(Position card, ArrayId array) const {
+  const std::uint64_t stored = target_.stored_bytes(array, card);
+  if (stored == 0) return {};  // strings have no size
+  return shares_ == nullptr ? Interval{0, stored / element(array)} : shares_->of(process_, card, array);
+}
+
+/// Finds where a card's next chunk begins. False where there is none left of the arrays that have been entered.
+bool ChunkSequence::look_ahead(OfCard& of) const {
+  while (of.rest.empty()) {
+    if (of.seen == seen_) return false;
+    of.array = array_at(of.seen++);
+    const std::uint64_t stored = target_.stored_bytes(of.array, of.card);
+    of.end = checked_add(round_up(of.end, data_alignment(stored)), stored, "a card's arrays");
+    of.rest = share_of(of.card, of.array);
+    of.pieces = 0;
+  }
+  const std::uint64_t byte = of.rest.lo * element(of.array);
+  of.at =
+      places_ ? places_(of.card, of.array, byte) : Place{0, of.end - target_.stored_bytes(of.array, of.card) + byte};
+  return true;
+}
+
+void ChunkSequence::wait_for_turn(std::size_t card) {
+  OfCard& of = cards_[card];
+  turns_.emplace(of.seen, of.pieces++, card);
+}
+
+/// Goes on in the piece that is being cut, or else in that of the card whose turn it is.
+std::optional<Chunk> ChunkSequence::next_in_step() {
+  if (!cutting_) {
+    if (turns_.empty()) return std::nullopt;
+    cutting_ = std::get<2>(turns_.top());
+    turns_.pop();
+  }
+  OfCard& of = cards_[*cutting_];
+  const Place at = of.at;
+  const std::uint64_t to_end = (piece_bytes_ - at.byte % piece_bytes_) / element(of.array);
+  const std::uint64_t most = std::clamp<std::uint64_t>(chunk_bytes_ / cell(of.array), 1, of.rest.size());
+  const std::uint64_t count = std::clamp<std::uint64_t>(to_end, 1, most);
+  const Chunk chunk{of.card, of.array, {of.rest.lo, of.rest.lo + count}, count * cell(of.array)};
+  of.rest.lo += count;
+  const bool has_more = look_ahead(of);
+  if (!has_more || of.at.file != at.file || of.at.byte / piece_bytes_ != at.byte / piece_bytes_) {
+    if (has_more) wait_for_turn(*cutting_);
+    cutting_.reset();
+  }
+  return chunk;
+}
+
+std::optional<Chunk> ChunkSequence::next_by_tensor() {
+  while (auto chunk = one_.next()) {
+    chunk->elements = intersect(chunk->elements, share_of(chunk->card, chunk->array));
+    if (chunk->elements.empty()) continue;
+    chunk->bytes = chunk->elements.size() * cell(chunk->array);
+    return chunk;
+  }
+  return std::nullopt;
 }
 
 }  // namespace ckpt

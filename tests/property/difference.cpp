@@ -144,9 +144,16 @@ class Comparison {
 
   void check_array(const ckpt::Planner& planner, ckpt::ArrayId array, std::uint64_t position, const Array& expected,
                    const std::string& place) const {
+    // In chunks that are boxes of it, and in others.
+    for (const ckpt::Extents& shape : {ckpt::Extents(expected.shape), ckpt::Extents{expected.cells.size()}})
+      check_chunks(planner, array, position, expected, shape, place);
+  }
+
+  void check_chunks(const ckpt::Planner& planner, ckpt::ArrayId array, std::uint64_t position, const Array& expected,
+                    const ckpt::Extents& shape, const std::string& place) const {
     const std::uint64_t element = expected.element_bytes;
     const Bytes wanted = contents(expected);
-    const ckpt::ChunkGrid grid(ckpt::Extents(expected.shape), element, case_.chunk_bytes);
+    const ckpt::ChunkGrid grid(shape, element, case_.chunk_bytes);
     std::uint64_t next = 0;
     for (std::uint64_t i = 0; i < grid.count(); ++i) {
       const ckpt::Interval elements = grid[i];

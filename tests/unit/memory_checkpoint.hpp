@@ -112,8 +112,7 @@ class Move {
   void make_files(bool is_resumed) { files_.create(is_resumed, 2, memory_.stores.reading()); }
   void fill() {
     const auto exchange = direct_exchange(*memory_.alone, {1 << 16, 2, 0, {}});
-    FileWorkload work({planner_, casts_, readers_, reader_, files_, 0, traffic_, &sums_},
-                      ChunkSequence(target_, cards_, 200));
+    FileWorkload work({planner_, casts_, readers_, reader_, files_, 0, traffic_, &sums_}, chunks());
     exchange->run(work);
   }
 
@@ -122,7 +121,7 @@ class Move {
   const Placement& target() const { return target_; }
   TargetFiles& files() { return files_; }
   const ContentSums& sums() const { return sums_; }
-  ChunkSequence chunks() const { return ChunkSequence(target_, cards_, 200); }
+  ChunkSequence chunks() const { return files_.chunks(200); }
   std::string manifest() { return ckpt::manifest(target_, files_.list(&sums_), sums_.of_parameters(*memory_.alone)); }
 
  private:

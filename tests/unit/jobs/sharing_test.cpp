@@ -30,11 +30,37 @@ TEST_CASE("in step, the first piece of each card's file comes before the second 
     return text;
   };
   const ChunkSequence one_behind_the_other(placement, {0, 2, 1}, 8);
-  CHECK(order(one_behind_the_other) == "a0:0-2 a2:0-1 a1:0-2 a0:2-3 b2:0-1 a1:2-3 b0:0-1 b1:0-1 ");
+  CHECK(order(one_behind_the_other) == "a0:0-2 a2:0-1 a1:0-2 a0:2-3 a1:2-3 b0:0-1 b2:0-1 b1:0-1 ");
   ChunkSequence as_they_lie(placement, {0, 2, 1}, 15);  // cut at multiples of 8
-  as_they_lie.take_places([](Position, ArrayId array, std::uint64_t byte) { return (array == 0 ? 4 : 16) + byte; });
-  CHECK(order(as_they_lie) == "a0:0-1 a2:0-1 a1:0-1 a0:1-3 b2:0-1 a1:1-3 b0:0-1 b1:0-1 ");
+  as_they_lie.take_places([](Position, ArrayId array, std::uint64_t byte) {
+    return ChunkSequence::Place{0, (array == 0 ? 4 : 16) + byte};
+  });
+  CHECK(order(as_they_lie) == "a0:0-1 a2:0-1 a1:0-1 a0:1-3 a1:1-3 b0:0-1 b2:0-1 b1:0-1 ");
   CHECK(all(one_behind_the_other)[0].bytes == 8);
+}
+
+TEST_CASE("cards that have more before an array take it when the others do; files come one after the other, too") {
+  const Layout of = layout(R"(["x"])", "[3]",
+                           R"("parameters": [{"name": "first", "at": {"x": 1}}, {"name": "w", "split": ["x"]},
+                                             {"name": "last", "split": ["x"]}])");
+  const Placement placement = target(of, {tensor("first", {40}), tensor("w", {48}), tensor("last", {6})});
+  ChunkSequence sequence(placement, {0, 1, 2}, 32);
+  sequence.take_places([](Position, ArrayId array, std::uint64_t byte) {
+    return ChunkSequence::Place{array, byte};  // each array has a file of its own
+  });
+  std::string order;
+  for (const Chunk& chunk : all(std::move(sequence)))
+    order += placement.arrays()[chunk.array].name + std::to_string(chunk.card) + " ";
+  CHECK(order == "first1 first1 first1 first1 first1 w0 w1 w2 w0 w1 w2 last0 last1 last2 ");
+}
+
+TEST_CASE("by tensor, small arrays come in step") {
+  const Placement placement = target(one_rule(R"(["x"])", "[2]", R"("split": ["x"])"),
+                                     {tensor("a", {4}), tensor("b", {6}), tensor("c", {1 << 16}), tensor("d", {2})});
+  std::string order;
+  for (const Chunk& chunk : all(ChunkSequence(placement, {1, 0}, 1 << 20, ChunkOrder::by_tensor)))
+    order += placement.arrays()[chunk.array].name + std::to_string(chunk.card) + " ";
+  CHECK(order == "a1 b1 a0 b0 c0 c1 d1 d0 ");
 }
 
 TEST_CASE("a sequence that has ended stays at its end") {
@@ -58,7 +84,9 @@ TEST_CASE(
     return 512 + 64 * card + array * (1 << 20) + byte;
   };
   ChunkSequence sequence(placement, {2, 0, 1}, piece + 100);
-  sequence.take_places(place);
+  sequence.take_places([&](Position card, ArrayId array, std::uint64_t byte) {
+    return ChunkSequence::Place{0, place(card, array, byte)};
+  });
   sequence.take_cells(std::vector<std::uint64_t>(4, cell));
   std::map<std::pair<Position, ArrayId>, std::uint64_t> done;
   for (const Chunk& chunk : all(std::move(sequence))) {
