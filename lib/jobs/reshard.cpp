@@ -197,8 +197,12 @@ class Run {
   }
 
   void write(bool is_resumed) {
+    agree(processes_, [&] {
+      if (reads_past_memory()) report_.staging_bytes += reader_->read_past_memory(spare_memory(), files_read());
+    });
     ChunkSequence chunks = files_->chunks(exchange_->chunk_bytes(), shares_.order());
     chunks.take_cells(plan_->casts.cells());
+    if (!reader_->reads_ahead()) files_->cut_where_they_lie(chunks);
     if (job_.output.is_pipe) chunks.take_order(files_->order());
     const Finished finished = is_resumed ? check_earlier() : Finished();
     chunks.skip(without_tables(finished, target(), sides_->tables));
@@ -211,9 +215,6 @@ class Run {
         {plan_->planner, plan_->casts, plan_->readers, *reader_, *files_, process(), counters_, sums(), journal.get()},
         std::move(chunks));
     if (output_.place() != nullptr) output_.place()->fill();
-    agree(processes_, [&] {
-      if (reads_past_memory()) report_.staging_bytes += reader_->read_past_memory(spare_memory(), files_read());
-    });
     exchange_->run(work);
     reader_->read_as_usual();
     move_tables(finished, journal.get());

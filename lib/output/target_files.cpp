@@ -114,10 +114,13 @@ void TargetFiles::tell_rooms(Communicator& processes) {
 ChunkSequence TargetFiles::chunks(std::uint64_t chunk_bytes, ChunkOrder order) const {
   ChunkSequence sequence(planner_.target(), shares_.written_by(process_), chunk_bytes, order);
   sequence.take_share(shares_, process_);
-  sequence.take_places([this](Position card, ArrayId array, std::uint64_t byte) {
+  return sequence;
+}
+
+void TargetFiles::cut_where_they_lie(ChunkSequence& chunks) const {
+  chunks.take_places([this](Position card, ArrayId array, std::uint64_t byte) {
     return ChunkSequence::Place{where_.file(card, array), place_in_file(card, array, byte)};
   });
-  return sequence;
 }
 
 std::string TargetFiles::name(FileNumber file) const {

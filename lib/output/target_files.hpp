@@ -61,8 +61,10 @@ class TargetFiles {
   void create(bool is_resumed, unsigned threads, SourceStore& reading);
   /// Tells the processes that fill a part of a file where its data goes. Collective, after `create`.
   void tell_rooms(Communicator& processes);
-  /// The chunks that this process writes; once the files are made.
+  /// The chunks that this process writes.
   ChunkSequence chunks(std::uint64_t chunk_bytes, ChunkOrder order = ChunkOrder::in_step) const;
+  /// ChunkSequence::take_places, once the files are made.
+  void cut_where_they_lie(ChunkSequence& chunks) const;
   /// What of an array this process writes.
   Interval share(Position card, ArrayId array) const { return shares_.of(process_, card, array); }
   /// The process that makes a file.

@@ -18,11 +18,10 @@ namespace ckpt {
 
 /// The chunks of some of the files of a placement, in an order that all processes share.
 ///
-/// In step, each file is cut where its bytes are multiples of a power of two, and cards take turns, a piece each: first
-/// those that are in the earliest array, and least far in it. So what is read of a source is in memory when its
-/// neighbours need it, and what makes up a piece, of several arrays, can be written at once. Systems keep what is
-/// written in pieces of memory of such sizes that begin at such places: whatever lies across them takes several more,
-/// and a quarter more time.
+/// In step, files are cut into pieces, and cards take turns, a piece each: first those that are in the earliest array,
+/// and least far in it. So what is read of a source is in memory when its neighbours need it, and what makes up a piece
+/// can be written at once. A piece is what lies between two multiples of a power of two of bytes, of as many arrays as
+/// that is; or, where places in files are not told, of one array, or of small ones, half as much.
 ///
 /// By tensor, large arrays come one after the other, each over all cards; small ones in step.
 class ChunkSequence {
@@ -38,7 +37,9 @@ class ChunkSequence {
   ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes,
                 ChunkOrder order = ChunkOrder::in_step);
 
-  /// Where files are cut; without it, as if a card's arrays followed one another in one file.
+  /// Has files cut where they lie. Systems keep what is written in pieces of memory of such sizes that begin at such
+  /// places: whatever lies across them takes several more, and a quarter more time. But of a source that is read block
+  /// by block, more blocks are needed at a time.
   void take_places(Places places) { places_ = std::move(places); }
   /// What an element of each array takes in a chunk, where that is not what it is stored in.
   void take_cells(std::vector<std::uint64_t> cells) { cells_ = std::move(cells); }
@@ -53,17 +54,18 @@ class ChunkSequence {
   void skip(Finished finished) { finished_ = std::move(finished); }
 
   std::optional<Chunk> next();
-  /// Files are cut at multiples of this.
+  /// What a piece has at most.
   std::uint64_t piece_bytes() const noexcept { return piece_bytes_; }
 
  private:
   /// How far a card's arrays have been cut.
   struct OfCard {
     Position card = 0;
-    std::size_t seen = 0;      // arrays that have been looked at
-    ArrayId array = 0;         // the last of them
-    Interval rest = {};        // of its elements
-    std::uint64_t end = 0;     // where it ends, if arrays follow one another
+    std::size_t seen = 0;     // arrays that have been looked at
+    ArrayId array = 0;        // the last of them
+    Interval rest = {};       // of its elements
+    std::uint64_t begin = 0;  // where it does, and what is behind it, if large arrays have pieces of their own
+    std::uint64_t behind = 0;
     Place at = {};             // where the rest begins
     std::uint64_t pieces = 0;  // of the array that have been cut
   };

@@ -121,7 +121,11 @@ class Move {
   const Placement& target() const { return target_; }
   TargetFiles& files() { return files_; }
   const ContentSums& sums() const { return sums_; }
-  ChunkSequence chunks() const { return files_.chunks(200); }
+  ChunkSequence chunks() const {
+    ChunkSequence chunks = files_.chunks(200);
+    files_.cut_where_they_lie(chunks);
+    return chunks;
+  }
   std::string manifest() { return ckpt::manifest(target_, files_.list(&sums_), sums_.of_parameters(*memory_.alone)); }
 
  private:
