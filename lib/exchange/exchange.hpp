@@ -26,6 +26,12 @@ struct Stretch {
 
   /// The system copies between memory and file a tenth slower where they begin at different places of a line.
   static constexpr std::uint64_t line = 64;
+  /// Adds a chunk behind the others, so many bytes from the first one's.
+  void add(const Chunk& chunk, std::uint64_t offset) {
+    chunks.push_back(chunk);
+    offsets.push_back(offset);
+    bytes = offset + chunk.bytes;
+  }
   /// Where in a line of memory it is best put together.
   std::uint64_t shift() const noexcept { return place % line; }
 
@@ -44,7 +50,7 @@ struct Stretch {
   }
 };
 
-/// What an exchange moves, as one process sees it. Everything but `next` and `next_stretch` may be called from several
+/// What an exchange moves, as one process sees it. Everything but `next` may be called from several
 /// threads at once.
 class Workload {
  public:
@@ -52,8 +58,6 @@ class Workload {
 
   /// The chunks that this process writes, one after the other; nothing when there are no more.
   virtual std::optional<Chunk> next() = 0;
-  /// The same, several at a time as far as they fit into `bytes`; at least one, unless there are no more.
-  virtual Stretch next_stretch(std::uint64_t bytes);
   /// A chunk alone as a stretch.
   virtual Stretch alone(const Chunk& chunk) const { return {{chunk}, {0}, chunk.bytes}; }
   /// Adds the chunk that `next` gave after a stretch's last one to it, where that can be written with it and fits into

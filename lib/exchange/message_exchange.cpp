@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <memory>
 
 #include "base/buffer.hpp"
+#include "base/growing_pause.hpp"
 #include "exchange/exchange.hpp"
 #include "exchange/rounds.hpp"
 
@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint64_t best_message_scratch = 1ULL << 20;
 constexpr std::uint64_t most_own = 4ULL << 20;
-constexpr std::chrono::microseconds longest_pause(100);
 
 /// One is read, one is exchanged, one is written.
 constexpr std::size_t rounds_in_turn = 3;
@@ -201,11 +200,9 @@ class MessageExchange final : public Exchange {
   void exchange(Round& round, TaskGroup& others) {
     const auto pending = processes_.start(rounds_.outgoing(round.plan.sent, round.sent.data()),
                                           rounds_.incoming(round.plan.received, round.received.data()));
-    std::chrono::microseconds pause(20);
-    while (!pending->is_done()) {
-      if (others.is_done_within(pause)) return pending->wait();
-      pause = std::min(pause * 2, longest_pause);
-    }
+    GrowingPause pause;
+    while (!pending->is_done())
+      if (others.is_done_within(pause.next())) return pending->wait();
   }
 
   static void write(Workload& work, Round& round) {

@@ -18,10 +18,7 @@ class StretchDealer {
   };
 
   StretchDealer(Workload& work, std::uint64_t stretch_bytes)
-      : dealer_({[&work, stretch_bytes] {
-                   Stretch stretch = work.next_stretch(stretch_bytes);
-                   return stretch.chunks.empty() ? std::nullopt : std::optional(std::move(stretch));
-                 },
+      : dealer_({[this, &work, stretch_bytes] { return cut(work, stretch_bytes); },
                  [&work] { return work.can_read_ahead() && !work.is_far_ahead(); },
                  [&work](const Stretch& stretch, Lease& held) {
                    for (const Chunk& chunk : stretch.chunks) {
@@ -37,6 +34,17 @@ class StretchDealer {
   }
 
  private:
+  /// As many chunks as are written at once; nothing where there are no more.
+  std::optional<Stretch> cut(Workload& work, std::uint64_t bytes) {
+    const auto first = ahead_ ? std::exchange(ahead_, std::nullopt) : work.next();
+    if (!first) return std::nullopt;
+    Stretch stretch = work.alone(*first);
+    while ((ahead_ = work.next()) && work.extend(stretch, *ahead_, bytes)) {
+    }
+    return stretch;
+  }
+
+  std::optional<Chunk> ahead_;  // the next one, if it has been looked at
   AheadDealer<Stretch> dealer_;
 };
 

@@ -30,10 +30,6 @@ PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::
   return move_.sums != nullptr ? move_.sums->key(target_of_[transfer.parameter]) * gathered.sum : PartialSum{};
 }
 
-std::optional<Chunk> FileWorkload::next() {
-  return ahead_ ? std::exchange(ahead_, std::nullopt) : chunks_.next();
-}
-
 std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit) const {
   if (!move_.casts.is_cast(chunk.array)) return move_.planner.for_each_transfer(chunk, move_.process, visit);
   std::uint64_t filled = 0;
@@ -52,15 +48,6 @@ Chunk FileWorkload::stored(const Chunk& chunk) const {
   return result;
 }
 
-Stretch FileWorkload::next_stretch(std::uint64_t bytes) {
-  const auto first = next();
-  if (!first) return {};
-  Stretch stretch = alone(*first);
-  while ((ahead_ = chunks_.next()) && extend(stretch, *ahead_, bytes)) {
-  }
-  return stretch;
-}
-
 Stretch FileWorkload::alone(const Chunk& chunk) const {
   return {{chunk}, {0}, chunk.bytes, move_.target.place_of(chunk)};
 }
@@ -73,9 +60,7 @@ bool FileWorkload::extend(Stretch& stretch, const Chunk& next, std::uint64_t byt
   const std::uint64_t offset = std::max(stretch.bytes, place - stretch.place);
   const std::uint64_t piece = chunks_.piece_bytes();
   if (place / piece != stretch.place / piece || offset + next.bytes > bytes) return false;
-  stretch.chunks.push_back(next);
-  stretch.offsets.push_back(offset);
-  stretch.bytes = offset + next.bytes;
+  stretch.add(next, offset);
   return true;
 }
 

@@ -37,8 +37,7 @@ class FileWorkload final : public Workload {
   /// The chunks must be in the cells of `move.casts`.
   FileWorkload(const FileMove& move, ChunkSequence chunks);
 
-  std::optional<Chunk> next() override;
-  Stretch next_stretch(std::uint64_t bytes) override;
+  std::optional<Chunk> next() override { return chunks_.next(); }
   Stretch alone(const Chunk& chunk) const override;
   bool extend(Stretch& stretch, const Chunk& next, std::uint64_t bytes) const override;
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override;
@@ -72,7 +71,6 @@ class FileWorkload final : public Workload {
 
   FileMove move_;
   ChunkSequence chunks_;
-  std::optional<Chunk> ahead_;             // the next one, if it has been looked at
   std::vector<ParameterId> target_of_;     // each source parameter: which target parameter's elements it has
   std::atomic<std::uint64_t> read_ns_{0};  // summed over threads
   std::atomic<std::uint64_t> write_ns_{0};

@@ -87,15 +87,16 @@ bool ChunkSequence::look_ahead(OfCard& of) const {
     if (of.seen == seen_) return false;
     of.array = array_at(of.seen++);
     const std::uint64_t stored = target_.stored_bytes(of.array, of.card);
-    of.begin = round_up(of.behind, data_alignment(stored));
-    const std::uint64_t before = of.begin % piece_bytes_;  // in its piece
-    if (before != 0 && before + stored > piece_bytes_ / 2) of.begin = round_up(of.begin, piece_bytes_);
-    of.behind = checked_add(of.begin, stored, "a card's arrays");
+    std::uint64_t begin = round_up(of.end, data_alignment(stored));
+    const std::uint64_t before = begin % piece_bytes_;  // in its piece
+    if (before != 0 && before + stored > piece_bytes_ / 2) begin = round_up(begin, piece_bytes_);
+    of.end = checked_add(begin, stored, "a card's arrays");
     of.rest = share_of(of.card, of.array);
     of.pieces = 0;
   }
   const std::uint64_t byte = of.rest.lo * element(of.array);
-  of.at = places_ ? places_(of.card, of.array, byte) : Place{0, of.begin + byte};
+  of.at =
+      places_ ? places_(of.card, of.array, byte) : Place{0, of.end - target_.stored_bytes(of.array, of.card) + byte};
   return true;
 }
 

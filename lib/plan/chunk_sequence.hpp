@@ -61,11 +61,10 @@ class ChunkSequence {
   /// How far a card's arrays have been cut.
   struct OfCard {
     Position card = 0;
-    std::size_t seen = 0;     // arrays that have been looked at
-    ArrayId array = 0;        // the last of them
-    Interval rest = {};       // of its elements
-    std::uint64_t begin = 0;  // where it does, and what is behind it, if large arrays have pieces of their own
-    std::uint64_t behind = 0;
+    std::size_t seen = 0;      // arrays that have been looked at
+    ArrayId array = 0;         // the last of them
+    Interval rest = {};        // of its elements
+    std::uint64_t end = 0;     // where it does, where places are not told
     Place at = {};             // where the rest begins
     std::uint64_t pieces = 0;  // of the array that have been cut
   };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/growing_pause.hpp"
 #include "base/log.hpp"
 #include "processes/mpi/check.hpp"
 
@@ -36,12 +37,9 @@ bool start_mpi() {
 template <class IsDone>
 void wait_patiently(const IsDone& is_done) {
   constexpr int tries = 100;  // some tens of microseconds
-  std::chrono::microseconds pause(20);
-  for (int n = 0; !is_done(); ++n) {
-    if (n < tries) continue;
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::microseconds(100));  // to wake up may cost ten of them
-  }
+  GrowingPause pause;
+  for (int n = 0; !is_done(); ++n)
+    if (n >= tries) std::this_thread::sleep_for(pause.next());
 }
 
 /// Begins a collective call and waits for it. `call(request)` gives MPI's status.

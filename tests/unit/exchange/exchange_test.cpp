@@ -21,21 +21,11 @@ class Placed final : public Workload {
   std::optional<Chunk> next() override {
     return next_ == places_.size() ? std::nullopt : std::optional(Chunk{next_++, 0, {0, bytes_}, bytes_});
   }
-  Stretch next_stretch(std::uint64_t bytes) override {
-    const auto first = ahead_ ? std::exchange(ahead_, std::nullopt) : next();
-    if (!first) return {};
-    Stretch stretch = alone(*first);
-    while ((ahead_ = next()) && extend(stretch, *ahead_, bytes)) {
-    }
-    return stretch;
-  }
   Stretch alone(const Chunk& chunk) const override { return {{chunk}, {0}, chunk.bytes, places_[chunk.card]}; }
   bool extend(Stretch& stretch, const Chunk& next, std::uint64_t bytes) const override {
     const std::uint64_t offset = places_[next.card] - stretch.place;
     if (offset < stretch.bytes || offset - stretch.bytes >= 100 || offset + next.bytes > bytes) return false;
-    stretch.chunks.push_back(next);
-    stretch.offsets.push_back(offset);
-    stretch.bytes = offset + next.bytes;
+    stretch.add(next, offset);
     return true;
   }
   std::uint64_t plan(const Chunk&, const Planner::Visit&) const override { return 0; }
@@ -60,7 +50,6 @@ class Placed final : public Workload {
   std::vector<std::uint64_t> places_;
   std::uint64_t bytes_;
   std::uint32_t next_ = 0;
-  std::optional<Chunk> ahead_;
 };
 
 }  // namespace

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace ckpt {
+
+/// Pauses between two looks at what others are to do: short ones first, as it is often done soon, then longer ones, as
+/// to wake up may cost ten microseconds.
+class GrowingPause {
+ public:
+  std::chrono::microseconds next() noexcept { return std::exchange(pause_, std::min(pause_ * 2, longest)); }
+
+ private:
+  static constexpr std::chrono::microseconds longest{100};
+  std::chrono::microseconds pause_{20};
+};
+
+}  // namespace ckpt
