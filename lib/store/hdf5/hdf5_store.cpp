@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "store/hdf5/datatype.hpp"
+#include "store/hdf5/global_heap.hpp"
 #include "store/hdf5/guarded_schema.hpp"
 #include "store/hdf5/known_skeletons.hpp"
 #include "store/hdf5/library.hpp"
