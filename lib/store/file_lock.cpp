@@ -1,6 +1,7 @@
 #include "store/file_lock.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -45,6 +46,15 @@ LockAnswer would_lock(int fd, LockedBytes bytes) {
   struct flock lock = range_of(F_WRLCK, bytes);
   const LockAnswer answer = answer_of(retried([&] { return ::fcntl(fd, F_OFD_GETLK, &lock); }));
   return answer == LockAnswer::granted && lock.l_type != F_UNLCK ? LockAnswer::refused : answer;
+}
+
+bool is_locked_by_writer(int fd) {
+  if (retried([&] { return ::flock(fd, LOCK_SH | LOCK_NB); }) == 0)
+    ::flock(fd, LOCK_UN);
+  else if (errno == EWOULDBLOCK)
+    return true;
+  struct flock lock = range_of(F_RDLCK, {});
+  return retried([&] { return ::fcntl(fd, F_OFD_GETLK, &lock); }) == 0 && lock.l_type == F_WRLCK;
 }
 
 Fd open_named(const std::filesystem::path& file, int flags) {

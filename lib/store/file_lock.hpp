@@ -22,6 +22,11 @@ LockAnswer ask_lock(int fd, short kind, LockedBytes bytes = {});
 /// Whether F_WRLCK would be granted.
 LockAnswer would_lock(int fd, LockedBytes bytes);
 
+/// Whether another process holds a lock with which it means to write an open file: by flock, as HDF5 does, or on its
+/// bytes, as HDF5 does where there is no flock. `fd`: open for reading, and nobody else's. A lock that it takes itself
+/// to find out is given back at once. Where a file system has no locks: false.
+bool is_locked_by_writer(int fd);
+
 /// Opens what has the name itself, which may be no link. Empty, with errno, where that fails.
 Fd open_named(const std::filesystem::path& file, int flags);
 /// Whether the name still stands for this open file.

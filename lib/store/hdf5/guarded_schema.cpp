@@ -36,7 +36,7 @@ std::string encode(const SchemaReading& reading) {
   ByteWriter out;
   out.text(ckpt::encode(FileCatalog{reading.schema, 0, 0}));
   out.flag(reading.is_whole);
-  for (const auto* texts : {&reading.left_out, &reading.remarks}) {
+  for (const auto* texts : {&reading.left_out, &reading.no_tensors}) {
     out.number(texts->size());
     for (const auto& text : *texts) out.text(text);
   }
@@ -48,7 +48,7 @@ SchemaReading decode(std::string_view bytes) {
   SchemaReading reading;
   reading.schema = decode_catalog(in.text()).schema;
   reading.is_whole = in.flag();
-  for (auto* texts : {&reading.left_out, &reading.remarks}) {
+  for (auto* texts : {&reading.left_out, &reading.no_tensors}) {
     texts->resize(in.count(sizeof(std::uint64_t)));
     for (auto& text : *texts) text = in.text();
   }
@@ -113,7 +113,10 @@ std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::
   whole.most_value_bytes = most_value_bytes;
   auto guarded = read_guarded(source, file_bytes, whole);
   const SchemaReading reading = guarded ? std::move(*guarded) : read_unguarded(source, file_bytes, whole);
-  for (const auto& remark : reading.remarks) spdlog::info("{}: {}", source.path(), remark);
+  if (const std::size_t count = reading.no_tensors.size(); count > 0)
+    spdlog::warn("{}: {} of its names {}: {}", source.path(), count,
+                 count == 1 ? "is left out, which is no tensor" : "are left out, which are no tensors",
+                 join(reading.no_tensors));
   if (!reading.left_out.empty())
     spdlog::warn("{}: attributes that refer to objects of the file are left out: {}", source.path(),
                  join(reading.left_out));

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "store/file_lock.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/global_heap.hpp"
 #include "store/hdf5/guarded_schema.hpp"
@@ -26,6 +27,16 @@ bool has_signature(const PosixFile& file, std::uint64_t bytes) {
     if (file.text(at, signature.size()) == signature) return true;
   }
   return false;
+}
+
+/// HDF5 itself would refuse it, but also each file of a file system without locks.
+void refuse_open_for_writing(const PosixFile& file) {
+  if (!is_locked_by_writer(file.fd())) return;
+  throw Error(Kind::input, file.path(),
+              {"it is open for writing by another process, which holds a lock on it",
+               "expected a file that nobody writes",
+               "wait until it has closed it",
+               {Advice::What::wait_for_writer, ""}});
 }
 
 class Hdf5Store final : public Store {
@@ -78,6 +89,7 @@ class Hdf5Store final : public Store {
       throw Error(Kind::input, path.string(), {"is empty", "expected an HDF5 file", "was its writer killed?"});
     if (!has_signature(file, status.bytes))
       throw Error(Kind::input, path.string(), {"is no HDF5 file", "", "check the path and the layout's `files`"});
+    refuse_open_for_writing(file);
     const std::uint64_t seen = schemas_.version();
     auto schema = schemas_.find(file, status.bytes);
     if (!schema) schema = with_file(path.string(), [&] { return read_new(file, status, seen); });

@@ -72,8 +72,8 @@ Owner own(hid_t id, const char* action) {
   return Owner(check(id, action));
 }
 
-/// What every opening of a file has in common: no file locking (it fails on NFS and Lustre without flock), closing the
-/// file closes all.
+/// What every opening of a file has in common: the library locks nothing (it fails on NFS and Lustre without flock; who
+/// writes a file is found out before: is_locked_by_writer), closing the file closes all.
 PropertyId file_access();
 
 }  // namespace ckpt::hdf5

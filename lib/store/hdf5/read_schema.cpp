@@ -26,12 +26,40 @@ constexpr std::uint64_t most_common_links = 1024;
 struct Link {
   std::string name;
   H5L_type_t type;
-  haddr_t address;  ///< of the object, for a hard link
+  haddr_t address;          ///< of the object, for a hard link
+  std::size_t value_bytes;  ///< of what it leads to, for any other
 };
 
 herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
-  static_cast<std::vector<Link>*>(links)->push_back({name, info->type, info->u.address});
+  const bool is_hard = info->type == H5L_TYPE_HARD;
+  static_cast<std::vector<Link>*>(links)->push_back(
+      {name, info->type, is_hard ? info->u.address : HADDR_UNDEF, is_hard ? 0 : info->u.val_size});
   return 0;
+}
+
+/// Has whatever goes along links stay within the file.
+herr_t refuse_to_leave(const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) {
+  return -1;
+}
+
+hid_t within_the_file() {
+  static const hid_t id = [] {
+    auto properties = own<PropertyId>(H5Pcreate(H5P_LINK_ACCESS), "H5Pcreate");
+    check(H5Pset_elink_cb(properties.get(), refuse_to_leave, nullptr), "H5Pset_elink_cb");
+    return properties.release();
+  }();
+  return id;
+}
+
+/// What a soft link says, or which object of which file an external link means.
+std::string goal_of(hid_t group, const Link& link) {
+  std::string value(link.value_bytes, '\0');
+  check(H5Lget_val(group, link.name.c_str(), value.data(), value.size(), H5P_DEFAULT), "where it leads");
+  if (link.type == H5L_TYPE_SOFT) return value.c_str();
+  const char* file = nullptr;
+  const char* object = nullptr;
+  check(H5Lunpack_elink_val(value.data(), value.size(), nullptr, &file, &object), "where it leads");
+  return file + std::string(": ") + object;
 }
 
 /// The text of one of the project's own attributes; empty where there is none.
@@ -63,7 +91,8 @@ class Walk {
   void visit_group(hid_t group, const std::string& path);
   void visit_links(hid_t group, const std::vector<Link>& links, const std::string& path);
   void visit_link(hid_t group, const Link& link, const std::string& path);
-  void visit_object(hid_t group, const Link& link, const std::string& path);
+  void visit_soft(hid_t group, const Link& link, const std::string& path);
+  void visit_object(hid_t object, const std::string& path);
   void visit_dataset(hid_t dataset, const std::string& path);
   void leave_out(const std::vector<std::string>& names);
   /// Whether what is visited now belongs to this part.
@@ -84,7 +113,8 @@ class Walk {
   ViewedSizes viewed_;
   std::vector<Group> groups_;
   std::vector<std::string> left_out_;
-  std::vector<std::string> remarks_;
+  std::vector<std::string> no_tensors_;
+  bool is_by_soft_link_ = false;  ///< what is visited now lies in a group that a soft link leads to
 };
 
 void Walk::leave_out(const std::vector<std::string>& names) {
@@ -127,7 +157,7 @@ SchemaReading Walk::run(hid_t file) {
   }
   schema->arrays = std::move(arrays);
   schema->groups = std::move(groups_);
-  return {std::move(schema), std::move(left_out_), std::move(remarks_), is_whole_};
+  return {std::move(schema), std::move(left_out_), std::move(no_tensors_), is_whole_};
 }
 
 void Walk::visit_group(hid_t group, const std::string& path) {
@@ -172,32 +202,57 @@ void Walk::visit_link(hid_t group, const Link& link, const std::string& path) {
     throw Error(Kind::input, "is no name of an object; is the file damaged?");
   switch (link.type) {
     case H5L_TYPE_HARD:
-      return visit_object(group, link, path);
+      return visit_object(own<ObjectId>(H5Oopen_by_addr(group, link.address), "opening it").get(), path);
     case H5L_TYPE_SOFT:
-      // Its path goes by links of this file, which this walk goes along itself: whatever it leads to has another name.
-      if (H5Oexists_by_name(group, link.name.c_str(), H5P_DEFAULT) > 0) return;
-      throw Error(Kind::input, "",
-                  {"is a soft link to nothing", "expected a dataset or group", "remove it with h5py's `del`"});
+      return visit_soft(group, link, path);
     case H5L_TYPE_EXTERNAL:
       throw Error(Kind::input, "",
-                  {"is a link to another file", "which is not followed", "copy what it leads to into this file"});
+                  {"is a link to another file: " + goal_of(group, link),
+                   "which is not followed",
+                   "copy what it leads to into this file",
+                   {Advice::What::leave_out, ""}});
     default:
       throw Error(Kind::input, "is a link of an unknown kind");
   }
 }
 
-void Walk::visit_object(hid_t group, const Link& link, const std::string& path) {
-  const auto object = own<ObjectId>(H5Oopen_by_addr(group, link.address), "opening it");
-  switch (H5Iget_type(object.get())) {
+/// What it leads to has the link's name, too, like that of a hard link. Groups that link to one another would have
+/// more names than anybody wants: within one that is there by a soft link, no other is followed.
+void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
+  const ObjectId object(H5Oopen(group, link.name.c_str(), within_the_file()));
+  if (!object) {
+    H5Eclear2(H5E_DEFAULT);
+    throw Error(Kind::input, "",
+                {"is a soft link to nothing: " + goal_of(group, link),
+                 "expected a dataset or group of this file",
+                 "remove it with h5py's `del`",
+                 {Advice::What::leave_out, ""}});
+  }
+  const bool is_group = H5Iget_type(object.get()) == H5I_GROUP;
+  if (is_group && is_by_soft_link_) {
+    if (is_ours()) no_tensors_.push_back("/" + path + " (a soft link to " + goal_of(group, link) + ")");
+    return;
+  }
+  const bool was_by_soft_link = is_by_soft_link_;
+  is_by_soft_link_ = was_by_soft_link || is_group;
+  visit_object(object.get(), path);
+  is_by_soft_link_ = was_by_soft_link;
+}
+
+void Walk::visit_object(hid_t object, const std::string& path) {
+  switch (H5Iget_type(object)) {
     case H5I_DATASET:
-      return visit_dataset(object.get(), path);
+      return visit_dataset(object, path);
     case H5I_GROUP: {
-      auto attributes = attributes_of(object.get());
+      auto attributes = attributes_of(object);
       if (!attributes.empty()) groups_.push_back({path, std::move(attributes)});
-      return visit_group(object.get(), path);
+      return visit_group(object, path);
     }
+    case H5I_DATATYPE:
+      if (is_ours()) no_tensors_.push_back("/" + path + " (a named datatype)");
+      return;
     default:
-      if (is_ours()) remarks_.push_back("/" + path + " is left out: a named datatype, no tensor");
+      if (is_ours()) no_tensors_.push_back("/" + path + " (an object of an unknown kind)");
   }
 }
 
@@ -272,7 +327,7 @@ SchemaReading joined(const std::vector<SchemaReading>& parts) {
     }
     append(schema->groups, part.schema->groups);
     append(all.left_out, part.left_out);
-    append(all.remarks, part.remarks);
+    append(all.no_tensors, part.no_tensors);
   }
   std::sort(schema->groups.begin(), schema->groups.end(),
             [](const Group& a, const Group& b) { return a.path < b.path; });

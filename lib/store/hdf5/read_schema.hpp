@@ -16,9 +16,9 @@ FileId open_file(const std::string& path);
 
 struct SchemaReading {
   std::shared_ptr<const Schema> schema;
-  std::vector<std::string> left_out;  ///< attributes that are not in the schema: "ATTRIBUTE of /OBJECT"
-  std::vector<std::string> remarks;   ///< what else is worth knowing of the file
-  bool is_whole = true;               ///< false: ended where more links were found than were asked for
+  std::vector<std::string> left_out;    ///< attributes that are not in the schema: "ATTRIBUTE of /OBJECT"
+  std::vector<std::string> no_tensors;  ///< objects that are not in the schema: "/OBJECT (WHAT IT IS)"
+  bool is_whole = true;                 ///< false: ended where more links were found than were asked for
 };
 
 /// How much of a file is to be read.

@@ -15,7 +15,8 @@ std::vector<std::string> names_of(const Schema& schema) {
   return names;
 }
 
-TEST_CASE("Hard links are names of their own and may form cycles; soft links are aliases; named types are no tensors") {
+TEST_CASE(
+    "Hard links are names of their own and may form cycles; soft links are names, too; named types are no tensors") {
   const TemporaryDirectory folder;
   {
     const hdf5::Lock lock;
@@ -36,8 +37,10 @@ TEST_CASE("Hard links are names of their own and may form cycles; soft links are
     file.dataset("typed", type.get(), {1}, &value);
   }
   const FileCatalog catalog = hdf5_store()->catalog(folder / "a.h5");
-  CHECK(names_of(*catalog.schema) == std::vector<std::string>{"again", "g/h/w", "typed"});
-  CHECK((*catalog.schema->arrays)[2].dtype.name == "i16");
+  CHECK(names_of(*catalog.schema) == std::vector<std::string>{"again", "g/h/w", "soft/w", "softer", "typed"});
+  CHECK((*catalog.schema->arrays)[4].dtype.name == "i16");
+  CHECK(catalog.schema->datasets[2].extents.offset() == catalog.schema->datasets[1].extents.offset());
+  CHECK(catalog.schema->datasets[3].extents.offset() == catalog.schema->datasets[1].extents.offset());
   CHECK(catalog.schema->datasets[0].extents.offset() == catalog.schema->datasets[1].extents.offset());
 }
 
@@ -58,6 +61,39 @@ TEST_CASE("Links that lead out of the file or nowhere are refused by name") {
   CHECK_THAT(message("soft.h5"), Contains("soft.h5: /s: is a soft link to nothing"));
   CHECK_THAT(message("external.h5"), Contains("external.h5: /x: is a link to another file"));
   CHECK_THAT(message("loop.h5"), Contains("is a soft link to nothing"));
+}
+
+TEST_CASE("Soft links do not lead through links out of the file") {
+  const TemporaryDirectory folder;
+  {
+    const hdf5::Lock lock;
+    Maker other(folder / "other.h5");
+    other.dataset("w", H5T_STD_I8LE, {3}, "abc");
+    Maker file(folder / "a.h5");
+    hdf5::check(H5Lcreate_external("other.h5", "/", file.file(), "z", H5P_DEFAULT, H5P_DEFAULT), "link");
+    hdf5::check(H5Lcreate_soft("/z/w", file.file(), "by", H5P_DEFAULT, H5P_DEFAULT), "link");
+  }
+  CHECK_THAT(error_of([&] { hdf5_store()->catalog(folder / "a.h5"); }),
+             Contains("a.h5: /by: is a soft link to nothing: /z/w"));
+}
+
+TEST_CASE("Groups that soft links connect in all ways do not multiply their names") {
+  const TemporaryDirectory folder;
+  constexpr int groups = 12;  // each leads to each other one: more ways than atoms in a grain of sand
+  {
+    const hdf5::Lock lock;
+    Maker file(folder / "a.h5");
+    const auto name = [](int number) { return "g" + std::to_string(number); };
+    for (int g = 0; g < groups; ++g) file.dataset(name(g) + "/w", H5T_STD_I8LE, {3}, "abc");
+    for (int g = 0; g < groups; ++g)
+      for (int to = 0; to < groups; ++to)
+        if (to != g)
+          hdf5::check(H5Lcreate_soft(("/" + name(to)).c_str(), file.file(), (name(g) + "/" + name(to)).c_str(),
+                                     H5P_DEFAULT, H5P_DEFAULT),
+                      "link");
+  }
+  const FileCatalog catalog = hdf5_store()->catalog(folder / "a.h5");
+  CHECK(catalog.schema->arrays->size() == groups * groups);  // each one's own, and what its links lead to
 }
 
 TEST_CASE("Groups linked to make endless names end in an error") {

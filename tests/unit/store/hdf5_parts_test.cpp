@@ -45,7 +45,7 @@ std::string in_parts(const std::filesystem::path& path, std::uint64_t count, std
   hdf5::SchemaReading all = hdf5::joined(parts);
   CHECK(all.is_whole);
   std::string text = encode(FileCatalog{all.schema, 0, 0});
-  for (auto* told : {&all.left_out, &all.remarks}) {
+  for (auto* told : {&all.left_out, &all.no_tensors}) {
     std::sort(told->begin(), told->end());
     for (const std::string& each : *told) text += "\n" + each;
   }
@@ -146,7 +146,7 @@ TEST_CASE("What is left out is logged in this process, with the file's name") {
   const std::string path = (folder / "a.h5").string();
   CHECK_THAT(logged.text(),
              Contains(path + ": attributes that refer to objects of the file are left out: parent of /g/w"));
-  CHECK_THAT(logged.text(), Contains(path + ": /type is left out: a named datatype, no tensor"));
+  CHECK_THAT(logged.text(), Contains(path + ": 1 of its names is left out, which is no tensor: /type (a named datatype)"));
 }
 
 }  // namespace
