@@ -20,6 +20,7 @@ struct NameChoice {
   std::vector<Pattern> only;   ///< those that match one of these; empty: all
   std::vector<Pattern> drop;   ///< but not these
   std::vector<Rename> rename;  ///< `stored` is the logical name as read, `name` the new one
+  bool takes_masters = false;  ///< the whole model, each tensor from where Checkpoint::masters says
 };
 
 /// Which rows are taken of the tables whose names match: those for which a condition (RowCondition) holds.
@@ -61,6 +62,11 @@ struct Selection {
 
 /// Throws usage when two parameters get one name, or nothing is left.
 Selection select(const NameChoice& choice, const Placement& source);
+
+/// Takes the tensors that are chosen from where `masters` (Checkpoint::masters) says, those that have no place of their
+/// own in the source too. Throws usage as `select`.
+void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
+                  Selection& selection);
 
 /// A selection under other names, parallel to its own; what has none is left out. Throws usage, with the reason, where
 /// two get one name.
