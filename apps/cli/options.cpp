@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "cli/external.hpp"
+#include "cli/processes.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -171,6 +172,7 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
         "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
         "default: written");
   declare_external(line, to.allow_external);
+  declare_alone(line, to.alone);
   line.value(
       "--wait-for", to.wait_for, "FILE[:DAY/PASS]",
       "start when FILE exists: the done-file of whoever writes SRC; or when it has a line for this day and pass");

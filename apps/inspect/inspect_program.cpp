@@ -182,6 +182,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
       "each pipeline stage; or the one that a checkpoint carries, or says of itself. PATH may then be left out");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_external(line, options.allow_external);
+  declare_alone(line, options.alone);
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
   if (const auto text = line.parse(words)) {
@@ -210,7 +211,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
 }
 
 int run_inspect_program(const Manual& manual, int argc, char** argv) {
-  return run_processes(manual.name, [&](Communicator& processes) {
+  return run_processes(manual.name, argc, argv, [&](Communicator& processes) {
     InspectOptions options;
     agree(processes, [&] {
       options = parse_inspect_options(manual, {argv + 1, argv + argc});

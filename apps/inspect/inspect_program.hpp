@@ -22,6 +22,7 @@ struct InspectOptions {
   ExpectOptions expectation;
   std::vector<std::string> allow_external;
   std::string picture;
+  bool alone = false;  ///< is_to_go_alone has seen it
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print
 };
