@@ -160,7 +160,7 @@ class DeepSpeedDescription {
     if (!files_.model_of_each_rank || states_.tied.empty()) return;
     std::vector<std::string> names;
     for (const auto& each : states_.tied) names.push_back(each.name + " (" + each.to + ")");
-    spdlog::info("weights that are others, and stored with these: {} (--master-weights writes them, too)", join(names));
+    spdlog::info("weights that are others, and stored with these: {}", join(names));
   }
 
   fs::path directory_;
