@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "store/crc.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/torch/legacy_file.hpp"
 #include "store/torch/write_file.hpp"
@@ -32,7 +33,9 @@ std::string read_entry(const PosixFile& file, const ZipEntry& entry, std::uint64
     throw Error(Kind::input, entry.name,
                 {"found " + format_bytes(entry.place.size()), "expected at most " + format_bytes(most),
                  "is the file damaged?"});
-  return file.text(entry.place.lo, entry.place.size());
+  std::string bytes = file.text(entry.place.lo, entry.place.size());
+  if (entry.crc != 0) check_crc(crc_of(bytes), entry.crc, entry.name);
+  return bytes;
 }
 
 const ZipEntry* find(const std::vector<ZipEntry>& entries, const std::string& name) {

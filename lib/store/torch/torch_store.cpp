@@ -5,10 +5,10 @@
 #include <mutex>
 
 #include "store/guarded_reading.hpp"
-#include "store/offset_file.hpp"
 #include "store/torch/admitted_tree.hpp"
 #include "store/torch/archive.hpp"
 #include "store/torch/carried_tree.hpp"
+#include "store/torch/checked_file.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/opaque.hpp"
 #include "store/torch/tree.hpp"
@@ -95,7 +95,7 @@ class TorchStore final : public Store {
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    return std::make_unique<OffsetFile>(file, catalog);
+    return checked_.open(file, catalog);
   }
 
   std::string tree(const std::filesystem::path& path) override {
@@ -120,6 +120,7 @@ class TorchStore final : public Store {
 
  private:
   RecentSchemas schemas_;
+  torch::CheckedFiles checked_;
 };
 
 }  // namespace
