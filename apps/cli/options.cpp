@@ -60,7 +60,10 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
   line.group("Parameters (each option may be repeated)");
   line.repeated("--only", to.only, "GLOB", "keep the parameters whose names match");
   line.repeated("--drop", to.drop, "GLOB", "leave out the parameters whose names match");
-  line.repeated("--rename", to.rename, "OLD=NEW", "give parameters other names, for example 'model.{x}={x}'");
+  line.repeated(
+      "--rename", to.rename, "OLD=NEW",
+      "give parameters other names, for example 'model.{x}={x}'; of several that match the first counts, but those "
+      "that only take text out, such as '{a}_orig_mod.{b}={a}{b}', apply one after the other");
   if (verb != Verb::verify) {
     line.repeated(
         "--keep", to.keep, "TABLE:CONDITION",

@@ -1,6 +1,7 @@
 #include "jobs/selection.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <utility>
 
@@ -9,16 +10,49 @@
 
 namespace ckpt {
 
+namespace {
+
+/// Whether NEW is OLD without some letters: "module.{x}={x}", "{a}_orig_mod.{b}={a}{b}".
+bool only_takes_text_out(const Rename& rename) {
+  const std::string& before = rename.stored.text();
+  const std::string& after = rename.name.text();
+  if (after.size() >= before.size()) return false;
+  const auto differs = std::mismatch(after.rbegin(), after.rend(), before.rbegin()).first;
+  const auto kept = static_cast<std::size_t>(after.rend() - differs);  // in front of what is taken out
+  const std::string taken = before.substr(kept, before.size() - after.size());
+  return before.compare(0, kept, after, 0, kept) == 0 && taken.find_first_of("{}*?[]") == std::string::npos &&
+         std::any_of(taken.begin(), taken.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+}
+
+/// Whether captures stand at both ends, so that a name may hold it more than once: wrappers in wrappers.
+bool is_between_captures(const Pattern& pattern) {
+  return pattern.text().front() == '{' && pattern.text().back() == '}';
+}
+
+}  // namespace
+
 Wishes::Wishes(const NameChoice& choice)
     : choice_(choice),
       takes_all_(choice.only.empty()),
       only_(PatternIndex::of(choice.only)),
       drop_(PatternIndex::of(choice.drop)),
-      rename_(PatternIndex::of(choice.rename, &Rename::stored)) {}
+      rename_(PatternIndex::of(choice.rename, &Rename::stored)) {
+  for (const Rename& each : choice.rename) takes_text_out_.push_back(only_takes_text_out(each));
+}
 
 std::string Wishes::new_name(const std::string& logical_name) const {
-  const auto found = rename_.first(logical_name);
-  return found ? choice_.rename[*found].name.fill(*rename_.pattern(*found).match(logical_name)) : logical_name;
+  std::string name = logical_name;
+  bool is_shortened = false;
+  for (auto found = rename_.first(name); found;) {
+    const std::size_t at = *found;
+    const bool counts = !is_shortened || takes_text_out_[at];
+    if (counts) name = choice_.rename[at].name.fill(*rename_.pattern(at).match(name));
+    if (!takes_text_out_[at] && counts) break;
+    is_shortened = true;
+    const bool again = counts && is_between_captures(rename_.pattern(at));
+    found = rename_.first(name, again ? at : at + 1);
+  }
+  return name;
 }
 
 std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source) {

@@ -17,9 +17,11 @@ namespace ckpt {
 
 /// Which parameters a job takes, and under which names.
 struct NameChoice {
-  std::vector<Pattern> only;   ///< those that match one of these; empty: all
-  std::vector<Pattern> drop;   ///< but not these
-  std::vector<Rename> rename;  ///< `stored` is the logical name as read, `name` the new one
+  std::vector<Pattern> only;  ///< those that match one of these; empty: all
+  std::vector<Pattern> drop;  ///< but not these
+  /// `stored` is the logical name as read, `name` the new one. The first that matches counts; where it only takes text
+  /// out ("{a}_orig_mod.{b}={a}{b}"), those behind it that do no more apply to what it gives.
+  std::vector<Rename> rename;
 };
 
 /// Which rows are taken of the tables whose names match: those for which a condition (RowCondition) holds.
@@ -42,6 +44,7 @@ class Wishes {
 
  private:
   const NameChoice& choice_;
+  std::vector<bool> takes_text_out_;  // by rename
   bool takes_all_;
   PatternIndex only_;
   PatternIndex drop_;

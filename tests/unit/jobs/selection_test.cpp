@@ -49,6 +49,28 @@ TEST_CASE("rename takes the first that fits and keeps the order of names") {
                     Contains("'b' and 'm.b' both become 'b'") || Contains("'m.b' and 'b' both become 'b'"));
 }
 
+TEST_CASE("renames that only take text out apply one after the other") {
+  NameChoice job;
+  const auto new_name = [&](const std::string& name) { return Wishes(job).new_name(name); };
+  job.rename = {{Pattern("{a}_orig_mod.{b}"), Pattern("{a}{b}")}, {Pattern("{a}_inner.{b}"), Pattern("{a}{b}")}};
+  CHECK(new_name("_orig_mod.layers.0._inner.mlp._inner._orig_mod.w") == "layers.0.mlp.w");
+  CHECK(new_name("layers.0._inner.w") == "layers.0.w");
+  std::swap(job.rename[0], job.rename[1]);
+  CHECK(new_name("_orig_mod.layers.0._inner.w") == "layers.0.w");
+  job.rename.insert(job.rename.begin(), {Pattern("module.{x}"), Pattern("{x}")});
+  CHECK(new_name("module.module._orig_mod.w") == "module.w");
+  // What names are changed into otherwise ends the search, as it may mean an exception from those behind it.
+  job.rename = {{Pattern("model.vision.{x}"), Pattern("model.sight.{x}")}, {Pattern("model.{x}"), Pattern("{x}")}};
+  CHECK(new_name("model.vision.w") == "model.sight.w");
+  CHECK(new_name("model.w") == "w");
+  job.rename = {{Pattern("model.{x}"), Pattern("{x}")}, {Pattern("{x}"), Pattern("net.{x}")}};
+  CHECK(new_name("model.w") == "w");
+  CHECK(new_name("head.w") == "net.head.w");
+  job.rename = {{Pattern("a"), Pattern("b")}, {Pattern("b"), Pattern("a")}};
+  CHECK(new_name("a") == "b");
+  CHECK(new_name("b") == "a");
+}
+
 TEST_CASE("the target's layout is the one chosen") {
   const Layout source = layout(R"(["dp", "tp"])", "[2, 4]", R"("default": "replicate")");
   TargetChoice job;
