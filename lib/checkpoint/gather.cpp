@@ -152,6 +152,7 @@ class Gatherer {
 
 Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                 std::byte* target, std::span<std::byte> scratch, const Means& means) {
+  file.check(dataset);
   return Gatherer(file, dataset, transfer, summing, scratch, means).gather(target);
 }
 

@@ -90,6 +90,7 @@ void SourceFiles::read(FileNumber number, std::size_t dataset, std::uint64_t off
   const auto file = files_.get(number);
   if (checkpoint_.file(number).schema->datasets.at(dataset).storage != Storage::raw)
     return file->read(dataset, offset, out);
+  file->check(dataset);
   read_as_stored(*file, dataset, offset, out, {blocks_.get(), number});
 }
 

@@ -23,8 +23,16 @@ constexpr std::uint64_t mebibyte = 1U << 20;
                "is it damaged, or hostile?"});
 }
 
+/// A sound file may have more than is allowed for one of its size.
+[[noreturn]] void refuse_beyond(const IsolatedWork& work, const std::string& limit) {
+  throw Error(Kind::input, "",
+              {"reading its " + work.format + " metadata takes more than " + limit,
+               "expected no more, which is these programs' limit for a file of this size",
+               "save what it has besides tensors in a file of its own; or is it damaged?"});
+}
+
 [[noreturn]] void refuse_memory(const IsolatedWork& work) {
-  refuse(work, "wants more than " + std::to_string(work.limits.memory_bytes / mebibyte) + " MiB");
+  refuse_beyond(work, std::to_string(work.limits.memory_bytes / mebibyte) + " MiB");
 }
 
 void judge_status(int status, const IsolatedWork& work) {
@@ -34,7 +42,7 @@ void judge_status(int status, const IsolatedWork& work) {
   const std::string name = "signal " + std::to_string(number) + ", " + ::strsignal(number);
   switch (number) {
     case SIGXCPU:
-      refuse(work, "takes more than " + std::to_string(work.limits.processor_s) + " s of the processor");
+      refuse_beyond(work, std::to_string(work.limits.processor_s) + " s of the processor");
     case SIGKILL:
     case SIGTERM:
     case SIGINT:
@@ -61,7 +69,7 @@ void judge(const ChildReport& report, const IsolatedWork& work) {
                   {"reading its metadata has stood still for " + std::to_string(work.limits.idle_s) + " s", "",
                    "does its file system answer?"});
     case ChildReport::End::too_slow:
-      refuse(work, "takes more than " + std::to_string(work.limits.clock_s) + " s");
+      refuse_beyond(work, std::to_string(work.limits.clock_s) + " s");
   }
 }
 

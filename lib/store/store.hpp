@@ -127,6 +127,10 @@ class SourceFile {
   /// order. Throws input when the file ends before them, io when it cannot be read; both name the file and the dataset.
   virtual void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) = 0;
 
+  /// Holds the bytes of a dataset against the checksum that was written with them, where there is one. Before they are
+  /// used: `read` and `read_as_stored` do so themselves. Throws input where they are others.
+  virtual void check(std::size_t /*dataset*/) {}
+
   /// How a dataset of Storage::strided lies; nothing for any other.
   virtual std::optional<StridedForm> strided(std::size_t /*dataset*/) const { return std::nullopt; }
 

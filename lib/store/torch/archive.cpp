@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "store/crc.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/torch/legacy_file.hpp"
 #include "store/torch/write_file.hpp"
@@ -21,6 +22,10 @@ constexpr std::uint64_t most_pickle_bytes = 512U << 20;
 /// A pickle's nodes and the tensors made of them are a few times as large as the file's metadata, whose share of the
 /// file is not known before.
 constexpr std::uint64_t memory_per_file_byte = 4;
+/// Of a small file all may be dicts in dicts: their nodes, and what a catalog tells of each.
+constexpr std::uint64_t most_small_bytes = 64U << 20;
+constexpr std::uint64_t memory_per_small_byte = 32;
+constexpr std::uint64_t small_bytes_per_second = 256U << 10;
 constexpr std::uint64_t file_bytes_per_second = 1U << 20;
 
 /// As large a manifest as there may be.
@@ -32,7 +37,9 @@ std::string read_entry(const PosixFile& file, const ZipEntry& entry, std::uint64
     throw Error(Kind::input, entry.name,
                 {"found " + format_bytes(entry.place.size()), "expected at most " + format_bytes(most),
                  "is the file damaged?"});
-  return file.text(entry.place.lo, entry.place.size());
+  std::string bytes = file.text(entry.place.lo, entry.place.size());
+  if (entry.crc != 0) check_crc(crc_of(bytes), entry.crc, entry.name);
+  return bytes;
 }
 
 const ZipEntry* find(const std::vector<ZipEntry>& entries, const std::string& name) {
@@ -99,14 +106,20 @@ Archive read_zip_archive(const PosixFile& file, Interval whole) {
   Archive archive{std::move(bytes),  std::move(*tree),    {},
                   own(layout_entry), own(manifest_entry), own(global_shapes_entry)};
   const std::string folder = root + std::string(storages_folder);
-  for (const ZipEntry& entry : entries)
-    if (entry.name.starts_with(folder))  // sorted as these are
-      archive.storages.emplace_hint(archive.storages.end(), entry.name.substr(folder.size()), entry.place);
+  for (const ZipEntry& entry : entries) {
+    if (!entry.name.starts_with(folder)) continue;
+    archive.storages.emplace_hint(archive.storages.end(), entry.name.substr(folder.size()), entry.place);  // sorted
+    if (entry.crc != 0 && entry.place.size() > 0) archive.sums.emplace(entry.place.lo, entry.crc);
+  }
   return archive;
 }
 
 IsolationLimits limits_of_file(std::uint64_t file_bytes) {
-  return limits_for(file_bytes, memory_per_file_byte, file_bytes_per_second);
+  IsolationLimits limits = limits_for(file_bytes, memory_per_file_byte, file_bytes_per_second);
+  const std::uint64_t small = std::min(file_bytes, most_small_bytes);
+  limits.memory_bytes += small * memory_per_small_byte;
+  limits.processor_s += small / small_bytes_per_second;
+  return limits;
 }
 
 Archive read_archive(const PosixFile& file, std::uint64_t file_bytes) {

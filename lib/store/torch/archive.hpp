@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -18,6 +20,7 @@ struct Archive {
   std::string layout = {};  ///< what these programs have put beside it; empty: nothing
   std::string manifest = {};
   std::string global_shapes = {};
+  std::map<std::uint64_t, std::uint32_t> sums = {};  ///< CRC-32 of storages, by where they begin; not those without one
 };
 
 /// Whether a file may be one, by its first bytes: a zip archive that begins as torch's do, or the form before

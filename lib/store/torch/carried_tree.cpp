@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "store/crc.hpp"
 #include "store/torch/branches.hpp"
 #include "store/torch/held_value.hpp"
 #include "store/torch/leaf.hpp"
@@ -139,6 +140,7 @@ ObjectCarrier::ObjectCarrier(const Archive& archive, const PosixFile& file, Pick
     : tree_(archive.tree),
       file_(file),
       out_(out),
+      sums_(archive.sums),
       archive_name_(std::move(archive_name)),
       survey_(archive.tree, archive.storages),
       copy_(archive.tree, out, [this](PickleId id) { return write_storage(id); }) {}
@@ -157,6 +159,8 @@ bool ObjectCarrier::write_storage(PickleId id) {
   if (!given_.contains(place->lo)) check_object_bytes(bytes_ += place->size());
   std::string bytes(given_.insert(place->lo).second ? place->size() : 0, '\0');
   file_.read(place->lo, std::as_writable_bytes(std::span(bytes)));
+  if (const auto sum = sums_.find(place->lo); sum != sums_.end() && !bytes.empty())
+    check_crc(crc_of(bytes), sum->second, "data/" + std::string(tree_[key.items[2]].text));
   out_.sized(bytes_opcode(bytes.size()), bytes);
   out_.opcode('t');
   out_.opcode('Q');

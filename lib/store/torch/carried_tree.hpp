@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,6 +45,7 @@ class ObjectCarrier {
   const Pickle& tree_;
   const PosixFile& file_;
   PickleWriter& out_;
+  const std::map<std::uint64_t, std::uint32_t>& sums_;
   std::string archive_name_;
   OpaqueSurvey survey_;
   PickleCopy copy_;

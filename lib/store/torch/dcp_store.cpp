@@ -1,10 +1,10 @@
 #include "store/torch/dcp_store.hpp"
 
 #include "base/utf8.hpp"
-#include "store/offset_file.hpp"
 #include "store/posix_file.hpp"
 #include "store/safetensors/read_schema.hpp"
 #include "store/torch/admitted_tree.hpp"
+#include "store/torch/checked_file.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/dcp_file.hpp"
 #include "store/torch/dcp_parts.hpp"
@@ -51,7 +51,7 @@ class DcpStore : public Store {
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    return std::make_unique<OffsetFile>(file, catalog);
+    return torch::open_items(file, catalog);
   }
 
   std::string tree(const std::filesystem::path& path) override {

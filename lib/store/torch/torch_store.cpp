@@ -5,10 +5,10 @@
 #include <mutex>
 
 #include "store/guarded_reading.hpp"
-#include "store/offset_file.hpp"
 #include "store/torch/admitted_tree.hpp"
 #include "store/torch/archive.hpp"
 #include "store/torch/carried_tree.hpp"
+#include "store/torch/checked_file.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/opaque.hpp"
 #include "store/torch/tree.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* format_name = "torch";
 
-std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
+Schema read_schema(const PosixFile& file, std::uint64_t file_bytes) {
   const torch::Archive archive = torch::read_archive(file, file_bytes);
   Schema schema = torch::read_tree(archive.tree, archive.storages,
                                    parse_global_shapes(archive.global_shapes, torch::global_shapes_entry));
@@ -28,7 +28,12 @@ std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
   schema.has_tree = true;
   schema.layout = archive.layout;
   schema.manifest = archive.manifest;
-  return encode(FileCatalog{std::make_shared<const Schema>(std::move(schema)), 0, 0});
+  return schema;
+}
+
+/// The pickle's nodes are gone before what it says is put into words.
+std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
+  return encode(FileCatalog{std::make_shared<const Schema>(read_schema(file, file_bytes)), 0, 0});
 }
 
 std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
@@ -95,7 +100,7 @@ class TorchStore final : public Store {
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    return std::make_unique<OffsetFile>(file, catalog);
+    return checked_.open(file, catalog);
   }
 
   std::string tree(const std::filesystem::path& path) override {
@@ -120,6 +125,7 @@ class TorchStore final : public Store {
 
  private:
   RecentSchemas schemas_;
+  torch::CheckedFiles checked_;
 };
 
 }  // namespace

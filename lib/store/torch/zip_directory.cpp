@@ -77,6 +77,7 @@ struct Central {
   std::string_view name;
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;  ///< of its own header
+  std::uint32_t crc = 0;
 };
 
 /// The 64-bit numbers in place of those that do not fit, in this order.
@@ -106,7 +107,8 @@ Central take_central(std::string_view& directory) {
   const std::uint64_t flags = number(directory, 8, 2);
   const std::uint64_t method = number(directory, 10, 2);
   std::uint64_t packed = number(directory, 20, 4);
-  Central entry{{}, number(directory, 24, 4), number(directory, 42, 4)};
+  Central entry{
+      {}, number(directory, 24, 4), number(directory, 42, 4), static_cast<std::uint32_t>(number(directory, 16, 4))};
   const std::uint64_t name = number(directory, 28, 2);
   const std::uint64_t extra = number(directory, 30, 2);
   const std::uint64_t whole = central_bytes + name + extra + number(directory, 32, 2);
@@ -185,7 +187,7 @@ std::vector<ZipEntry> zip_directory(const PosixFile& file, Interval archive) {
     const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
     const Interval place = place_of(entry, text, found.offset);
     taken = place.hi;
-    entries.push_back({std::string(entry.name), {archive.lo + place.lo, archive.lo + place.hi}});
+    entries.push_back({std::string(entry.name), {archive.lo + place.lo, archive.lo + place.hi}, entry.crc});
     return true;
   });
   std::sort(entries.begin(), entries.end(), [](const ZipEntry& a, const ZipEntry& b) { return a.name < b.name; });

@@ -10,7 +10,8 @@ namespace ckpt::torch {
 
 struct ZipEntry {
   std::string name;
-  Interval place;  ///< of its bytes in the file
+  Interval place;         ///< of its bytes in the file
+  std::uint32_t crc = 0;  ///< CRC-32 of these; 0: the writer has not told, or it is that
 };
 
 /// The name of the entry that a zip archive begins with; empty where the file begins with none.

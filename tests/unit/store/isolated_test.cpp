@@ -156,7 +156,7 @@ TEST_CASE("isolated: memory beyond the limit is an input error") {
       },
       "", limits);
   CHECK(found.kind == Kind::input);
-  CHECK_THAT(found.message, Contains("wants more than 64 MiB"));
+  CHECK_THAT(found.message, Contains("takes more than 64 MiB"));
 }
 
 TEST_CASE("isolated: more words than the memory allows are not listened to") {
@@ -171,7 +171,7 @@ TEST_CASE("isolated: more words than the memory allows are not listened to") {
                  },
                  "", limits)
                  .message,
-             Contains("wants more than 1 MiB"));
+             Contains("takes more than 1 MiB"));
 }
 
 TEST_CASE("isolated: the limits hold in the child alone") {
