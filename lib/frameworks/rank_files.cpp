@@ -136,13 +136,17 @@ class RankFiles {
     return CardFiles(std::move(entries));
   }
 
-  /// For other cards: the same names with their own numbers.
+  /// For other cards: not the framework's names, which tell the number of ranks, and under which it expects files that
+  /// say which pieces they hold.
   CardFiles files_elsewhere() const {
     std::vector<FileEntry> entries;
     for (const RankFamily& family : families_) {
-      const bool is_plain = is_literal(family.before) && is_literal(family.behind);
-      const std::string text = is_plain ? family.before + "{card}" + family.behind : family.label + "_{card}.pt";
-      entries.push_back({FileTemplate(text, mesh_), prefix_of(family)});
+      const std::string label = family.label.empty() ? "" : family.label + "_";
+      const std::size_t dot = family.behind.rfind('.');
+      const std::string ending = dot == std::string::npos ? ".pt" : family.behind.substr(dot);
+      const bool is_plain = is_literal(label) && is_literal(ending);
+      entries.push_back(
+          {FileTemplate(is_plain ? label + "card_{card}" + ending : "card_{card}.pt", mesh_), prefix_of(family)});
     }
     return CardFiles(std::move(entries));
   }

@@ -31,6 +31,8 @@ using torch::PickleKind;
 using torch::PickleNode;
 
 constexpr const char* optimizer_folder = "optimizer/";
+/// Where layouts put distrib_optim.pt: how one number of ranks has cut the optimizer, which is no news in torch_dist.
+constexpr const char* cut_optimizer = "distrib_optim";
 constexpr const char* state_form = "fully_reshardable";
 constexpr const char* finished_text =
     R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, "common_backend": "torch", "common_backend_version": 1})";
@@ -147,7 +149,7 @@ std::string common_tree(Pickle tree, bool has_states) {
   const std::vector<PickleId>& items = tree[tree.root()].items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const std::string_view key = tree[items[i]].text;
-    if (is_model(key) || key == generators || (key == "optimizer" && !has_states)) continue;
+    if (is_model(key) || key == generators || key == cut_optimizer || (key == "optimizer" && !has_states)) continue;
     kept.push_back(items[i]);
     kept.push_back(items[i + 1]);
   }

@@ -127,6 +127,7 @@ class Run {
     TargetPlace place{output_.place(), output_.pipe(), job_.output.is_single_file};
     place.keeps_trees = job_.keeps_trees;
     place.dropped = job_.names.drop;
+    place.new_name = new_name_of(job_.names);
     if (job_.is_verified())
       place.fingerprints = job_.output.is_pipe && !sides_->store->ends_with_manifest() ? FingerprintPlace::report
                                                                                        : FingerprintPlace::manifest;

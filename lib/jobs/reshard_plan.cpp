@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "frameworks/dcp_layout.hpp"
+#include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/tree_names.hpp"
@@ -71,6 +72,23 @@ void resolve_pieces(ReshardSides& sides) {
   sides.selection = renamed(sides.selection, names, "as / becomes .");
   sides.target.placement = resolve_target(layout, sides.selection.tensors).placement;
   sides.index_name = sides.store->index_name();
+}
+
+/// Pieces of the ranks' files (rank_files) are written as plain tensors, each what its card holds.
+void warn_of_plain_pieces(const ReshardJob& job, ReshardSides& sides) {
+  const auto& files = sides.checkpoint.files();
+  const bool has_pieces =
+      std::any_of(files.begin(), files.end(), [](const FileCatalog& file) { return says_pieces(*file.schema); });
+  const bool is_read_by_ranks =
+      sides.store->takes_trees_of(sides.store->name()) || sides.store->name() == "safetensors";
+  if (job.target.layout || job.output.is_single_file || !has_pieces || !is_read_by_ranks ||
+      !sides.store->index_name().empty())
+    return;
+  sides.source.warnings.push_back(
+      "the output's files are called card_N, not as the framework calls its ranks' files: they hold each card's pieces "
+      "as plain tensors, where it expects ones that say which pieces they are; --format dcp writes what it loads on "
+      "any "
+      "number of ranks");
 }
 
 /// A file that takes a tree has the tensors where the tree has them.
@@ -226,6 +244,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     if (job.output.is_single_file) take_names_of_tree(sides);
     sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format), sides.selection.tensors);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);
+    warn_of_plain_pieces(job, sides);
     find_target_arrays(sides.target.placement, tables.plan);
   });
   sides.tables = std::move(tables.plan);

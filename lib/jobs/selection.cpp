@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -53,6 +54,14 @@ std::string Wishes::new_name(const std::string& logical_name) const {
     found = rename_.first(name, again ? at : at + 1);
   }
   return name;
+}
+
+NewName new_name_of(const NameChoice& choice) {
+  if (choice.only.empty() && choice.drop.empty() && choice.rename.empty()) return {};
+  const auto kept = std::make_shared<const NameChoice>(choice);
+  return [kept, wishes = std::make_shared<const Wishes>(*kept)](const std::string& name) {
+    return wishes->is_kept(name) ? std::optional(wishes->new_name(name)) : std::nullopt;
+  };
 }
 
 std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source) {

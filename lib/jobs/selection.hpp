@@ -12,6 +12,7 @@
 #include "layout/pattern_index.hpp"
 #include "layout/placement.hpp"
 #include "layout/resolve.hpp"
+#include "output/new_name.hpp"
 
 namespace ckpt {
 
@@ -50,6 +51,9 @@ class Wishes {
   PatternIndex drop_;
   PatternIndex rename_;
 };
+
+/// What becomes of other values than parameters, by their names; null where a choice says nothing. It has a copy.
+NewName new_name_of(const NameChoice& choice);
 
 /// What is to be written: the kept tensors under their new names, and where each comes from.
 struct Selection {

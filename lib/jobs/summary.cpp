@@ -69,8 +69,10 @@ void look_ahead(const ReshardSides& sides, const MovePlan& plan, const ReshardJo
                 Report& report) {
   const Placement& target = sides.target.placement;
   const ArrayFiles where(target);
-  const SourceTrees trees(sides.checkpoint, target, *sides.store, job.keeps_trees);
-  FileSpecs specs(sides.checkpoint, plan.planner, where, "", trees, job.names.drop, !sides.store->index_name().empty());
+  const NewName new_name = new_name_of(job.names);
+  const SourceTrees trees(sides.checkpoint, target, *sides.store, job.keeps_trees, new_name);
+  FileSpecs specs(sides.checkpoint, plan.planner, where, "", trees, job.names.drop, new_name,
+                  !sides.store->index_name().empty());
   warn_of_losses(specs, *sides.store);
   if (views == nullptr) return summarise({plan.planner, plan.readers, plan.shares, sides.tables}, report);
   for (FileNumber file = 0; file < where.table().count(); ++file) views->shown(file, *specs.of(file, {}));

@@ -1,5 +1,7 @@
 #include "jobs/tree_names.hpp"
 
+#include "store/torch/path_tree.hpp"
+
 namespace ckpt {
 
 std::optional<std::vector<std::string>> names_in_tree(const Checkpoint& checkpoint, const Placement& source,
@@ -10,8 +12,12 @@ std::optional<std::vector<std::string>> names_in_tree(const Checkpoint& checkpoi
   names.reserve(selection.tensors.size());
   for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
     const std::string& name = selection.tensors[i].name;
-    const auto found = name == source.tensors()[selection.source_of[i]].name ? in_tree.find(name) : in_tree.end();
-    names.push_back(found == in_tree.end() ? name : found->second);
+    const std::string& before = source.tensors()[selection.source_of[i]].name;
+    const auto found = in_tree.find(before);
+    const std::string path = found == in_tree.end() ? "" : found->second;
+    names.push_back(path.empty()     ? name
+                    : name == before ? path
+                                     : torch::tree_name(torch::renamed_path(name, torch::dcp_path(path))));
   }
   return names;
 }

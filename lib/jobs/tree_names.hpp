@@ -11,8 +11,8 @@
 /// Names of DCP directories and torch files: the one's are dotted, the other's are paths in dicts (Schema::tree_names).
 namespace ckpt {
 
-/// The names of a selection as a tree of dicts has them, but for those that were given others than the source has.
-/// Nothing where they are none but its own.
+/// The names of a selection as a tree of dicts has them; of those that were given others than the source has, what they
+/// keep of the end of their paths, below one key (renamed_path). Nothing where they are none but its own.
 std::optional<std::vector<std::string>> names_in_tree(const Checkpoint& checkpoint, const Placement& source,
                                                       const Selection& selection);
 

@@ -25,30 +25,39 @@ void add_group(const Group& group, std::vector<Group>& groups) {
 }  // namespace
 
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
-                     const SourceTrees& trees, const std::vector<Pattern>& dropped, bool has_index)
+                     const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name,
+                     bool has_index)
     : source_(source),
       planner_(planner),
       where_(where),
       tied_(tied_arrays(source, planner)),
+      new_name_(new_name),
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(std::move(manifest)),
       has_index_(has_index) {
   const auto all = sayings(source_);
   std::vector<std::string> differing;
-  LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, dropped, differing);
+  LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, dropped, new_name, differing);
   if (trees.used().empty())
     lost_leaves_ = std::move(leaves.lost);
   else if (!leaves.lost.empty())
     warnings_.push_back("values that the files do not have whose trees are written again: " + join(leaves.lost) +
                         "; they are left out");
-  auto groups = merged_groups(all, source_.layout().files, differing);
-  std::vector<Attribute> of_roots;  // of leaves
-  for (const Group& group : leaves.as_json)
-    if (group.path.empty())
-      of_roots = group.attributes;
-    else
-      add_group(group, groups);
-  root_attributes_ = root_attributes(all, source_.layout().files, planner_.target().layout().files, differing);
+  const ValueNames names(planner_, new_name, dropped);
+  std::vector<const Schema*> schemas;
+  for (const Saying& saying : all) schemas.push_back(saying.schema);
+  const auto left_out = left_out_values(schemas, !(planner_.source().mesh() == planner_.target().mesh()));
+  if (!left_out.empty())
+    warnings_.push_back("attributes that say how the source was cut: " + join({left_out.begin(), left_out.end()}) +
+                        "; they are left out");
+  auto groups = merged_groups(all, source_.layout().files, planner_.target().layout().files, names, differing);
+  for (const Group& group : leaves.as_json) add_group(group, groups);
+  std::vector<Attribute> of_roots;
+  if (!groups.empty() && groups.front().path.empty()) {
+    of_roots = std::move(groups.front().attributes);
+    groups.erase(groups.begin());
+  }
+  root_attributes_ = root_attributes(all, source_.layout().files, planner_.target().layout().files, names, differing);
   for (auto& attributes : root_attributes_) attributes.insert(attributes.end(), of_roots.begin(), of_roots.end());
   // Where each file's tree is taken by one of the output's, nothing is lost that differs.
   if (!trees.are_all_used(all)) warnings_.insert(warnings_.end(), differing.begin(), differing.end());
@@ -117,7 +126,10 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   spec.dtype = place.dtype;
   spec.shape = form.shape;
   spec.corner = form.corner;
-  if (has_index_) spec.source_name = planner_.source().tensors()[planner_.source_of(place.members.front())].name;
+  if (has_index_) {
+    spec.source_name = planner_.source().tensors()[planner_.source_of(place.members.front())].name;
+    if (new_name_) spec.source_name = new_name_(spec.source_name).value_or(spec.source_name);
+  }
   if (const auto number = target.spreads()[place.members.front()].bucket) {
     const Bucket& bucket = target.layout().buckets[*number];
     // Of a short last piece the others' length is not known here.

@@ -20,9 +20,9 @@ class FileSpecs {
  public:
   /// `manifest`: that of a single file, as long as it will be; else empty. `trees`: those that the files take.
   /// Attributes are those of the lowest card that has them. `dropped`: values of these names are not told of where they
-  /// are lost. `has_index`: the format does (Store::index_name).
+  /// are lost. `new_name`: what becomes of values. `has_index`: the format does (Store::index_name).
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
-            const SourceTrees& trees, const std::vector<Pattern>& dropped, bool has_index);
+            const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index);
 
   /// An attribute that the root group of each file is to have where the source's has none of that name.
   void add_attribute(const Attribute& attribute);
@@ -73,6 +73,7 @@ class FileSpecs {
   std::vector<std::vector<Group>> groups_;               // for the files of each entry
   std::vector<ArraySource> array_sources_;               // by target array
   std::vector<std::optional<ArrayId>> tied_;             // likewise
+  NewName new_name_;
   std::string layout_text_;
   std::string manifest_text_;
   bool has_index_;

@@ -23,12 +23,15 @@ bool is_random_state(const std::string& name) {
 }
 
 std::map<std::string, LeafOfAll> of_all_files(const std::vector<Saying>& sayings, const CardFiles& files,
-                                              const SourceTrees& trees) {
+                                              const SourceTrees& trees, const NewName& new_name) {
   std::map<std::string, LeafOfAll> leaves;
   for (const Saying& saying : sayings)
     for (const Leaf& leaf : saying.schema->leaves) {
       if (follows_from_ranks(leaf.name) || (trees.has_all_beside() && trees.is_beside(leaf.name))) continue;
-      LeafOfAll& all = leaves[files.entries()[saying.entry].prefix + leaf.name];
+      const std::string name = files.entries()[saying.entry].prefix + leaf.name;
+      const auto other = new_name ? new_name(name) : name;
+      if (!other) continue;
+      LeafOfAll& all = leaves[*other];
       if (all.first == nullptr) all.first = &leaf;
       all.differs = all.differs || leaf.digest != all.first->digest;
       all.is_carried = all.is_carried || (leaf.is_carried && trees.used().contains(saying.schema));
@@ -46,11 +49,12 @@ void add_as_json(const std::string& name, const Leaf& leaf, std::map<std::string
 }  // namespace
 
 LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files, const SourceTrees& trees,
-                         const std::vector<Pattern>& dropped, std::vector<std::string>& warnings) {
+                         const std::vector<Pattern>& dropped, const NewName& new_name,
+                         std::vector<std::string>& warnings) {
   LeafChoice choice;
   std::map<std::string, Group> groups;
   std::vector<std::string> differing;
-  for (const auto& [name, leaf] : of_all_files(sayings, files, trees)) {
+  for (const auto& [name, leaf] : of_all_files(sayings, files, trees, new_name)) {
     const std::string in_words = name + " (" + leaf.first->what + ")";
     if (leaf.is_carried && leaf.differs && !is_random_state(name)) differing.push_back(in_words);
     const bool is_in_json = (trees.used().empty() || !trees.has_trees()) && !leaf.first->json.empty();

@@ -15,8 +15,10 @@ struct LeafChoice {
 };
 
 /// `trees`: which the output takes, and in which leaves are carried; a warning is added where another card's are
-/// others. Generators of random numbers may differ. What matches `dropped` is not missed: it does not count as lost.
+/// others. Generators of random numbers may differ. What matches `dropped`, or gets no new name, is not missed: it does
+/// not count as lost.
 LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files, const SourceTrees& trees,
-                         const std::vector<Pattern>& dropped, std::vector<std::string>& warnings);
+                         const std::vector<Pattern>& dropped, const NewName& new_name,
+                         std::vector<std::string>& warnings);
 
 }  // namespace ckpt

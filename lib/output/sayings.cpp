@@ -36,31 +36,96 @@ std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& 
   return attributes;
 }
 
-std::vector<std::vector<Attribute>> root_attributes(const std::vector<Saying>& sayings, const CardFiles& source,
-                                                    const CardFiles& target, std::vector<std::string>& warnings) {
+namespace {
+
+std::set<std::string> prefixes_of(const CardFiles& files) {
   std::set<std::string> prefixes;
-  for (const FileEntry& entry : target.entries()) prefixes.insert(entry.prefix);
+  for (const FileEntry& entry : files.entries()) prefixes.insert(entry.prefix);
+  return prefixes;
+}
+
+/// Where a root attribute of a file stands: in the root of the target's files that take it, or, where the file has a
+/// tree and its prefix is none of theirs, in the dict that this names.
+ValuePlace root_place(const Saying& saying, const CardFiles& files, const std::set<std::string>& in_target,
+                      const ValueNames& names, const std::string& name) {
+  const std::string& prefix = files.entries()[saying.entry].prefix;
+  const bool has_dict = saying.schema->has_tree && (names.prefixes_are_dicts() || in_target.contains(prefix));
+  return has_dict ? below_prefix(prefix, "", name) : ValuePlace{"", name};
+}
+
+bool stays_root(const Saying& saying, const CardFiles& files, const std::set<std::string>& in_target,
+                const ValueNames& names) {
+  const bool is_in_dict = saying.schema->has_tree && names.prefixes_are_dicts();
+  return !is_in_dict || in_target.contains(files.entries()[saying.entry].prefix);
+}
+
+/// Those of a file's root attributes that stay where they are.
+std::vector<Attribute> staying(const Saying& saying, const CardFiles& files, const std::set<std::string>& in_target,
+                               const ValueNames& names) {
+  std::vector<Attribute> attributes;
+  for (const Attribute& attribute : saying.schema->attributes) {
+    const ValuePlace place = root_place(saying, files, in_target, names, attribute.name);
+    if (names(*saying.schema, place) == place) attributes.push_back(attribute);
+  }
+  return attributes;
+}
+
+/// All other attributes of a file, by the groups that they come into.
+std::map<std::string, std::vector<Attribute>> by_group(const Saying& saying, const CardFiles& files,
+                                                       const std::set<std::string>& in_target,
+                                                       const ValueNames& names) {
+  const std::string& prefix = files.entries()[saying.entry].prefix;
+  const bool stays = stays_root(saying, files, in_target, names);
+  std::map<std::string, std::vector<Attribute>> groups;
+  const auto add = [&](const ValuePlace& place, const Attribute& attribute, bool is_root) {
+    const auto other = names(*saying.schema, place);
+    if (other && !(is_root && *other == place)) groups[other->group].push_back({other->name, attribute.value});
+  };
+  for (const Attribute& attribute : saying.schema->attributes)
+    add(root_place(saying, files, in_target, names, attribute.name), attribute, stays);
+  for (const Group& group : saying.schema->groups)
+    for (const Attribute& attribute : group.attributes)
+      add(below_prefix(prefix, group.path, attribute.name), attribute, false);
+  return groups;
+}
+
+}  // namespace
+
+std::vector<std::vector<Attribute>> root_attributes(const std::vector<Saying>& sayings, const CardFiles& source,
+                                                    const CardFiles& target, const ValueNames& names,
+                                                    std::vector<std::string>& warnings) {
+  const std::set<std::string> prefixes = prefixes_of(target);
+  std::vector<std::vector<Attribute>> of_sayings;
+  for (const Saying& saying : sayings) of_sayings.push_back(staying(saying, source, prefixes, names));
   std::vector<std::vector<Attribute>> of_entries;
   for (const FileEntry& entry : target.entries()) {
     std::vector<const std::vector<Attribute>*> lists;
-    for (const Saying& saying : sayings)
-      if (const std::string& prefix = source.entries()[saying.entry].prefix;
-          prefix == entry.prefix || !prefixes.contains(prefix))
-        lists.push_back(&saying.schema->attributes);
+    for (std::size_t i = 0; i < sayings.size(); ++i) {
+      const std::string& prefix = source.entries()[sayings[i].entry].prefix;
+      if (prefix == entry.prefix || (!prefixes.contains(prefix) && stays_root(sayings[i], source, prefixes, names)))
+        lists.push_back(&of_sayings[i]);
+    }
     of_entries.push_back(merged(lists, "root group", warnings));
   }
   return of_entries;
 }
 
-std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files,
-                                 std::vector<std::string>& warnings) {
-  std::map<std::string, std::vector<const std::vector<Attribute>*>> lists;
+std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& source, const CardFiles& target,
+                                 const ValueNames& names, std::vector<std::string>& warnings) {
+  const std::set<std::string> prefixes = prefixes_of(target);
+  std::map<std::string, std::vector<std::vector<Attribute>>> lists;
   for (const Saying& saying : sayings)
-    for (const Group& group : saying.schema->groups)
-      lists[files.entries()[saying.entry].prefix + group.path].push_back(&group.attributes);
+    for (auto& [path, attributes] : by_group(saying, source, prefixes, names))
+      lists[path].push_back(std::move(attributes));
   std::vector<Group> groups;
   groups.reserve(lists.size());
-  for (const auto& [path, list] : lists) groups.push_back({path, merged(list, "group " + path, warnings)});
+  for (auto& [path, of_files] : lists) {
+    std::vector<const std::vector<Attribute>*> all;
+    for (const auto& each : of_files) all.push_back(&each);
+    groups.push_back({path, merged(all, path.empty() ? "root group" : "group " + path, warnings)});
+    of_files.clear();
+    of_files.shrink_to_fit();
+  }
   return groups;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "output/value_names.hpp"
 
 namespace ckpt {
 
@@ -22,14 +23,18 @@ std::vector<Saying> sayings(const Checkpoint& source);
 std::vector<Attribute> merged(const std::vector<const std::vector<Attribute>*>& lists, const std::string& what,
                               std::vector<std::string>& warnings);
 
-/// The root attributes for the files of each entry of `target`: of the source's files with the same prefix, and of
-/// those whose prefix no file of the target has; likewise.
+/// The root attributes for the files of each entry of `target` that stay there: of the source's files with the same
+/// prefix, and of those whose prefix no file of the target has, unless these have trees: their prefix is a
+/// dict's name there.
+/// Adds warnings as `merged` does.
 std::vector<std::vector<Attribute>> root_attributes(const std::vector<Saying>& sayings, const CardFiles& source,
-                                                    const CardFiles& target, std::vector<std::string>& warnings);
+                                                    const CardFiles& target, const ValueNames& names,
+                                                    std::vector<std::string>& warnings);
 
-/// The groups of all of these together, by their paths with the prefixes of the files; likewise.
-std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& files,
-                                 std::vector<std::string>& warnings);
+/// The groups of all of these together, by their paths with the prefixes of the files, where `names` puts their
+/// attributes, and the root attributes that do not stay where they were. Adds warnings as `merged` does.
+std::vector<Group> merged_groups(const std::vector<Saying>& sayings, const CardFiles& source, const CardFiles& target,
+                                 const ValueNames& names, std::vector<std::string>& warnings);
 
 /// Those that belong into the files of each entry of `files`, by their paths there; adds a warning where none has room.
 std::vector<std::vector<Group>> shared_out(std::vector<Group> groups, const CardFiles& files,

@@ -10,6 +10,7 @@
 #include "layout/naming.hpp"
 #include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
+#include "store/torch/chosen_tree.hpp"
 #include "store/torch/opaque.hpp"
 
 namespace ckpt {
@@ -30,12 +31,6 @@ std::optional<Position> card_at(const Mesh& source, const Mesh& target, Position
   return position;
 }
 
-std::optional<std::size_t> entry_of_prefix(const CardFiles& files, const std::string& prefix) {
-  for (std::size_t entry = 0; entry < files.entries().size(); ++entry)
-    if (files.entries()[entry].prefix == prefix) return entry;
-  return std::nullopt;
-}
-
 /// How far each entry of `indices` counts, by the names that the cards hold.
 std::vector<std::uint64_t> counted_totals(const Layout& layout, const std::vector<Holding>& holdings) {
   const Naming naming(layout);
@@ -50,25 +45,32 @@ std::vector<std::uint64_t> counted_totals(const Layout& layout, const std::vecto
 
 }  // namespace
 
-SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps)
-    : source_(source), format_(format), keeps_(keeps) {
+SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps,
+                         NewName new_name)
+    : source_(source),
+      target_(target),
+      where_(target),
+      naming_(source.layout()),
+      format_(format),
+      new_name_(std::move(new_name)),
+      keeps_(keeps) {
   const auto beside = files_of_source(source, format);
   makes_rest_ = beside.empty() && is_torch_dist(format);
   has_all_beside_ = makes_rest_ || !beside.empty();
   for (const FileBeside& file : beside) leaves_beside_.insert(file.leaves.begin(), file.leaves.end());
-  const FileTable targets(target.layout());
-  for (FileNumber file = 0; file < targets.count(); ++file) {
+  for (FileNumber file = 0; file < where_.table().count(); ++file) {
     const bool takes_one = format.index_name().empty() || file == 0;
-    origins_.push_back(takes_one ? find_origin(file, targets, target.layout()) : std::nullopt);
-    if (origins_.back()) used_.insert(source.file(*origins_.back()).schema.get());
+    origins_.push_back(takes_one ? find_origins(file) : Origins());
+    for (const FileNumber origin : origins_.back()) used_.insert(source.file(origin).schema.get());
   }
-  if (makes_rest_ && !origins_.front())
+  if (makes_rest_ && origins_.front().empty())
     throw Error(Kind::input, source.path().string(),
                 {"has no tree of a torch file", "expected one, of which common.pt is made",
                  "take --format dcp, or give the source as Megatron saved it"});
   if (makes_rest_)
     for (const Tensor& tensor : target.tensors()) names_.push_back(tensor.name);
   if (used_.empty()) return;
+  if (!source.layout().indices.empty()) naming_.count_to(counted_totals(source.layout(), source.holdings()));
   std::vector<NamedSchema> files;
   for (FileNumber file = 0; file < source.files().size(); ++file)
     files.push_back({source.file_name(file), source.file(file).schema.get()});
@@ -79,13 +81,36 @@ bool SourceTrees::are_all_used(const std::vector<Saying>& sayings) const {
   return std::all_of(sayings.begin(), sayings.end(), [&](const Saying& each) { return used_.contains(each.schema); });
 }
 
-std::optional<FileNumber> SourceTrees::find_origin(FileNumber target, const FileTable& targets, const Layout& layout) {
-  const auto entry = entry_of_prefix(source_.layout().files, layout.files.entries()[targets.entry(target)].prefix);
-  if (!entry) return std::nullopt;
+const std::string& SourceTrees::prefix_of_target(FileNumber target) const {
+  return target_.layout().files.entries()[where_.table().entry(target)].prefix;
+}
+
+const std::string& SourceTrees::prefix_of_source(FileNumber file) const {
+  return source_.layout().files.entries()[source_.table().entry(file)].prefix;
+}
+
+/// The first file of each prefix of names that has a place in the target's file, and none of its own.
+SourceTrees::Origins SourceTrees::find_origins(FileNumber target) {
+  std::set<std::string> taken;
+  for (const FileEntry& entry : target_.layout().files.entries()) taken.insert(entry.prefix);
+  const std::string& prefix = prefix_of_target(target);
+  taken.erase(prefix);
+  const auto& entries = source_.layout().files.entries();
+  Origins origins;
+  for (std::size_t entry = 0; entry < entries.size(); ++entry) {
+    const std::string& other = entries[entry].prefix;
+    if (other != prefix && !source_.layout().rename.empty()) continue;  // it names no dict
+    if (!(other.starts_with(prefix) || prefix.starts_with(other)) || !taken.insert(other).second) continue;
+    if (const auto file = origin_in(entry, target)) origins.push_back(*file);
+  }
+  return origins;
+}
+
+std::optional<FileNumber> SourceTrees::origin_in(std::size_t entry, FileNumber target) {
   const Mesh& mesh = source_.layout().mesh;
-  if (const auto card = card_at(mesh, layout.mesh, targets.owner(target)))
-    if (const auto file = file_of(*card, *entry)) return file;
-  return lowest_file_of(*entry);
+  if (const auto card = card_at(mesh, target_.layout().mesh, where_.table().owner(target)))
+    if (const auto file = file_of(*card, entry)) return file;
+  return lowest_file_of(entry);
 }
 
 /// Looked for once, however many target files have no card of the same coordinates.
@@ -109,7 +134,8 @@ void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& sto
   if (source_.is_shared()) return;
   std::vector<FileNumber> wanted;
   for (const FileNumber target : targets)
-    if (origins_[target] && source_.file(*origins_[target]).schema->has_tree) wanted.push_back(*origins_[target]);
+    for (const FileNumber file : origins_[target])
+      if (source_.file(file).schema->has_tree) wanted.push_back(file);
   const auto all = gather_all(wanted, processes);
   const Owners owners = source_.owners(static_cast<std::uint32_t>(processes.size()));
   std::vector<std::map<FileNumber, std::string>> to_peer(all.size());
@@ -121,7 +147,7 @@ void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& sto
           to_peer[peer].emplace(file, store.tree(source_.file_path(file)));
   });
   for (auto& trees : give_each(std::move(to_peer), processes))
-    for (auto& [file, tree] : trees) sent_.emplace(file, as_taken(file, std::move(tree)));
+    for (auto& [file, tree] : trees) sent_.emplace(file, std::make_shared<const std::string>(std::move(tree)));
 }
 
 SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
@@ -143,7 +169,7 @@ std::vector<FileBeside> SourceTrees::files_beside(SourceStore& store) {
 std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store) {
   const FileTable& table = source_.table();
   const Layout& layout = source_.layout();
-  const FileNumber first = *origins_.front();
+  const FileNumber first = origins_.front().front();
   std::vector<FileNumber> files{first};
   for (FileNumber file = 0; source_.is_shared() && file < table.count(); ++file)
     if (file != first && table.entry(file) == table.entry(first) && source_.is_there(file) &&
@@ -197,38 +223,90 @@ torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<
 }
 
 SourceTrees::Tree SourceTrees::taken_by(FileNumber target, SourceStore& store) {
-  const auto file = origins_[target];
-  if (!file) return nullptr;
-  const auto sent = sent_.find(*file);
-  Tree tree = sent != sent_.end() ? sent->second : read(*file, store);
-  if (is_kept(*source_.file(*file).schema)) return tree;
+  const Origins& files = origins_[target];
+  if (files.empty()) return nullptr;
+  const Key key{files, where_.table().entry(target)};
+  Tree tree;
+  {
+    const std::lock_guard lock(mutex_);
+    if (last_ == key) tree = last_tree_;
+  }
+  const Schema& first = *source_.file(files.front()).schema;
+  if (!tree) {
+    tree = is_taken_as_it_is(target) ? read(files.front(), store) : chosen(target, store);
+    if (is_kept(first)) tree = std::make_shared<const std::string>(kept_tree_text(tree_format(first), *tree));
+    const std::lock_guard lock(mutex_);
+    last_ = key;
+    last_tree_ = tree;
+  }
+  if (is_kept(first)) return tree;
   if (auto fitted = fit_->fitted(target, *tree)) tree = std::make_shared<const std::string>(std::move(*fitted));
   return tree;
 }
 
-/// As the output's format has it: its own, or the text that it keeps.
-SourceTrees::Tree SourceTrees::as_taken(FileNumber file, std::string tree) const {
-  const Schema& schema = *source_.file(file).schema;
-  if (is_kept(schema)) tree = kept_tree_text(tree_format(schema), tree);
-  return std::make_shared<const std::string>(std::move(tree));
+/// What a file only keeps for another format is not understood here.
+bool SourceTrees::is_taken_as_it_is(FileNumber target) const {
+  const Origins& files = origins_[target];
+  const Schema& first = *source_.file(files.front()).schema;
+  if (makes_rest_ || (is_kept(first) && !first.has_tree)) return true;
+  return files.size() == 1 && !new_name_ && prefix_of_source(files.front()) == prefix_of_target(target);
 }
 
-SourceTrees::Tree SourceTrees::read(FileNumber file, SourceStore& store) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (last_ == file) return last_tree_;
+SourceTrees::Tree SourceTrees::chosen(FileNumber target, SourceStore& store) {
+  std::vector<Tree> trees;
+  std::vector<torch::TreePart> parts;
+  for (const FileNumber file : origins_[target]) {
+    trees.push_back(read(file, store));
+    parts.push_back({*trees.back(), [this, file, target](const std::string& name, bool is_tensor) {
+                       return is_tensor ? name_of_tensor(file, target, name) : name_of_value(file, target, name);
+                     }});
   }
+  return std::make_shared<const std::string>(torch::chosen_tree(parts));
+}
+
+/// As the target's file has it.
+std::optional<std::string> SourceTrees::name_of_tensor(FileNumber file, FileNumber target,
+                                                       const std::string& name) const {
+  const std::string& prefix = prefix_of_source(file);
+  const Mesh& mesh = source_.layout().mesh;
+  const std::string logical =
+      naming_.counted(naming_.renamed(prefix + name), mesh.coordinates(source_.table().owner(file)));
+  const auto other = new_name_ ? new_name_(logical) : logical;
+  if (!other) return std::nullopt;
+  if (const auto parameter = target_.find(*other)) {
+    const ArrayId array = target_.array_of(*parameter);
+    return where_.entry(array) == where_.table().entry(target) ? std::optional(where_.name(array)) : std::nullopt;
+  }
+  return name_within(target, *other == logical ? prefix + name : *other);
+}
+
+std::optional<std::string> SourceTrees::name_of_value(FileNumber file, FileNumber target,
+                                                      const std::string& name) const {
+  const std::string whole = prefix_of_source(file) + name;
+  const auto other = new_name_ ? new_name_(whole) : whole;
+  return other ? name_within(target, *other) : std::nullopt;
+}
+
+/// Nothing where it belongs into another file.
+std::optional<std::string> SourceTrees::name_within(FileNumber target, const std::string& name) const {
+  const CardFiles& files = target_.layout().files;
+  const auto entry = files.entry_of(name);
+  const std::string& prefix = prefix_of_target(target);
+  const bool is_here = entry ? files.entries()[*entry].prefix == prefix : name.starts_with(prefix);
+  if (!is_here || name.size() == prefix.size()) return std::nullopt;
+  return name.substr(prefix.size());
+}
+
+/// As its format has it.
+SourceTrees::Tree SourceTrees::read(FileNumber file, SourceStore& store) const {
+  if (const auto sent = sent_.find(file); sent != sent_.end()) return sent->second;
   const Schema& schema = *source_.file(file).schema;
-  Tree tree = schema.has_tree
-                  ? as_taken(file, store.tree(source_.file_path(file)))
-                  : with_file(source_.file_path(file).string(), [&] {
-                      std::string kept = kept_tree(schema.kept_tree);
-                      return as_taken(file, is_kept(schema) ? std::move(kept) : format_.admitted_tree(kept));
-                    });
-  const std::lock_guard lock(mutex_);
-  last_ = file;
-  last_tree_ = tree;
-  return tree;
+  std::string tree =
+      schema.has_tree ? store.tree(source_.file_path(file)) : with_file(source_.file_path(file).string(), [&] {
+        std::string kept = kept_tree(schema.kept_tree);
+        return is_kept(schema) ? std::move(kept) : format_.admitted_tree(kept);
+      });
+  return std::make_shared<const std::string>(std::move(tree));
 }
 
 }  // namespace ckpt

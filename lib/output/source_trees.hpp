@@ -12,6 +12,8 @@
 #include "frameworks/torch_dist_tree.hpp"
 #include "frameworks/tree_fit.hpp"
 #include "layout/file_table.hpp"
+#include "layout/naming.hpp"
+#include "output/new_name.hpp"
 #include "output/sayings.hpp"
 #include "processes/communicator.hpp"
 #include "store/kept_tree.hpp"
@@ -19,10 +21,11 @@
 
 namespace ckpt {
 
-/// Which source file's tree (SourceStore::tree) each file of an output takes: that of the card with the same
-/// coordinates, else of the lowest card, in the file with the same names; fitted to where it is taken (TreeFit). Trees
-/// that the source's files keep for another format (Schema::kept_tree) are trees like others. All arguments of the
-/// constructor must outlive it.
+/// Which source files' trees (SourceStore::tree) each file of an output takes: that of the card with the same
+/// coordinates, else of the lowest card, in the file with the same names; where these names are in several files of the
+/// source, one of each, below the prefix of its names. Of a tree what the job takes is there, under the names that it
+/// gives (NewName), fitted to where it is taken (TreeFit). Trees that the source's files keep for another format
+/// (Schema::kept_tree) are trees like others. All arguments of the constructor must outlive it.
 class SourceTrees {
  public:
   using Tree = std::shared_ptr<const std::string>;
@@ -30,10 +33,8 @@ class SourceTrees {
   /// `format`: the output's. Only files of which it takes trees give one, and with `keeps`, or where they keep one
   /// themselves, those whose trees it keeps (Store::keeps_trees); where it has an index, only the first file takes one.
   /// Throws as TreeFit.
-  SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps);
+  SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps, NewName new_name);
 
-  /// The file whose tree a target file takes, if there is one.
-  std::optional<FileNumber> origin(FileNumber target) const { return origins_[target]; }
   /// What the files say of which some target file takes the tree; and whether that is all that there is.
   const std::set<const Schema*>& used() const noexcept { return used_; }
   bool are_all_used(const std::vector<Saying>& sayings) const;
@@ -56,7 +57,16 @@ class SourceTrees {
   std::vector<FileBeside> files_beside(SourceStore& store);
 
  private:
-  std::optional<FileNumber> find_origin(FileNumber target, const FileTable& targets, const Layout& layout);
+  using Origins = std::vector<FileNumber>;
+  struct Key {
+    Origins files;
+    std::size_t entry = 0;  // of the target's files
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  const std::string& prefix_of_target(FileNumber target) const;
+  const std::string& prefix_of_source(FileNumber file) const;
+  Origins find_origins(FileNumber target);
+  std::optional<FileNumber> origin_in(std::size_t entry, FileNumber target);
   std::optional<FileNumber> lowest_file_of(std::size_t entry);
   std::optional<FileNumber> file_of(Position card, std::size_t entry) const;
   Tree taken_by(FileNumber target, SourceStore& store);
@@ -64,11 +74,19 @@ class SourceTrees {
   torch_dist::SmallTensors values_of(FileNumber file, const std::set<std::string>& names, SourceStore& store,
                                      std::uint64_t& room) const;
   bool is_kept(const Schema& schema) const { return !format_.takes_trees_of(tree_format(schema)); }
-  Tree as_taken(FileNumber file, std::string tree) const;
-  Tree read(FileNumber file, SourceStore& store);
+  bool is_taken_as_it_is(FileNumber target) const;
+  Tree chosen(FileNumber target, SourceStore& store);
+  std::optional<std::string> name_of_tensor(FileNumber file, FileNumber target, const std::string& name) const;
+  std::optional<std::string> name_of_value(FileNumber file, FileNumber target, const std::string& name) const;
+  std::optional<std::string> name_within(FileNumber target, const std::string& name) const;
+  Tree read(FileNumber file, SourceStore& store) const;
 
   const Checkpoint& source_;
+  const Placement& target_;
+  ArrayFiles where_;  // of the target
+  Naming naming_;     // of the source
   const Store& format_;
+  NewName new_name_;
   std::vector<std::string> names_;  // of the output's tensors
   bool keeps_;
   bool makes_rest_ = false;  // instead of carrying a tree
@@ -76,13 +94,13 @@ class SourceTrees {
   bool has_all_beside_ = false;
   std::set<std::string> leaves_beside_;
   std::optional<TreeFit> fit_;                                     // where there are trees
-  std::vector<std::optional<FileNumber>> origins_;                 // by target file
+  std::vector<Origins> origins_;                                   // by target file
   std::map<std::size_t, std::optional<FileNumber>> lowest_files_;  // by entry of the source's files
   std::set<const Schema*> used_;
   std::map<FileNumber, Tree> sent_;
 
-  std::mutex mutex_;  // for the tree that was read last: many files may take one
-  std::optional<FileNumber> last_;
+  std::mutex mutex_;  // for the tree that was taken last: many files may take one
+  std::optional<Key> last_;
   Tree last_tree_;
 };
 

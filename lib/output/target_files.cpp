@@ -20,7 +20,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       process_(process),
       cards_(shares.owned_by(process)),
       where_(planner.target()),
-      trees_(source, planner.target(), store, place.keeps_trees),
+      trees_(source, planner.target(), store, place.keeps_trees, place.new_name),
       manifest_text_(place.is_single_file ? provisional_manifest(planner.target(), place.fingerprints, place.tables)
                                           : ""),
       files_(most_open, [this](FileNumber number) {
@@ -33,7 +33,8 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
 }
 
 void TargetFiles::check_format() {
-  specs_.emplace(source_, planner_, where_, manifest_text_, trees_, place_.dropped, !store_.index_name().empty());
+  specs_.emplace(source_, planner_, where_, manifest_text_, trees_, place_.dropped, place_.new_name,
+                 !store_.index_name().empty());
   warn_of_losses(*specs_, store_);
 }
 

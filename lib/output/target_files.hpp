@@ -34,6 +34,7 @@ struct TargetPlace {
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
   bool keeps_trees = false;                ///< also where the format can do no more than keep them
   std::vector<Pattern> dropped = {};       ///< names that are left out on purpose: of no loss of theirs is told
+  NewName new_name = {};                   ///< of values that are no tensors
   const Views* views = nullptr;            ///< not null: the files have no data, and `write` is not called
   std::vector<ManifestTable> tables = {};  ///< as the manifest will tell of them, with any fingerprints
 };

@@ -1,5 +1,6 @@
 #include "store/torch/path_tree.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -159,6 +160,23 @@ DcpPath dcp_path(const std::string& name) {
     path.push_back({name.substr(begin, end - begin)});
     begin = end + 1;
   }
+  return path;
+}
+
+DcpPath renamed_path(const std::string& whole, const DcpPath& old) {
+  std::string name = whole;
+  DcpPath path;
+  while (path.size() < old.size() && !name.empty()) {
+    const DcpKey& key = old[old.size() - 1 - path.size()];
+    const bool is_all = name == key.text;
+    if (!is_all && !name.ends_with("." + key.text)) break;
+    name.resize(name.size() - key.text.size() - (is_all ? 0 : 1));
+    path.push_back(key);
+  }
+  if (old.size() == 1 || path.empty()) return {{whole}};
+  if (!name.empty()) path.push_back({name});
+  path.back().is_place = false;
+  std::reverse(path.begin(), path.end());
   return path;
 }
 

@@ -24,6 +24,10 @@ std::string tree_name(const DcpPath& path);
 /// "model/layers" → "model", "layers": the path of what stood by this name in a file with groups.
 DcpPath dcp_path(const std::string& name);
 
+/// The path of what has got another dotted name than its path's: what that keeps of the end of the path, below one key;
+/// one key where the path was no more.
+DcpPath renamed_path(const std::string& name, const DcpPath& old);
+
 /// A path as a tuple, as `.metadata` and trees have it; and back.
 void write_path(PickleWriter& out, const DcpPath& path);
 DcpPath path_of(const Pickle& tree, PickleId tuple);

@@ -1,5 +1,6 @@
 #include "store/torch/pickle.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "store/torch/pickle_machine.hpp"
@@ -19,6 +20,22 @@ PickleId Pickle::add(PickleNode node) {
   if (id == no_node) refuse_pickle("2^32 values", "fewer");
   nodes_.push_back(std::move(node));
   return id;
+}
+
+PickleId Pickle::append(const Pickle& other) {
+  const auto first = static_cast<PickleId>(nodes_.size());
+  const auto shift = [&](PickleId& id) {
+    if (id != no_node) id += first;
+  };
+  for (PickleNode node : other.nodes_) {
+    for (PickleId* const each : {&node.function, &node.arguments, &node.state}) shift(*each);
+    for (PickleId& item : node.items) shift(item);
+    add(std::move(node));
+  }
+  protocol_ = std::max(protocol_, other.protocol_);
+  PickleId root = other.root_;
+  shift(root);
+  return root;
 }
 
 Pickle Pickle::part(PickleId id) const {

@@ -75,6 +75,8 @@ class Pickle {
   PickleId add(PickleNode node);
   std::string_view keep(std::string text) { return names_.emplace_back(std::move(text)); }
   void set_root(PickleId id) noexcept { root_ = id; }
+  /// Adds all of another one, which must outlive this one, and gives its root's number here.
+  PickleId append(const Pickle& other);
 
   /// What one of its nodes says, by itself; this one must outlive it.
   Pickle part(PickleId id) const;

@@ -75,7 +75,10 @@ TEST_CASE("DTensors say the mesh and how they are cut over it") {
                        Contains(R"("files": "model_world_size_4_rank_{card}.pt")") &&
                        Contains(R"({"name": "w", "split": [["tp", "dp"]], "uneven": "ceil"})") &&
                        Contains(R"({"name": "b"})"));
-  CHECK(to_json(described->elsewhere) == text);
+  // On other cards they hold no DTensors, and are not called as such files are.
+  CHECK_THAT(to_json(described->elsewhere),
+             Contains(R"("files": "model_card_{card}.pt")") &&
+                 Contains(R"({"name": "w", "split": [["tp", "dp"]], "uneven": "ceil"})"));
 }
 
 TEST_CASE(

@@ -1,0 +1,85 @@
+#include "output/value_names.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+namespace ckpt {
+
+namespace {
+
+ValuePlace split(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string::npos) return {"", name};
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+/// Of DCP's safetensors: where a file's pieces lie, which is true of no other file.
+bool says_cut(std::string_view name) {
+  return name == "DCP_SHARDING_INFO" || name == "DCP_VERSION";
+}
+
+/// How many ranks there were, and which of them wrote the file: "world_size", "tensor_model_parallel_size", "tp_rank".
+bool says_ranks(std::string_view name) {
+  static const std::set<std::string, std::less<>> known{
+      "world_size",  "world_rank", "global_rank", "local_rank", "num_shards",    "shard_count", "shard_id",
+      "shard_index", "shard_rank", "num_ranks",   "mesh_shape", "shard_offsets", "tp_size",     "tp_rank",
+      "pp_size",     "pp_rank",    "dp_size",     "dp_rank",    "ep_size",       "ep_rank",     "cp_size",
+      "cp_rank",     "sp_size",    "sp_rank",     "mp_size",    "mp_rank",       "fsdp_size",   "fsdp_rank"};
+  return known.contains(name) || name.ends_with("_world_size") || name.ends_with("parallel_size") ||
+         name.ends_with("parallel_rank");
+}
+
+}  // namespace
+
+std::set<std::string> left_out_values(const std::vector<const Schema*>& schemas, bool has_other_cards) {
+  std::set<std::string> names;
+  const auto look = [&](const std::vector<Attribute>& attributes) {
+    for (const Attribute& attribute : attributes)
+      if (says_cut(attribute.name) || (has_other_cards && says_ranks(attribute.name))) names.insert(attribute.name);
+  };
+  for (const Schema* const schema : schemas) {
+    if (schema->has_tree) continue;
+    look(schema->attributes);
+    for (const Group& group : schema->groups) look(group.attributes);
+  }
+  return names;
+}
+
+ValuePlace below_prefix(const std::string& prefix, const std::string& group, const std::string& name) {
+  if (!group.empty()) return {prefix + group, name};
+  ValuePlace place = split(prefix);
+  place.name += name;
+  return place;
+}
+
+ValueNames::ValueNames(const Planner& planner, const NewName& new_name, const std::vector<Pattern>& dropped)
+    : new_name_(new_name),
+      dropped_(dropped),
+      has_other_cards_(!(planner.source().mesh() == planner.target().mesh())),
+      prefixes_are_dicts_(planner.source().layout().rename.empty()) {
+  if (!new_name) return;
+  for (ParameterId p = 0; p < planner.target().tensors().size(); ++p)
+    taken_.insert(planner.source().tensors()[planner.source_of(p)].name);
+}
+
+std::optional<ValuePlace> ValueNames::operator()(const Schema& schema, ValuePlace place) const {
+  if (!schema.has_tree && (says_cut(place.name) || (has_other_cards_ && says_ranks(place.name)))) return std::nullopt;
+  if (!new_name_) return place;
+  const std::string name = place.group.empty() ? place.name : place.group + "/" + place.name;
+  const auto other = new_name_(name);
+  if (!schema.has_tree) {
+    const bool is_dropped = std::ranges::any_of(dropped_, [&](const Pattern& each) { return each.matches(name); });
+    const auto below = taken_.lower_bound(place.group + "/");
+    const bool has_parameters = below != taken_.end() && below->starts_with(place.group + "/");
+    if (is_dropped || !(other || place.group.empty() || has_parameters)) return std::nullopt;
+    if (!other || place.group.empty()) return place;
+  }
+  if (!other) return std::nullopt;
+  if (*other == name) return place;
+  if (other->ends_with("/" + place.name))
+    return ValuePlace{other->substr(0, other->size() - place.name.size() - 1), place.name};
+  return *other == place.name ? ValuePlace{"", place.name} : split(*other);
+}
+
+}  // namespace ckpt
