@@ -58,6 +58,23 @@ std::optional<nlohmann::json> json_of(const PickleNode& node) {
   }
 }
 
+/// Of numpy.ndarray, whose state is (version, shape, dtype, order, bytes); nothing for other objects.
+std::optional<std::uint64_t> bytes_of_array(const Pickle& pickle, PickleId id) {
+  const PickleNode& node = pickle[id];
+  if (!pickle.name_of(id).ends_with(".multiarray._reconstruct") || node.state == no_node) return std::nullopt;
+  constexpr std::size_t bytes_item = 4;
+  const PickleNode& state = pickle[node.state];
+  if (state.items.size() <= bytes_item) return std::nullopt;
+  const PickleNode* bytes = &pickle[state.items[bytes_item]];
+  // In protocols without bytes they are _codecs.encode(text, "latin1").
+  if (bytes->kind == PickleKind::call && !pickle[bytes->arguments].items.empty())
+    bytes = &pickle[pickle[bytes->arguments].items.front()];
+  if (bytes->kind == PickleKind::bytes) return bytes->text.size();
+  if (bytes->kind != PickleKind::text) return std::nullopt;
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(bytes->text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
 /// Objects of classes without a form of their own are made by a function, which is told the class.
 std::string made_class(const Pickle& pickle, PickleId id) {
   std::string_view name = pickle.name_of(id);
@@ -109,7 +126,9 @@ std::string leaf_json(const Pickle& pickle, PickleId id) {
 }
 
 Leaf leaf_of(const Pickle& pickle, const Opaque& found, PickleId id, std::string name) {
-  return {std::move(name), describe(pickle, id), leaf_json(pickle, id), found.digest, true};
+  std::string what = describe(pickle, id);
+  if (found.storage_bytes > 0) what += " with tensors of " + format_bytes(found.storage_bytes);
+  return {std::move(name), std::move(what), leaf_json(pickle, id), found.digest, true};
 }
 
 std::string describe(const Pickle& pickle, PickleId id) {
@@ -129,6 +148,7 @@ std::string describe(const Pickle& pickle, PickleId id) {
     case PickleKind::dict:
       return node.items.empty() ? "an empty dict" : "a dict of " + std::to_string(node.items.size() / 2);
     default:
+      if (const auto bytes = bytes_of_array(pickle, id)) return "a NumPy array of " + format_bytes(*bytes);
       return made_class(pickle, id);
   }
 }
