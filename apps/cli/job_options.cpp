@@ -90,6 +90,8 @@ Resources resources_from(const Options& options, const Environment& environment)
 NameChoice names_from(const Options& options) {
   NameChoice names{parse_globs("--only", options.only), parse_globs("--drop", options.drop), {}};
   for (const auto& text : options.rename) names.rename.push_back(parse_rename(text));
+  names.takes_masters = options.master_weights;
+  if (names.takes_masters) names.drop.emplace_back("*/*");  // all that is not the model's
   return names;
 }
 
@@ -230,6 +232,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
   job.spared_files = files_read(options);
   job.names = names_from(options);
+  job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
@@ -266,6 +269,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
   job.a.path = options.source;
   job.b.path = options.output;
   job.names = names_from(options);
+  job.first_copies = parse_globs("--first", options.first);
   job.expectation = parse_expectation(options.expectation);
   job.replicas = replicas_from(options);
   if (!options.tolerance.empty()) job.tolerance = parse_tolerance(options.tolerance);

@@ -64,6 +64,14 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
       "--rename", to.rename, "OLD=NEW",
       "give parameters other names, for example 'model.{x}={x}'; of several that match the first counts, but those "
       "that only take text out, such as '{a}_orig_mod.{b}={a}{b}', apply one after the other");
+  line.repeated("--first", to.first, "GLOB",
+                "of parameters whose names match, the lowest card's copy counts, and the others may differ: buffers "
+                "that each rank has of its own, for example --first '*.running_*'");
+  if (verb == Verb::merge)
+    line.flag("--master-weights", to.master_weights,
+              "of DeepSpeed's ZeRO: the whole model under its own names, each weight as the optimizer keeps it (fp32) "
+              "where it does, tied weights too, frozen weights and buffers as they are; nothing else. The tensors of "
+              "zero_to_fp32");
   if (verb != Verb::verify) {
     line.repeated(
         "--keep", to.keep, "TABLE:CONDITION",

@@ -29,6 +29,8 @@ struct Options {
   std::vector<std::string> only;
   std::vector<std::string> drop;
   std::vector<std::string> rename;
+  std::vector<std::string> first;
+  bool master_weights = false;
   std::vector<std::string> cast;
   std::vector<std::string> keep;
   std::vector<std::string> delta;

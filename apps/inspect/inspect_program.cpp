@@ -136,7 +136,8 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   allow_external(options.allow_external, stores);
   const ExpectedTensors expected(expectation, stores.reading(), processes);
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
-  if (found.damaged_manifest) spdlog::warn("{}", message(*found.damaged_manifest));
+  for (const auto& reason : {found.damaged_manifest, found.unplaced})
+    if (reason) spdlog::warn("{}", message(*reason));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const Inspection inspection = inspect(options, found, expected, patterns, stores.reading());

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/first_copies.hpp"
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
@@ -57,6 +58,10 @@ Checkpoint Checkpoint::of(const std::filesystem::path& path, bool is_single_file
   checkpoint.table_ = FileTable(checkpoint.layout_);
   checkpoint.keep(std::move(catalogs));
   return checkpoint;
+}
+
+void Checkpoint::take_first_copies(const std::vector<Pattern>& names) {
+  if (!names.empty()) layout_ = with_first_copies(std::move(layout_), holdings(), names);
 }
 
 std::vector<Position> Checkpoint::own_cards(std::uint32_t process, std::uint32_t processes) const {
@@ -311,6 +316,8 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
 }
 
 Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedShape& expected) {
+  for (const auto& [name, error] : checkpoint.contradictions())
+    if (!keep || keep(name)) throw Error(error);
   check_none_is_lost(checkpoint);
   std::vector<std::string> missing;
   for (const FileNumber file : checkpoint.missing()) missing.push_back(checkpoint.file_name(file));

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "frameworks/file_beside.hpp"
 #include "layout/file_table.hpp"
 #include "layout/resolve.hpp"
@@ -63,6 +65,16 @@ class Checkpoint {
   /// The small files that a directory of the same form has beside those with data.
   const std::vector<FileBeside>& beside() const noexcept { return beside_; }
   void set_beside(std::vector<FileBeside> files) { beside_ = std::move(files); }
+  /// Where the whole model's tensors are best taken from, by their names: master weights, and the weights to which
+  /// others are tied. What is not named stands for itself. None where the directory does not say it.
+  const std::map<std::string, std::string>& masters() const noexcept { return masters_; }
+  void set_masters(std::map<std::string, std::string> masters) { masters_ = std::move(masters); }
+  /// Tensors of which an index and its files say different things: errors where they are taken, thrown by `resolve`.
+  const std::vector<std::pair<std::string, Error>>& contradictions() const noexcept { return contradictions_; }
+  void set_contradictions(std::vector<std::pair<std::string, Error>> found) { contradictions_ = std::move(found); }
+  /// Of parameters whose names match, the lowest card's copy counts and the others may differ. Warns of a pattern that
+  /// matches none.
+  void take_first_copies(const std::vector<Pattern>& names);
   /// Whether the layout is what the directory says of itself: nobody wrote it, so nobody was mistaken.
   bool describes_itself() const noexcept { return describes_itself_; }
 
@@ -116,6 +128,8 @@ class Checkpoint {
   std::optional<Layout> elsewhere_;
   bool describes_itself_ = false;
   std::vector<FileBeside> beside_;
+  std::map<std::string, std::string> masters_;
+  std::vector<std::pair<std::string, Error>> contradictions_;
   FileTable table_;
   std::vector<std::string> paths_;  // by number, where they are not the names; else empty
   std::vector<bool> is_there_;      // by number, as the following

@@ -12,6 +12,7 @@
 #include "checkpoint/one_of_several.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/shard_checkpoint.hpp"
+#include "frameworks/flat_parameters.hpp"
 #include "frameworks/rank_files.hpp"
 #include "processes/gather_all.hpp"
 #include "store/stores.hpp"
@@ -161,7 +162,9 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
     found.files = all_files(seen.path, seen.is_single_file, store, processes);
     agree(processes, [&] {
       seen.layout = carried_by_all(found.files);
-      if (!seen.layout && !seen.is_single_file) read_as_ranks(found.files, seen);
+      if (seen.layout || seen.is_single_file) return;
+      found.unplaced = flat_parameters_alone(found.files.names, found.files.catalogs, seen.path.string());
+      if (!found.unplaced) read_as_ranks(found.files, seen);
     });
     KnownFiles read = known_files(found.files);
     seen.known.merge(read);  // where more is known than was read, that stays
@@ -172,6 +175,8 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
                                          store, processes);
   if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere), !seen.is_completed);
   found.checkpoint->set_beside(std::move(seen.beside));
+  found.checkpoint->set_masters(std::move(seen.masters));
+  found.checkpoint->set_contradictions(std::move(seen.contradictions));
   found.files = files_of(*found.checkpoint, seen.is_single_file);
   return found;
 }
@@ -194,6 +199,7 @@ Checkpoint opened(FoundCheckpoint found, SourceStore& store, Communicator& proce
   agree(processes, [&] {
     if (found.damaged_manifest) throw *found.damaged_manifest;
     if (found.checkpoint) return;
+    if (found.unplaced) throw *found.unplaced;
     if (!files.is_single_file)
       throw Error(Kind::usage, files.path.string(),
                   {std::string("it carries no layout of its own (no ") + manifest_name + ")",

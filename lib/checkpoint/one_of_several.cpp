@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "frameworks/rank_pieces.hpp"
 
 namespace ckpt {
 
@@ -107,6 +108,12 @@ void check_is_whole(const fs::path& file, const Schema& schema, SourceStore& sto
          "give the directory that holds the files of all ranks: " +
              (directory.empty() ? std::string(".") : directory.string())});
   }
+  if (const auto piece = with_file(file.string(), [&] { return piece_by_corner(schema); }))
+    throw Error(
+        Kind::input, file.string() + ": /" + *piece,
+        {"it is a piece of a larger tensor, as DCP_SHARDING_INFO says", "expected whole tensors in a single file",
+         "give the directory that holds all files of the save: " +
+             (directory.empty() ? std::string(".") : directory.string())});
   const std::string path = file.string();
   const std::size_t name = directory.parent_path().string().size();  // the last directory's, and the file's
   for (auto number = next_number(path, name); number; number = next_number(path, number->at + number->digits)) {

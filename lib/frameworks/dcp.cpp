@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <regex>
 #include <system_error>
 #include <utility>
 
@@ -38,12 +39,39 @@ bool has_data_file(const fs::path& directory) {
   return false;
 }
 
+/// Of a save without collectives: each rank writes `__3.metadata` behind its own files `__3_0.distcp`. Throws input,
+/// naming the ranks, where one has none, or a number between theirs is nobody's.
+void check_ranks_finished(const fs::path& directory) {
+  static const std::regex form(R"(__(\d{1,9})(?:_\d+\.distcp|\.metadata))");
+  std::map<std::uint64_t, bool> ranks;  // whether they have their metadata
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::smatch number;
+    if (!std::regex_match(name, number, form)) continue;
+    bool& is_finished = ranks[std::stoull(number[1])];
+    is_finished = is_finished || !name.ends_with(data_ending);
+  }
+  std::vector<std::string> missing;
+  constexpr std::size_t most = 8;
+  for (std::uint64_t rank = 0; !ranks.empty() && rank <= ranks.rbegin()->first && missing.size() < most; ++rank)
+    if (const auto found = ranks.find(rank); found == ranks.end() || !found->second)
+      missing.push_back("__" + std::to_string(rank) + metadata_file);
+  if (missing.empty()) return;
+  throw Error(
+      Kind::input, directory.string(),
+      {"a checkpoint that was saved without collectives, and has no " + join(missing), "expected one for each rank",
+       "copy them from where these ranks have saved, or take another checkpoint"});
+}
+
 void check_finished(const fs::path& directory) {
   const auto refuse = [&](const std::string& found, const std::string& expected) {
     throw Error(Kind::input, directory.string(),
                 {found, "expected " + expected, "was the save interrupted? Take the checkpoint before it"});
   };
-  if (!is_there(directory / metadata_file))
+  if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty())
+    check_ranks_finished(directory);
+  else if (!is_there(directory / metadata_file))
     refuse("an unfinished checkpoint: .distcp files without .metadata, which is written last", "a finished one");
   if (is_there(directory / common_file) && !is_there(directory / finished_file))
     refuse(std::string("an unfinished checkpoint: ") + common_file + " without " + finished_file +
@@ -56,19 +84,18 @@ class DcpDescription {
   DcpDescription(const fs::path& directory, SourceStore& store)
       : directory_(directory),
         store_(store),
-        metadata_(torch::read_dcp_metadata(directory / metadata_file)),
+        metadata_(torch::read_dcp_metadata(directory)),
         slots_(torch::dcp_slots(metadata_)),
         most_slots_(slots_.empty() ? 1 : *std::max_element(slots_.begin(), slots_.end())) {}
 
   Described describe() {
     if (metadata_.files.empty())
-      throw Error(Kind::input, (directory_ / metadata_file).string(),
+      throw Error(Kind::input, metadata_name(),
                   {"names no file", "expected files with data", "was an empty state saved? Take another checkpoint"});
     check_cards();
     const std::string origin = "what " + directory_.string() + " says of itself";
     const std::vector<CutTensor> tensors = cut_tensors();
-    described_.layout =
-        with_file((directory_ / metadata_file).string(), [&] { return layout_of(tensors, mesh(), origin); });
+    described_.layout = with_file(metadata_name(), [&] { return layout_of(tensors, mesh(), origin); });
     described_.layout.files = files();
     described_.elsewhere = layout_elsewhere(tensors, metadata_.files.size(), origin);
     read_files();
@@ -79,11 +106,17 @@ class DcpDescription {
  private:
   void check_cards() const {
     if (metadata_.files.size() <= max_cards / most_slots_) return;
-    throw Error(Kind::input, (directory_ / metadata_file).string(),
+    throw Error(Kind::input, metadata_name(),
                 {std::to_string(metadata_.files.size()) + " files that hold up to " + std::to_string(most_slots_) +
                      " pieces of one tensor each",
                  "expected at most " + std::to_string(max_cards) + " files times pieces, as many as a layout has cards",
                  "load it with torch, and save it from fewer processes"});
+  }
+
+  /// What messages name: of several files the directory.
+  std::string metadata_name() const {
+    const fs::path one = directory_ / metadata_file;
+    return is_there(one) ? one.string() : directory_.string();
   }
 
   Mesh mesh() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "frameworks/deepspeed_files.hpp"
+#include "frameworks/zero_groups.hpp"
 #include "frameworks/zero_layout.hpp"
 #include "frameworks/zero_states.hpp"
 
@@ -63,6 +65,7 @@ class DeepSpeedDescription {
     described_.layout = parse_layout(text, module_ == nullptr ? origin : module_->weights->origin + " with " + origin);
     described_.elsewhere = described_.layout;
     described_.elsewhere.files = deepspeed::zero_files(files_, files_.tag + "/", described_.layout.mesh);
+    described_.masters = masters();
     tell_tied();
     return std::move(described_);
   }
@@ -137,6 +140,19 @@ class DeepSpeedDescription {
          "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
          files_.optimizer_files < expected ? "restore the others; the model states alone can be read as a single file"
                                            : "remove those of another job"});
+  }
+
+  /// What DeepSpeed's zero_to_fp32 takes.
+  std::map<std::string, std::string> masters() const {
+    std::map<std::string, std::string> masters;
+    const std::string before = files_.model_of_each_rank ? "" : std::string(deepspeed::master_word) + "/";
+    for (const auto& group : states_.groups)
+      for (const auto& weight : group) masters.emplace(weight.name, before + weight.name);
+    for (const auto& tied : states_.tied) {
+      const auto of = masters.find(tied.to);
+      masters.insert_or_assign(tied.name, of == masters.end() ? tied.to : of->second);
+    }
+    return masters;
   }
 
   /// ZeRO-3 keeps one of them only.

@@ -33,6 +33,7 @@ struct ReshardJob {
   std::optional<int> text_digits;  ///< of a number in Paddle's text: paddle_digits or exact_digits; nothing: the first
   std::vector<std::filesystem::path> spared_files;  ///< that nothing may overwrite: those the layouts were read from
   NameChoice names;
+  std::vector<Pattern> first_copies;  ///< of which the lowest card's copy counts (Checkpoint::take_first_copies)
   std::vector<CastRule> casts;
   std::vector<KeepRule> keeps;             ///< which rows of tables are taken; nothing: all
   std::optional<Expectation> expectation;  ///< of what would be written

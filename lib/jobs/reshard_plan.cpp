@@ -100,6 +100,45 @@ void take_names_of_tree(ReshardSides& sides) {
 }
 
 /// What is there, as its layout has it, and what is taken of it. Collective.
+void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
+  if (!job.names.takes_masters || !checkpoint.masters().empty()) return;
+  throw Error(Kind::usage, "--master-weights",
+              {"given for " + checkpoint.path().string() + ", which does not say what its master weights are",
+               "expected a directory of DeepSpeed's ZeRO 1 to 3",
+               "leave it out, and choose by name (ckpt-inspect lists them)"});
+}
+
+/// Master weights that are taken as the model leave out what has none: frozen and tied weights, and buffers.
+void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
+  const auto& masters = sides.checkpoint.masters();
+  if (job.names.takes_masters || masters.empty()) return;
+  const auto is_of_model = [](const std::string& name) { return name.find('/') == std::string::npos; };
+  bool takes_masters = false;
+  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i)
+    takes_masters =
+        takes_masters || (is_of_model(sides.selection.tensors[i].name) &&
+                          !is_of_model(sides.source.placement.tensors()[sides.selection.source_of[i]].name));
+  if (!takes_masters) return;
+  std::vector<std::string> missing;
+  for (const std::string& name : sides.source.left_out)
+    if (const auto master = masters.find(name); is_of_model(name) && !sides.selection.find(name) &&
+                                                (master == masters.end() || !master->second.ends_with("/" + name)))
+      missing.push_back(name);
+  if (!missing.empty())
+    sides.source.warnings.push_back(
+        "tensors of the model that have no master weights are left out: " + join(missing) +
+        "; --master-weights takes master weights where there are any, and all else as it is");
+}
+
+/// What holds no tensor is somebody's mistake.
+void check_any_tensor(const ReshardSides& sides) {
+  if (!sides.selection.tensors.empty() || !sides.checkpoint.layout().tables.empty()) return;
+  throw Error(Kind::input, sides.checkpoint.path().string(),
+              {"no tensor is in it that could be written", "expected at least one",
+               "is it the file of an optimizer's settings, or of a job's states alone? See what is in it with "
+               "ckpt-inspect"});
+}
+
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
   const MisfitSource misfit = misfit_of(checkpoint, store, job.names, sides.expected, job.casts);
@@ -108,10 +147,13 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
     return sides.expected.of(sides.selection, sides.source.placement, &names, has_hints);
   };
   Deviations found;
+  agree(processes, [&] { check_has_masters(job, checkpoint); });
   explain_misfit(misfit, processes, [&] {
     agree(processes, [&] {
       sides.source = resolve(checkpoint, misfit.keep, misfit.expected_shape);
       sides.selection = select(job.names, sides.source.placement);
+      if (job.names.takes_masters)
+        take_masters(checkpoint.masters(), job.names, sides.source.placement, sides.selection);
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
         sides.source.warnings.push_back(std::move(warning));
       found = deviations(true);
@@ -215,9 +257,13 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
                      {},
                      {},
                      {}};
+  agree(processes, [&] { sides.checkpoint.take_first_copies(job.first_copies); });
   open_deltas(job, stores.reading(), processes, sides);
   resolve_source_side(job, stores.reading(), processes, sides);
-  agree(processes, [&] { check_complete(sides); });
+  agree(processes, [&] {
+    check_complete(sides);
+    warn_of_half_models(job, sides);
+  });
   Layout layout;
   const Format* format = nullptr;
   agree(processes, [&] {
@@ -249,6 +295,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   });
   sides.tables = std::move(tables.plan);
   agree(processes, [&] {
+    check_any_tensor(sides);
     if (job.has_checksums && !sides.store->has_checksums())
       throw Error(Kind::usage, "an output of format " + std::string(sides.store->name()),
                   {"each file is to have a CRC", "expected the format mindspore, which has one",

@@ -1,6 +1,7 @@
 #include "store/torch/dcp_metadata.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -25,6 +26,30 @@ bool is_before(const Extents& a, const Extents& b) {
 }
 
 constexpr std::uint32_t in_no_file = ~std::uint32_t{0};  // what is stored in no file
+
+/// Files in natural order, and their numbers wherever they stand.
+void sort_files(DcpMetadata& metadata) {
+  std::vector<std::uint32_t> order(metadata.files.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return natural_less(metadata.files[a], metadata.files[b]); });
+  std::vector<std::uint32_t> number_of(order.size());
+  std::vector<std::string> names;
+  for (std::uint32_t number = 0; number < order.size(); ++number) {
+    number_of[order[number]] = number;
+    names.push_back(std::move(metadata.files[order[number]]));
+  }
+  metadata.files = std::move(names);
+  for (DcpTensor& tensor : metadata.tensors)
+    for (DcpChunk& chunk : tensor.chunks) chunk.file = number_of[chunk.file];
+  for (DcpObject& object : metadata.objects) object.file = number_of[object.file];
+}
+
+/// The slots of chunks that are in their order.
+void number_slots(DcpTensor& tensor) {
+  std::unordered_map<std::uint32_t, std::uint32_t> chunks_in;
+  for (DcpChunk& chunk : tensor.chunks) chunk.slot = chunks_in[chunk.file]++;
+}
 
 class DcpReader {
  public:
@@ -189,37 +214,18 @@ class DcpReader {
 
   void finish() {
     for (DcpTensor& tensor : metadata_.tensors) {
-      std::unordered_map<std::uint32_t, std::uint32_t> chunks_in;
-      for (DcpChunk& chunk : tensor.chunks) {
+      for (const DcpChunk& chunk : tensor.chunks)
         if (chunk.file == in_no_file)
           refuse_dcp("/" + tensor.name, "its chunk " + to_string(chunk.box) + " is stored nowhere",
                      "in one of the files", "was the save interrupted?");
-        chunk.slot = chunks_in[chunk.file]++;
-      }
+      number_slots(tensor);
     }
     for (const DcpObject& object : metadata_.objects)
       if (object.file == in_no_file)
         refuse_dcp("/" + object.name, "is stored nowhere", "in one of the files", "was the save interrupted?");
     std::sort(metadata_.tensors.begin(), metadata_.tensors.end(),
               [](const DcpTensor& a, const DcpTensor& b) { return a.name < b.name; });
-    sort_files();
-  }
-
-  void sort_files() {
-    std::vector<std::uint32_t> order(metadata_.files.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return natural_less(metadata_.files[a], metadata_.files[b]); });
-    std::vector<std::uint32_t> number_of(order.size());
-    std::vector<std::string> names;
-    for (std::uint32_t number = 0; number < order.size(); ++number) {
-      number_of[order[number]] = number;
-      names.push_back(std::move(metadata_.files[order[number]]));
-    }
-    metadata_.files = std::move(names);
-    for (DcpTensor& tensor : metadata_.tensors)
-      for (DcpChunk& chunk : tensor.chunks) chunk.file = number_of[chunk.file];
-    for (DcpObject& object : metadata_.objects) object.file = number_of[object.file];
+    sort_files(metadata_);
   }
 
   const Pickle& pickle_;
@@ -236,6 +242,76 @@ DcpMetadata parse_dcp_metadata(std::string_view bytes) {
   if (!pickle)
     refuse_dcp("", "ends before its object does", "a whole one", "is the file truncated? Take another checkpoint");
   return DcpReader(*pickle).read();
+}
+
+namespace {
+
+constexpr const char* are_of_one_save = "are the ranks' files those of one save?";
+
+/// Adds what one more rank has of a tensor.
+void add_replica(DcpTensor& known, DcpTensor&& other) {
+  const std::string at = "/" + known.name;
+  if (!(known.shape == other.shape) || known.dtype.name != other.dtype.name)
+    refuse_dcp(at,
+               "is " + known.dtype.name + " " + to_string(known.shape) + " by one rank's metadata and " +
+                   other.dtype.name + " " + to_string(other.shape) + " by another's",
+               "one", are_of_one_save);
+  for (DcpChunk& chunk : other.chunks) {
+    const auto same = std::find_if(known.chunks.begin(), known.chunks.end(), [&](const DcpChunk& each) {
+      return each.file == chunk.file && each.box.lo == chunk.box.lo;
+    });
+    if (same != known.chunks.end())
+      refuse_dcp(at, "is stored twice in one file at " + to_string(chunk.box.lo), "once", are_of_one_save);
+    known.chunks.push_back(std::move(chunk));
+  }
+}
+
+/// A rank's metadata with the numbers that its files have among all.
+void renumber(DcpMetadata& rank, std::unordered_map<std::string, std::uint32_t>& files, DcpMetadata& all) {
+  std::vector<std::uint32_t> number_of;
+  for (std::string& name : rank.files) {
+    const auto [known, is_new] = files.emplace(name, static_cast<std::uint32_t>(all.files.size()));
+    if (is_new) all.files.push_back(std::move(name));
+    number_of.push_back(known->second);
+  }
+  for (DcpTensor& tensor : rank.tensors)
+    for (DcpChunk& chunk : tensor.chunks) chunk.file = number_of[chunk.file];
+  for (DcpObject& object : rank.objects) object.file = number_of[object.file];
+}
+
+}  // namespace
+
+DcpMetadata merged(std::vector<DcpMetadata> ranks) {
+  DcpMetadata all;
+  std::unordered_map<std::string, std::uint32_t> files;
+  std::map<std::string, DcpTensor> tensors;
+  for (DcpMetadata& rank : ranks) {
+    renumber(rank, files, all);
+    for (DcpTensor& tensor : rank.tensors) {
+      const auto known = tensors.find(tensor.name);
+      if (known == tensors.end()) {
+        std::string name = tensor.name;
+        tensors.emplace(std::move(name), std::move(tensor));
+      } else {
+        add_replica(known->second, std::move(tensor));
+      }
+    }
+    for (DcpObject& object : rank.objects) {
+      if (tensors.contains(object.name))
+        refuse_dcp("/" + object.name, "is a tensor on one rank and an object on another", "one", are_of_one_save);
+      all.objects.push_back(std::move(object));
+    }
+    if (all.mcore_data.empty()) all.mcore_data = std::move(rank.mcore_data);
+  }
+  for (auto& [name, tensor] : tensors) all.tensors.push_back(std::move(tensor));
+  sort_files(all);
+  for (DcpTensor& tensor : all.tensors) {
+    std::stable_sort(tensor.chunks.begin(), tensor.chunks.end(), [](const DcpChunk& a, const DcpChunk& b) {
+      return is_before(a.box.lo, b.box.lo) || (a.box.lo == b.box.lo && a.file < b.file);
+    });
+    number_slots(tensor);
+  }
+  return all;
 }
 
 DcpMetadata within_files(const DcpMetadata& metadata, const std::vector<bool>& files) {

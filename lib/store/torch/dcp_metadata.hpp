@@ -47,7 +47,7 @@ struct DcpObject {
 struct DcpMetadata {
   std::vector<std::string> files;  ///< in natural order; bare names
   std::vector<DcpTensor> tensors;  ///< sorted by name
-  std::vector<DcpObject> objects;
+  std::vector<DcpObject> objects;  ///< without collectives one of a name for each rank that has it, by their files
   std::string mcore_data = {};  ///< a pickle: what older versions of Megatron say there of each tensor; empty: nothing
 };
 
@@ -55,6 +55,11 @@ struct DcpMetadata {
 /// itself: chunks outside their tensor, stored nowhere or twice, files elsewhere, transformed data.
 /// https://github.com/pytorch/pytorch, torch/distributed/checkpoint/metadata.py and filesystem.py
 DcpMetadata parse_dcp_metadata(std::string_view pickle);
+
+/// What ranks that saved without collectives say together, each of its own files. What several say is a replica: a
+/// chunk of several files, an object that stands there several times. Throws input, naming the tensor, where they
+/// contradict each other.
+DcpMetadata merged(std::vector<DcpMetadata> ranks);
 
 /// The pickle that torch writes, of a form that all of its versions from 2.3 on read. Tensors without chunks only tell
 /// a path. What has none was there by its name.
