@@ -101,13 +101,15 @@ std::uint64_t parse_shard_size(const std::string& text) {
   return bytes;
 }
 
-/// "bf16", "f32:*.norm.*".
+/// "bf16", "f32:*.norm.*", "bf16!:*.weight_scale".
 CastRule parse_cast(const std::string& text) {
   const std::size_t colon = text.find(':');
-  const std::string word = text.substr(0, colon);
+  std::string word = text.substr(0, colon);
+  const bool takes_tied = word.ends_with('!');
+  if (takes_tied) word.pop_back();
   const std::string names = colon == std::string::npos ? "*" : text.substr(colon + 1);
   for (const char* dtype : {"f64", "f32", "f16", "bf16"})
-    if (word == dtype) return {number_type(dtype).value(), parse_globs("--cast", {names}).front()};
+    if (word == dtype) return {number_type(dtype).value(), parse_globs("--cast", {names}).front(), takes_tied};
   throw Error(Kind::usage, "--cast '" + text + "'",
               {"'" + word + "'", "expected one of f64, f32, f16, bf16", "write for example bf16, or 'f32:*.norm.*'"});
 }

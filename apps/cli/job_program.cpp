@@ -8,6 +8,7 @@
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/model_choice.hpp"
+#include "cli/number_types.hpp"
 #include "cli/setup.hpp"
 #include "jobs/value_memory.hpp"
 #include "report/output.hpp"
@@ -47,9 +48,12 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
   const auto& job = std::get<ReshardJob>(setup.job);
   Stores stores(formats(), value_memory(job.resources));
   allow_external(options.allow_external, stores);
+  read_number_types(options.number_types, stores.reading());
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return reshard(job, stores, processes, counters);
+  Report report = reshard(job, stores, processes, counters);
+  tell_unused_types(options.number_types, stores.reading(), processes);
+  return report;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "cli/external.hpp"
+#include "cli/number_types.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -84,7 +85,9 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
     line.repeated(
         "--cast", to.cast, "DTYPE[:GLOB]",
         "write floating-point parameters, or those whose names match, as f64, f32, f16 or bf16: rounded to the "
-        "nearest; what is too large becomes infinite and is told of; of several that match the last decides; "
+        "nearest; what is too large becomes infinite and is told of; of several that match the last decides. Of a "
+        "quantised model, 8-bit floats and the scales, zero points and tables of codes stay as they are, and one that "
+        "GLOB names is refused, unless DTYPE is followed by !: --cast 'bf16!:NAME'. "
         "--expect then compares no dtypes; for example --cast bf16 --cast 'f32:*.norm.*'");
   }
 }
@@ -182,6 +185,7 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
         "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
         "default: written");
   declare_external(line, to.allow_external);
+  declare_number_types(line, to.number_types);
   line.value(
       "--wait-for", to.wait_for, "FILE[:DAY/PASS]",
       "start when FILE exists: the done-file of whoever writes SRC; or when it has a line for this day and pass");

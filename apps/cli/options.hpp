@@ -57,6 +57,7 @@ struct Options {
   bool resume = false;
   bool no_fsync = false;
   std::vector<std::string> allow_external;
+  std::vector<std::string> number_types;
   std::string wait_for;
   std::string wait_timeout;
   std::string report;

@@ -11,6 +11,7 @@
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/layout_text.hpp"
+#include "cli/number_types.hpp"
 #include "cli/processes.hpp"
 #include "inspect/draft_program.hpp"
 #include "inspect/picture.hpp"
@@ -96,6 +97,7 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
 Layout layout_of(const InspectOptions& options, Communicator& processes) {
   Stores stores;
   allow_external(options.allow_external, stores);
+  read_number_types(options.number_types, stores.reading());
   if (auto own = layout_of_itself(options.as_layout, stores.reading(), processes)) return std::move(*own);
   return read_layout(options.as_layout, options.path, processes);
 }
@@ -134,8 +136,10 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   if (!options.layout.empty()) layout = read_layout(options.layout, options.path, processes);
   Stores stores;
   allow_external(options.allow_external, stores);
+  read_number_types(options.number_types, stores.reading());
   const ExpectedTensors expected(expectation, stores.reading(), processes);
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
+  tell_unused_types(options.number_types, stores.reading(), processes);
   for (const auto& reason : {found.damaged_manifest, found.unplaced})
     if (reason) spdlog::warn("{}", message(*reason));
   agree(processes, [&] {
@@ -183,6 +187,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
       "each pipeline stage; or the one that a checkpoint carries, or says of itself. PATH may then be left out");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_external(line, options.allow_external);
+  declare_number_types(line, options.number_types);
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
   if (const auto text = line.parse(words)) {
@@ -227,7 +232,8 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
       return 0;
     }
     if (options.draft)
-      return run_draft({options.path, options.mesh, options.expectation, options.allow_external}, processes);
+      return run_draft({options.path, options.mesh, options.expectation, options.allow_external, options.number_types},
+                       processes);
     run_inspection(options, processes);
     return 0;
   });

@@ -21,6 +21,7 @@ struct InspectOptions {
   std::string mesh;
   ExpectOptions expectation;
   std::vector<std::string> allow_external;
+  std::vector<std::string> number_types;
   std::string picture;
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print

@@ -131,6 +131,7 @@ std::string summary(const std::string& output, const Report& report) {
   if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
   constexpr double telling_seconds = 1;  // of less, most is start and end
   if (seconds >= telling_seconds) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
+  if (!report.format.empty()) text += ", in the format " + report.format;
   return text;
 }
 

@@ -109,6 +109,7 @@ std::string failure_json(const ReportedJob& job, const Failure& failure) {
 
 std::string report_json(const ReportedJob& job, const Report& report, std::uint64_t peak_bytes) {
   Json json = json_of(job, "done");
+  if (!report.format.empty()) json["format"] = report.format;
   json["exchange"] = report.exchange;
   json["processes"] = report.processes;
   json["threads"] = report.threads;

@@ -1,6 +1,7 @@
 #include "verify/verify_program.hpp"
 
 #include "cli/external.hpp"
+#include "cli/number_types.hpp"
 #include "cli/setup.hpp"
 #include "jobs/check.hpp"
 #include "jobs/compare.hpp"
@@ -21,9 +22,12 @@ template <class Run, class AnyJob>
 auto shown(const Options& options, const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
   Stores stores(formats(), value_memory(job.resources));
   allow_external(options.allow_external, stores);
+  read_number_types(options.number_types, stores.reading());
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return run(job, stores, processes, counters);
+  auto result = run(job, stores, processes, counters);
+  tell_unused_types(options.number_types, stores.reading(), processes);
+  return result;
 }
 
 int run_integrity(const Options& options, const Setup& setup, Communicator& processes) {

@@ -51,6 +51,7 @@ class Run {
     most_open_ = open_files_allowed(job_.resources, processes_);
     counters_.phase = Phase::catalog;
     sides_.emplace(resolve_sides(job_, text_.opened_source(), stores_, processes_, counters_));
+    report_.format = sides_->store->name();
     time("catalog");
     counters_.phase = Phase::plan;
     check_places();

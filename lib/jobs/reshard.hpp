@@ -49,6 +49,7 @@ struct ReshardJob {
 
 /// The facts of a run, the same on every process (sums and maxima over all).
 struct Report {
+  std::string format;    ///< of the target's files; empty where all of them are text
   std::string exchange;  ///< "direct", "mpi" or "nccl"
   std::uint64_t processes = 1;
   std::uint64_t threads = 1;  ///< of each process

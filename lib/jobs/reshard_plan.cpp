@@ -13,6 +13,7 @@
 #include "jobs/tree_names.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
+#include "layout/scale_cuts.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
 
@@ -130,9 +131,13 @@ void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
         "; --master-weights takes master weights where there are any, and all else as it is");
 }
 
-/// What holds no tensor is somebody's mistake.
+/// An output without a tensor is somebody's mistake, but where the source has none either and goes over whole: an
+/// optimizer's settings, or the state of a job, into a format that takes its tree.
 void check_any_tensor(const ReshardSides& sides) {
   if (!sides.selection.tensors.empty() || !sides.checkpoint.layout().tables.empty()) return;
+  const auto& files = sides.checkpoint.files();
+  const auto takes_tree = [&](const FileCatalog& file) { return sides.store->takes_trees_of(file.schema->format); };
+  if (sides.source.placement.tensors().empty() && std::all_of(files.begin(), files.end(), takes_tree)) return;
   throw Error(Kind::input, sides.checkpoint.path().string(),
               {"no tensor is in it that could be written", "expected at least one",
                "is it the file of an optimizer's settings, or of a job's states alone? See what is in it with "
@@ -179,6 +184,35 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   throw Error(Kind::usage, "dataset " + target.table_arrays.begin()->first + " of a table",
               {"it is to be written in the format " + std::string(format.name),
                "expected one whose files stand for themselves", "write HDF5"});
+}
+
+std::set<std::string> source_formats(const Checkpoint& checkpoint) {
+  std::set<std::string> names;
+  for (const FileCatalog& file : checkpoint.files()) names.insert(file.schema->format);
+  return names;
+}
+
+/// What nobody could read is not written, but for what has come out of such a file.
+void check_readers(ReshardSides& sides) {
+  const Store& store = *sides.store;
+  const bool is_same_format = source_formats(sides.checkpoint) == std::set<std::string>{std::string(store.name())};
+  std::vector<std::string> refused;
+  std::string_view reader;
+  std::string type;
+  for (const Tensor& tensor : sides.selection.tensors)
+    if (const std::string_view here = store.refused_by(tensor.dtype); !here.empty() && !tensor.verbatim) {
+      if (refused.empty()) type = tensor.dtype.name;
+      refused.push_back(tensor.name);
+      reader = here;
+    }
+  if (refused.empty()) return;
+  const std::string found = std::string(reader) + " refuses the whole of a file with elements of " + type;
+  if (is_same_format) return sides.source.warnings.push_back(join(refused) + ": " + found);
+  throw Error(Kind::input, "parameter " + join(refused),
+              {found,
+               "expected elements that the output's readers take",
+               "write HDF5 (--format hdf5)",
+               {Advice::What::leave_out, ""}});
 }
 
 bool is_table_part(const Placement& placement, const Tensor& tensor) {
@@ -275,7 +309,8 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
         sides.source.warnings.push_back(std::move(warning));
     format = &output_format(
         stores.formats(), job.format,
-        job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
+        job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text(),
+        source_formats(sides.checkpoint));
     sides.store = &stores.named(format->name);
     if (job.keeps_trees) check_keeps_trees(*sides.store);
     if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(*format);
@@ -288,14 +323,21 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     if (!tables.target.table_arrays.empty() && !sides.store->index_name().empty())
       refuse_tables(tables.target, *format);
     if (job.output.is_single_file) take_names_of_tree(sides);
-    sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format), sides.selection.tensors);
+    sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
+                                  sides.selection.tensors);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);
     warn_of_plain_pieces(job, sides);
+    // Where an index says which piece of a tensor is where, readers put the pieces together.
+    if (sides.store->index_name().empty())
+      for (std::string& warning :
+           check_scale_cuts(sides.target.placement, sides.source.placement, sides.selection.source_of))
+        sides.source.warnings.push_back(std::move(warning));
     find_target_arrays(sides.target.placement, tables.plan);
   });
   sides.tables = std::move(tables.plan);
   agree(processes, [&] {
     check_any_tensor(sides);
+    check_readers(sides);
     if (job.has_checksums && !sides.store->has_checksums())
       throw Error(Kind::usage, "an output of format " + std::string(sides.store->name()),
                   {"each file is to have a CRC", "expected the format mindspore, which has one",

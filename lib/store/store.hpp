@@ -13,6 +13,7 @@
 
 #include "store/catalog.hpp"
 #include "store/decoded_chunks.hpp"
+#include "store/number_rules.hpp"
 #include "tensor/fingerprint.hpp"
 
 namespace ckpt {
@@ -191,6 +192,11 @@ class SourceStore {
   /// below, wherever links lead.
   virtual void let_show(const std::filesystem::path& /*directory*/) {}
 
+  /// From here on, datasets that a rule names are read as it says; and for each rule, in the order they were given,
+  /// whether one was. By default there are no rules.
+  virtual void read_as(NumberRule /*rule*/) {}
+  virtual std::vector<bool> uses_of_rules() const { return {}; }
+
   /// What a file's format says besides the elements of tensors, values that no attribute can hold too, in a form of
   /// that format's own; empty where a schema holds everything. Throws as `catalog`.
   virtual std::string tree(const std::filesystem::path& /*file*/) { return {}; }
@@ -236,6 +242,9 @@ class Store : public SourceStore {
   /// What of a specification such a file would not hold, in words for the user. Throws input for elements that it has
   /// no type for.
   virtual std::vector<std::string> losses(const FileSpec& spec) const = 0;
+
+  /// Which usual reader of such files takes none that has elements of this type; empty: they are taken.
+  virtual std::string_view refused_by(const DType& /*dtype*/) const noexcept { return {}; }
 
   /// How the text of a manifest stands in a file: the same number of bytes for texts of the same form.
   virtual std::string manifest_bytes(const std::string& text) const { return text; }

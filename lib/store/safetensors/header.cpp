@@ -19,19 +19,61 @@ using nlohmann::json;
 constexpr const char* metadata_key = "__metadata__";
 
 const ElementWords& words() {
-  static const ElementWords all{{"BOOL", "bool"},      {"I8", "i8"},           {"I16", "i16"},         {"I32", "i32"},
-                                {"I64", "i64"},        {"U8", "u8"},           {"U16", "u16"},         {"U32", "u32"},
-                                {"U64", "u64"},        {"F16", "f16"},         {"F32", "f32"},         {"F64", "f64"},
-                                {"BF16", "bf16"},      {"F8_E4M3", "f8_e4m3"}, {"F8_E5M2", "f8_e5m2"}, {"C64", "c64"},
-                                {"F8_E8M0", "f8_e8m0"}};  // scales of blocks: an exponent in a byte
+  static const ElementWords all{{"BOOL", "bool"},
+                                {"I8", "i8"},
+                                {"I16", "i16"},
+                                {"I32", "i32"},
+                                {"I64", "i64"},
+                                {"U8", "u8"},
+                                {"U16", "u16"},
+                                {"U32", "u32"},
+                                {"U64", "u64"},
+                                {"F16", "f16"},
+                                {"F32", "f32"},
+                                {"F64", "f64"},
+                                {"BF16", "bf16"},
+                                {"F8_E4M3", "f8_e4m3"},
+                                {"F8_E5M2", "f8_e5m2"},
+                                {"C64", "c64"},
+                                {"F8_E8M0", "f8_e8m0"},  // scales of blocks: an exponent in a byte
+                                {"F8_E4M3FNUZ", "f8_e4m3fnuz"},
+                                {"F8_E5M2FNUZ", "f8_e5m2fnuz"},
+                                {"F4", "f4_e2m1x2"}};  // two in a byte: the last dimension counts them one by one
   return all;
+}
+
+/// Elements in one that this library counts: a byte at least.
+std::uint64_t packed_in(const DType& dtype) {
+  return dtype.name == "f4_e2m1x2" ? 2 : 1;
 }
 
 DType type_of(const std::string& word) {
   if (auto known = words().type(word)) return *std::move(known);
+  if (word.starts_with("F6_"))
+    throw Error(Kind::input, "",
+                {"elements of type " + word + ", of 6 bits",
+                 "expected a type whose elements fill whole bytes",
+                 "cut by these programs they would end within a byte",
+                 {Advice::What::leave_out, ""}});
   throw Error(Kind::input, "",
-              {"elements of type " + word, "expected a type of whole bytes, such as F32, BF16 or I64",
-               "elements of less than a byte cannot be cut"});
+              {"elements of the unknown type " + word,
+               "expected one that safetensors files have, such as F32 or BF16",
+               "is the file of a newer version of safetensors?",
+               {Advice::What::leave_out, ""}});
+}
+
+/// A shape as this library counts it.
+Extents in_bytes(Extents shape, const DType& dtype) {
+  const std::uint64_t packed = packed_in(dtype);
+  if (packed == 1) return shape;
+  if (shape.empty() || shape[shape.size() - 1] % packed != 0)
+    throw Error(Kind::input, "",
+                {to_string(shape) + " of elements of 4 bits, two of which share a byte",
+                 "expected an even number in the last dimension",
+                 "",
+                 {Advice::What::leave_out, ""}});
+  shape[shape.size() - 1] /= packed;
+  return shape;
 }
 
 [[noreturn]] void refuse(const std::string& object, const std::string& found, const std::string& expected) {
@@ -65,6 +107,7 @@ Tensor tensor_of(const json& object, const std::string& name) {
   Tensor tensor{
       name, type_of(dtype.get<std::string>()), {}, number(offsets[0], "offset"), number(offsets[1], "offset")};
   for (const json& extent : shape) tensor.shape.push_back(number(extent, "extent"));
+  tensor.shape = in_bytes(std::move(tensor.shape), tensor.dtype);
   const std::uint64_t bytes = checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
   if (tensor.begin > tensor.end || tensor.end - tensor.begin != bytes)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
@@ -122,10 +165,10 @@ std::string header_text(const Header& header) {
   text.pop_back();
   // By hand, as an ordered object looks each new key up among all before it.
   for (const Tensor& tensor : header.tensors) {
+    std::vector<std::uint64_t> shape(tensor.shape.begin(), tensor.shape.end());
+    if (!shape.empty()) shape.back() *= packed_in(tensor.dtype);
     const nlohmann::ordered_json entry = {
-        {"dtype", type_word(tensor.dtype)},
-        {"shape", std::vector<std::uint64_t>(tensor.shape.begin(), tensor.shape.end())},
-        {"data_offsets", {tensor.begin, tensor.end}}};
+        {"dtype", type_word(tensor.dtype)}, {"shape", shape}, {"data_offsets", {tensor.begin, tensor.end}}};
     text += (text.size() > 1 ? "," : "") + json(tensor.name).dump() + ":" + entry.dump();
   }
   text += '}';

@@ -71,6 +71,7 @@ std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> names;
   for (const FileSpec::Array& array : spec.arrays) {
     if (type_word(array.dtype).empty() || array.verbatim) refuse_type(array);
+    if (type_word(array.dtype) == "F4" && array.shape.empty()) refuse_type(array);  // two elements, which are no scalar
     if (!array.attributes.empty()) names.push_back(array.name);
   }
   if (!names.empty()) lost.push_back("attributes of " + join(names));
