@@ -240,6 +240,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.expectation = parse_expectation(options.expectation);
   if (job.expectation) job.expectation->excuses.any_dtype = !job.casts.empty();
   job.replicas = replicas_from(options);
+  job.mixes_steps = job.replicas == ReplicaCheck::trust;
   job.is_view = options.view;
   if (job.is_view) job.verify = Verify::none;
   if (job.is_view && options.replicas.empty()) job.replicas = ReplicaCheck::trust;

@@ -83,9 +83,9 @@ Lines dry_run_table(const Report& report) {
       {"threads", with_commas(report.threads) + " in each process"},
       {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
       {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
-  const auto count = [&](bool whole_shards) {
+  const auto count = [&](bool unread) {
     return std::count_if(report.tables.begin(), report.tables.end(),
-                         [&](const auto& table) { return table.has_whole_shards == whole_shards && !table.is_text; });
+                         [&](const auto& table) { return table.has_unread_keys == unread && !table.is_text; });
   };
   const bool is_filtered = std::any_of(report.tables.begin(), report.tables.end(),
                                        [](const auto& table) { return table.kept && !table.kept->where.empty(); });

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "layout/literal.hpp"
 #include "layout/naming.hpp"
@@ -64,6 +65,59 @@ At at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders, co
   return at;
 }
 
+/// Whether a decision puts a parameter on a card.
+bool is_given_to(const Keys& keys, const Mesh& mesh, std::uint64_t position) {
+  if (keys.boxes) return keys.boxes->contains(mesh.card(position));
+  return !keys.at || std::all_of(keys.at->begin(), keys.at->end(), [&](const auto& entry) {
+    return std::find(entry.second.begin(), entry.second.end(), mesh.coordinate(position, entry.first)) !=
+           entry.second.end();
+  });
+}
+
+/// Which piece of a parameter a card has: the coordinates on the axes that cut it, or its box.
+std::vector<std::uint64_t> piece_of(const Keys& keys, const Mesh& mesh, std::uint64_t position) {
+  std::vector<std::uint64_t> piece;
+  if (keys.boxes) {
+    const Box& box = keys.boxes->at(mesh.card(position));
+    piece.assign(box.lo.begin(), box.lo.end());
+    return piece;
+  }
+  if (keys.split)
+    for (const auto& axes : *keys.split)
+      for (const Axis axis : axes) piece.push_back(mesh.coordinate(position, axis));
+  return piece;
+}
+
+/// Whether some cards lack a parameter that a plan gives them, and others hold each piece of it.
+bool lacks_copies(const Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
+  std::set<std::vector<std::uint64_t>> wanted;
+  std::set<std::vector<std::uint64_t>> found;
+  std::size_t given = 0;
+  for (std::uint64_t position = 0; position < mesh.size(); ++position) {
+    if (!is_given_to(keys, mesh, position)) continue;
+    ++given;
+    wanted.insert(piece_of(keys, mesh, position));
+    if (std::binary_search(holders.begin(), holders.end(), position)) found.insert(piece_of(keys, mesh, position));
+  }
+  return holders.size() < given && wanted == found;
+}
+
+/// Whether the files of a plan hold some parameter once that several cards have; .ckpt files do not say so.
+bool shows_one_replica(const Layout& layout, const Naming& naming,
+                       const std::map<std::string, std::vector<std::uint64_t>>& holders) {
+  std::vector<std::string> once;
+  for (const auto& [name, positions] : holders)
+    if (const auto decision = naming.decide(naming.renamed(name));
+        decision && lacks_copies(decision->keys, layout.mesh, positions))
+      once.push_back(name);
+  if (once.empty()) return false;
+  spdlog::warn(
+      "{}: cards lack copies of {} that others hold, as MindSpore saves with remove_redundancy; each piece is "
+      "read where it is: {}",
+      layout.origin, once.size() == 1 ? "a parameter" : std::to_string(once.size()) + " parameters", join(once, 4));
+  return true;
+}
+
 /// The boxes of just these positions.
 std::shared_ptr<const Boxes> boxes_of_holders(const Boxes& boxes, const Mesh& mesh,
                                               const std::vector<std::uint64_t>& holders) {
@@ -76,10 +130,14 @@ std::shared_ptr<const Boxes> boxes_of_holders(const Boxes& boxes, const Mesh& me
 }  // namespace
 
 Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<Holding>& holdings) {
-  if (files.empty() || !std::all_of(files.begin(), files.end(), has_one_replica)) return layout;
+  const bool is_said = !files.empty() && std::all_of(files.begin(), files.end(), has_one_replica);
+  if (!is_said && !layout.is_plan) return layout;
   const Naming naming(layout);
-  take_word_away(files);
   const auto holders = holders_of(holdings);
+  if (is_said)
+    take_word_away(files);
+  else if (!shows_one_replica(layout, naming, holders))
+    return layout;
   std::vector<Rule> rules;
   std::set<std::size_t> replaced;  // rules, all of whose names have one of their own now
   std::set<std::size_t> in_use;

@@ -19,6 +19,7 @@
 #include "output/target_names.hpp"
 #include "output/views.hpp"
 #include "proof/check_source.hpp"
+#include "proof/one_step.hpp"
 
 namespace ckpt {
 
@@ -55,6 +56,10 @@ class Run {
     time("catalog");
     counters_.phase = Phase::plan;
     check_places();
+    if (!job_.mixes_steps)
+      agree(processes_, [&] {
+        for (const Checkpoint* each : sides_->checkpoints()) check_one_step(*each);
+      });
     warn_of_layouts(job_, *sides_);
 
     const bool is_shared = checkpoint().is_shared();

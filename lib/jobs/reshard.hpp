@@ -38,6 +38,7 @@ struct ReshardJob {
   std::vector<KeepRule> keeps;             ///< which rows of tables are taken; nothing: all
   std::optional<Expectation> expectation;  ///< of what would be written
   ReplicaCheck replicas = ReplicaCheck::sample;
+  bool mixes_steps = false;  ///< the source's files may be of several steps (check_one_step)
   Verify verify = Verify::written;
   bool is_view = false;  ///< the output only shows the source's data: none is written, and none to be verified
   bool dry_run = false;
@@ -81,7 +82,7 @@ struct Report {
     std::string name;
     std::uint64_t row_bytes = 0;          ///< of all its datasets, the key's included
     std::vector<std::uint64_t> rows;      ///< that each of the target's servers gets
-    bool has_whole_shards = false;        ///< these move: no key has been looked at
+    bool has_unread_keys = false;         ///< whole shards move, and no key has been looked at
     bool is_text = false;                 ///< rows are lines, of any lengths; each has been read
     std::optional<KeptRows> kept;         ///< nothing: all
     std::vector<TableLayerFacts> layers;  ///< oldest first; empty: it comes from one checkpoint

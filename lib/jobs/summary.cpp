@@ -23,8 +23,8 @@ void describe(const ReshardSides& sides, Report& report) {
     if (move.layer != 0) continue;
     const StoredTable& table = move.table;
     const auto of = std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.name == table.name; });
-    const bool has_whole_shards = move.range.has_value();
-    report.tables.push_back({table.name, table.row_bytes(), of->rows, has_whole_shards, false, of->kept, of->layers});
+    const bool has_unread_keys = move.range && move.census.keys.bytes == 0;
+    report.tables.push_back({table.name, table.row_bytes(), of->rows, has_unread_keys, false, of->kept, of->layers});
   }
   report.source_layout = source.layout().origin;
   report.target_layout = target.layout().origin;

@@ -22,9 +22,8 @@ bool is_disjoint(const At& a, const At& b) {
   });
 }
 
-/// An array's name is a path: none of its parts may be empty or a dot, and no array may stand where another needs a
-/// group.
-void check_path(const std::string& name, const std::set<std::string>& names, const std::string& origin) {
+/// An array's name is a path: none of its parts may be empty or a dot.
+void check_path(const std::string& name, const std::string& origin) {
   const auto refuse = [&](const std::string& found) {
     return Error(Kind::layout, origin,
                  {"a parameter would be stored as \"" + name + "\"",
@@ -36,8 +35,6 @@ void check_path(const std::string& name, const std::set<std::string>& names, con
     const std::size_t slash = std::min(name.find('/', start), name.size());
     const std::string part = name.substr(start, slash - start);
     if (part.empty() || part == "." || part == "..") throw refuse("a path without empty parts and dots is needed");
-    if (slash < name.size() && names.contains(name.substr(0, slash)))
-      throw refuse("\"" + name.substr(0, slash) + "\" is a parameter itself and cannot hold another");
     start = slash + 1;
   }
 }
@@ -46,7 +43,6 @@ void check_path(const std::string& name, const std::set<std::string>& names, con
 void check_names(const Placement& placement) {
   const auto& arrays = placement.arrays();
   const CardFiles& files = placement.layout().files;
-  std::map<std::size_t, std::set<std::string>> names;  // within the files of each entry
   for (const ArrayPlace& array : arrays) {
     const auto entry = files.entry_of(array.name);
     if (!entry)
@@ -54,10 +50,8 @@ void check_names(const Placement& placement) {
                   {"a parameter would be stored as \"" + array.name + "\"",
                    "a name that begins with the prefix of one of the entries of \"files\"",
                    "add an entry without \"prefix\", or see rename"});
-    names[*entry].insert(files.name_within(array.name));
+    check_path(files.name_within(array.name), placement.layout().origin);
   }
-  for (const auto& [entry, within] : names)
-    for (const std::string& name : within) check_path(name, within, placement.layout().origin);
   std::vector<ArrayId> order(arrays.size());
   std::iota(order.begin(), order.end(), ArrayId{0});
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return arrays[a].name < arrays[b].name; });
@@ -136,7 +130,7 @@ void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& te
 
 }  // namespace
 
-Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors) {
+Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors, bool are_all) {
   std::vector<const Tensor*> order;
   order.reserve(tensors.size());
   for (const Tensor& tensor : tensors) order.push_back(&tensor);
@@ -170,6 +164,7 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
     with_parameter(tensor->name, [&] { add(*tensor); });
   }
   if (!unmatched.empty()) refuse_unmatched(layout, unmatched, Kind::layout);
+  if (are_all && layout.buckets.empty()) use.check_any(names, Kind::layout);
   Resolved resolved{builder.finish(), use.unused(names), {}};
   for (const auto& more : {index_warnings, likeness.check(resolved.placement, Kind::layout)})
     resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());

@@ -15,7 +15,13 @@ class CardCheck {
   CardCheck(const Layout& layout, const SourceNames& names, const Placement& placement)
       : layout_(layout), names_(names), placement_(placement) {}
 
-  void check(Position position) const {
+  std::vector<std::string> warnings() const {
+    if (others_ == 0) return {};
+    const std::string more = others_ > 1 ? " (and " + std::to_string(others_ - 1) + " more such)" : "";
+    return {other_ + more + ": the layout counts"};
+  }
+
+  void check(Position position) {
     for (std::size_t n = 0; n < names_.logical().size(); ++n) {
       try {
         check(n, position);
@@ -27,7 +33,7 @@ class CardCheck {
   }
 
  private:
-  void check(std::size_t n, Position position) const {
+  void check(std::size_t n, Position position) {
     const auto parameter = static_cast<ParameterId>(n);  // both are in the order of names
     const ArrayId array = placement_.array_of(parameter);
     const StoredArray* found = names_.at(n, position);
@@ -47,10 +53,18 @@ class CardCheck {
       refuse_dtype(parameter, position, *found);
     const bool is_own = !placement_.spreads()[parameter].bucket;
     if (is_own && found->global_shape && !(*found->global_shape == placement_.tensors()[parameter].shape))
+      note_other_shape(parameter, position, *found->global_shape);
+  }
+
+  void note_other_shape(ParameterId parameter, Position position, const Extents& said) {
+    const Extents& shape = placement_.tensors()[parameter].shape;
+    if (volume(said) == volume(shape))
       throw Error(Kind::input, place(parameter, position),
-                  {"attribute ckpt_global_shape is " + to_string(*found->global_shape),
-                   layout_.origin + " gives the logical shape " + to_string(placement_.tensors()[parameter].shape),
-                   "is it the right layout?"});
+                  {"attribute ckpt_global_shape is " + to_string(said),
+                   layout_.origin + " gives the logical shape " + to_string(shape), "is it the right layout?"});
+    if (others_++ == 0)
+      other_ = place(parameter, position) + " says by ckpt_global_shape that the parameter is " + to_string(said) +
+               ", " + layout_.origin + " gives " + to_string(shape);
   }
 
   /// The file that says first how a parameter is stored.
@@ -139,13 +153,16 @@ class CardCheck {
   const Layout& layout_;
   const SourceNames& names_;
   const Placement& placement_;
+  std::size_t others_ = 0;  // of the files' words on shapes that are not the layout's
+  std::string other_;       // the first
 };
 
 }  // namespace
 
-void check_cards(const Layout& layout, const SourceNames& names, const Placement& placement) {
-  const CardCheck check(layout, names, placement);
+std::vector<std::string> check_cards(const Layout& layout, const SourceNames& names, const Placement& placement) {
+  CardCheck check(layout, names, placement);
   for (Position position = 0; position < layout.mesh.size(); ++position) check.check(position);
+  return check.warnings();
 }
 
 }  // namespace ckpt

@@ -72,10 +72,22 @@ TEST_CASE("an array may tell its logical shape itself") {
   stored.global_shape = Extents{3, 3};
   const Layout flat = one_rule(R"(["dp"])", "[2]", R"("flat": {"axis": "dp"})");
   CHECK(resolve_source(flat, cards(2, card({stored}))).placement.tensors()[0].shape == Extents{3, 3});
-  stored.global_shape = Extents{4};
-  const Refused error =
-      refused_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"], "shape": [10])"), cards(2, card({stored})));
-  CHECK_THAT(error.text, Contains("attribute ckpt_global_shape is [4]") && Contains("gives the logical shape [10]"));
+  stored.global_shape = Extents{2, 5};
+  const Layout ten = one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])");
+  const Refused error = refused_source(ten, cards(2, card({stored})));
+  CHECK_THAT(error.text, Contains("attribute ckpt_global_shape is [2, 5]") && Contains("gives the logical shape [10]"));
+}
+
+TEST_CASE("what an earlier job left in a file, of which a piece was all, does not beat the layout") {
+  StoredArray stored = array("w", {5});
+  for (const std::uint64_t left : {5, 20}) {
+    stored.global_shape = Extents{left};
+    const Resolved resolved =
+        resolve_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])"), cards(2, card({stored})));
+    CHECK(resolved.placement.tensors()[0].shape == Extents{10});
+    REQUIRE(resolved.warnings.size() == 1);
+    CHECK_THAT(resolved.warnings.front(), Contains("is [" + std::to_string(left) + "]") && Contains("gives [10]"));
+  }
 }
 
 // --- the four things that a layout must satisfy
@@ -102,7 +114,8 @@ TEST_CASE("1: all parameters that no rule speaks of are listed at once, in group
   for (int i = 0; i < 12; ++i) arrays.push_back(array("layers." + std::to_string(i) + ".x1", {1}));
   const Layout of = layout(R"(["tp"])", "[1]", R"("parameters": [{"name": "wk"}])");
   CHECK(refused_source(of, {card(arrays)}).text ==
-        "no rule of a.json matches 13 parameters (bias, layers.*.x1: 12 parameters), expected a rule for every parameter in the "
+        "no rule of a.json matches 13 parameters (bias, layers.*.x1: 12 parameters), expected a rule for every "
+        "parameter in the "
         "files; add one, or say \"default\": \"replicate\"");
   CHECK_THAT(refused_target(of, {tensor("wk", {1}), tensor("b.1", {1}), tensor("b.2", {1})}).text,
              Contains("matches 2 parameters (b.*: 2 parameters)"));
