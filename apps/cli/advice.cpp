@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/shell_word.hpp"
+
 namespace ckpt::cli {
 
 std::string rename_options(const std::string& renames) {
@@ -26,7 +28,13 @@ std::string words(const Advice& advice) {
     case What::restart:
       return "start anew with --force instead of --resume";
     case What::give_layout:
-      return "give the layout with --from or --layout";
+      return "give its layout with --from";
+    case What::draft_layout:
+      return "give its layout with --from; where there is none, have one drafted: ckpt-inspect --draft " +
+             shell_word(advice.detail) + " > layout.json";
+    case What::print_layout:
+      return "print the layout with ckpt-inspect --as-layout STRATEGY > layout.json, say " + advice.detail +
+             " in it, and give it with --from layout.json";
     case What::wait_for_writer:
       return "wait until the job that saves it is done (see --wait-for)";
     case What::compare_two:
@@ -67,6 +75,8 @@ std::string words(const Advice& advice) {
       return "write its data, without --virtual";
     case What::more_patience:
       return "raise --stall-timeout where it takes longer";
+    case What::go_alone:
+      return "where " + advice.detail + ", give --alone or set CKPT_ALONE=1";
   }
   return "";
 }

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "cli/external.hpp"
 #include "cli/number_types.hpp"
+#include "cli/processes.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -186,6 +187,7 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
         "default: written");
   declare_external(line, to.allow_external);
   declare_number_types(line, to.number_types);
+  declare_alone(line, to.alone);
   line.value(
       "--wait-for", to.wait_for, "FILE[:DAY/PASS]",
       "start when FILE exists: the done-file of whoever writes SRC; or when it has a line for this day and pass");

@@ -64,6 +64,7 @@ struct Options {
   std::string tolerance;  ///< this and what follows: ckpt-verify's
   std::string fingerprints;
   bool json = false;
+  bool alone = false;  ///< is_to_go_alone has seen it
   MessageOptions messages;
   std::string progress;
   std::string asked_text;             ///< what --help or --version is to print; nothing else is looked at then

@@ -188,6 +188,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   line.flag("--json", options.json, "JSON instead of tables");
   declare_external(line, options.allow_external);
   declare_number_types(line, options.number_types);
+  declare_alone(line, options.alone);
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
   if (const auto text = line.parse(words)) {
@@ -216,7 +217,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
 }
 
 int run_inspect_program(const Manual& manual, int argc, char** argv) {
-  return run_processes(manual.name, [&](Communicator& processes) {
+  return run_processes(manual.name, argc, argv, [&](Communicator& processes) {
     InspectOptions options;
     agree(processes, [&] {
       options = parse_inspect_options(manual, {argv + 1, argv + argc});

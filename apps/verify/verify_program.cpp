@@ -1,5 +1,7 @@
 #include "verify/verify_program.hpp"
 
+#include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "cli/external.hpp"
 #include "cli/number_types.hpp"
 #include "cli/setup.hpp"
@@ -40,9 +42,30 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
   return integrity.damages.empty() && integrity.deviations.lines.empty() ? 0 : different;
 }
 
+/// What is advised of a layout is meant for A; that of B has another option.
+[[noreturn]] void rethrow_for_b(const Error& error, const std::string& b) {
+  using What = Advice::What;
+  Error::Text text = error.text();
+  const bool may_draft = text.advice.what == What::draft_layout;
+  if (!error.object().starts_with(b) || (text.advice.what != What::give_layout && !may_draft)) throw;
+  text.advice = {};
+  text.remedy += (text.remedy.empty() ? "" : ", or ") + std::string("give its layout with --to");
+  if (may_draft)
+    text.remedy += "; where there is none, have one drafted: ckpt-inspect --draft " + shell_word(b) + " > layout.json";
+  throw Error(error.kind(), error.object(), std::move(text));
+}
+
+CompareReport compared(const Options& options, const Setup& setup, Communicator& processes) {
+  try {
+    return shown(options, setup, compare, std::get<CompareJob>(setup.job), processes);
+  } catch (const Error& error) {
+    rethrow_for_b(error, options.output);
+  }
+}
+
 int run_comparison(const Options& options, const Setup& setup, Communicator& processes) {
   const auto& job = std::get<CompareJob>(setup.job);
-  const CompareReport comparison = shown(options, setup, compare, job, processes);
+  const CompareReport comparison = compared(options, setup, processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const ComparedPaths paths{options.source, options.output};

@@ -13,6 +13,7 @@
 #include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
 #include "checkpoint/newest_files.hpp"
+#include "checkpoint/other_names.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/whole_tensors.hpp"
 
@@ -173,6 +174,8 @@ void Checkpoint::check_missing(bool is_alone) const {
   for (const auto& files : needed)
     if (!is_any_there(files)) lost.insert(files.front());
   if (lost.empty()) return;
+  if (std::none_of(is_there_.begin(), is_there_.end(), [](bool is_there) { return is_there; }))
+    if (auto others = under_other_names(path_, layout_, file_name(0))) throw std::move(*others);
   const std::uint64_t count = table_.count();
   const bool is_one_each = layout_.files.is_one_each(layout_.mesh);
   throw Error(Kind::input, file_name(*lost.begin()),

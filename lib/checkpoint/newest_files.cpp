@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/other_names.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -277,6 +278,8 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
     if (ending == own_ending) others = names_of_cards(text, layout.mesh, directory, other_ending, processes);
     if (has_none) std::swap(names, others);
     agree(processes, [&] {
+      if (std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); }))
+        if (auto others = under_other_names(directory, layout, text)) throw std::move(*others);
       const NewestName newest = newest_name(text, layout.mesh, names, others);
       if (processes.rank() == 0 && !newest.said.empty()) spdlog::info(newest.said);
       entry.path = FileTemplate(newest.path, layout.mesh);

@@ -96,6 +96,14 @@ void warn(const fs::path& file, const std::string& why, const fs::path& director
 
 }  // namespace
 
+bool counts_ranks(const std::string& name) {
+  for (auto number = next_number(name, 0); number; number = next_number(name, number->at + number->digits)) {
+    const std::string_view word = word_before(name, number->at);
+    if (std::find(words_of_ranks.begin(), words_of_ranks.end(), word) != words_of_ranks.end()) return true;
+  }
+  return false;
+}
+
 void check_is_whole(const fs::path& file, const Schema& schema, SourceStore& store) {
   const fs::path directory = file.parent_path();
   for (std::size_t i = 0; i < schema.datasets.size(); ++i) {

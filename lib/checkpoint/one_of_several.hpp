@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "store/store.hpp"
 
@@ -11,5 +12,8 @@ namespace ckpt {
 /// (00001-of-00007), or by that and the files beside it (rank_0 and rank_1, mp_rank_00/ and mp_rank_01/; not step_1000,
 /// which may well be whole).
 void check_is_whole(const std::filesystem::path& file, const Schema& schema, SourceStore& store);
+
+/// Whether a name has a number behind a word that counts the files of one checkpoint: rank_3, mp_rank_00, shard-1.
+bool counts_ranks(const std::string& name);
 
 }  // namespace ckpt

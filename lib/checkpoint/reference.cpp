@@ -11,6 +11,7 @@
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/reference_json.hpp"
+#include "checkpoint/without_layout.hpp"
 #include "processes/wire.hpp"
 #include "store/posix_file.hpp"
 
@@ -52,9 +53,10 @@ Found found_at(const std::filesystem::path& path, SourceStore& store) {
 Reference::Part part_of(FoundCheckpoint found, SourceStore& store, Communicator& processes) {
   agree(processes, [&] {
     if (!found.checkpoint && !found.files.is_single_file)
-      throw Error(Kind::input, found.files.path.string(),
-                  {"it carries no layout of its own", "expected a reference that says how it is cut",
-                   "merge it into one file with its layout first"});
+      throw without_layout(found.files, store,
+                           {"it carries no layout of its own", "expected a reference that says how it is cut",
+                            "merge it into one file with its layout first"})
+          .of_kind(Kind::input);
   });
   Reference::Part part{opened(std::move(found), store, processes), {}};
   agree(processes, [&] { part.placement = resolve(part.checkpoint).placement; });

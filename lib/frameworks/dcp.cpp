@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "frameworks/cut_rules.hpp"
+#include "frameworks/foreign.hpp"
 #include "frameworks/schemas.hpp"
 #include "store/posix_file.hpp"
 #include "store/torch/dcp_directory.hpp"
@@ -65,18 +67,30 @@ void check_ranks_finished(const fs::path& directory) {
 }
 
 void check_finished(const fs::path& directory) {
-  const auto refuse = [&](const std::string& found, const std::string& expected) {
-    throw Error(Kind::input, directory.string(),
-                {found, "expected " + expected, "was the save interrupted? Take the checkpoint before it"});
+  const auto refuse = [&](const std::string& found, const std::string& remedy) {
+    throw Error(Kind::input, directory.string(), {found, "expected it beside them", remedy});
   };
   if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty())
     check_ranks_finished(directory);
-  else if (!is_there(directory / metadata_file))
-    refuse("an unfinished checkpoint: .distcp files without .metadata, which is written last", "a finished one");
+  else if (!is_there(directory / metadata_file)) {
+    if (const auto foreign = foreign_directory(directory))
+      throw Error(
+          Kind::input, directory.string(),
+          {"it is " + foreign->what + ": these programs do not read it", "expected files of torch", foreign->remedy});
+    refuse("it has .distcp files and no .metadata, without which nobody can read them",
+           "copy that file, too (cp DIR/* and others leave out names that begin with a dot); torch writes it last, so "
+           "that where it never was the save did not end");
+  }
   if (is_there(directory / common_file) && !is_there(directory / finished_file))
-    refuse(std::string("an unfinished checkpoint: ") + common_file + " without " + finished_file +
-               ", which is written last",
-           "a finished one");
+    refuse(std::string("it has ") + common_file + " and no " + finished_file,
+           "copy that file, too; Megatron writes it last, so that where it never was the save did not end");
+}
+
+/// " (of rank 3)" of "__3_0.distcp", as torch names the files that a rank writes.
+std::string rank_in(const std::string& name) {
+  const std::size_t end = name.starts_with("__") ? name.find('_', 2) : std::string::npos;
+  const std::string rank = end == std::string::npos ? "" : name.substr(2, end - 2);
+  return rank.empty() || rank.find_first_not_of("0123456789") != std::string::npos ? "" : " (of rank " + rank + ")";
 }
 
 class DcpDescription {
@@ -173,7 +187,8 @@ class DcpDescription {
   void check_there(const std::string& name) const {
     if (is_there(directory_ / name)) return;
     throw Error(Kind::input, (directory_ / name).string(),
-                {"no such file", std::string(metadata_file) + " expects it", "restore it, or take another checkpoint"});
+                {"no such file" + rank_in(name), std::string(metadata_file) + " expects it",
+                 "copy it into " + shell_word(directory_.string())});
   }
 
   /// The first file stands for the directory: its tree is that of all.

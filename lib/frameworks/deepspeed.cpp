@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/parallel.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "frameworks/deepspeed_files.hpp"
 #include "frameworks/zero_groups.hpp"
@@ -134,12 +136,27 @@ class DeepSpeedDescription {
     const std::string model = files_.path(files_.model, 0).substr(files_.folder.size());
     const std::string ranks = std::to_string(expected) + " (dp_world_size " +
                               (module_ == nullptr ? "" : "and mp_world_size ") + "of " + model + ")";
-    throw Error(
-        Kind::input, (directory_ / files_.folder).string(),
-        {"found optimizer files of " + std::to_string(files_.optimizer_files) + " ranks",
-         "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
-         files_.optimizer_files < expected ? "restore the others; the model states alone can be read as a single file"
-                                           : "remove those of another job"});
+    const std::vector<std::string> missing = missing_optimizer_files(expected);
+    throw Error(Kind::input, (directory_ / files_.folder).string(),
+                {"found optimizer files of " + std::to_string(files_.optimizer_files) + " ranks",
+                 "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
+                 missing.empty() ? "remove those of another job"
+                                 : "copy what is missing: " + join(missing) +
+                                       (files_.model_of_each_rank
+                                            ? ""
+                                            : "; or give the weights alone, " +
+                                                  shell_word((directory_ / files_.path(files_.model, 0)).string()))});
+  }
+
+  std::vector<std::string> missing_optimizer_files(std::uint64_t expected) const {
+    std::vector<std::string> missing;
+    if (files_.optimizer.empty() && expected > 0) return {"the files *_optim_states.pt of all ranks"};
+    for (std::uint64_t n = 0; n < expected; ++n) {
+      const std::string name = files_.path(files_.optimizer, n / states_.model_ranks, n % states_.model_ranks);
+      std::error_code ignored;
+      if (!fs::exists(directory_ / name, ignored)) missing.push_back(name);
+    }
+    return missing;
   }
 
   /// What DeepSpeed's zero_to_fp32 takes.

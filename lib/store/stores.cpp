@@ -72,7 +72,7 @@ class Stores::ByContent final : public SourceStore {
 
   FileCatalog catalog(const std::filesystem::path& file) override {
     SourceStore* const store = find(file);
-    if (store == nullptr && format_by_ending(stores_.formats_, file.native()) == nullptr) refuse(file);
+    if (store == nullptr) check_likely(file);
     return numbers_.applied(file.string(), (store != nullptr ? *store : likeliest(file)).catalog(file));
   }
 
@@ -109,12 +109,14 @@ class Stores::ByContent final : public SourceStore {
   }
 
  private:
-  /// Neither content nor name is that of a checkpoint.
-  [[noreturn]] void refuse(const std::filesystem::path& file) const {
-    const std::string likely = likely_content(file);
+  /// Throws where the content is told to be something else, whatever the name, and where the name tells nothing either.
+  void check_likely(const std::filesystem::path& file) {
+    if (!look_at(file)) return;  // which its format says
+    const LikelyContent likely = likely_content(file);
+    if (likely.what.empty() && format_by_ending(stores_.formats_, file.native()) != nullptr) return;
     throw Error(Kind::input, file.string(),
-                {"it has none of the known formats" + (likely.empty() ? "" : "; it seems to be " + likely),
-                 "expected " + names_of_files(stores_.formats_), "check the path and the layout's `files`"});
+                {"it has none of the known formats" + likely.seeming(), "expected " + names_of_files(stores_.formats_),
+                 likely.remedy.empty() ? "check the path" : likely.remedy});
   }
 
   /// Asks the likeliest one first: others may have to look at many places of the file.

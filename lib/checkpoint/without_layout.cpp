@@ -1,0 +1,238 @@
+#include "checkpoint/without_layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "base/log.hpp"
+#include "base/shell_word.hpp"
+#include "base/text.hpp"
+#include "checkpoint/one_of_several.hpp"
+#include "checkpoint/surroundings.hpp"
+#include "store/likely_content.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The names that transformers, diffusers and PEFT give a model that is in one file.
+constexpr std::array<std::string_view, 9> names_of_models{"model.safetensors",
+                                                          "pytorch_model.bin",
+                                                          "diffusion_pytorch_model.safetensors",
+                                                          "adapter_model.safetensors",
+                                                          "adapter_model.bin",
+                                                          "diffusion_pytorch_model.bin",
+                                                          "tf_model.h5",
+                                                          "consolidated.safetensors",
+                                                          "consolidated.00.pth"};
+
+/// A file's name that numbers it among others: "model-00001-of-00007.safetensors", "model_world_size_4_rank_0.pt".
+struct NumberedName {
+  std::string before;  ///< the number
+  std::string behind;
+  std::size_t digits = 0;
+  std::uint64_t number = 0;
+  std::uint64_t first = 0;             ///< of the numbers that its kind begins with
+  std::optional<std::uint64_t> total;  ///< how many there are, if the name says it
+
+  std::string kind() const { return before + "*" + behind; }
+  std::string with(std::uint64_t other) const {
+    std::string text = std::to_string(other);
+    if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+    return before + text + behind;
+  }
+};
+
+std::uint64_t as_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc{} ? value : ~std::uint64_t{0};
+}
+
+/// By a count in the name, else by its last number.
+std::optional<NumberedName> numbered(const std::string& name) {
+  static const std::regex of_total(R"((.*?)(\d+)(-of-(\d+).*))");
+  static const std::regex of_world(R"((.*world_size_(\d+)_rank_)(\d+)(.*))");
+  static const std::regex last(R"((.*?)(\d+)([^\d]*))");
+  std::smatch found;
+  if (std::regex_match(name, found, of_total))
+    return NumberedName{found[1], found[3], found[2].str().size(), as_number(found[2]), 1, as_number(found[4])};
+  if (std::regex_match(name, found, of_world))
+    return NumberedName{found[1], found[4], 1, as_number(found[3]), 0, as_number(found[2])};
+  if (!counts_ranks(name) || !std::regex_match(name, found, last)) return std::nullopt;
+  return NumberedName{found[1], found[3], found[2].str().size(), as_number(found[2]), 0, std::nullopt};
+}
+
+/// The files right in the directory.
+std::vector<std::size_t> top_files(const FoundFiles& found) {
+  std::vector<std::size_t> top;
+  for (std::size_t i = 0; i < found.names.size(); ++i)
+    if (found.names[i].find('/') == std::string::npos) top.push_back(i);
+  return top;
+}
+
+std::vector<std::string> names_at(const FoundFiles& found, const std::vector<std::size_t>& files) {
+  std::vector<std::string> names;
+  for (const std::size_t file : files) names.push_back(found.names[file]);
+  return names;
+}
+
+/// Names of one kind, each with the numbers that are there.
+struct NumberedKind {
+  NumberedName name;
+  std::set<std::uint64_t> numbers;
+
+  /// The numbers that ought to be there, too: all that the names count, else those before the last.
+  std::vector<std::uint64_t> missing() const {
+    constexpr std::uint64_t most = 1U << 20;
+    const std::uint64_t first = numbers.contains(0) ? 0 : name.total || *numbers.begin() != 1 ? name.first : 1;
+    const std::uint64_t end = std::min(name.total ? first + *name.total : *numbers.rbegin() + 1, first + most);
+    std::vector<std::uint64_t> lost;
+    for (std::uint64_t number = first; number < end; ++number)
+      if (!numbers.contains(number)) lost.push_back(number);
+    return lost;
+  }
+};
+
+std::vector<NumberedKind> kinds_of(const std::vector<std::string>& names) {
+  std::map<std::string, NumberedKind> kinds;
+  for (const std::string& name : names)
+    if (const auto number = numbered(name)) {
+      NumberedKind& kind = kinds.try_emplace(number->kind(), NumberedKind{*number, {}}).first->second;
+      kind.numbers.insert(number->number);
+    }
+  std::vector<NumberedKind> all;
+  for (auto& [name, kind] : kinds) all.push_back(std::move(kind));
+  return all;
+}
+
+/// The first that names a model, and whether it is the only one.
+std::optional<std::size_t> only_model(const FoundFiles& found, const std::vector<std::size_t>& top) {
+  std::optional<std::size_t> model;
+  for (const std::size_t file : top) {
+    if (std::find(names_of_models.begin(), names_of_models.end(), found.names[file]) == names_of_models.end()) continue;
+    if (model) return std::nullopt;
+    model = file;
+  }
+  return model;
+}
+
+/// A file beside the chosen one that ought to be one like it, and has no data.
+void check_none_is_lost(const fs::path& directory, const std::string& chosen, SourceStore& store) {
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::error_code none;
+    if (it->path().extension() != fs::path(chosen).extension() || !it->is_regular_file(none)) continue;
+    if (it->path().filename() == chosen || store.recognises(it->path())) continue;
+    const LikelyContent likely = likely_content(it->path());
+    if (likely.is_lost)
+      throw Error(Kind::input, it->path().string(),
+                  {"it seems to be " + likely.what, "expected a file of tensors, as " + chosen + " beside it",
+                   likely.remedy + "; or give " + shell_word((directory / chosen).string()) + " alone"});
+  }
+}
+
+Error missing_of(const fs::path& directory, const NumberedKind& kind, const std::vector<std::uint64_t>& missing) {
+  std::vector<std::string> names;
+  std::vector<std::string> numbers;
+  for (const std::uint64_t number : missing) {
+    names.push_back(kind.name.with(number));
+    numbers.push_back(std::to_string(number));
+  }
+  const bool is_of_ranks = counts_ranks(kind.name.with(0));
+  const std::string what =
+      is_of_ranks ? (numbers.size() == 1 ? "the file of rank " : "the files of ranks ") + join(numbers) : join(names);
+  const std::uint64_t count = kind.numbers.size() + missing.size();
+  return {
+      Kind::input,
+      directory.string(),
+      {what + (missing.size() == 1 ? " is" : " are") + " missing" + (is_of_ranks ? " (" + join(names, 3) + ")" : ""),
+       "expected " + std::to_string(count) + " files like " + kind.name.with(*kind.numbers.begin()),
+       "copy " + std::string(missing.size() == 1 ? "it" : "them") + " into " + shell_word(directory.string())}};
+}
+
+/// Directories of which each is one rank's: rank_0/, mp_rank_00/.
+bool are_of_ranks(const std::vector<std::string>& directories) {
+  return std::all_of(directories.begin(), directories.end(),
+                     [](const std::string& name) { return counts_ranks(name); });
+}
+
+std::vector<std::string> first_directories(const FoundFiles& found) {
+  std::set<std::string, decltype(&natural_less)> directories(&natural_less);
+  for (const std::string& name : found.names)
+    if (const std::size_t slash = name.find('/'); slash != std::string::npos) directories.insert(name.substr(0, slash));
+  return {directories.begin(), directories.end()};
+}
+
+}  // namespace
+
+std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store) {
+  const std::vector<std::size_t> top = top_files(found);
+  const auto only = top.size() == 1 ? std::optional(top.front()) : only_model(found, top);
+  if (!only || stale_pointer(found.path, store)) return std::nullopt;
+  const std::string& name = found.names[*only];
+  const auto directories = first_directories(found);
+  if (top.size() == 1 && !directories.empty() && are_of_ranks(directories)) return std::nullopt;
+  if (const auto number = numbered(name); number && only_model(found, {*only}) != only) {
+    if (number->total.value_or(1) != 1 || number->number > number->first) return std::nullopt;
+    if (!number->total)
+      spdlog::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
+  }
+  check_none_is_lost(found.path, name, store);
+  std::vector<std::string> others = found.names;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(*only));
+  if (!others.empty())
+    spdlog::warn("{}: {} is taken for the whole model; other files of tensors are not looked at: {}",
+                 found.path.string(), name, join(others, 4));
+  return only;
+}
+
+std::optional<WeightMap> numbered_parts(const FoundFiles& found) {
+  const std::vector<std::size_t> top = top_files(found);
+  const auto kinds = kinds_of(names_at(found, top));
+  if (kinds.size() != 1 || !kinds.front().name.total || kinds.front().numbers.size() != top.size()) return std::nullopt;
+  if (top.size() != found.names.size() || !kinds.front().missing().empty()) return std::nullopt;
+  WeightMap map;
+  for (const std::size_t file : top)
+    for (const StoredArray& array : *found.catalogs[file].schema->arrays)
+      if (!map.file_of.emplace(array.name, found.names[file]).second) return std::nullopt;
+  spdlog::warn("{}: no index is beside the {} files, which are taken for one model, as their names count them",
+               found.path.string(), top.size());
+  return map;
+}
+
+std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore& store) {
+  if (auto stale = stale_pointer(found.path, store)) return stale;
+  const std::vector<std::size_t> top = top_files(found);
+  const std::vector<std::string> directories = first_directories(found);
+  if (top.empty() && !are_of_ranks(directories))
+    if (const auto below = checkpoints_below(found.path, store); !below.empty())
+      return above_checkpoints(found.path, below);
+  for (const NumberedKind& kind : kinds_of(top.empty() ? directories : names_at(found, top)))
+    if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);
+  return std::nullopt;
+}
+
+Error without_layout(const FoundFiles& found, SourceStore& store, const Error::Text& otherwise) {
+  if (auto unlike = unlike_one_checkpoint(found, store)) return std::move(*unlike);
+  const std::vector<std::string> names = names_at(found, top_files(found));
+  if (names.size() > 1 && kinds_of(names).empty())
+    return {Kind::usage,
+            found.path.string(),
+            {"it holds " + std::to_string(names.size()) +
+                 " files of tensors, and nothing says how they belong together: " + join(names, 4),
+             "expected one file, an index beside them, or a layout",
+             "give the file that is meant, for example " + shell_word((found.path / names.front()).string()),
+             otherwise.advice}};
+  return {Kind::usage, found.path.string(), otherwise};
+}
+
+}  // namespace ckpt
