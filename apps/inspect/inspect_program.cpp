@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/found_files.hpp"
+#include "checkpoint/readable.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/layout_text.hpp"
@@ -31,7 +32,7 @@ Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expe
   misfit.expected_shape = [&](const std::string& name) { return expected.shape(name); };
   Resolved resolved;
   explain_misfit(misfit, *alone,
-                 [&] { agree(*alone, [&] { resolved = resolve(checkpoint, {}, misfit.expected_shape); }); });
+                 [&] { agree(*alone, [&] { resolved = resolve_readable(checkpoint, misfit.expected_shape); }); });
   for (const auto& warning : resolved.warnings) spdlog::warn(warning);
   return std::move(resolved.placement);
 }
@@ -89,7 +90,8 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
   if (files.names.size() != 1)
     throw Error(Kind::usage, "--expect",
                 {"given for files that carry no layout", "expected their layout", "give it with --layout"});
-  whole = resolve(Checkpoint::of(inspection.path, true, single_card(), {files.catalogs.front()})).placement;
+  whole =
+      resolve_readable(Checkpoint::of(inspection.path, true, single_card(), {files.catalogs.front()}), {}).placement;
   return *whole;
 }
 

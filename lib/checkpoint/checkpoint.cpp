@@ -19,6 +19,18 @@
 
 namespace ckpt {
 
+namespace {
+
+/// What there is to say of a symbolic link that leads nowhere; nothing of any other path.
+std::optional<std::string> dangling(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path goal = std::filesystem::read_symlink(path, error);
+  if (error) return std::nullopt;
+  return "a symbolic link to " + goal.string() + ", which is not there";
+}
+
+}  // namespace
+
 void check_single_file(const std::filesystem::path& path, const Layout& layout) {
   const std::uint64_t files = layout.files.count(layout.mesh);
   if (layout.mesh.size() == 1 && files == 1) return;
@@ -179,7 +191,8 @@ void Checkpoint::check_missing(bool is_alone) const {
   const std::uint64_t count = table_.count();
   const bool is_one_each = layout_.files.is_one_each(layout_.mesh);
   throw Error(Kind::input, file_name(*lost.begin()),
-              {"no such file in " + path_.string() + (is_alone ? "" : " on any process's node"),
+              {dangling(file_path(*lost.begin())).value_or("no such file in " + path_.string()) +
+                   (is_alone ? "" : " on any process's node"),
                layout_.origin + " expects " + std::to_string(count) +
                    (count == 1    ? " file"
                     : is_one_each ? " files, one for each card"

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "store/element_words.hpp"
+#include "tensor/unreadable.hpp"
 
 namespace ckpt::safetensors {
 
@@ -104,12 +105,22 @@ Tensor tensor_of(const json& object, const std::string& name) {
   const json& offsets = object["data_offsets"];
   if (!dtype.is_string() || !shape.is_array() || !offsets.is_array() || offsets.size() != 2)
     refuse("", "values of other kinds", "a text, a list of extents and a list of two offsets");
-  Tensor tensor{
-      name, type_of(dtype.get<std::string>()), {}, number(offsets[0], "offset"), number(offsets[1], "offset")};
+  Tensor tensor{name, {}, {}, number(offsets[0], "offset"), number(offsets[1], "offset")};
+  if (tensor.begin > tensor.end)
+    refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
+           "an end behind the begin");
+  try {
+    tensor.dtype = type_of(dtype.get<std::string>());
+  } catch (const Error& why) {
+    StoredArray array = unreadable(name, why);
+    tensor.dtype = std::move(array.dtype);
+    tensor.shape = std::move(array.shape);
+    return tensor;
+  }
   for (const json& extent : shape) tensor.shape.push_back(number(extent, "extent"));
   tensor.shape = in_bytes(std::move(tensor.shape), tensor.dtype);
   const std::uint64_t bytes = checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
-  if (tensor.begin > tensor.end || tensor.end - tensor.begin != bytes)
+  if (tensor.end - tensor.begin != bytes)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
            std::to_string(bytes) + " bytes for " + to_string(tensor.shape) + " of " + tensor.dtype.name);
   return tensor;

@@ -31,7 +31,8 @@ struct Header {
 };
 
 /// The header that a text is, for `data_bytes` of tensors behind it. Strict: throws input, naming the tensor, for
-/// duplicate or unknown keys, dtypes that no element of whole bytes has, sizes that do not agree, overlaps and gaps.
+/// duplicate or unknown keys, sizes that do not agree, overlaps and gaps. A tensor of a dtype that no
+/// element of whole bytes has is there as one that cannot be read (`unreadable`).
 Header parse_header(const std::string& text, std::uint64_t data_bytes);
 
 /// The header's text, the same for the same header; padded with spaces, so that the data behind it begins at a multiple

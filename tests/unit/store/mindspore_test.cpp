@@ -75,7 +75,7 @@ std::string record(const std::string& tag, const std::string& tensor_bytes) {
 std::string refused(const std::string& bytes) {
   const TemporaryDirectory folder;
   fixture::put_bytes(folder / "a.ckpt", bytes);
-  const std::string said = error_of([&] { mindspore_store()->catalog(folder / "a.ckpt"); });
+  const std::string said = fixture::refusal(*mindspore_store(), folder / "a.ckpt");
   CHECK_THAT(said, Contains("a.ckpt"));
   return said;
 }

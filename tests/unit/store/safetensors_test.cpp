@@ -24,7 +24,7 @@ std::string file_of(const std::string& header, std::size_t data_bytes) {
 std::string refused(const std::string& header, std::size_t data_bytes) {
   const TemporaryDirectory folder;
   fixture::put_bytes(folder / "a.safetensors", file_of(header, data_bytes));
-  const std::string said = error_of([&] { safetensors_store()->catalog(folder / "a.safetensors"); });
+  const std::string said = fixture::refusal(*safetensors_store(), folder / "a.safetensors");
   CHECK_THAT(said, Contains("a.safetensors"));
   return said;
 }
@@ -83,7 +83,7 @@ TEST_CASE("A file whose header would be longer than itself is refused") {
   std::string bytes = file_of("{}", 0);
   bytes[1] = '\x10';  // 4,098 bytes of header
   fixture::put_bytes(folder / "a.safetensors", bytes);
-  CHECK_THAT(error_of([&] { safetensors_store()->catalog(folder / "a.safetensors"); }), Contains("is it truncated?"));
+  CHECK_THAT(fixture::refusal(*safetensors_store(), folder / "a.safetensors"), Contains("is it truncated?"));
 }
 
 FileSpec spec() {
