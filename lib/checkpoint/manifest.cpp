@@ -61,6 +61,17 @@ std::string list_of(const std::vector<ManifestFile>& files) {
   return text + "\n ],\n";
 }
 
+/// No manifest of an output without such files has the list; none had it before version 0.2.
+std::string list_beside(const std::vector<ManifestFile>& beside) {
+  if (beside.empty()) return "";
+  std::string text = " \"beside\": [";
+  for (const ManifestFile& file : beside) {
+    text += &file == &beside.front() ? "\n  " : ",\n  ";
+    text += "{\"name\": " + quoted(file.name) + ", \"bytes\": " + number(file.bytes) + end_with(file.fingerprint);
+  }
+  return text + "\n ],\n";
+}
+
 std::string single(const ManifestFile& file, const ManifestRoom& room) {
   return " \"file\": {\"bytes\": " + number(file.bytes) + ", \"manifest_at\": " + number(room.offset) +
          end_with(file.fingerprint) + ",\n";
@@ -163,11 +174,12 @@ std::string_view in_place_of_fingerprints(FingerprintPlace place) {
 
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room,
-                     FingerprintPlace place, const std::vector<ManifestTable>& tables) {
+                     FingerprintPlace place, const std::vector<ManifestTable>& tables,
+                     const std::vector<ManifestFile>& beside) {
   std::string text = beginning(placement.layout());
   if (const auto why = in_place_of_fingerprints(place); !why.empty())
     text += ",\n \"fingerprints\": " + quoted(std::string(why));
-  text += ",\n" + (room ? single(files.front(), *room) : list_of(files));
+  text += ",\n" + (room ? single(files.front(), *room) : list_of(files) + list_beside(beside));
   add_parameters(placement, fingerprints, text);
   add_tables(tables, text);
   const std::uint64_t end = text.size() + before_checksum.size() + checksum_size + after_checksum.size();

@@ -11,12 +11,14 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/read_manifest.hpp"
-#include "jobs/check_text.hpp"
+#include "jobs/changed_files.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/resources.hpp"
 #include "keyed/census.hpp"
+#include "layout/model_files.hpp"
 #include "layout/paddle_tables.hpp"
 #include "layout/resolve.hpp"
+#include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/content_search.hpp"
 
@@ -31,7 +33,9 @@ class FileSearch {
  public:
   FileSearch(const std::filesystem::path& checkpoint, const Manifest& manifest, SourceStore& store,
              Communicator& processes)
-      : checkpoint_(checkpoint), manifest_(manifest), store_(store), processes_(processes) {}
+      : checkpoint_(checkpoint), manifest_(manifest), told_(manifest.files), store_(store), processes_(processes) {
+    told_.insert(manifest.beside.begin(), manifest.beside.end());
+  }
 
   std::vector<Damage> damages() {
     std::vector<std::pair<std::string, std::uint64_t>> here;
@@ -39,14 +43,14 @@ class FileSearch {
     std::vector<Damage> damages;
     std::set<std::string> found;
     for (const auto& [name, bytes] : of_all(here, processes_)) {
-      const auto expected = manifest_.files.find(name);
-      if (expected == manifest_.files.end())
+      const auto expected = told_.find(name);
+      if (expected == told_.end())
         damages.push_back({What::surplus, name, "the manifest does not name it", {}});
       else if (bytes != expected->second.bytes)
         damages.push_back({What::size, name, sizes(bytes, expected->second.bytes), {}});
       found.insert(name);
     }
-    for (const auto& [name, file] : manifest_.files)
+    for (const auto& [name, file] : told_)
       if (!found.contains(name)) damages.push_back({What::missing, name, "", {}});
     return damages;
   }
@@ -63,15 +67,14 @@ class FileSearch {
       return {{checkpoint_.filename().string(), std::filesystem::file_size(checkpoint_)}};
     std::vector<std::pair<std::string, std::uint64_t>> seen;
     std::set<std::string> kinds;
-    for (const auto& [name, file] : manifest_.files) {
-      kinds.insert(std::filesystem::path(name).extension());
+    for (const auto& [name, file] : manifest_.files) kinds.insert(std::filesystem::path(name).extension());
+    for (const auto& [name, file] : told_)
       if (const auto found = store_.look_at(checkpoint_ / name); found && !found->is_directory)
         seen.emplace_back(name, found->bytes);
-    }
     std::filesystem::recursive_directory_iterator entry(checkpoint_, error);
     for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
       const std::string name = entry->path().lexically_relative(checkpoint_).string();
-      if (!manifest_.files.contains(name) && kinds.contains(entry->path().extension()) && entry->is_regular_file())
+      if (!told_.contains(name) && kinds.contains(entry->path().extension()) && entry->is_regular_file())
         seen.emplace_back(name, entry->file_size());
     }
     if (error && error != std::errc::no_such_file_or_directory)
@@ -81,9 +84,34 @@ class FileSearch {
 
   const std::filesystem::path& checkpoint_;
   const Manifest& manifest_;
+  std::map<std::string, ManifestFile> told_;  // with data, and beside them
   SourceStore& store_;
   Communicator& processes_;
 };
+
+/// Manifests of version 0.1 tell of no files but those with data.
+void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& manifest, Stores& stores) {
+  if (!manifest.beside.empty() || std::filesystem::is_regular_file(checkpoint)) return;
+  std::vector<std::string> names = names_beside(manifest.layout);
+  const std::string ending = std::filesystem::path(manifest.files.begin()->first).extension();
+  names.push_back(model_index_name(ending));
+  for (const Format& format : stores.formats())
+    if (format.ending == ending && !format.index_name.empty()) names.emplace_back(format.index_name);
+  std::error_code error;
+  std::erase_if(names, [&](const std::string& name) { return !std::filesystem::exists(checkpoint / name, error); });
+  if (!names.empty())
+    spdlog::warn("{} tells nothing of {}: not looked at; write the checkpoint anew to have a manifest that does",
+                 manifest.origin, join(names));
+}
+
+/// The small files beside those with data, as far as they are there and of their sizes.
+std::vector<ManifestFile> whole_beside(const Manifest& manifest, const std::vector<Damage>& damages) {
+  std::vector<ManifestFile> files;
+  for (const auto& [name, file] : manifest.beside)
+    if (std::none_of(damages.begin(), damages.end(), [&](const Damage& damage) { return damage.file == name; }))
+      files.push_back(file);
+  return files;
+}
 
 /// Whether the parameters that the files hold are those of the manifest.
 std::vector<Damage> compare_names(const Placement& placement, const Manifest& manifest) {
@@ -129,14 +157,16 @@ Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors
   return opened;
 }
 
-/// Whether `work` can read its input; adds a damage where it cannot.
+/// Whether `work` can read its input; adds a damage where it cannot. Where damages are known already, that a layout
+/// does not fit follows from them.
 bool reads(Communicator& processes, std::vector<Damage>& damages, const std::function<void()>& work,
            What otherwise = What::unreadable) {
   try {
     work();
     return true;
   } catch (const Error& error) {
-    if (error.kind() != Kind::input || !processes.failed_together()) throw;
+    const bool is_damage = error.kind() == Kind::input || (error.kind() == Kind::layout && !damages.empty());
+    if (!is_damage || !processes.failed_together()) throw;
     processes.set_failed_together(false);
     damages.push_back({otherwise, "", "", {}, error});
     return false;
@@ -212,13 +242,22 @@ Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& pro
   result.files = manifest.files.size();
   result.parameters = manifest.parameters.size();
   add(FileSearch(job.checkpoint.path, manifest, store, processes).damages());
-  const auto hides_data = [](const Damage& damage) { return damage.what != What::surplus; };
+  const auto hides_data = [&](const Damage& damage) {
+    return damage.what != What::surplus && !manifest.beside.contains(damage.file);
+  };
   if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
+  const auto add_changed = [&](const std::vector<ManifestFile>& files) {
+    for (const ManifestFile& file : files) result.bytes += file.bytes;
+    counters.phase = Phase::compare;
+    add(changed_files(job.checkpoint.path, files, thread_count(job.resources, processes), processes, counters));
+  };
+  add_changed(whole_beside(manifest, result.damages));
+  if (processes.rank() == 0) warn_of_untold(job.checkpoint.path, manifest, stores);
 
   if (has_paddle_text(manifest.layout)) {
-    for (const std::string& name : text_file_names(manifest.layout)) result.bytes += manifest.files.at(name).bytes;
-    counters.phase = Phase::compare;
-    add(changed_text_files(job.checkpoint.path, manifest, thread_count(job.resources, processes), processes, counters));
+    std::vector<ManifestFile> texts;
+    for (const std::string& name : text_file_names(manifest.layout)) texts.push_back(manifest.files.at(name));
+    add_changed(texts);
     counters.phase = is_text_alone(manifest.layout) ? Phase::done : Phase::catalog;
     if (is_text_alone(manifest.layout)) return result;
   }

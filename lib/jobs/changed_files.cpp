@@ -1,9 +1,8 @@
-#include "jobs/check_text.hpp"
+#include "jobs/changed_files.hpp"
 
 #include <algorithm>
 
 #include "base/parallel.hpp"
-#include "layout/paddle_tables.hpp"
 #include "processes/gather_all.hpp"
 #include "store/file_sum.hpp"
 
@@ -21,14 +20,14 @@ std::string fingerprint_of_file(const std::filesystem::path& path, const std::st
 
 }  // namespace
 
-std::vector<Damage> changed_text_files(const std::filesystem::path& checkpoint, const Manifest& manifest,
-                                       unsigned threads, Communicator& processes, Counters& counters) {
+std::vector<Damage> changed_files(const std::filesystem::path& checkpoint, const std::vector<ManifestFile>& files,
+                                  unsigned threads, Communicator& processes, Counters& counters) {
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());
   std::vector<const ManifestFile*> own;
   std::uint64_t number = 0;
-  for (const std::string& name : text_file_names(manifest.layout))
-    if (number++ % size == rank) own.push_back(&manifest.files.at(name));
+  for (const ManifestFile& file : files)
+    if (number++ % size == rank) own.push_back(&file);
   std::vector<char> is_changed(own.size());  // not bool: threads write to it
   agree(processes, [&] {
     for_each_in_parallel(threads, own.size(), [&](std::uint64_t n) {
