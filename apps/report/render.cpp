@@ -82,7 +82,8 @@ Lines dry_run_table(const Report& report) {
       {"processes", with_commas(report.processes)},
       {"threads", with_commas(report.threads) + " in each process"},
       {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
-      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
+      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"},
+      {"peak memory", exact_bytes(report.peak_bytes) + " in each process, about"}};
   const auto count = [&](bool unread) {
     return std::count_if(report.tables.begin(), report.tables.end(),
                          [&](const auto& table) { return table.has_unread_keys == unread && !table.is_text; });

@@ -126,6 +126,7 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
     json["bytes_changing_card"] = report.bytes_changing_card;
     json["busiest_process"] = report.busiest_process;
     json["busiest_process_bytes"] = report.busiest_process_bytes;
+    json["peak_bytes"] = report.peak_bytes;
   }
   json["staging_bytes"] = report.staging_bytes;
   json["bytes_read"] = report.bytes_read;

@@ -207,7 +207,7 @@ void check_manifest_size(const Placement& placement, bool is_single_file, bool w
   const CardFiles& files_of = placement.layout().files;
   std::uint64_t most = to_json(placement.layout()).size() + (files_of.count(placement.mesh()) + 1) * most_file_bytes;
   for (const Tensor& tensor : placement.tensors())
-    most += longest_escape * (tensor.name.size() + tensor.dtype.name.size()) + most_parameter_bytes;
+    most += longest_escape * (tensor.name.size() + tensor.dtype.name.str().size()) + most_parameter_bytes;
   if (most <= most_bytes) return;
   std::vector<ManifestFile> files;
   if (!is_single_file)

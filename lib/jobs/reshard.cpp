@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/output_manifest.hpp"
@@ -149,6 +150,8 @@ class Run {
       ckpt::look_ahead(*sides_, *plan_, job_, views_ ? &*views_ : nullptr, report_);
       if (reads_past_memory()) report_.staging_bytes += reader_->past_memory(spare_memory(), files_read());
     });
+    // The metadata is in memory now, as it will be in the job; what it fills beside that is staging.
+    report_.peak_bytes = processes_.maximum(peak_resident_bytes() + report_.staging_bytes);
     text_.tell(report_);
     text_.write(report_);
     time("plan");

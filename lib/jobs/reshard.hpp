@@ -67,7 +67,9 @@ struct Report {
   std::uint64_t busiest_process = 0;
   std::uint64_t busiest_process_bytes = 0;  ///< it reads and writes together
   std::uint64_t staging_bytes = 0;          ///< largest staging memory of a process
-  std::uint64_t bytes_read = 0;             ///< done
+  /// Of a dry run: the most memory that a process of the job holds, staging included.
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t bytes_read = 0;  ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_resumed = 0;  ///< that an earlier run had written, and that were found good

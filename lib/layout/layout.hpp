@@ -41,6 +41,8 @@ struct Pad {
 struct Flat {
   Axis axis = 0;
   std::uint64_t multiple_of = 1;
+
+  friend auto operator<=>(const Flat&, const Flat&) = default;
 };
 
 /// `at`: for each axis named, the coordinates that hold the parameter, ascending and distinct.

@@ -45,6 +45,7 @@ class SourceResolver {
   Resolved resolve() {
     std::vector<std::string> left_out;
     auto decisions = decide(left_out);
+    builder_.reserve(decisions.size());
     for (std::size_t n = 0; n < decisions.size(); ++n) {
       const std::string& name = names_.logical()[n].name;
       with_parameter(name, [&] {

@@ -140,6 +140,7 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   const std::vector<std::string> index_warnings = count_indices(layout, tensors, naming);
   const Borrowing borrowing(layout, naming);
   PlacementBuilder builder(carried(layout, naming, order));
+  builder.reserve(order.size());
   Likeness likeness;
   RuleUse use(layout);
   std::vector<std::string> names;

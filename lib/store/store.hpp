@@ -29,11 +29,11 @@ struct FileSpec {
     Extents shape;
     std::vector<Attribute> attributes;
     std::optional<Extents> global_shape;  ///< written as `ckpt_global_shape`
-    std::optional<Value> verbatim;        ///< its whole value, where its elements have no fixed size
+    Rare<Value> verbatim;                 ///< its whole value, where its elements have no fixed size
     /// An array before it (an index) whose bytes its own are in the source, too: a format may store them once.
     std::optional<std::size_t> same_as = {};
     /// Where in the tensor of `global_shape` it begins: of a format whose directories have an index.
-    std::optional<Extents> corner = {};
+    Rare<Extents> corner = {};
     /// Likewise: its name in the source, which may have groups.
     std::string source_name = {};
     /// Where it is to have no data of its own (Store::can_show): whose elements its own are; zeros where no view is.

@@ -75,7 +75,7 @@ class Extents {
   std::uint64_t* data() noexcept { return many_ ? many_.get() : few_.data(); }
 
   std::size_t size_ = 0;
-  std::array<std::uint64_t, 6> few_;
+  std::array<std::uint64_t, 4> few_;       // a catalog holds several of these for each tensor: they are small
   std::unique_ptr<std::uint64_t[]> many_;  // room for max_rank, when they are more than few
 };
 

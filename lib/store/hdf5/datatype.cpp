@@ -251,7 +251,7 @@ TypeId make_type(const DType& dtype) {
   const std::string& key = dtype.native.empty() ? dtype.name : dtype.native;
   return shared(remembered(*known, key, [&] {
     if (dtype.native.empty()) return plain_type(dtype);
-    TypeId type(H5Tdecode(dtype.native.data()));
+    TypeId type(H5Tdecode(dtype.native.str().data()));
     if (!type) {  // it is what another format says of it
       H5Eclear2(H5E_DEFAULT);
       refuse_type(dtype);

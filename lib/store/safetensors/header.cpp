@@ -1,6 +1,7 @@
 #include "store/safetensors/header.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -169,22 +170,58 @@ Header parse_header(const std::string& text, std::uint64_t data_bytes) {
   return header;
 }
 
-std::string header_text(const Header& header) {
-  nlohmann::ordered_json root = nlohmann::ordered_json::object();
-  if (!header.metadata.empty()) root[metadata_key] = header.metadata;
-  std::string text = root.dump();
-  text.pop_back();
-  // By hand, as an ordered object looks each new key up among all before it.
-  for (const Tensor& tensor : header.tensors) {
-    std::vector<std::uint64_t> shape(tensor.shape.begin(), tensor.shape.end());
-    if (!shape.empty()) shape.back() *= packed_in(tensor.dtype);
-    const nlohmann::ordered_json entry = {
-        {"dtype", type_word(tensor.dtype)}, {"shape", shape}, {"data_offsets", {tensor.begin, tensor.end}}};
-    text += (text.size() > 1 ? "," : "") + json(tensor.name).dump() + ":" + entry.dump();
+namespace {
+
+/// Quotes a text piece by piece: a manifest of many tensors is not held several times. No piece ends within a
+/// character.
+void append_quoted(std::string_view text, std::string& out) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 10U;
+  while (!text.empty()) {
+    std::size_t bytes = std::min(text.size(), most_bytes);
+    while (bytes < text.size() && bytes > 1 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
+    out += quoted_inside(std::string(text.substr(0, bytes)));
+    text.remove_prefix(bytes);
   }
-  text += '}';
-  text.resize(round_up(text.size(), 8), ' ');
-  return text;
+}
+
+}  // namespace
+
+HeaderWriter::HeaderWriter(const std::map<std::string, std::string>& metadata) : head_(length_bytes, '\0') {
+  head_ += '{';
+  if (metadata.empty()) return;
+  std::string_view separator = "{";
+  head_ += '"' + std::string(metadata_key) + "\":";
+  for (const auto& [key, value] : metadata) {  // text by text: a manifest of many tensors is large
+    head_ += separator;
+    head_ += '"' + quoted_inside(key) + "\":\"";
+    append_quoted(value, head_);
+    head_ += '"';
+    separator = ",";
+  }
+  head_ += '}';
+}
+
+void HeaderWriter::add(const std::string& name, const DType& dtype, const Extents& shape, Interval bytes) {
+  if (head_.size() > length_bytes + 1) head_ += ',';
+  head_ += '"' + quoted_inside(name) + R"(":{"dtype":")" + type_word(dtype) + R"(","shape":[)";
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::uint64_t in_extent = d + 1 == shape.size() ? packed_in(dtype) : 1;
+    head_ += (d == 0 ? "" : ",") + std::to_string(shape[d] * in_extent);
+  }
+  head_ += R"(],"data_offsets":[)" + std::to_string(bytes.lo) + ',' + std::to_string(bytes.hi) + "]}";
+}
+
+std::string HeaderWriter::finish() && {
+  head_ += '}';
+  head_.resize(round_up(head_.size(), 8), ' ');
+  const std::uint64_t length = head_.size() - length_bytes;
+  std::memcpy(head_.data(), &length, length_bytes);
+  return std::move(head_);
+}
+
+std::string quoted_inside(const std::string& text) {
+  const std::string quoted = json(text).dump();
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 std::string type_word(const DType& dtype) {

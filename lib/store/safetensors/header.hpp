@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/extents.hpp"
 
@@ -26,7 +27,7 @@ struct Tensor {
 };
 
 struct Header {
-  std::vector<Tensor> tensors;                  ///< sorted by name, where read; written as they lie
+  std::vector<Tensor> tensors;                  ///< sorted by name
   std::map<std::string, std::string> metadata;  ///< `__metadata__`
 };
 
@@ -35,9 +36,24 @@ struct Header {
 /// element of whole bytes has is there as one that cannot be read (`unreadable`).
 Header parse_header(const std::string& text, std::uint64_t data_bytes);
 
-/// The header's text, the same for the same header; padded with spaces, so that the data behind it begins at a multiple
-/// of 8 bytes of the file.
-std::string header_text(const Header& header);
+/// A file up to its data, written entry by entry: the header's length, then its text.
+class HeaderWriter {
+ public:
+  explicit HeaderWriter(const std::map<std::string, std::string>& metadata);
+
+  /// Entries stand in the order in which they are added. `bytes`: of the tensor, counted from the header's end.
+  void add(const std::string& name, const DType& dtype, const Extents& shape, Interval bytes);
+
+  /// The length and the text, which is padded with spaces, so that the data behind it begins at a multiple of 8 bytes
+  /// of the file.
+  std::string finish() &&;
+
+ private:
+  std::string head_;
+};
+
+/// A text as it stands between the quotes of a JSON string.
+std::string quoted_inside(const std::string& text);
 
 /// What safetensors calls a type: {ieee_float, 4} → "F32". Empty for types that it does not have.
 std::string type_word(const DType& dtype);

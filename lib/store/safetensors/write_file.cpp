@@ -4,8 +4,6 @@
 #include <numeric>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
@@ -79,7 +77,7 @@ std::vector<std::string> losses(const FileSpec& spec) {
 }
 
 NewFile form_of(const FileSpec& spec) {
-  Header header{{}, metadata_of(spec)};
+  HeaderWriter header(metadata_of(spec));
   std::vector<std::uint64_t> begins(spec.arrays.size());
   std::uint64_t end = 0;
   for (const std::size_t i : order_of(spec)) {
@@ -87,17 +85,15 @@ NewFile form_of(const FileSpec& spec) {
     begins[i] = end;
     end = checked_add(end, checked_mul(volume(array.shape), array.dtype.size, "a tensor"), "a file");
     // In this order: MindSpore's reader takes no other.
-    header.tensors.push_back({array.name, array.dtype, array.shape, begins[i], end});
+    header.add(array.name, array.dtype, array.shape, {begins[i], end});
   }
-  const std::string text = header_text(header);
-  const std::uint64_t length = text.size();
+  std::string head = std::move(header).finish();
+  const std::uint64_t length = head.size() - length_bytes;
   if (length > max_header_bytes)
     throw Error(Kind::input, "",
                 {"a header of " + std::to_string(length) + " bytes",
                  "at most " + std::to_string(max_header_bytes) + ", which is what readers of safetensors take",
                  "write HDF5, or more files"});
-  std::string head(reinterpret_cast<const char*>(&length), length_bytes);
-  head += text;
   NewFile made;
   made.room.bytes = head.size() + end;
   made.room.is_in_order = false;
@@ -125,11 +121,6 @@ void check_names(const std::vector<std::string>& datasets, const std::vector<std
       throw Error(Kind::input, "tensor \"" + name + "\"",
                   {"its name is not UTF-8", "text, as safetensors files hold names", "", {Advice::What::rename, ""}});
   }
-}
-
-std::string quoted_inside(const std::string& text) {
-  const std::string quoted = nlohmann::json(text).dump();
-  return quoted.substr(1, quoted.size() - 2);
 }
 
 }  // namespace ckpt::safetensors
