@@ -176,10 +176,10 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
              "CKPT_STALL_TIMEOUT");
   line.value("--threads", to.threads, "N",
              "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
-  line.value(
-      "--replicas", to.replicas, "trust|sample|full",
-      "how far the cards' copies of one tensor are compared, and parameters that the layout says are equal; trust: files "
-      "of several steps are taken, too; default: sample");
+  line.value("--replicas", to.replicas, "trust|sample|full",
+             "how far the cards' copies of one tensor are compared, and parameters that the layout says are equal; "
+             "trust: files "
+             "of several steps are taken, too; default: sample");
   if (verb != Verb::verify)
     line.value(
         "--verify", to.verify, "none|written|reread",

@@ -32,9 +32,9 @@ struct Integrity {
 };
 
 /// Checks a checkpoint against the manifest that was written with it: its files, the small ones beside those with data
-/// too, their sizes, and the fingerprints of every file and of every copy of every parameter, computed anew. Damage that makes data unreachable (files that are
-/// missing, of another size or unreadable) ends the search. Collective; the result is the same on every process, and
-/// for any number of them. Throws input where there is no manifest.
+/// too, their sizes, and the fingerprints of every file and of every copy of every parameter, computed anew. Damage
+/// that makes data unreachable (files that are missing, of another size or unreadable) ends the search. Collective; the
+/// result is the same on every process, and for any number of them. Throws input where there is no manifest.
 Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters);
 
 }  // namespace ckpt

@@ -324,8 +324,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
       refuse_tables(tables.target, *format);
     if (job.output.is_single_file) take_names_of_tree(sides);
     const bool are_all = job.names.only.empty() && job.names.drop.empty();
-    sides.target =
-        resolve_target(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
+    sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
                                   sides.selection.tensors, are_all);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);
     warn_of_plain_pieces(job, sides);

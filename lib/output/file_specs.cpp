@@ -25,8 +25,8 @@ void add_group(const Group& group, std::vector<Group>& groups) {
 }  // namespace
 
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where,
-                     const std::string& manifest, const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name,
-                                          bool has_index)
+                     const std::string& manifest, const SourceTrees& trees, const std::vector<Pattern>& dropped,
+                     const NewName& new_name, bool has_index)
     : source_(source),
       planner_(planner),
       where_(where),

@@ -16,8 +16,7 @@ std::uint64_t now_ns() {
 
 }  // namespace
 
-FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks)
-    : move_(move), chunks_(std::move(chunks)) {}
+FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(move), chunks_(std::move(chunks)) {}
 
 PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
   const std::uint64_t start = now_ns();

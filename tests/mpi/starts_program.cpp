@@ -1,5 +1,5 @@
-// starts_program COMMAND...: a rank that has joined its job starts a program by itself, while the others wait. The status is
-// that program's.
+// starts_program COMMAND...: a rank that has joined its job starts a program by itself, while the others wait. The
+// status is that program's.
 #include <mpi.h>
 #include <sys/wait.h>
 

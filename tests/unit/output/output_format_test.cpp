@@ -12,7 +12,8 @@ TEST_CASE("An ending that seems to be meant as another format's is refused, what
     CHECK_THROWS_AS(check_ending(formats(), name), Error);
   }
   // What tells nothing, what may be meant as the format that is written, and what no ending is.
-  for (const char* name : {"a", "llama-3.1-8b", "d.ptt/a", ".ptt", "a.h5.tmp", "a.hdf", "a.npz", "a.pb", "a.pt2", "a."}) {
+  for (const char* name :
+       {"a", "llama-3.1-8b", "d.ptt/a", ".ptt", "a.h5.tmp", "a.hdf", "a.npz", "a.pb", "a.pt2", "a."}) {
     CAPTURE(name);
     CHECK_NOTHROW(check_ending(formats(), name));
   }

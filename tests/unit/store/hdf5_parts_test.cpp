@@ -146,7 +146,8 @@ TEST_CASE("What is left out is logged in this process, with the file's name") {
   const std::string path = (folder / "a.h5").string();
   CHECK_THAT(logged.text(),
              Contains(path + ": attributes that refer to objects of the file are left out: parent of /g/w"));
-  CHECK_THAT(logged.text(), Contains(path + ": 1 of its names is left out, which is no tensor: /type (a named datatype)"));
+  CHECK_THAT(logged.text(),
+             Contains(path + ": 1 of its names is left out, which is no tensor: /type (a named datatype)"));
 }
 
 }  // namespace

@@ -171,8 +171,7 @@ TEST_CASE("Mappings that others have written are read where they are regular and
         hdf5::check(H5Pset_virtual(creation, ours.get(), "job/100%%_0.h5", "w", theirs.get()), "mapping");
       });
     }
-    CHECK_THAT(fixture::refusal(*shards.store, path),
-               Contains("shows no data for 4398046511008 of its bytes"));
+    CHECK_THAT(fixture::refusal(*shards.store, path), Contains("shows no data for 4398046511008 of its bytes"));
   }
   SECTION("a corner that is left out is no hyperslab") {
     const hsize_t corner[] = {1, 1};
@@ -258,8 +257,7 @@ TEST_CASE("A file that is shown and is no longer what it was is an error, and ne
     spec.viewed = {{"seen.h5", std::nullopt}};
     spec.arrays[0].views = {{0, "w", whole_hyperslab({rows, 10}), whole_hyperslab({rows, 10})}};
     shards.store->create(shards.folder / "again.h5", spec);
-    CHECK_THAT(fixture::refusal(*shards.store, shards.folder / "again.h5"),
-               Contains("which is a view itself"));
+    CHECK_THAT(fixture::refusal(*shards.store, shards.folder / "again.h5"), Contains("which is a view itself"));
   }
   SECTION("itself") {
     spec.viewed = {{".", std::nullopt}};

@@ -30,7 +30,11 @@ TEST_CASE("content is told by its marks, whatever the name") {
   CHECK_THAT(of("w.h5", zeros).what, Contains("zeros"));
   CHECK_THAT(of("w.h5", "GGUF\3\0\0\0"s).what, Contains("GGUF"));
   CHECK_THAT(of("w.bin", "\x93NUMPY\1\0"s).what, Contains("NumPy"));
-  CHECK_THAT(of("w.bin", "\xfd" "7zXZ\0\0\4"s).what, Contains("xz"));
+  CHECK_THAT(of("w.bin",
+                "\xfd"
+                "7zXZ\0\0\4"s)
+                 .what,
+             Contains("xz"));
   CHECK_THAT(of("w.onnx", "\x08\x07\x12\x07pytorch").what, Contains("ONNX"));
   CHECK_THAT(of("model.ckpt", "abc\1"s + zeros + "\x57\xfb\x80\x8b\x24\x75\x47\xdb").what, Contains("TensorFlow"));
   CHECK_THAT(of("flax_model.msgpack", "\x82\xa6params\x81").what, Contains("Flax"));
@@ -55,5 +59,6 @@ TEST_CASE("a remedy names the file, and where its content goes") {
   const fixture::TemporaryDirectory scratch;
   std::ofstream(scratch / "m.safetensors.gz", std::ios::binary) << "\x1f\x8b\x08";
   const std::string remedy = likely_content(scratch / "m.safetensors.gz").remedy;
-  CHECK(remedy == "unpack it: gzip -dc " + (scratch / "m.safetensors.gz").string() + " > " + (scratch / "m.safetensors").string());
+  CHECK(remedy == "unpack it: gzip -dc " + (scratch / "m.safetensors.gz").string() + " > " +
+                      (scratch / "m.safetensors").string());
 }
