@@ -9,7 +9,7 @@
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "layout/name_groups.hpp"
-#include "tensor/unreadable.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::cli {
 
@@ -145,7 +145,7 @@ Survey survey(const FoundCheckpoint& found) {
     for (const Leaf& leaf : alike.schema->leaves) leaves[{alike.prefix + leaf.name, leaf.what}].push_back(group);
     for (std::size_t i = 0; i < alike.schema->arrays->size(); ++i) {
       const StoredArray& array = (*alike.schema->arrays)[i];
-      if (const auto why = why_unreadable(array)) {
+      if (const auto& why = array.refusal) {
         leaves[{alike.prefix + array.name, std::string("cannot be read: ") + why->what()}].push_back(group);
         continue;
       }

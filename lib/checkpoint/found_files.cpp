@@ -143,17 +143,17 @@ void read_as_ranks(const FoundFiles& found, Look& seen, SourceStore& store) {
 /// Makes of a directory without a layout the one file that is the whole, or the files that are so together. Collective.
 void take_whole(FoundFiles& found, Look& seen, SourceStore& store, Communicator& processes) {
   std::optional<std::size_t> whole;
-  std::optional<WeightMap> parts;
+  std::optional<WeightMap> numbered;
   agree(processes, [&] {
     whole = whole_file(found, store);
-    if (!whole) parts = numbered_parts(found);
+    if (!whole) numbered = numbered_parts(found);
   });
   if (whole) {
     found = {found.path / found.names[*whole], true, {found.names[*whole]}, {found.catalogs[*whole]}};
     seen.path = found.path;
     seen.is_single_file = true;
-  } else if (parts) {
-    Look together = look_at_indexed(found.path / "the names of the files", *parts, store, processes);
+  } else if (numbered) {
+    Look together = look_at_indexed(found.path / "the names of the files", *numbered, store, processes);
     together.threads = seen.threads;
     seen = std::move(together);
   }

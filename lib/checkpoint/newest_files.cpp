@@ -279,7 +279,7 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
     if (has_none) std::swap(names, others);
     agree(processes, [&] {
       if (std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); }))
-        if (auto others = under_other_names(directory, layout, text)) throw std::move(*others);
+        if (auto elsewhere = under_other_names(directory, layout, text)) throw std::move(*elsewhere);
       const NewestName newest = newest_name(text, layout.mesh, names, others);
       if (processes.rank() == 0 && !newest.said.empty()) spdlog::info(newest.said);
       entry.path = FileTemplate(newest.path, layout.mesh);

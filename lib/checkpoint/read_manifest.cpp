@@ -7,6 +7,7 @@
 #include "layout/paddle_tables.hpp"
 #include "layout/parse_json.hpp"
 #include "store/posix_file.hpp"
+#include "store/small_text.hpp"
 
 namespace ckpt {
 
@@ -140,15 +141,7 @@ std::map<std::string, ManifestTable> told_in(const std::string& manifest) {
 std::optional<std::string> directory_manifest(const std::filesystem::path& directory) {
   const auto path = directory / manifest_name;
   if (!is_present(path)) return std::nullopt;
-  const PosixFile file = PosixFile::open_for_reading(path);
-  const std::uint64_t bytes = file.status().bytes;
-  if (bytes > most_manifest_bytes)
-    throw Error(Kind::input, path.string(),
-                {"larger than " + format_bytes(most_manifest_bytes),
-                 "expected a manifest that these programs wrote",
-                 "",
-                 {Advice::What::give_layout, ""}});
-  return file.text(0, bytes);
+  return small_text(path, most_manifest_bytes, "a manifest that these programs wrote", {Advice::What::give_layout, ""});
 }
 
 std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoint) {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <map>
 
-#include "tensor/unreadable.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 
 namespace {
 
 bool is_unreadable(const StoredArray& array) {
-  return why_unreadable(array).has_value();
+  return array.refusal.has_value();
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "checkpoint/reference_json.hpp"
 #include "checkpoint/without_layout.hpp"
 #include "processes/wire.hpp"
-#include "store/posix_file.hpp"
+#include "store/small_text.hpp"
 
 namespace ckpt {
 
@@ -31,13 +31,7 @@ struct Found {
 };
 
 std::string json_in(const std::filesystem::path& path) {
-  const PosixFile file = PosixFile::open_for_reading(path);
-  const std::uint64_t bytes = file.status().bytes;
-  if (bytes > most_json_bytes)
-    throw Error(Kind::input, path.string(),
-                {"no checkpoint that can be read, and larger than " + format_bytes(most_json_bytes),
-                 "expected a checkpoint, a safetensors index or JSON", ""});
-  return file.text(0, bytes);
+  return small_text(path, most_json_bytes, "a checkpoint, a safetensors index or JSON");
 }
 
 Found found_at(const std::filesystem::path& path, SourceStore& store) {

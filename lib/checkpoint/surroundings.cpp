@@ -76,10 +76,14 @@ std::string named_by_iteration(const fs::path& pointer) {
   return "iter_" + word;
 }
 
+/// TensorFlow's list of the last checkpoints; what is larger is none.
+constexpr std::uintmax_t most_pointer_bytes = 1 << 20;
+
 /// model_checkpoint_path: "model.ckpt-10", of which there is a file with an ending more.
 std::string named_by_tensorflow(const fs::path& pointer) {
   constexpr std::string_view key = "model_checkpoint_path: \"";
-  if (!is_plain_file(pointer)) return "";
+  std::error_code error;
+  if (!is_plain_file(pointer) || fs::file_size(pointer, error) > most_pointer_bytes) return "";
   std::ifstream in(pointer);
   std::string line;
   std::getline(in, line);

@@ -14,6 +14,7 @@
 #include "frameworks/foreign.hpp"
 #include "frameworks/schemas.hpp"
 #include "store/posix_file.hpp"
+#include "store/small_text.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/opaque.hpp"
 #include "store/torch/path_tree.hpp"
@@ -28,6 +29,7 @@ constexpr const char* metadata_file = torch::dcp_index;
 constexpr std::string_view data_ending = torch::dcp_ending;
 constexpr const char* common_file = torch::torch_dist_tree;
 constexpr const char* finished_file = torch_dist_finished;
+constexpr std::uint64_t most_finished_bytes = 1ULL << 20;
 
 bool is_there(const fs::path& path) {
   std::error_code ignored;
@@ -234,13 +236,12 @@ class DcpDescription {
       described_.left_out.push_back(std::string(common_file) + " (" + format_bytes(common.bytes) + ")");
       return;
     }
-    described_.beside.push_back({common_file, whole_file(common_file), std::move(names)});
-    described_.beside.push_back({finished_file, whole_file(finished_file)});
-  }
-
-  std::string whole_file(const char* name) const {
-    const PosixFile file = PosixFile::open_for_reading(directory_ / name);
-    return file.text(0, file.status().bytes);
+    described_.beside.push_back(
+        {common_file,
+         small_text(directory_ / common_file, torch::most_object_bytes(), "what Megatron keeps beside data"),
+         std::move(names)});
+    described_.beside.push_back(
+        {finished_file, small_text(directory_ / finished_file, most_finished_bytes, "Megatron's few words of JSON")});
   }
 
   fs::path directory_;

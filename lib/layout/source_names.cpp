@@ -5,7 +5,7 @@
 
 #include "layout/against_files.hpp"
 #include "layout/index_census.hpp"
-#include "tensor/unreadable.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 
@@ -154,8 +154,8 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
       all.insert(name);
       const std::string& stored = (*draft->holding)[array].name;
       if (keep && !keep(name) && by_name.count(name) == 0) continue;
-      if (auto why = why_unreadable((*draft->holding)[array]))
-        throw std::move(why->within(layout.files.place(layout.mesh, draft->position, stored)).of_parameter(name));
+      if (const auto& why = (*draft->holding)[array].refusal)
+        throw Error(*why).within(layout.files.place(layout.mesh, draft->position, stored)).of_parameter(name);
       const auto [found, is_new] = by_name.emplace(name, Logical{name, stored, std::nullopt, 0});
       if (found->second.stored != stored)
         throw Error(Kind::input, "",

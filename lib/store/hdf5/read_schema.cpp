@@ -12,7 +12,7 @@
 #include "store/hdf5/read_dataset.hpp"
 #include "store/kept_tree.hpp"
 #include "tensor/box.hpp"
-#include "tensor/unreadable.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::hdf5 {
 

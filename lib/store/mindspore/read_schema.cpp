@@ -10,7 +10,7 @@
 #include "store/mindspore/format.hpp"
 #include "store/mindspore/records.hpp"
 #include "store/mindspore/text.hpp"
-#include "tensor/unreadable.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::mindspore {
 

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "store/element_words.hpp"
-#include "tensor/unreadable.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::safetensors {
 
@@ -113,9 +113,7 @@ Tensor tensor_of(const json& object, const std::string& name) {
   try {
     tensor.dtype = type_of(dtype.get<std::string>());
   } catch (const Error& why) {
-    StoredArray array = unreadable(name, why);
-    tensor.dtype = std::move(array.dtype);
-    tensor.shape = std::move(array.shape);
+    tensor.refusal = why;
     return tensor;
   }
   for (const json& extent : shape) tensor.shape.push_back(number(extent, "extent"));

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/rare.hpp"
 #include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/extents.hpp"
@@ -24,6 +26,7 @@ struct Tensor {
   Extents shape;
   std::uint64_t begin = 0;  ///< of its bytes, counted from the header's end
   std::uint64_t end = 0;
+  Rare<Error> refusal = {};  ///< of a type that nobody can read: why; dtype and shape are empty then
 };
 
 struct Header {
@@ -32,8 +35,8 @@ struct Header {
 };
 
 /// The header that a text is, for `data_bytes` of tensors behind it. Strict: throws input, naming the tensor, for
-/// duplicate or unknown keys, sizes that do not agree, overlaps and gaps. A tensor of a dtype that no
-/// element of whole bytes has is there as one that cannot be read (`unreadable`).
+/// duplicate or unknown keys, sizes that do not agree, overlaps and gaps. A tensor of a dtype that no element of whole
+/// bytes has is there with the reason (`refusal`).
 Header parse_header(const std::string& text, std::uint64_t data_bytes);
 
 /// A file up to its data, written entry by entry: the header's length, then its text.

@@ -11,7 +11,7 @@
 #include "store/torch/opaque.hpp"
 #include "store/torch/placeholders.hpp"
 #include "store/torch/view_dataset.hpp"
-#include "tensor/unreadable.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::torch {
 

@@ -15,7 +15,7 @@
 #include "store/posix_file.hpp"
 #include "store/store.hpp"
 #include "temporary_directory.hpp"
-#include "tensor/unreadable.hpp"
+#include "tensor/stored_array.hpp"
 
 /// Files made with HDF5 as other programs make them, and the small values that tests are written in.
 namespace ckpt::fixture {
@@ -126,7 +126,7 @@ inline std::string refusal(SourceStore& store, const std::filesystem::path& file
   try {
     const FileCatalog catalog = store.catalog(file);
     for (const StoredArray& array : *catalog.schema->arrays)
-      if (auto why = why_unreadable(array)) return why->within("/" + array.name).within(file.string()).what();
+      if (array.refusal) return Error(*array.refusal).within("/" + array.name).within(file.string()).what();
   } catch (const Error& error) {
     return error.what();
   }
