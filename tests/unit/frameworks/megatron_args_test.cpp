@@ -37,22 +37,22 @@ bool says(const std::string& tree, const std::string& argument, int value) {
 
 TEST_CASE("Megatron's arguments get the sizes of the target's mesh") {
   const std::string tree = tree_with(sizes(4, 1));
-  const auto on_two = with_mesh_in_args(tree, {{"dp", "tp"}, {3, 2}});
+  const auto on_two = with_mesh_in_args(tree, {{"dp", "tp"}, {3, 2}, {}});
   REQUIRE(on_two);
   CHECK(says(*on_two, "tensor_model_parallel_size", 2));
   CHECK(says(*on_two, "hidden_size", 4));
   CHECK(says(*on_two, "pipeline_model_parallel_size", 1));
   CHECK(says(*on_two, "iteration", 4));
 
-  const auto alone = with_mesh_in_args(tree_with(sizes(4, 2)), {{"card"}, {1}});
+  const auto alone = with_mesh_in_args(tree_with(sizes(4, 2)), {{"card"}, {1}, {}});
   REQUIRE(alone);
   CHECK(says(*alone, "tensor_model_parallel_size", 1));
   CHECK(says(*alone, "pipeline_model_parallel_size", 1));
 }
 
 TEST_CASE("Arguments that say the mesh already, or that it does not say, stay") {
-  CHECK_FALSE(with_mesh_in_args(tree_with(sizes(4, 1)), {{"tp"}, {4}}));
-  CHECK_FALSE(with_mesh_in_args(tree_with(sizes(4, 1)), {{"card"}, {2}}));
-  CHECK_FALSE(with_mesh_in_args("\x80\x02}" + text("args") + number(1) + "s.", {{"tp"}, {4}}));
-  CHECK_FALSE(with_mesh_in_args("", {{"tp"}, {4}}));
+  CHECK_FALSE(with_mesh_in_args(tree_with(sizes(4, 1)), {{"tp"}, {4}, {}}));
+  CHECK_FALSE(with_mesh_in_args(tree_with(sizes(4, 1)), {{"card"}, {2}, {}}));
+  CHECK_FALSE(with_mesh_in_args("\x80\x02}" + text("args") + number(1) + "s.", {{"tp"}, {4}, {}}));
+  CHECK_FALSE(with_mesh_in_args("", {{"tp"}, {4}, {}}));
 }
