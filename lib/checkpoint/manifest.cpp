@@ -148,7 +148,9 @@ std::vector<Fingerprint> any_fingerprints(const Placement& placement, bool with_
 
 std::string sealed(std::string text) {
   text += before_checksum;
-  return text += checksum_of(text) + std::string(after_checksum);
+  text += checksum_of(text);
+  text += after_checksum;
+  return text;
 }
 
 bool is_sealed(std::string_view text) {
