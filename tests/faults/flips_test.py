@@ -41,7 +41,7 @@ def make(place):
             file.create_dataset("note", data="what the run is about", dtype=h5py.string_dtype())
     frameworks = place.directory / "frameworks"
     frameworks.mkdir()
-    for name in ("make_megatron", "make_deepspeed"):
+    for name in ("make_megatron", "make_deepspeed", "make_paddle"):
         subprocess.run([HERE.parent / "cli" / "bin" / name], cwd=frameworks, check=True)
     for name, words in OUTPUTS.items():
         program, *rest = words.split()
@@ -58,6 +58,7 @@ OUTPUTS = {"merged.h5": f"ckpt-merge {TINY}", "cards": f"ckpt-reshard {CUT}",
            "merged.ckpt": f"ckpt-merge --crc {TINY}", "mindspore": f"ckpt-reshard --crc --format mindspore {CUT}",
            "dcp": f"ckpt-merge --drop note --format dcp {TINY}",
            "torch_dist": "ckpt-reshard --cards 2 frameworks/run/iter_0000010", "deepspeed": "ckpt-reshard --cards 2 frameworks/zero1",
+           "paddle": "ckpt-reshard --from frameworks/ps4.json --to frameworks/ps3.json frameworks/src",
            "indexed_hdf5": f"ckpt-merge --shard-size 200 {TINY}",
            "indexed_safetensors": f"ckpt-merge --drop note --shard-size 200 --format safetensors {TINY}",
            "indexed_torch": f"ckpt-merge --drop note --shard-size 200 --format torch {TINY}"}
@@ -177,19 +178,22 @@ def other_words(path, dice):
     """checkpoint.json says something else, or the same otherwise, and is as good JSON as before."""
     text = path.read_text()
     manifest = json.loads(text)
-    parameter = dice.choice(sorted(manifest["parameters"]))
+    files = [*manifest["files"], *manifest.get("beside", [])]
+    parameters = manifest["parameters"]
 
     def layout():
         manifest["layout"]["default"] = "error"
     changes = {"version": lambda: manifest.update(version="0.1.1"),
-               "dtype": lambda: manifest["parameters"][parameter].update(dtype="f16"),
-               "shape": lambda: manifest["parameters"][parameter]["shape"].append(1),
-               "card": lambda: manifest["files"][dice.randrange(3)].update(card=7),
-               "bytes": lambda: manifest["files"][dice.randrange(3)].update(bytes=7),
+               "card": lambda: dice.choice(manifest["files"]).update(card=7),
+               "bytes": lambda: dice.choice(files).update(bytes=7),
+               "a name": lambda: dice.choice(files).update(name="another"),
                "layout": layout,
                "an added key": lambda: manifest.update(more=1),
                "no checksum": lambda: manifest.pop("checksum", None),
                "other spaces": lambda: None}
+    if parameters:
+        parameter = parameters[dice.choice(sorted(parameters))]
+        changes |= {"dtype": lambda: parameter.update(dtype="f16"), "shape": lambda: parameter["shape"].append(1)}
     what = dice.choice(sorted(changes))
     changes[what]()
     path.write_text(json.dumps(manifest, indent=dice.randrange(5)))

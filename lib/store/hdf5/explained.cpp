@@ -68,7 +68,7 @@ Error explained(const Error& said, const PosixFile& source) {
                    [&](const char* each) { return says(said, each); }))
     return said;
   return {Kind::input,
-          said.object(),
+          "",
           {"it is stored in a form that this HDF5 does not know (" + said.text().found + ")",
            "expected one of HDF5 " + version() + " or before",
            "where a newer HDF5 has made the file, write it again: " +
@@ -92,8 +92,7 @@ Error explained_opening(const Error& said, const PosixFile& source) {
             "",
             {"it is marked as open for writing",
              "expected a file that has been closed",
-             "wait until its writer has closed it; where that was killed, take the checkpoint before it, or what it "
-             "had flushed, with h5clear -s " +
+             "where its writer was killed, take the checkpoint before it, or what it had flushed, with h5clear -s " +
                  shell_word(source.path()),
              {Advice::What::wait_for_writer, ""}}};
   if (says(said, unwritten_root))
@@ -101,7 +100,7 @@ Error explained_opening(const Error& said, const PosixFile& source) {
             "",
             {"it has never been closed: what it holds is not written yet (" + said.text().found + ")",
              "expected a file that has been closed",
-             "wait until its writer has closed it; where that was killed, take the checkpoint before it",
+             "where its writer was killed, take the checkpoint before it",
              {Advice::What::wait_for_writer, ""}}};
   return explained(said, source);
 }
