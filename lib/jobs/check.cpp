@@ -321,8 +321,12 @@ void IntegrityCheck::check_contents(const Opened& opened, const Manifest& manife
         [&] { shares = share_memory(job_.resources.memory_bytes, 2, largest_chunk(opened.checkpoint, placement)); });
   stores_.reading().set_decoding_memory(shares.chunks);
   const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
-  const SearchedFiles files{opened.checkpoint, placement,    manifest,
-                            stores_,           most_open_,   memory_bytes,
+  const SearchedFiles files{opened.checkpoint,
+                            placement,
+                            manifest,
+                            stores_,
+                            most_open_,
+                            memory_bytes,
                             thread_count(job_.resources, processes_)};
   std::vector<Damage> damages;
   const auto search = [&] { damages = search_contents(files, processes_, counters_); };

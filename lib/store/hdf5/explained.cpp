@@ -32,8 +32,8 @@ std::string beside(const std::string& path, const std::string& word) {
   return has_ending ? path.substr(0, dot) + "." + word + path.substr(dot) : path + "." + word;
 }
 
-/// A command that writes all that a file holds in forms that this HDF5 reads; h5py's `copy` would keep those that are too
-/// new. `how`: more arguments of the file's opening.
+/// A command that writes all that a file holds in forms that this HDF5 reads; h5py's `copy` would keep those that are
+/// too new. `how`: more arguments of the file's opening.
 std::string rewriting(const std::string& from, const std::string& to, const std::string& how = "") {
   return "python3 -c \"import h5py, sys; s = h5py.File(sys.argv[1]" + how +
          "); t = h5py.File(sys.argv[2], 'w', libver=('earliest', 'v110')); "

@@ -118,11 +118,8 @@ class DcpReader {
   }
 
   DcpTensor tensor_at(const std::string& name, DType dtype, PickleId value) const {
-    DcpTensor tensor{name,
-                     std::move(dtype),
-                     whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"),
-                     {},
-                     {{name}}};
+    DcpTensor tensor{
+        name, std::move(dtype), whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"), {}, {{name}}};
     checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
     for (const PickleId id : items_in(pickle_, need_field(pickle_, value, "chunks"), "its chunks")) {
       const Extents lo = whole_numbers(pickle_, need_field(pickle_, id, "offsets"), "a chunk's offsets");

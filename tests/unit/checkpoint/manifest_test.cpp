@@ -107,7 +107,8 @@ TEST_CASE("a manifest that came too early for its fingerprints says where they a
   const Placement placement = target(single_card(), tensors);
   const std::string room = provisional_manifest(placement, FingerprintPlace::report);
   CHECK(room.size() < provisional_manifest(placement, FingerprintPlace::manifest).size());
-  const std::string text = manifest(placement, {{"", 0, 5, ""}}, {}, ManifestRoom{7, room.size()}, FingerprintPlace::report);
+  const std::string text =
+      manifest(placement, {{"", 0, 5, ""}}, {}, ManifestRoom{7, room.size()}, FingerprintPlace::report);
   CHECK(text.size() == room.size());
   CHECK(is_sealed(text));
   const auto json = nlohmann::json::parse(text);

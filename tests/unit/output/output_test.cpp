@@ -229,9 +229,10 @@ TEST_CASE("one name is not a file of an output and a folder of it") {
   const auto planned = [&](const std::string& files, const std::vector<std::string>& beside) {
     const auto error = error_of([&] {
       Output(place.job().output)
-          .plan(parse_layout(R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [2]}, "default": "replicate", "files": ")" +
-                                 files + "\"}",
-                             "a layout"),
+          .plan(parse_layout(
+                    R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [2]}, "default": "replicate", "files": ")" +
+                        files + "\"}",
+                    "a layout"),
                 beside, *store);
     });
     return error ? error->what() : std::string();
