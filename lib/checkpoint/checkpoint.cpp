@@ -323,8 +323,10 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
   std::vector<FileCatalog::Version> versions = files_[file].viewed;
   versions.insert(versions.begin(), {files_[file].bytes, files_[file].modified_ns});
   for (std::size_t i = 0; i < paths.size(); ++i) {
+    const auto& [bytes, modified_ns] = versions.at(i);
+    if (i > 0 && bytes == 0 && modified_ns == 0) continue;  // of what it shows nothing can be read, so nothing is
     const auto found = store.look_at(paths[i]);
-    if (found && found->bytes == versions.at(i).bytes && found->modified_ns == versions[i].modified_ns) continue;
+    if (found && found->bytes == bytes && found->modified_ns == modified_ns) continue;
     const std::string name = i == 0 ? file_name(file) : paths[i].string();
     throw Error(Kind::input, name, {"it was changed while it was read", "", "", {Advice::What::wait_for_writer, ""}})
         .in_file(name);

@@ -61,7 +61,7 @@ std::string list_of(const std::vector<ManifestFile>& files) {
   return text + "\n ],\n";
 }
 
-/// No manifest of an output without such files has the list; none had it before version 0.2.
+/// Only the manifest of an output that has such files has the list, and no older one has it.
 std::string list_beside(const std::vector<ManifestFile>& beside) {
   if (beside.empty()) return "";
   std::string text = " \"beside\": [";

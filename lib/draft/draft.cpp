@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "draft/attempt.hpp"
 #include "draft/card_order.hpp"
@@ -35,6 +36,7 @@ class Drafter {
     const Checkpoint checkpoint = opened(layout);
     StoredFiles files(checkpoint, store_, most_open_);
     std::vector<NameFacts> facts = files.facts(threads_);
+    leave_out_unreadable(facts);
     if (!job_.mesh && layout.mesh.axes == std::vector<std::string>{"card"}) find_mesh(layout, facts);
     if (job_.reference != nullptr) {
       whole_ = std::make_unique<ReferenceTensors>(*job_.reference, store_, most_open_);
@@ -73,6 +75,19 @@ class Drafter {
   Checkpoint opened(Layout layout) const {
     return arranged(job_.files, std::move(layout),
                     {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
+  }
+
+  /// A rule for what nobody can read would be of no use: it is not moved, and must be left out by its name.
+  void leave_out_unreadable(std::vector<NameFacts>& facts) {
+    std::erase_if(facts, [&](const NameFacts& fact) {
+      const auto refused = std::find_if(fact.pieces.begin(), fact.pieces.end(), [](const Piece& piece) {
+        return piece.array != nullptr && piece.array->refusal;
+      });
+      if (refused == fact.pieces.end()) return false;
+      draft_.notes.push_back(fact.stored + " cannot be read, so it has no rule, and programs need --drop " +
+                             shell_word(fact.stored) + ": " + refused->array->refusal->what());
+      return true;
+    });
   }
 
   /// Looks for axes along which cards are equal.

@@ -152,10 +152,11 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
   for (const auto& draft : drafts)
     for (const auto& [name, array] : draft->names) {
       all.insert(name);
+      const auto& why = (*draft->holding)[array].refusal;
+      if (why) refused_.insert(name);
       const std::string& stored = (*draft->holding)[array].name;
       if (keep && !keep(name) && by_name.count(name) == 0) continue;
-      if (const auto& why = (*draft->holding)[array].refusal)
-        throw Error(*why).within(layout.files.place(layout.mesh, draft->position, stored)).of_parameter(name);
+      if (why) throw Error(*why).within(layout.files.place(layout.mesh, draft->position, stored)).of_parameter(name);
       const auto [found, is_new] = by_name.emplace(name, Logical{name, stored, std::nullopt, 0});
       if (found->second.stored != stored)
         throw Error(Kind::input, "",

@@ -9,9 +9,9 @@ StoredArray unreadable(std::string name, const Error& why) {
   array.name = std::move(name);
   array.dtype.name = "unreadable";
   array.shape = {0};
-  const Error::Text& text = why.text();
-  array.refusal =
-      Error(Kind::input, why.object(), {text.found, text.expected, text.remedy, {Advice::What::leave_out, ""}});
+  Error refusal(Kind::input, why.object(), why.text());
+  if (why.text().advice.what != Advice::What::leave_out) refusal.advise("", {Advice::What::leave_out, ""});
+  array.refusal = std::move(refusal);
   return array;
 }
 
