@@ -7,6 +7,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/card_views.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/first_copies.hpp"
 #include "checkpoint/found_files.hpp"
@@ -58,7 +59,7 @@ Checkpoint Checkpoint::open_as(const std::filesystem::path& path, bool is_single
   });
   checkpoint.find_paths(known);
   checkpoint.find_files(store, processes);
-  checkpoint.read_metadata(std::move(known), store, processes);
+  checkpoint.read_metadata(known, store, processes);
   return checkpoint;
 }
 
@@ -139,7 +140,7 @@ const Dataset* Checkpoint::find(Position card, const std::string& stored) const 
 }
 
 std::string Checkpoint::place(Position card, const std::string& stored) const {
-  return file_name(file_of(card, stored)) + ": /" + layout_.files.name_within(stored);
+  return file_name(file_of(card, stored)) + ": /" + layout_.files.name_in_file(layout_.mesh, card, stored);
 }
 
 void Checkpoint::find_paths(const KnownFiles& known) {
@@ -221,26 +222,28 @@ void Checkpoint::warn_of_others(SourceStore& store) const {
     spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }
 
-void Checkpoint::read_metadata(KnownFiles known, SourceStore& store, Communicator& processes) {
+void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes) {
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto reader_of = [&](FileNumber file) {
     return owners_of_unshared_.empty() ? file % size : owners_of_unshared_[table_.owner(file)];
   };
   std::vector<std::optional<FileCatalog>> catalogs(table_.count());
   std::vector<FileToRead> to_read;
-  std::vector<FileNumber> numbers;
+  std::vector<std::pair<FileNumber, std::size_t>> numbers;  // and the file to read: of one path there may be several
+  std::map<std::string, std::size_t> by_name;
   for (FileNumber file = 0; file < table_.count(); ++file) {
     if (!is_there(file)) continue;
     if (const auto found = known.find(file_name(file)); found != known.end()) {
-      catalogs[file] = std::move(found->second.catalog);
+      catalogs[file] = found->second.catalog;
     } else {
-      to_read.push_back({file_path(file), reader_of(file)});
-      numbers.push_back(file);
+      const auto [read, is_new] = by_name.emplace(file_name(file), to_read.size());
+      if (is_new) to_read.push_back({file_path(file), reader_of(file)});
+      numbers.emplace_back(file, read->second);
     }
   }
   auto read = read_catalogs(to_read, store, processes);
-  for (std::size_t i = 0; i < numbers.size(); ++i) catalogs[numbers[i]] = std::move(read[i]);
-  keep(std::move(catalogs));
+  for (const auto& [file, i] : numbers) catalogs[file] = read[i];
+  agree(processes, [&] { keep(std::move(catalogs)); });
   agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, holdings()); });
   if (layout_.is_plan) check_plan(store, processes);
 }
@@ -277,6 +280,7 @@ void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {
     is_there_.push_back(catalog.has_value());
     files_.push_back(catalog ? std::move(*catalog) : nothing);
   }
+  take_own_names(files_, table_, layout_);
 }
 
 std::vector<Holding> Checkpoint::holdings() const {

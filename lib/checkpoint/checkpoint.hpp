@@ -118,7 +118,7 @@ class Checkpoint {
   void check_missing(bool is_alone) const;
   Holding holding_of(const std::vector<FileNumber>& files) const;
   void warn_of_others(SourceStore& store) const;
-  void read_metadata(KnownFiles known, SourceStore& store, Communicator& processes);
+  void read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_plan(SourceStore& store, Communicator& processes);
   void keep(std::vector<std::optional<FileCatalog>> catalogs);
 
