@@ -210,6 +210,23 @@ Names names_of_cards(const std::string& text, const Mesh& mesh, const fs::path& 
   return names;
 }
 
+/// Files of tensors in the template's place that are no candidates: it names another ending.
+std::vector<std::string> of_other_formats(const std::string& text, const Mesh& mesh, const fs::path& directory,
+                                          Communicator& processes) {
+  const std::string ending = text.substr(text.find('*') + 1);
+  std::vector<std::string> found;
+  for (const std::string_view other : {own_ending, other_ending, std::string_view(".h5"), std::string_view(".pt")}) {
+    if (other == ending || (ending == own_ending && other == other_ending)) continue;
+    const Names names = names_of_cards(text, mesh, directory, other, processes);
+    for (std::uint64_t position = 0; position < names.size(); ++position)
+      for (const std::string& name : names[position])
+        found.push_back(name_on(text.substr(0, text.rfind('/') + 1), mesh.card(position)) + name);
+  }
+  std::sort(found.begin(), found.end(), natural_less);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 /// The numbers of rank_N in a directory that are no card's, as any process sees them.
 std::set<std::uint64_t> other_ranks(const Mesh& mesh, const fs::path& directory, Communicator& processes) {
   std::set<std::uint64_t> cards;
@@ -291,10 +308,14 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
     Names others;  // which "*.ckpt" could have meant, too
     if (ending == own_ending) others = names_of_cards(text, layout.mesh, directory, other_ending, processes);
     if (has_none) std::swap(names, others);
+    const std::vector<std::string> beside = of_other_formats(text, layout.mesh, directory, processes);
     agree(processes, [&] {
       if (std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); }))
         if (auto elsewhere = under_other_names(directory, layout, text)) throw std::move(*elsewhere);
-      const NewestName newest = newest_name(text, layout.mesh, names, others);
+      NewestName newest = newest_name(text, layout.mesh, names, others);
+      if (!beside.empty())
+        newest.said += (newest.said.empty() ? newest.path + " is read" : "") +
+                       "; passed over, of other formats: " + join(beside, 4);
       if (processes.rank() == 0 && !newest.said.empty()) spdlog::info(newest.said);
       entry.path = FileTemplate(newest.path, layout.mesh);
     });
