@@ -255,9 +255,9 @@ void check_others(const Layout& layout, const fs::path& directory, Communicator&
             Kind::input, layout.origin,
             {"it is the strategy of one pipeline stage, from card " + std::to_string(layout.mesh.cards.front()) + " on",
              "expected those of all stages, else their part of the model is left out",
-             "give the directory with the strategies of all stages; to take this stage alone, give what "
+             "give the directory with the strategies of all stages; to take this stage alone, give its layout in JSON: "
              "ckpt-inspect --as-layout " +
-                 layout.origin + " prints"});
+                 layout.origin + " > stage.json"});
     });
     return;
   }
