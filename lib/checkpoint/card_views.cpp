@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
+#include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,13 +13,18 @@ namespace ckpt {
 
 namespace {
 
+struct Own {
+  std::shared_ptr<const Schema> schema;
+  std::vector<std::size_t> places;
+};
+
 /// A file's schema as far as it is the card's that owns it.
 class OwnSchema {
  public:
   OwnSchema(const Schema& file, const CardNames& names, const CardFiles::File& owner)
       : file_(file), names_(names), owner_(owner), own_(file) {}
 
-  std::shared_ptr<const Schema> make() {
+  Own make() {
     take_arrays();
     take_groups();
     std::vector<Leaf> leaves;
@@ -28,7 +34,7 @@ class OwnSchema {
         leaves.push_back(std::move(leaf));
       }
     own_.leaves = std::move(leaves);
-    return std::make_shared<const Schema>(std::move(own_));
+    return {std::make_shared<const Schema>(std::move(own_)), std::move(places_)};
   }
 
  private:
@@ -43,6 +49,7 @@ class OwnSchema {
       arrays.push_back((*file_.arrays)[i]);
       arrays.back().name = std::move(name);
       datasets.push_back(file_.datasets[i]);
+      places_.push_back(i);
     }
     own_.arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
     own_.datasets = std::move(datasets);
@@ -75,22 +82,55 @@ class OwnSchema {
   const CardNames& names_;
   const CardFiles::File& owner_;
   Schema own_;
+  std::vector<std::size_t> places_;
+};
+
+class PartOfFile final : public SourceFile {
+ public:
+  PartOfFile(std::unique_ptr<SourceFile> whole, std::vector<std::size_t> places)
+      : whole_(std::move(whole)), places_(std::move(places)) {}
+
+  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    whole_->read(places_.at(dataset), offset, out);
+  }
+  void check(std::size_t dataset) override { whole_->check(places_.at(dataset)); }
+  std::optional<StridedForm> strided(std::size_t dataset) const override {
+    return whole_->strided(places_.at(dataset));
+  }
+  void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    whole_->read_as_stored(places_.at(dataset), offset, out);
+  }
+  bool will_need(std::size_t dataset, Interval bytes) override { return whole_->will_need(places_.at(dataset), bytes); }
+  std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
+    return whole_->located(places_.at(dataset), offset);
+  }
+  PartialSum sum_rest(const std::optional<Passage>& left_out) override { return whole_->sum_rest(left_out); }
+
+ private:
+  std::unique_ptr<SourceFile> whole_;
+  std::vector<std::size_t> places_;
 };
 
 }  // namespace
 
-void take_own_names(std::vector<FileCatalog>& files, const FileTable& table, const Layout& layout) {
+std::vector<SharedFile> take_own_names(std::vector<FileCatalog>& files, const FileTable& table, const Layout& layout) {
   const CardNames names(layout);
-  if (names.empty()) return;
+  if (names.empty()) return {};
   using Key = std::tuple<const Schema*, std::size_t, std::vector<std::string>>;
-  std::map<Key, std::shared_ptr<const Schema>> known;
-  std::vector<std::shared_ptr<const Schema>> kept;  // until no key points to them
+  std::map<Key, Own> known;
+  std::vector<SharedFile> whole;
   for (FileNumber file = 0; file < files.size(); ++file) {
     const CardFiles::File owner{table.entry(file), table.owner(file)};
-    auto& own = known[{files[file].schema.get(), owner.entry, names.numbers_of(owner.position)}];
-    if (!own) own = OwnSchema(*files[file].schema, names, owner).make();
-    kept.push_back(std::exchange(files[file].schema, own));
+    Own& own = known[{files[file].schema.get(), owner.entry, names.numbers_of(owner.position)}];
+    if (!own.schema) own = OwnSchema(*files[file].schema, names, owner).make();
+    whole.push_back({files[file], own.places});
+    files[file].schema = own.schema;
   }
+  return whole;
+}
+
+std::unique_ptr<SourceFile> open_part(const std::filesystem::path& path, const SharedFile& file, SourceStore& store) {
+  return std::make_unique<PartOfFile>(store.open(path, file.catalog), file.places);
 }
 
 }  // namespace ckpt

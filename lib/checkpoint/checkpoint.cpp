@@ -118,6 +118,10 @@ std::filesystem::path Checkpoint::file_path(FileNumber file) const {
   return path_ / layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
 }
 
+std::unique_ptr<SourceFile> Checkpoint::open_file(FileNumber file, SourceStore& store) const {
+  return shared_.empty() ? store.open(file_path(file), files_[file]) : open_part(file_path(file), shared_[file], store);
+}
+
 std::string Checkpoint::file_name(FileNumber file) const {
   return is_single_file_ ? path_.filename().string()
                          : layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
@@ -189,7 +193,9 @@ void Checkpoint::check_missing(bool is_alone) const {
   if (lost.empty()) return;
   if (std::none_of(is_there_.begin(), is_there_.end(), [](bool is_there) { return is_there; }))
     if (auto others = under_other_names(path_, layout_, file_name(0))) throw std::move(*others);
-  const std::uint64_t count = table_.count();
+  std::set<std::string> names;
+  for (FileNumber file = 0; file < table_.count(); ++file) names.insert(file_name(file));
+  const std::size_t count = names.size();
   const bool is_one_each = layout_.files.is_one_each(layout_.mesh);
   throw Error(Kind::input, file_name(*lost.begin()),
               {dangling(file_path(*lost.begin())).value_or("no such file in " + path_.string()) +
@@ -258,7 +264,7 @@ void Checkpoint::check_plan(SourceStore& store, Communicator& processes) {
           if (!is_shared() && owners_of_unshared_[card] != 0) return std::nullopt;
           const FileNumber number = file_of(card, stored);
           const FileCatalog& catalog = files_[number];
-          const auto file = store.open(file_path(number), catalog);
+          const auto file = open_file(number, store);
           return stored_sample(*file, *catalog.schema, catalog.schema->find(layout_.files.name_within(stored)));
         });
   });
@@ -280,7 +286,7 @@ void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {
     is_there_.push_back(catalog.has_value());
     files_.push_back(catalog ? std::move(*catalog) : nothing);
   }
-  take_own_names(files_, table_, layout_);
+  shared_ = take_own_names(files_, table_, layout_);
 }
 
 std::vector<Holding> Checkpoint::holdings() const {
@@ -340,7 +346,8 @@ Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedS
     if (!keep || keep(name)) throw Error(error);
   check_none_is_lost(checkpoint);
   std::vector<std::string> missing;
-  for (const FileNumber file : checkpoint.missing()) missing.push_back(checkpoint.file_name(file));
+  for (const FileNumber file : checkpoint.missing())
+    if (missing.empty() || missing.back() != checkpoint.file_name(file)) missing.push_back(checkpoint.file_name(file));
   const std::string files = (missing.size() == 1 ? "this file" : "these files") +
                             std::string(" that the layout names ") + (missing.size() == 1 ? "is" : "are") +
                             " not there: " + join(missing);

@@ -216,7 +216,7 @@ torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<
     }
     room -= bytes;
     std::string elements(bytes, '\0');
-    if (!open) open = store.open(source_.file_path(file), catalog);
+    if (!open) open = source_.open_file(file, store);
     if (bytes > 0) open->read(i, 0, std::as_writable_bytes(std::span(elements)));
     values.emplace(array.name, torch_dist::SmallTensor{array.dtype, array.shape, std::move(elements)});
   }
