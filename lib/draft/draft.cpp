@@ -98,8 +98,10 @@ class Drafter {
         return piece.array != nullptr && piece.array->refusal;
       });
       if (refused == fact.pieces.end()) return false;
-      draft_.notes.push_back(fact.stored + " cannot be read, so it has no rule, and programs need --drop " +
-                             shell_word(fact.stored) + ": " + refused->array->refusal->what());
+      std::string note = fact.stored + " cannot be read, so it has no rule, and programs need --drop " +
+                         shell_word(fact.stored) + ": " + refused->array->refusal->what();
+      if (std::find(draft_.notes.begin(), draft_.notes.end(), note) == draft_.notes.end())
+        draft_.notes.push_back(std::move(note));
       return true;
     });
   }
