@@ -55,11 +55,11 @@ OUTPUTS = {"merged.h5": f"ckpt-merge {TINY}", "cards": f"ckpt-reshard {CUT}",
            "merged.safetensors": f"ckpt-merge --drop note {TINY}",
            "safetensors": f"ckpt-reshard --drop note --format safetensors {CUT}",
            "merged.pt": f"ckpt-merge --drop note {TINY}", "torch": f"ckpt-reshard --drop note --format torch {CUT}",
-           "merged.ckpt": f"ckpt-merge --crc {TINY}", "mindspore": f"ckpt-reshard --crc --format mindspore {CUT}",
+           "merged.ckpt": f"ckpt-merge --crc --drop note {TINY}", "mindspore": f"ckpt-reshard --crc --drop note --format mindspore {CUT}",
            "dcp": f"ckpt-merge --drop note --format dcp {TINY}",
            "torch_dist": "ckpt-reshard --cards 2 --format dcp frameworks/run/iter_0000010", "deepspeed": "ckpt-reshard --cards 2 frameworks/zero1",
            "paddle": "ckpt-reshard --from frameworks/ps4.json --to frameworks/ps3.json frameworks/src",
-           "indexed_hdf5": f"ckpt-merge --shard-size 200 {TINY}",
+           "indexed_hdf5": f"ckpt-merge --shard-size 200 --format hdf5 {TINY}",
            "indexed_safetensors": f"ckpt-merge --drop note --shard-size 200 --format safetensors {TINY}",
            "indexed_torch": f"ckpt-merge --drop note --shard-size 200 --format torch {TINY}"}
 
