@@ -343,6 +343,19 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
   }
 }
 
+namespace {
+
+/// An error of what a file declares names it as the layout does. A single file has its own name, whatever that is.
+Error by_own_name(const Checkpoint& checkpoint, const Error& error) {
+  const std::string said = checkpoint.layout().files.path(checkpoint.layout().mesh, 0);
+  const std::string own = checkpoint.file_name(0);
+  if (said == own || !error.object().starts_with(said + ":")) return error;
+  Error named(error.kind(), own + error.object().substr(said.size()), error.text());
+  return named.of_parameter(error.parameter()).in_file(error.file()).advise("", error.next_advice());
+}
+
+}  // namespace
+
 Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedShape& expected) {
   for (const auto& [name, error] : checkpoint.contradictions())
     if (!keep || keep(name)) throw Error(error);
@@ -359,7 +372,7 @@ Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedS
     return resolved;
   } catch (Error& error) {
     if (!missing.empty()) error.advise(files);
-    throw;
+    throw by_own_name(checkpoint, error);
   }
 }
 

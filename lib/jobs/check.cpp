@@ -92,16 +92,17 @@ class FileSearch {
 /// Older manifests tell of no files but those with data.
 void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& manifest, Stores& stores) {
   if (!manifest.beside.empty() || std::filesystem::is_regular_file(checkpoint)) return;
-  std::vector<std::string> names = names_beside(manifest.layout);
+  std::set<std::string> names;  // the formats of one ending may have one index
+  for (std::string& name : names_beside(manifest.layout)) names.insert(std::move(name));
   const std::string ending = std::filesystem::path(manifest.files.begin()->first).extension();
-  names.push_back(model_index_name(ending));
+  names.insert(model_index_name(ending));
   for (const Format& format : stores.formats())
-    if (format.ending == ending && !format.index_name.empty()) names.emplace_back(format.index_name);
+    if (format.ending == ending && !format.index_name.empty()) names.emplace(format.index_name);
   std::error_code error;
   std::erase_if(names, [&](const std::string& name) { return !std::filesystem::exists(checkpoint / name, error); });
   if (!names.empty())
     spdlog::warn("{} tells nothing of {}: not looked at; write the checkpoint anew to have a manifest that does",
-                 manifest.origin, join(names));
+                 manifest.origin, join({names.begin(), names.end()}));
 }
 
 /// The small files beside those with data, as far as they are there and of their sizes.

@@ -53,6 +53,15 @@ hid_t within_the_file() {
   return id;
 }
 
+/// What HDF5 has just said.
+Error failure_to_open() {
+  try {
+    fail("opening it");
+  } catch (const Error& why) {
+    return why;
+  }
+}
+
 /// What a soft link says, or which object of which file an external link means.
 std::string goal_of(hid_t group, const Link& link) {
   std::string value(link.value_bytes, '\0');
@@ -228,14 +237,17 @@ void Walk::add_unreadable(const std::string& path, const Error& why) {
 /// more names than anybody wants: within one that is there by a soft link, no other is followed.
 void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
   ObjectId object(H5Oopen(group, link.name.c_str(), within_the_file()));
-  if (!object && H5Oexists_by_name(group, link.name.c_str(), within_the_file()) <= 0) {
+  if (!object) {
+    const Error why = failure_to_open();
+    if (H5Oexists_by_name(group, link.name.c_str(), within_the_file()) > 0)
+      return add_unreadable(path, explained(why, source_));
     H5Eclear2(H5E_DEFAULT);
     return add_unreadable(path, {Kind::input,
                                  "",
                                  {"is a soft link to nothing: " + goal_of(group, link),
                                   "expected a dataset or group of this file", "remove it with h5py's `del`"}});
   }
-  const bool is_group = object && H5Iget_type(object.get()) == H5I_GROUP;
+  const bool is_group = H5Iget_type(object.get()) == H5I_GROUP;
   if (is_group && is_by_soft_link_) {
     if (is_ours()) no_tensors_.push_back("/" + path + " (a soft link to " + goal_of(group, link) + ")");
     return;
@@ -249,11 +261,7 @@ void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
 /// What cannot be opened has a name, and no more.
 void Walk::visit_opened(ObjectId object, const std::string& path) {
   if (object) return visit_object(object.get(), path);
-  try {
-    fail("opening it");
-  } catch (const Error& why) {
-    add_unreadable(path, explained(why, source_));
-  }
+  add_unreadable(path, explained(failure_to_open(), source_));
 }
 
 void Walk::visit_object(hid_t object, const std::string& path) {

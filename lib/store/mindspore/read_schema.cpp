@@ -123,13 +123,18 @@ void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& sc
   if (end == file_bytes || has_table) return;
   const std::string digits = file.text(end + crc_mark.size(), crc_bytes - crc_mark.size());
   std::uint64_t expected = 0;
-  for (const char digit : digits) expected = expected << 8 | static_cast<std::uint8_t>(digit);
+  bool is_too_large = false;  // there is room for 80 bits
+  for (const char digit : digits) {
+    is_too_large = is_too_large || expected >> 56 != 0;
+    expected = expected << 8 | static_cast<std::uint8_t>(digit);
+  }
   const std::uint64_t sum = crc_of(file, end);
-  if (sum != expected)
-    throw Error(
-        Kind::input, file.path(),
-        {"its bytes have the CRC " + std::to_string(sum),
-         "expected " + std::to_string(expected) + ", which stands at its end", "it is damaged: copy or save it again"})
+  if (sum != expected || is_too_large)
+    throw Error(Kind::input, file.path(),
+                {"its bytes have the CRC " + std::to_string(sum),
+                 "expected " + (is_too_large ? "a number of more than 64 bits" : std::to_string(expected)) +
+                     ", which stands at its end",
+                 "it is damaged: copy or save it again"})
         .in_file(file.path());
 }
 
