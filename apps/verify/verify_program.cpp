@@ -44,10 +44,9 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
 
 /// What is advised of a layout is meant for A; that of B has another option.
 [[noreturn]] void rethrow_for_b(const Error& error, const std::string& b) {
-  using What = Advice::What;
   Error::Text text = error.text();
-  const bool may_draft = text.advice.what == What::draft_layout;
-  if (!error.object().starts_with(b) || (text.advice.what != What::give_layout && !may_draft)) throw;
+  const bool may_draft = text.advice.what == Advice::What::draft_layout;
+  if (!error.object().starts_with(b) || (text.advice.what != Advice::What::give_layout && !may_draft)) throw;
   text.advice = {};
   text.remedy += (text.remedy.empty() ? "" : ", or ") + std::string("give its layout with --to");
   if (may_draft)

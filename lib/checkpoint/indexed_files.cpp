@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/read_catalogs.hpp"
@@ -121,6 +123,11 @@ Layout layout_of_files(const std::vector<std::string>& files, const std::vector<
   return layout;
 }
 
+/// One model in both formats of transformers, which loads the first.
+bool are_one_model(const std::vector<std::string>& names) {
+  return names == std::vector<std::string>{"model.safetensors.index.json", "pytorch_model.bin.index.json"};
+}
+
 }  // namespace
 
 bool is_index(const fs::path& path) {
@@ -140,10 +147,13 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
     }
     const std::vector<std::string> names = indexes_in(path);
     if (names.empty()) return;
-    if (names.size() > 1)
+    if (names.size() > 1 && !are_one_model(names))
       throw Error(Kind::input, path.string(),
                   {"it holds the indexes " + join(names), "expected one",
-                   "give the one that is meant instead of its directory"});
+                   "give the one that is meant, for example " + shell_word((path / names.front()).string())});
+    if (names.size() > 1)
+      spdlog::warn("{}: {} is taken, as transformers takes it; what {} names is not looked at", path.string(),
+                   names.front(), names.back());
     name = names.front();
     text = text_in_file(path / name);
   });

@@ -23,16 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The names that transformers, diffusers and PEFT give a model that is in one file.
-constexpr std::array<std::string_view, 9> names_of_models{"model.safetensors",
-                                                          "pytorch_model.bin",
-                                                          "diffusion_pytorch_model.safetensors",
-                                                          "adapter_model.safetensors",
-                                                          "adapter_model.bin",
-                                                          "diffusion_pytorch_model.bin",
-                                                          "tf_model.h5",
-                                                          "consolidated.safetensors",
-                                                          "consolidated.00.pth"};
+/// The names that transformers, diffusers, PEFT and Mistral give a model that is in one file. Each line is one model's
+/// in several formats: the first that is there is the one that its library loads.
+constexpr std::array<std::array<std::string_view, 3>, 5> names_of_models{
+    {{"model.safetensors", "pytorch_model.bin", "tf_model.h5"},
+     {"diffusion_pytorch_model.safetensors", "diffusion_pytorch_model.bin"},
+     {"adapter_model.safetensors", "adapter_model.bin"},
+     {"pytorch_lora_weights.safetensors", "pytorch_lora_weights.bin"},
+     {"consolidated.safetensors", "consolidated.00.pth"}}};
 
 /// A file's name that numbers it among others: "model-00001-of-00007.safetensors", "model_world_size_4_rank_0.pt".
 struct NumberedName {
@@ -114,15 +112,31 @@ std::vector<NumberedKind> kinds_of(const std::vector<std::string>& names) {
   return all;
 }
 
-/// The first that names a model, and whether it is the only one.
+bool is_model(const std::string& name) {
+  return std::any_of(names_of_models.begin(), names_of_models.end(), [&](const auto& formats) {
+    return std::find(formats.begin(), formats.end(), name) != formats.end();
+  });
+}
+
+/// The file that has a model's name, where all that have one are the same model's. The first of several ranks' files
+/// (consolidated.00.pth beside consolidated.01.pth) is no model.
 std::optional<std::size_t> only_model(const FoundFiles& found, const std::vector<std::size_t>& top) {
   std::optional<std::size_t> model;
-  for (const std::size_t file : top) {
-    if (std::find(names_of_models.begin(), names_of_models.end(), found.names[file]) == names_of_models.end()) continue;
-    if (model) return std::nullopt;
-    model = file;
+  for (const auto& formats : names_of_models) {
+    std::optional<std::size_t> first;
+    for (const std::string_view format : formats)
+      for (const std::size_t file : top)
+        if (!first && found.names[file] == format) first = file;
+    if (first && model) return std::nullopt;
+    if (first) model = first;
   }
-  return model;
+  if (!model) return std::nullopt;
+  const auto number = numbered(found.names[*model]);
+  const bool has_more = number && std::any_of(top.begin(), top.end(), [&](std::size_t file) {
+    const auto other = numbered(found.names[file]);
+    return file != *model && other && other->kind() == number->kind();
+  });
+  return has_more ? std::nullopt : model;
 }
 
 /// A file beside the chosen one that ought to be one like it, and has no data.
@@ -177,15 +191,18 @@ std::vector<std::string> first_directories(const FoundFiles& found) {
 std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store) {
   const std::vector<std::size_t> top = top_files(found);
   const auto only = top.size() == 1 ? std::optional(top.front()) : only_model(found, top);
-  if (!only || stale_pointer(found.path, store)) return std::nullopt;
+  if (!only) return std::nullopt;
   const std::string& name = found.names[*only];
   const auto directories = first_directories(found);
   if (top.size() == 1 && !directories.empty() && are_of_ranks(directories)) return std::nullopt;
-  if (const auto number = numbered(name); number && only_model(found, {*only}) != only) {
-    if (number->total.value_or(1) != 1 || number->number > number->first) return std::nullopt;
-    if (!number->total)
-      spdlog::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
+  const auto number = is_model(name) ? std::nullopt : numbered(name);
+  if (number && (number->total.value_or(1) != 1 || number->number > number->first)) return std::nullopt;
+  if (auto stale = stale_pointer(found.path, store)) {
+    if (!is_model(name)) throw std::move(*stale);
+    spdlog::warn("{}: {}; {} beside it is taken", stale->object(), stale->text().found, name);
   }
+  if (number && !number->total)
+    spdlog::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
   check_none_is_lost(found.path, name, store);
   std::vector<std::string> others = found.names;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(*only));
