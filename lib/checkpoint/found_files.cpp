@@ -69,7 +69,7 @@ void leave_out_runs(const fs::path& path, std::vector<std::string>& names, Sourc
   bool has_own = false;
   for (const std::string& name : names) {
     if (name.ends_with(torch::dcp_ending)) runs.insert(fs::path(name).parent_path().string());
-    has_own = has_own || name.find('/') == std::string::npos;
+    has_own = has_own || (name.find('/') == std::string::npos && !is_state_of_trainer(name));
   }
   if (runs.empty()) return;
   if (!has_own) {

@@ -50,7 +50,9 @@ bool says_weight_map(const fs::path& path) {
     const std::string text = text_in_file(path);
     if (text.find("\"weight_map\"") == std::string::npos) return false;
     const auto json = parse_json(text, path.string(), {Kind::input, "an index", ""});
-    return json.is_object() && json.contains("weight_map") && json["weight_map"].is_object();
+    if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) return false;
+    const auto& map = json["weight_map"];  // Keras has lists of files in its own
+    return std::all_of(map.begin(), map.end(), [](const auto& file) { return file.is_string(); });
   } catch (const Error&) {
     return false;  // some other file
   }

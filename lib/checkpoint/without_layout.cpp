@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "checkpoint/one_of_several.hpp"
 #include "checkpoint/surroundings.hpp"
+#include "layout/name_groups.hpp"
 #include "store/likely_content.hpp"
 
 namespace ckpt {
@@ -69,12 +70,14 @@ std::optional<NumberedName> numbered(const std::string& name) {
   return NumberedName{found[1], found[3], found[2].str().size(), as_number(found[2]), 0, std::nullopt};
 }
 
-/// The files right in the directory.
+/// The files right in the directory, without a trainer's own unless there is nothing else.
 std::vector<std::size_t> top_files(const FoundFiles& found) {
   std::vector<std::size_t> top;
+  std::vector<std::size_t> states;
   for (std::size_t i = 0; i < found.names.size(); ++i)
-    if (found.names[i].find('/') == std::string::npos) top.push_back(i);
-  return top;
+    if (found.names[i].find('/') == std::string::npos)
+      (is_state_of_trainer(found.names[i]) ? states : top).push_back(i);
+  return top.empty() && states.size() == found.names.size() ? states : top;
 }
 
 std::vector<std::string> names_at(const FoundFiles& found, const std::vector<std::size_t>& files) {
@@ -173,6 +176,12 @@ Error missing_of(const fs::path& directory, const NumberedKind& kind, const std:
        "copy " + std::string(missing.size() == 1 ? "it" : "them") + " into " + shell_word(directory.string())}};
 }
 
+/// model_0, model_1, model_2: whatever their word means, most likely one checkpoint's.
+bool differ_in_one_number(const std::vector<std::string>& names) {
+  const auto groups = group_names(names);
+  return groups.size() == 1 && std::count(groups.front().pattern.begin(), groups.front().pattern.end(), '*') == 1;
+}
+
 /// Directories of which each is one rank's: rank_0/, mp_rank_00/.
 bool are_of_ranks(const std::vector<std::string>& directories) {
   return std::all_of(directories.begin(), directories.end(),
@@ -186,7 +195,21 @@ std::vector<std::string> first_directories(const FoundFiles& found) {
   return {directories.begin(), directories.end()};
 }
 
+/// The names of all files but these.
+std::vector<std::string> names_but(const FoundFiles& found, const std::vector<std::size_t>& taken) {
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < found.names.size(); ++i)
+    if (std::find(taken.begin(), taken.end(), i) == taken.end()) others.push_back(found.names[i]);
+  return others;
+}
+
 }  // namespace
+
+bool is_state_of_trainer(const std::string& name) {
+  static const std::regex form(
+      R"((optimizer|scheduler|scaler|sampler|rng_state|random_states|training_args|dl_state_dict|custom_checkpoint)([_.\d].*)?)");
+  return std::regex_match(name, form);
+}
 
 std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store) {
   const std::vector<std::size_t> top = top_files(found);
@@ -204,9 +227,7 @@ std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& stor
   if (number && !number->total)
     spdlog::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
   check_none_is_lost(found.path, name, store);
-  std::vector<std::string> others = found.names;
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(*only));
-  if (!others.empty())
+  if (const auto others = names_but(found, {*only}); !others.empty())
     spdlog::warn("{}: {} is taken for the whole model; other files of tensors are not looked at: {}",
                  found.path.string(), name, join(others, 4));
   return only;
@@ -216,13 +237,14 @@ std::optional<WeightMap> numbered_parts(const FoundFiles& found) {
   const std::vector<std::size_t> top = top_files(found);
   const auto kinds = kinds_of(names_at(found, top));
   if (kinds.size() != 1 || !kinds.front().name.total || kinds.front().numbers.size() != top.size()) return std::nullopt;
-  if (top.size() != found.names.size() || !kinds.front().missing().empty()) return std::nullopt;
+  if (!first_directories(found).empty() || !kinds.front().missing().empty()) return std::nullopt;
   WeightMap map;
   for (const std::size_t file : top)
     for (const StoredArray& array : *found.catalogs[file].schema->arrays)
       if (!map.file_of.emplace(array.name, found.names[file]).second) return std::nullopt;
-  spdlog::warn("{}: no index is beside the {} files, which are taken for one model, as their names count them",
-               found.path.string(), top.size());
+  const auto others = names_but(found, top);
+  spdlog::warn("{}: no index is beside the {} files, which are taken for one model, as their names count them{}",
+               found.path.string(), top.size(), others.empty() ? "" : "; not looked at: " + join(others, 4));
   return map;
 }
 
@@ -240,15 +262,20 @@ std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore&
 
 Error without_layout(const FoundFiles& found, SourceStore& store, const Error::Text& otherwise) {
   if (auto unlike = unlike_one_checkpoint(found, store)) return std::move(*unlike);
-  const std::vector<std::string> names = names_at(found, top_files(found));
-  if (names.size() > 1 && kinds_of(names).empty())
+  const std::vector<std::size_t> top = top_files(found);
+  const std::vector<std::string> names = names_at(found, top);
+  if (names.size() > 1 && kinds_of(names).empty() && !differ_in_one_number(names)) {
+    const std::size_t largest = *std::max_element(top.begin(), top.end(), [&](std::size_t a, std::size_t b) {
+      return found.catalogs[a].bytes < found.catalogs[b].bytes;
+    });
     return {Kind::usage,
             found.path.string(),
             {"it holds " + std::to_string(names.size()) +
                  " files of tensors, and nothing says how they belong together: " + join(names, 4),
              "expected one file, an index beside them, or a layout",
-             "give the file that is meant, for example " + shell_word((found.path / names.front()).string()),
+             "give the file that is meant, for example " + shell_word((found.path / found.names[largest]).string()),
              otherwise.advice}};
+  }
   return {Kind::usage, found.path.string(), otherwise};
 }
 

@@ -12,6 +12,10 @@
 
 namespace ckpt {
 
+/// Whether a file's name is one that transformers and accelerate give what a trainer keeps beside the model: its
+/// optimizer, random numbers, arguments.
+bool is_state_of_trainer(const std::string& name);
+
 /// The file of a directory without a layout that is the whole checkpoint by itself: the only one there, or the one with
 /// a name that frameworks give whole models (of model.safetensors and pytorch_model.bin the first, as they do), where
 /// all such names are one model's. Tells what it passes over. Throws input where a file like it stands for data that is
