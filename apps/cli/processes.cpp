@@ -42,7 +42,7 @@ void print_line(const std::string& line) {
 
 void print_error(const std::string& program, const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
-  print_line(program + ": error: " + (known != nullptr ? message(*known) : error.what()));
+  print_line(program + ": error: " + (known != nullptr ? message(*known, program) : error.what()));
 }
 
 constexpr std::string_view alone_option = "--alone";

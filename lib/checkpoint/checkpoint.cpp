@@ -331,9 +331,23 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
   }
 }
 
+namespace {
+
+/// A layout does not know what a single file is called.
+void check_readable(const Checkpoint& checkpoint, const Keep& keep) {
+  if (checkpoint.files().size() != 1) return;
+  const std::vector<Holding> holdings = checkpoint.holdings();
+  for (const StoredArray& array : *holdings.front())
+    if (array.refusal && (!keep || keep(array.name)))
+      throw Error(*array.refusal).within(checkpoint.place(0, array.name)).of_parameter(array.name);
+}
+
+}  // namespace
+
 Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedShape& expected) {
   for (const auto& [name, error] : checkpoint.contradictions())
     if (!keep || keep(name)) throw Error(error);
+  check_readable(checkpoint, keep);
   check_none_is_lost(checkpoint);
   std::vector<std::string> missing;
   for (const FileNumber file : checkpoint.missing()) missing.push_back(checkpoint.file_name(file));

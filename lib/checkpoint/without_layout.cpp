@@ -41,6 +41,7 @@ struct NumberedName {
   std::uint64_t number = 0;
   std::uint64_t first = 0;             ///< of the numbers that its kind begins with
   std::optional<std::uint64_t> total;  ///< how many there are, if the name says it
+  bool is_of_ranks = true;             ///< else of a model's parts
 
   std::string kind() const { return before + "*" + behind; }
   std::string with(std::uint64_t other) const {
@@ -56,18 +57,19 @@ std::uint64_t as_number(const std::string& text) {
   return status == std::errc{} ? value : ~std::uint64_t{0};
 }
 
-/// By a count in the name, else by its last number.
+/// By a count in the name, else by its rank. Of a name with both ("shard-00002-model-00001-of-00002.safetensors") the
+/// rank counts, for no rank need have a file of each part.
 std::optional<NumberedName> numbered(const std::string& name) {
   static const std::regex of_total(R"((.*?)(\d+)(-of-(\d+).*))");
   static const std::regex of_world(R"((.*world_size_(\d+)_rank_)(\d+)(.*))");
-  static const std::regex last(R"((.*?)(\d+)([^\d]*))");
+  const auto rank = number_of_rank(name);
   std::smatch found;
-  if (std::regex_match(name, found, of_total))
-    return NumberedName{found[1], found[3], found[2].str().size(), as_number(found[2]), 1, as_number(found[4])};
+  if (std::regex_match(name, found, of_total) && (!rank || static_cast<std::size_t>(found.position(2)) == rank->at))
+    return NumberedName{found[1], found[3], found[2].str().size(), as_number(found[2]), 1, as_number(found[4]), false};
   if (std::regex_match(name, found, of_world))
     return NumberedName{found[1], found[4], 1, as_number(found[3]), 0, as_number(found[2])};
-  if (!counts_ranks(name) || !std::regex_match(name, found, last)) return std::nullopt;
-  return NumberedName{found[1], found[3], found[2].str().size(), as_number(found[2]), 0, std::nullopt};
+  if (!rank) return std::nullopt;
+  return NumberedName{name.substr(0, rank->at), name.substr(rank->at + rank->digits), rank->digits, rank->value, 0, {}};
 }
 
 /// The files right in the directory, without a trainer's own unless there is nothing else.
@@ -136,9 +138,9 @@ std::optional<std::size_t> only_model(const FoundFiles& found, const std::vector
   if (!model) return std::nullopt;
   const auto number = numbered(found.names[*model]);
   const bool has_more = number && std::any_of(top.begin(), top.end(), [&](std::size_t file) {
-    const auto other = numbered(found.names[file]);
-    return file != *model && other && other->kind() == number->kind();
-  });
+                          const auto other = numbered(found.names[file]);
+                          return file != *model && other && other->kind() == number->kind();
+                        });
   return has_more ? std::nullopt : model;
 }
 
@@ -164,7 +166,7 @@ Error missing_of(const fs::path& directory, const NumberedKind& kind, const std:
     names.push_back(kind.name.with(number));
     numbers.push_back(std::to_string(number));
   }
-  const bool is_of_ranks = counts_ranks(kind.name.with(0));
+  const bool is_of_ranks = kind.name.is_of_ranks;
   const std::string what =
       is_of_ranks ? (numbers.size() == 1 ? "the file of rank " : "the files of ranks ") + join(numbers) : join(names);
   const std::uint64_t count = kind.numbers.size() + missing.size();
@@ -185,7 +187,7 @@ bool differ_in_one_number(const std::vector<std::string>& names) {
 /// Directories of which each is one rank's: rank_0/, mp_rank_00/.
 bool are_of_ranks(const std::vector<std::string>& directories) {
   return std::all_of(directories.begin(), directories.end(),
-                     [](const std::string& name) { return counts_ranks(name); });
+                     [](const std::string& name) { return number_of_rank(name).has_value(); });
 }
 
 std::vector<std::string> first_directories(const FoundFiles& found) {

@@ -9,9 +9,9 @@ StoredArray unreadable(std::string name, const Error& why) {
   array.name = std::move(name);
   array.dtype.name = "unreadable";
   array.shape = {0};
-  const Error::Text& text = why.text();
-  array.refusal =
-      Error(Kind::input, why.object(), {text.found, text.expected, text.remedy, {Advice::What::leave_out, ""}});
+  Error::Text text = why.text();
+  if (text.advice.what == Advice::What::none) text.advice = {Advice::What::leave_out, ""};
+  array.refusal = Error(Kind::input, why.object(), std::move(text));
   return array;
 }
 
