@@ -71,7 +71,8 @@ std::unique_ptr<Communicator> joined(const std::string& program) {
       ::_exit(exit_status(interrupt));
     }
   };
-  const LateNotice notice(is_first_process() ? seconds(10) : seconds(30), say, look);
+  // Before those give up who wait 10 s for a program.
+  const LateNotice notice(is_first_process() ? seconds(9) : seconds(30), say, look);
   return mpi_world();
 }
 
