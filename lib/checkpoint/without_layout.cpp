@@ -276,7 +276,9 @@ Error without_layout(const FoundFiles& found, SourceStore& store, const Error::T
                  " files of tensors, and nothing says how they belong together: " + join(names, 4),
              "expected one file, an index beside them, or a layout",
              "give the file that is meant, for example " + shell_word((found.path / found.names[largest]).string()),
-             otherwise.advice}};
+             // A draft is made of files of one kind.
+             otherwise.advice.what == Advice::What::draft_layout ? Advice{Advice::What::give_layout, ""}
+                                                                 : otherwise.advice}};
   }
   return {Kind::usage, found.path.string(), otherwise};
 }
