@@ -133,6 +133,10 @@ std::optional<ForeignDirectory> others(const fs::path& /*directory*/, const Name
 
 }  // namespace
 
+std::optional<ForeignDirectory> paddle_directory(const fs::path& directory) {
+  return paddle(directory, listed(directory));
+}
+
 std::optional<ForeignDirectory> foreign_directory(const fs::path& directory) {
   const Names names = listed(directory);
   for (const auto recognise : {orbax, zarr, tensorflow, paddle, others})
