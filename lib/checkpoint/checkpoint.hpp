@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "checkpoint/card_views.hpp"
 #include "frameworks/file_beside.hpp"
 #include "layout/file_table.hpp"
 #include "layout/resolve.hpp"
@@ -85,6 +86,8 @@ class Checkpoint {
   const std::vector<FileCatalog>& files() const noexcept { return files_; }
   const FileCatalog& file(FileNumber file) const { return files_[file]; }
   std::filesystem::path file_path(FileNumber file) const;
+  /// Opens a file whose datasets are counted as `file` has them.
+  std::unique_ptr<SourceFile> open_file(FileNumber file, SourceStore& store) const;
   std::string file_name(FileNumber file) const;
   /// It, and the files whose data it shows: all that is read of it.
   std::vector<std::filesystem::path> paths_read(FileNumber file) const;
@@ -118,7 +121,7 @@ class Checkpoint {
   void check_missing(bool is_alone) const;
   Holding holding_of(const std::vector<FileNumber>& files) const;
   void warn_of_others(SourceStore& store) const;
-  void read_metadata(KnownFiles known, SourceStore& store, Communicator& processes);
+  void read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_plan(SourceStore& store, Communicator& processes);
   void keep(std::vector<std::optional<FileCatalog>> catalogs);
 
@@ -134,6 +137,7 @@ class Checkpoint {
   std::vector<std::string> paths_;  // by number, where they are not the names; else empty
   std::vector<bool> is_there_;      // by number, as the following
   std::vector<FileCatalog> files_;  // of nothing where there is no file
+  std::vector<SharedFile> shared_;  // by number, where files_ are what cards own of them; else empty
   Owners owners_of_unshared_;
 };
 

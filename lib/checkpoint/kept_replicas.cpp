@@ -47,8 +47,8 @@ std::map<std::string, std::vector<std::uint64_t>> holders_of(const std::vector<H
   return holders;
 }
 
-/// The coordinates that just these positions have.
-At at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders, const std::string& name) {
+/// The coordinates that just these positions have; nothing where others have them, too.
+std::optional<At> at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
   std::vector<std::set<std::uint64_t>> found(mesh.axes.size());
   for (const std::uint64_t position : holders)
     for (std::size_t axis = 0; axis < found.size(); ++axis) found[axis].insert(mesh.coordinate(position, axis));
@@ -58,11 +58,15 @@ At at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders, co
     positions *= found[axis].size();
     if (found[axis].size() < mesh.shape[axis]) at[axis] = {found[axis].begin(), found[axis].end()};
   }
-  if (positions != holders.size())
-    throw Error(Kind::layout, "parameter '" + name + "'",
-                {"the cards that kept it are at positions " + format_list(holders),
-                 "expected those with some coordinates of the mesh", "is the layout's mesh the job's?"});
-  return at;
+  return positions == holders.size() ? std::optional(at) : std::nullopt;
+}
+
+const StoredArray* array_on(const Holding& holding, const std::string& name) {
+  return &*std::find_if(holding->begin(), holding->end(), [&](const auto& array) { return array.name == name; });
+}
+
+bool takes_first(const Rule& rule) {
+  return rule.keys.replicas == Replicas::first;
 }
 
 /// Whether a decision puts a parameter on a card.
@@ -85,6 +89,7 @@ std::vector<std::uint64_t> piece_of(const Keys& keys, const Mesh& mesh, std::uin
   if (keys.split)
     for (const auto& axes : *keys.split)
       for (const Axis axis : axes) piece.push_back(mesh.coordinate(position, axis));
+  if (keys.flat) piece.push_back(mesh.coordinate(position, keys.flat->axis));
   return piece;
 }
 
@@ -118,6 +123,33 @@ bool shows_one_replica(const Layout& layout, const Naming& naming,
   return true;
 }
 
+/// A parameter of which cards of their own choice keep each piece: the pieces of just these positions, by their number.
+void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>& holders, const StoredArray& first) {
+  if (keys.uneven || keys.sizes || keys.parts || keys.pad || keys.flat || keys.permute)
+    throw Error(Kind::layout, "parameter '" + first.name + "'",
+                {"the cards that kept it are at positions " + format_list(holders),
+                 "expected those with some coordinates of the mesh", "is the layout's mesh the job's?"});
+  const std::size_t rank = first.shape.size();
+  auto split = keys.split.value_or(std::vector<std::vector<Axis>>{});
+  split.resize(std::max(rank, split.size()));
+  Keys kept;
+  kept.replicas = keys.replicas;
+  kept.shape = keys.shape;
+  kept.grid.emplace();
+  for (const auto& axes : split) kept.grid->push_back(axes.empty() ? 1 : mesh.combinations(axes));
+  Boxes boxes;
+  for (const std::uint64_t position : holders) {
+    Box box{Extents(split.size()), Extents(split.size())};
+    for (std::size_t d = 0; d < split.size(); ++d) {
+      const std::uint64_t piece = split[d].empty() ? 0 : mesh.combination_at(split[d], position);
+      box.set(d, {piece, piece + 1});
+    }
+    boxes.emplace(mesh.card(position), std::move(box));
+  }
+  kept.boxes = std::make_shared<const Boxes>(std::move(boxes));
+  keys = std::move(kept);
+}
+
 /// The boxes of just these positions.
 std::shared_ptr<const Boxes> boxes_of_holders(const Boxes& boxes, const Mesh& mesh,
                                               const std::vector<std::uint64_t>& holders) {
@@ -131,13 +163,13 @@ std::shared_ptr<const Boxes> boxes_of_holders(const Boxes& boxes, const Mesh& me
 
 Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<Holding>& holdings) {
   const bool is_said = !files.empty() && std::all_of(files.begin(), files.end(), has_one_replica);
-  if (!is_said && !layout.is_plan) return layout;
+  const bool may_lack = std::any_of(layout.parameters.begin(), layout.parameters.end(), takes_first);
+  if (!is_said && !layout.is_plan && !may_lack) return layout;
   const Naming naming(layout);
   const auto holders = holders_of(holdings);
-  if (is_said)
-    take_word_away(files);
-  else if (!shows_one_replica(layout, naming, holders))
-    return layout;
+  if (is_said) take_word_away(files);
+  const bool is_of_all = is_said || (layout.is_plan && shows_one_replica(layout, naming, holders));
+  if (!is_of_all && !may_lack) return layout;
   std::vector<Rule> rules;
   std::set<std::size_t> replaced;  // rules, all of whose names have one of their own now
   std::set<std::size_t> in_use;
@@ -145,7 +177,9 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     const std::string logical = naming.renamed(name);
     const auto decision = naming.decide(logical);
     if (!decision) continue;
-    const bool is_kept_once = positions.size() < holdings.size();
+    const bool is_kept_once =
+        is_of_all ? positions.size() < holdings.size()
+                  : decision->keys.replicas == Replicas::first && lacks_copies(decision->keys, layout.mesh, positions);
     (is_kept_once ? replaced : in_use).insert(decision->rules.begin(), decision->rules.end());
     if (!is_kept_once) continue;
     Rule rule;
@@ -153,8 +187,10 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     rule.keys = decision->keys;
     if (rule.keys.boxes)
       rule.keys.boxes = boxes_of_holders(*rule.keys.boxes, layout.mesh, positions);
+    else if (auto at = at_of_holders(layout.mesh, positions))
+      rule.keys.at = std::move(at);
     else
-      rule.keys.at = at_of_holders(layout.mesh, positions, name);
+      keep_pieces(rule.keys, layout.mesh, positions, *array_on(holdings[positions.front()], name));
     rules.push_back(std::move(rule));
   }
   for (std::size_t i = 0; i < layout.parameters.size(); ++i)

@@ -61,7 +61,7 @@ std::string list_of(const std::vector<ManifestFile>& files) {
   return text + "\n ],\n";
 }
 
-/// No manifest of an output without such files has the list; none had it before version 0.2.
+/// Only the manifest of an output that has such files has the list, and no older one has it.
 std::string list_beside(const std::vector<ManifestFile>& beside) {
   if (beside.empty()) return "";
   std::string text = " \"beside\": [";
@@ -148,7 +148,9 @@ std::vector<Fingerprint> any_fingerprints(const Placement& placement, bool with_
 
 std::string sealed(std::string text) {
   text += before_checksum;
-  return text += checksum_of(text) + std::string(after_checksum);
+  text += checksum_of(text);
+  text += after_checksum;
+  return text;
 }
 
 bool is_sealed(std::string_view text) {

@@ -113,8 +113,12 @@ std::vector<std::string> common_names(const Mesh& mesh, const Names& names) {
        "expected names that differ in the card's number alone", "is the checkpoint complete?"});
 }
 
-constexpr const char* say_which =
-    R"(say which in a layout: "files" of what ckpt-inspect --as-layout prints, with the name in the place of the *)";
+/// In the place of a name with *, which a strategy always has: a layout of one's own says which.
+std::string say_which(const std::string& example) {
+  return "move away what is not meant, or say in a layout which is (that of a strategy: ckpt-inspect --as-layout "
+         "STRATEGY): \"files\": " +
+         example;
+}
 
 /// The newest of several names that all cards have.
 std::string newest_of(const std::vector<std::string>& common, const std::string& text) {
@@ -133,7 +137,8 @@ std::string newest_of(const std::vector<std::string>& common, const std::string&
   if (is_tie)
     throw Error(Kind::input, text,
                 {"several checkpoints: " + join(common),
-                 "expected one, or names that end in epoch and step (-1_10), of which one is the newest", say_which});
+                 "expected one, or names that end in epoch and step (-1_10), of which one is the newest",
+                 say_which("\"" + text.substr(0, text.rfind('/') + 1) + common.back() + "\"")});
   return chosen;
 }
 
@@ -163,7 +168,9 @@ std::vector<std::string> passed_over(const std::string& path, const Mesh& mesh, 
         throw Error(Kind::input, name_on(folder, mesh.card(position)) + other,
                     {"card " + std::to_string(mesh.card(position)) + " has it beside " + chosen +
                          ", the newest that all cards have",
-                     "expected names of one series, of which all cards have the newest", say_which});
+                     "expected names of one series, of which all cards have the newest",
+                     say_which("\"" + path + "\", or by the cards' ids, {\"" + std::to_string(mesh.card(position)) +
+                               "\": \"" + name_on(folder, mesh.card(position)) + other + "\", ...}")});
       passed.insert(name_on(folder, mesh.card(position)) + other);
     }
   }
@@ -203,6 +210,23 @@ Names names_of_cards(const std::string& text, const Mesh& mesh, const fs::path& 
   return names;
 }
 
+/// Files of tensors in the template's place that are no candidates: it names another ending.
+std::vector<std::string> of_other_formats(const std::string& text, const Mesh& mesh, const fs::path& directory,
+                                          Communicator& processes) {
+  const std::string ending = text.substr(text.find('*') + 1);
+  std::vector<std::string> found;
+  for (const std::string_view other : {own_ending, other_ending, std::string_view(".h5"), std::string_view(".pt")}) {
+    if (other == ending || (ending == own_ending && other == other_ending)) continue;
+    const Names names = names_of_cards(text, mesh, directory, other, processes);
+    for (std::uint64_t position = 0; position < names.size(); ++position)
+      for (const std::string& name : names[position])
+        found.push_back(name_on(text.substr(0, text.rfind('/') + 1), mesh.card(position)) + name);
+  }
+  std::sort(found.begin(), found.end(), natural_less);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 /// The numbers of rank_N in a directory that are no card's, as any process sees them.
 std::set<std::uint64_t> other_ranks(const Mesh& mesh, const fs::path& directory, Communicator& processes) {
   std::set<std::uint64_t> cards;
@@ -225,9 +249,16 @@ void check_others(const Layout& layout, const fs::path& directory, Communicator&
   const auto others = other_ranks(layout.mesh, directory, processes);
   const bool is_chosen = !layout.mesh.cards.empty() && !layout.is_plan;  // "cards" in JSON means to take some only
   if (others.empty()) {
-    if (layout.is_plan && !layout.mesh.cards.empty())
-      spdlog::warn("{} is the strategy of one pipeline stage, from card {} on: what the other stages hold is left out",
-                   layout.origin, layout.mesh.cards.front());
+    agree(processes, [&] {
+      if (layout.is_plan && !layout.mesh.cards.empty())
+        throw Error(
+            Kind::input, layout.origin,
+            {"it is the strategy of one pipeline stage, from card " + std::to_string(layout.mesh.cards.front()) + " on",
+             "expected those of all stages, else their part of the model is left out",
+             "give the directory with the strategies of all stages; to take this stage alone, give its layout in JSON: "
+             "ckpt-inspect --as-layout " +
+                 layout.origin + " > stage.json"});
+    });
     return;
   }
   const std::string found = std::string(rank_folder) + std::to_string(*others.begin()) +
@@ -277,10 +308,14 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
     Names others;  // which "*.ckpt" could have meant, too
     if (ending == own_ending) others = names_of_cards(text, layout.mesh, directory, other_ending, processes);
     if (has_none) std::swap(names, others);
+    const std::vector<std::string> beside = of_other_formats(text, layout.mesh, directory, processes);
     agree(processes, [&] {
       if (std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); }))
         if (auto elsewhere = under_other_names(directory, layout, text)) throw std::move(*elsewhere);
-      const NewestName newest = newest_name(text, layout.mesh, names, others);
+      NewestName newest = newest_name(text, layout.mesh, names, others);
+      if (!beside.empty())
+        newest.said += (newest.said.empty() ? newest.path + " is read" : "") +
+                       "; passed over, of other formats: " + join(beside, 4);
       if (processes.rank() == 0 && !newest.said.empty()) spdlog::info(newest.said);
       entry.path = FileTemplate(newest.path, layout.mesh);
     });

@@ -93,7 +93,11 @@ std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placemen
     if (!is_castable(tensor) && !is_opaque_code) continue;
     names.push_back(read.name);
     const auto rule = last_of(index, read.name, is_used);
-    if (!rule || are_same_numbers(rules[*rule].dtype, tensor.dtype)) continue;
+    if (!rule) continue;
+    if (are_same_numbers(rules[*rule].dtype, tensor.dtype)) {
+      if (is_castable(tensor)) tensor.dtype = rules[*rule].dtype;  // in these programs' own form
+      continue;
+    }
     if (tie && is_of_all(rules[*rule]) && !rules[*rule].takes_tied)
       stayed.add(read.name, *tie);
     else if (tie && !rules[*rule].takes_tied)

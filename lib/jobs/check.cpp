@@ -89,7 +89,7 @@ class FileSearch {
   Communicator& processes_;
 };
 
-/// Manifests of version 0.1 tell of no files but those with data.
+/// Older manifests tell of no files but those with data.
 void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& manifest, Stores& stores) {
   if (!manifest.beside.empty() || std::filesystem::is_regular_file(checkpoint)) return;
   std::vector<std::string> names = names_beside(manifest.layout);
@@ -226,69 +226,117 @@ void check_tables(const Opened& opened, const Resources& resources, SourceStore&
   }
 }
 
-}  // namespace
+/// One check: what it is given, and what it has found so far.
+class IntegrityCheck {
+ public:
+  IntegrityCheck(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters)
+      : job_(job),
+        stores_(stores),
+        processes_(processes),
+        counters_(counters),
+        most_open_(open_files_allowed(job.resources, processes)),
+        expected_(job.expectation, stores.reading(), processes) {}
 
-Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters) {
-  const std::size_t most_open = open_files_allowed(job.resources, processes);
-  SourceStore& store = stores.reading();
-  const ExpectedTensors expected(job.expectation, store, processes);
-  Integrity result;
-  const auto add = [&](std::vector<Damage> damages) {
-    result.damages.insert(result.damages.end(), damages.begin(), damages.end());
-  };
-  const auto manifest_found = whole_manifest(job, stores, processes, result.damages);
-  if (!manifest_found) return result;
-  const Manifest& manifest = *manifest_found;
-  result.files = manifest.files.size();
-  result.parameters = manifest.parameters.size();
-  add(FileSearch(job.checkpoint.path, manifest, store, processes).damages());
+  Integrity run() {
+    if (const auto manifest = whole_manifest(job_, stores_, processes_, result_.damages)) check(*manifest);
+    return std::move(result_);
+  }
+
+ private:
+  void check(const Manifest& manifest);
+  void check_whole_files(const Manifest& manifest);
+  void check_changed(const std::vector<ManifestFile>& files);
+  void check_data(const Manifest& manifest);
+  void check_contents(const Opened& opened, const Manifest& manifest);
+
+  void add(const std::vector<Damage>& damages) {
+    result_.damages.insert(result_.damages.end(), damages.begin(), damages.end());
+  }
+
+  const CheckJob& job_;
+  Stores& stores_;
+  Communicator& processes_;
+  Counters& counters_;
+  std::size_t most_open_;
+  ExpectedTensors expected_;
+  Integrity result_;
+};
+
+/// Damage of files with data ends the search: what they hold cannot be reached.
+void IntegrityCheck::check(const Manifest& manifest) {
+  result_.files = manifest.files.size();
+  result_.parameters = manifest.parameters.size();
+  add(FileSearch(job_.checkpoint.path, manifest, stores_.reading(), processes_).damages());
   const auto hides_data = [&](const Damage& damage) {
     return damage.what != What::surplus && !manifest.beside.contains(damage.file);
   };
-  if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
-  const auto add_changed = [&](const std::vector<ManifestFile>& files) {
-    for (const ManifestFile& file : files) result.bytes += file.bytes;
-    counters.phase = Phase::compare;
-    add(changed_files(job.checkpoint.path, files, thread_count(job.resources, processes), processes, counters));
-  };
-  add_changed(whole_beside(manifest, result.damages));
-  if (processes.rank() == 0) warn_of_untold(job.checkpoint.path, manifest, stores);
+  if (std::any_of(result_.damages.begin(), result_.damages.end(), hides_data)) return;
+  check_whole_files(manifest);
+  if (!is_text_alone(manifest.layout)) check_data(manifest);
+  counters_.phase = Phase::done;
+}
 
-  if (has_paddle_text(manifest.layout)) {
-    std::vector<ManifestFile> texts;
+/// Those that have one fingerprint and no parameters: what lies beside the data, and Paddle's text.
+void IntegrityCheck::check_whole_files(const Manifest& manifest) {
+  check_changed(whole_beside(manifest, result_.damages));
+  if (processes_.rank() == 0) warn_of_untold(job_.checkpoint.path, manifest, stores_);
+  std::vector<ManifestFile> texts;
+  if (has_paddle_text(manifest.layout))
     for (const std::string& name : text_file_names(manifest.layout)) texts.push_back(manifest.files.at(name));
-    add_changed(texts);
-    counters.phase = is_text_alone(manifest.layout) ? Phase::done : Phase::catalog;
-    if (is_text_alone(manifest.layout)) return result;
-  }
+  check_changed(texts);
+}
+
+void IntegrityCheck::check_changed(const std::vector<ManifestFile>& files) {
+  if (files.empty()) return;
+  for (const ManifestFile& file : files) result_.bytes += file.bytes;
+  counters_.phase = Phase::compare;
+  add(changed_files(job_.checkpoint.path, files, thread_count(job_.resources, processes_), processes_, counters_));
+  counters_.phase = Phase::catalog;
+}
+
+void IntegrityCheck::check_data(const Manifest& manifest) {
+  SourceStore& store = stores_.reading();
   std::optional<Opened> opened;
-  if (!reads(processes, result.damages, [&] { opened = open(job, manifest, expected, store, processes); }))
-    return result;
-  const Placement& placement = opened->resolved.placement;
-  agree(processes, [&] { result.deviations = expected.of(placement); });
-  expected.warn_of_idle({&result.deviations});
-  add(compare_layouts(opened->checkpoint, manifest, stores));
-  if (auto damages = compare_names(placement, manifest); !damages.empty()) {
-    add(std::move(damages));
-    return result;
-  }
-  for (const FileCatalog& file : opened->checkpoint.files()) result.bytes += file.bytes;
-  counters.phase = Phase::compare;
-  counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
+  const auto open_all = [&] { opened = open(job_, manifest, expected_, store, processes_); };
+  if (!reads(processes_, result_.damages, open_all)) return;
+  agree(processes_, [&] { result_.deviations = expected_.of(opened->resolved.placement); });
+  expected_.warn_of_idle({&result_.deviations});
+  add(compare_layouts(opened->checkpoint, manifest, stores_));
+  const auto misnamed = compare_names(opened->resolved.placement, manifest);
+  add(misnamed);
+  if (!misnamed.empty()) return;
+  check_contents(*opened, manifest);
+  const auto look_at_keys = [&] { check_tables(*opened, job_.resources, store, processes_); };
+  if (result_.damages.empty()) reads(processes_, result_.damages, look_at_keys, What::keys);
+  warn_of_repeats(job_.resources.memory_bytes, store.decoding(), processes_);
+}
+
+void IntegrityCheck::check_contents(const Opened& opened, const Manifest& manifest) {
+  const Placement& placement = opened.resolved.placement;
+  for (const FileCatalog& file : opened.checkpoint.files()) result_.bytes += file.bytes;
+  counters_.phase = Phase::compare;
+  counters_.bytes_total = result_.bytes / static_cast<std::uint64_t>(processes_.size());
   MemoryShares shares;
-  agree(processes,
-        [&] { shares = share_memory(job.resources.memory_bytes, 2, largest_chunk(opened->checkpoint, placement)); });
-  store.set_decoding_memory(shares.chunks);
+  agree(processes_,
+        [&] { shares = share_memory(job_.resources.memory_bytes, 2, largest_chunk(opened.checkpoint, placement)); });
+  stores_.reading().set_decoding_memory(shares.chunks);
   const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
-  add(search_contents({opened->checkpoint, placement, manifest, stores, most_open, memory_bytes,
-                       thread_count(job.resources, processes)},
-                      processes, counters));
-  if (result.damages.empty())
-    reads(
-        processes, result.damages, [&] { check_tables(*opened, job.resources, store, processes); }, What::keys);
-  warn_of_repeats(job.resources.memory_bytes, store.decoding(), processes);
-  counters.phase = Phase::done;
-  return result;
+  const SearchedFiles files{opened.checkpoint,
+                            placement,
+                            manifest,
+                            stores_,
+                            most_open_,
+                            memory_bytes,
+                            thread_count(job_.resources, processes_)};
+  std::vector<Damage> damages;
+  const auto search = [&] { damages = search_contents(files, processes_, counters_); };
+  if (reads(processes_, result_.damages, search)) add(damages);  // a format's own checksum may come first
+}
+
+}  // namespace
+
+Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters) {
+  return IntegrityCheck(job, stores, processes, counters).run();
 }
 
 }  // namespace ckpt

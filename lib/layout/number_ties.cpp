@@ -27,14 +27,23 @@ bool holds_any(std::string_view text, const std::array<std::string_view, Count>&
                      [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
+/// bitsandbytes has the format behind the word: "weight.quant_state.bitsandbytes__nf4".
+std::string_view without_format(std::string_view name) {
+  constexpr std::string_view word = "quant_state";
+  const std::size_t found = name.rfind(word);
+  return found == std::string_view::npos ? name : name.substr(0, found + word.size());
+}
+
 /// What a name ends with, behind the module's.
-std::string leaf_of(const std::string& name) {
-  return lower_case(std::string_view(name).substr(name.find_last_of(separators) + 1));
+std::string leaf_of(std::string_view name) {
+  name = without_format(name);
+  return lower_case(name.substr(name.find_last_of(separators) + 1));
 }
 
 /// With the separator at its end; empty at the root.
 std::string module_of(const std::string& name) {
-  return name.substr(0, name.find_last_of(separators) + 1);
+  const std::string_view whole = without_format(name);
+  return name.substr(0, whole.find_last_of(separators) + 1);
 }
 
 bool is_table_word(std::string_view leaf) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -316,7 +317,19 @@ class SourceResolver {
   const ExpectedShape& expected_;
 };
 
+bool has_unreadable(const Holding& holding) {
+  return std::any_of(holding->begin(), holding->end(),
+                     [](const StoredArray& array) { return array.refusal.has_value(); });
+}
+
 }  // namespace
+
+std::set<std::string> unreadable_names(const Layout& layout, const std::vector<Holding>& files) {
+  const std::set<Holding> distinct(files.begin(), files.end());  // cards share what they hold alike
+  if (std::none_of(distinct.begin(), distinct.end(), has_unreadable)) return {};
+  Naming naming(layout);
+  return SourceNames(layout, naming, files, [](const std::string&) { return false; }).refused();
+}
 
 Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep,
                         const ExpectedShape& expected) {

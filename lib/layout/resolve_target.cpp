@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "layout/borrowing.hpp"
+#include "layout/card_names.hpp"
 #include "layout/index_census.hpp"
 #include "layout/likeness.hpp"
 #include "layout/placement_builder.hpp"
@@ -128,9 +129,20 @@ void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& te
   builder.add(tensor, decision, builder.plan(keys, tensor.shape.size(), where), std::move(stored), where);
 }
 
+/// A file is written by names that all cards have alike.
+void check_plain_names(const Layout& layout) {
+  const std::string name = first_card_name(layout);
+  if (!name.empty())
+    throw Error(
+        Kind::layout, layout.origin,
+        {"\"" + name + "\" has the number of a card in it", "names that are the same on all cards in a layout to write",
+         "such names are only read: leave that \"rename\" or \"prefix\" out"});
+}
+
 }  // namespace
 
 Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors, bool are_all) {
+  check_plain_names(layout);
   std::vector<const Tensor*> order;
   order.reserve(tensors.size());
   for (const Tensor& tensor : tensors) order.push_back(&tensor);

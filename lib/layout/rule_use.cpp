@@ -112,6 +112,14 @@ bool is_for_tables_alone(const Layout& layout, const Rule& rule, const std::vect
   return matches_table;
 }
 
+/// Whether a rule does no more than let the copies of one name differ, which may be an attribute's (check_one_step).
+bool may_be_for_attribute(const Rule& rule, const Mesh& mesh) {
+  Keys keys;
+  keys.replicas = Replicas::first;
+  return !rule.like && !rule.equals && to_json(rule.keys, mesh) == to_json(keys, mesh) &&
+         std::all_of(rule.names.begin(), rule.names.end(), [](const Pattern& name) { return name.is_plain(); });
+}
+
 /// The prefix with which, or without which, most names would be matched by some rule; nothing where none would.
 std::optional<PrefixChange> prefix_of_rules(const Layout& layout, const std::vector<std::string>& names) {
   const auto is_matched = [&](const std::string& name) {
@@ -223,9 +231,9 @@ std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) 
     } else if (const std::string taken = who_takes_its_names(layout_, r, names); !taken.empty()) {
       warning += taken;
     } else {
-      warning += "matches no parameter";
-      if (const auto close = nearly_matched(pattern, groups); !close.empty())
-        warning += "; nearest names: " + join(close);
+      const auto close = nearly_matched(pattern, groups);
+      if (close.empty() && may_be_for_attribute(layout_.parameters[r], layout_.mesh)) continue;
+      warning += "matches no parameter" + (close.empty() ? "" : "; nearest names: " + join(close));
     }
     warnings.push_back(std::move(warning));
   }

@@ -42,11 +42,16 @@ std::uint64_t block_of(std::uint64_t codes, std::uint64_t scales) {
   return power_of_two(codes, scales).value_or(blocks_in(codes, scales));
 }
 
+/// GPTQ's: the group that each row belongs to.
+bool is_row_index(const std::string& name) {
+  return name.ends_with("g_idx");
+}
+
 /// Which dimension of the codes each of the scales' runs along.
 std::vector<std::pair<std::size_t, std::size_t>> dims_together(const std::string& name, const Extents& codes,
                                                                const Extents& scales) {
   std::vector<std::pair<std::size_t, std::size_t>> dims;
-  if (name.ends_with("g_idx")) return {{0, 0}};  // of packed rows, of whatever number of columns
+  if (is_row_index(name)) return {{0, 0}};  // of packed rows, of whatever number of columns
   if (scales.size() == codes.size() || scales.size() + 1 == codes.size()) {
     const bool is_row = scales.size() == 1 && codes.size() == 2 && codes[0] != scales[0] && codes[1] == scales[0];
     for (std::size_t d = 0; d < scales.size(); ++d) dims.emplace_back(is_row ? 1 : d, d);
@@ -113,6 +118,11 @@ std::optional<std::uint64_t> cut_within(const Runs& runs, const BlockDim& dim, s
   return std::nullopt;
 }
 
+bool is_cut(const Spread& spread) {
+  if (spread.flat || spread.bucket || spread.boxes) return false;
+  return std::any_of(spread.cuts.begin(), spread.cuts.end(), [](const auto& cut) { return cut->pieces() > 1; });
+}
+
 /// What is wrong with the cut of a scale.
 struct CutFault {
   std::string found;  ///< behind "its scales ": "stay whole"
@@ -142,7 +152,7 @@ class ScaleCut {
       for (const auto& cut : spread.cuts) all.push_back(cut.get());
       return all;
     };
-    return std::tuple(cuts(codes_), codes_.axes, cuts(scales_), scales_.axes);
+    return std::tuple(is_row_index(scales_tensor_.name), cuts(codes_), codes_.axes, cuts(scales_), scales_.axes);
   }
 
  private:
@@ -167,10 +177,12 @@ class ScaleCut {
     const std::vector<Axis> of_scales = axes(scales_, dim.of_scales);
     const std::string where = " in dimension " + std::to_string(dim.of_codes);
     if (of_codes.empty() && of_scales.empty()) return std::nullopt;
-    if (of_scales.empty())
-      return CutFault{
-          "is whole, while '" + codes_tensor_.name + "', which it scales, is cut over " + names_of(of_codes) + where,
-          true};
+    if (of_scales.empty()) {
+      const bool is_whole = !is_cut(scales_);
+      return CutFault{(is_whole ? "is whole" : "is not cut there") + std::string(", while '") + codes_tensor_.name +
+                          "', which it scales, is cut over " + names_of(of_codes) + where,
+                      is_whole};
+    }
     if (of_codes != of_scales)
       return CutFault{"is cut over " + names_of(of_scales) + ", while '" + codes_tensor_.name +
                       "', which it scales, is " + (of_codes.empty() ? "whole" : "cut over " + names_of(of_codes)) +
@@ -198,17 +210,11 @@ class ScaleCut {
   const Tensor& scales_tensor_;
 };
 
-bool is_cut(const Placement& placement, ParameterId parameter) {
-  const Spread& spread = placement.spreads()[parameter];
-  if (spread.flat || spread.bucket || spread.boxes) return false;
-  return std::any_of(spread.cuts.begin(), spread.cuts.end(), [](const auto& cut) { return cut->pieces() > 1; });
-}
-
 /// Of a table, which holds for all codes or describes all: nothing of both is to be cut.
 std::optional<CutFault> table_fault(const Placement& placement, ParameterId codes, ParameterId table) {
-  if (is_cut(placement, table)) return CutFault{"is cut, although all of it belongs to each of its codes"};
+  if (is_cut(placement.spreads()[table])) return CutFault{"is cut, although all of it belongs to each of its codes"};
   const std::string& name = placement.tensors()[table].name;
-  if (name.find("quant_state") == std::string::npos || !is_cut(placement, codes)) return std::nullopt;
+  if (name.find("quant_state") == std::string::npos || !is_cut(placement.spreads()[codes])) return std::nullopt;
   return CutFault{"says the shape of all of '" + placement.tensors()[codes].name + "', which is cut"};
 }
 

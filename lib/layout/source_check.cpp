@@ -53,15 +53,21 @@ class CardCheck {
       refuse_dtype(parameter, position, *found);
     const bool is_own = !placement_.spreads()[parameter].bucket;
     if (is_own && found->global_shape && !(*found->global_shape == placement_.tensors()[parameter].shape))
-      note_other_shape(parameter, position, *found->global_shape);
+      note_other_shape(parameter, position, *found);
   }
 
-  void note_other_shape(ParameterId parameter, Position position, const Extents& said) {
+  /// A job on a card's file alone leaves in it that its piece is all of the parameter: there the layout knows better.
+  void note_other_shape(ParameterId parameter, Position position, const StoredArray& found) {
     const Extents& shape = placement_.tensors()[parameter].shape;
-    if (volume(said) == volume(shape))
+    const Extents& said = *found.global_shape;
+    const auto rule = placement_.spreads()[parameter].rule;
+    const bool is_said = rule && layout_.parameters[*rule].keys.shape;
+    if (!(said == found.shape) && !is_said)
       throw Error(Kind::input, place(parameter, position),
-                  {"attribute ckpt_global_shape is " + to_string(said),
-                   layout_.origin + " gives the logical shape " + to_string(shape), "is it the right layout?"});
+                  {"its attribute ckpt_global_shape says that it is a piece of " + to_string(said),
+                   layout_.origin + " gives the logical shape " + to_string(shape),
+                   "is it the layout of all files? If the attribute is stale, say \"shape\": " + to_string(shape) +
+                       " in the parameter's rule"});
     if (others_++ == 0)
       other_ = place(parameter, position) + " says by ckpt_global_shape that the parameter is " + to_string(said) +
                ", " + layout_.origin + " gives " + to_string(shape);
@@ -112,7 +118,8 @@ class CardCheck {
                 {"parameter '" + placement_.tensors()[parameter].name + "' is missing",
                  layout_.origin + " expects " + to_string(expected) + " of it on " + held_by(parameter) +
                      (rule ? " (" + rule_name(layout_, *rule) + ")" : ""),
-                 "cards that hold it: " + list_cards(layout_.mesh, holders)});
+                 "cards that hold it: " + list_cards(layout_.mesh, holders) +
+                     (holders.empty() ? "" : R"(; where copies may be missing, say "replicas": "first" in its rule)")});
   }
 
   [[noreturn]] void refuse_dtype(std::size_t n, Position position, const StoredArray& found) const {

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/shell_word.hpp"
 #include "store/hdf5/library.hpp"
 
 namespace ckpt::hdf5 {
@@ -31,13 +32,16 @@ std::string beside(const std::string& path, const std::string& word) {
   return has_ending ? path.substr(0, dot) + "." + word + path.substr(dot) : path + "." + word;
 }
 
-/// h5py's `copy` keeps the forms that are too new: the values are written instead.
-std::string rewriting(const std::string& open, const std::string& target) {
-  return "python3 -c \"import h5py; s = h5py.File(" + open + "); t = h5py.File('" + target +
-         "', 'w', libver=('earliest', 'v110')); "
-         "c = lambda n, o: (t.create_dataset(n, data=o[()]) if isinstance(o, h5py.Dataset) else "
-         "t.require_group(n)).attrs.update(o.attrs); c('/', s); "
-         "s.visititems_links(lambda n, l: c(n, s[n]) if isinstance(l, h5py.HardLink) else t.__setitem__(n, l))\"";
+/// A command that writes all that a file holds in forms that this HDF5 reads; h5py's `copy` would keep those that are
+/// too new. `how`: more arguments of the file's opening.
+std::string rewriting(const std::string& from, const std::string& to, const std::string& how = "") {
+  return "python3 -c \"import h5py, sys; s = h5py.File(sys.argv[1]" + how +
+         "); t = h5py.File(sys.argv[2], 'w', libver=('earliest', 'v110')); "
+         "c = lambda a, b: [b.attrs.update(a.attrs)] + [b.__setitem__(n, l) if not isinstance(l, h5py.HardLink) else "
+         "c(a[n], b.create_group(n)) if isinstance(a[n], h5py.Group) else "
+         "b.create_dataset(n, data=a[n][()], dtype=a[n].dtype).attrs.update(a[n].attrs) "
+         "for n in a for l in [a.get(n, getlink=True)]]; c(s, t)\" " +
+         shell_word(from) + " " + shell_word(to);
 }
 
 /// "rank_0_00000.h5" → "rank_0_%05d.h5": the last digits of a name are the number of a family's file.
@@ -64,10 +68,11 @@ Error explained(const Error& said, const PosixFile& source) {
                    [&](const char* each) { return says(said, each); }))
     return said;
   return {Kind::input,
-          said.object(),
-          {"it is stored in a form of a newer HDF5 (" + said.text().found + ")",
-           "expected one that HDF5 " + version() + " reads",
-           "write the file again: " + rewriting("'" + source.path() + "'", beside(source.path(), "v110"))}};
+          "",
+          {"it is stored in a form that this HDF5 does not know (" + said.text().found + ")",
+           "expected one of HDF5 " + version() + " or before",
+           "where a newer HDF5 has made the file, write it again: " +
+               rewriting(source.path(), beside(source.path(), "v110"))}};
 }
 
 Error explained_opening(const Error& said, const PosixFile& source) {
@@ -79,24 +84,23 @@ Error explained_opening(const Error& said, const PosixFile& source) {
             {"it is one of several files that are one file of HDF5 together (driver \"family\")",
              "expected a file that holds everything",
              pattern.empty() ? "put them together with h5py, which opens them with driver='family'"
-                             : "put them together: " + rewriting("'" + pattern + "', driver='family', memb_size=0",
-                                                                 beside(source.path(), "whole"))}};
+                             : "put them together: " + rewriting(pattern, beside(source.path(), "whole"),
+                                                                 ", driver='family', memb_size=0")}};
   }
   if (says(said, open_mark))
     return {Kind::input,
             "",
             {"it is marked as open for writing",
              "expected a file that has been closed",
-             "wait until its writer has closed it; where that was killed, take the checkpoint before it, or what it "
-             "had flushed, with h5clear -s " +
-                 source.path(),
+             "where its writer was killed, take the checkpoint before it, or what it had flushed, with h5clear -s " +
+                 shell_word(source.path()),
              {Advice::What::wait_for_writer, ""}}};
   if (says(said, unwritten_root))
     return {Kind::input,
             "",
             {"it has never been closed: what it holds is not written yet (" + said.text().found + ")",
              "expected a file that has been closed",
-             "wait until its writer has closed it; where that was killed, take the checkpoint before it",
+             "where its writer was killed, take the checkpoint before it",
              {Advice::What::wait_for_writer, ""}}};
   return explained(said, source);
 }

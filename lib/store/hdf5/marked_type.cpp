@@ -57,7 +57,9 @@ DType interpreted(const DType& dtype, const std::vector<Attribute>& attributes) 
 
 DType stored_as(DType number, const DType& stored) {
   if (auto ordered = number_type(number.kind, number.size, stored.order)) number = *std::move(ordered);
-  number.native = encoding_of(make_type(stored).get());
+  // Of types that HDF5 has not the bytes are stored as these are.
+  if (std::string encoding = encoding_of(make_type(stored).get()); encoding_of(make_type(number).get()) != encoding)
+    number.native = encoding;
   return number;
 }
 

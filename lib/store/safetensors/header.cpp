@@ -184,7 +184,15 @@ void append_quoted(std::string_view text, std::string& out) {
 
 }  // namespace
 
-HeaderWriter::HeaderWriter(const std::map<std::string, std::string>& metadata) : head_(length_bytes, '\0') {
+HeaderWriter::HeaderWriter(const std::map<std::string, std::string>& metadata, std::size_t tensors,
+                           std::size_t name_bytes)
+    : head_(length_bytes, '\0') {
+  constexpr std::size_t likely_bytes_of_entry = 96;  // without the name
+  constexpr double quoted = 1.25;                    // a manifest's many quotation marks
+  std::size_t text_bytes = 0;
+  for (const auto& [key, value] : metadata) text_bytes += key.size() + value.size();
+  head_.reserve(length_bytes + name_bytes + tensors * likely_bytes_of_entry +
+                static_cast<std::size_t>(static_cast<double>(text_bytes) * quoted));
   head_ += '{';
   if (metadata.empty()) return;
   std::string_view separator = "{";
@@ -192,11 +200,18 @@ HeaderWriter::HeaderWriter(const std::map<std::string, std::string>& metadata) :
   for (const auto& [key, value] : metadata) {  // text by text: a manifest of many tensors is large
     head_ += separator;
     head_ += '"' + quoted_inside(key) + "\":\"";
+    const std::uint64_t begin = head_.size();
     append_quoted(value, head_);
+    places_[key] = {begin, head_.size()};
     head_ += '"';
     separator = ",";
   }
   head_ += '}';
+}
+
+Interval HeaderWriter::place_of(const std::string& key) const {
+  const auto found = places_.find(key);
+  return found == places_.end() ? Interval{} : found->second;
 }
 
 void HeaderWriter::add(const std::string& name, const DType& dtype, const Extents& shape, Interval bytes) {

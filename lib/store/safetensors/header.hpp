@@ -42,7 +42,11 @@ Header parse_header(const std::string& text, std::uint64_t data_bytes);
 /// A file up to its data, written entry by entry: the header's length, then its text.
 class HeaderWriter {
  public:
-  explicit HeaderWriter(const std::map<std::string, std::string>& metadata);
+  /// `tensors`, `name_bytes`: how many will be added, and how long their names are together.
+  HeaderWriter(const std::map<std::string, std::string>& metadata, std::size_t tensors, std::size_t name_bytes);
+
+  /// Where a text of the metadata lies in the file, as it is quoted; empty where there is none of this name.
+  Interval place_of(const std::string& key) const;
 
   /// Entries stand in the order in which they are added. `bytes`: of the tensor, counted from the header's end.
   void add(const std::string& name, const DType& dtype, const Extents& shape, Interval bytes);
@@ -53,6 +57,7 @@ class HeaderWriter {
 
  private:
   std::string head_;
+  std::map<std::string, Interval> places_;  // of the texts of the metadata
 };
 
 /// A text as it stands between the quotes of a JSON string.

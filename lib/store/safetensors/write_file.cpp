@@ -77,7 +77,9 @@ std::vector<std::string> losses(const FileSpec& spec) {
 }
 
 NewFile form_of(const FileSpec& spec) {
-  HeaderWriter header(metadata_of(spec));
+  std::size_t name_bytes = 0;
+  for (const FileSpec::Array& array : spec.arrays) name_bytes += array.name.size();
+  HeaderWriter header(metadata_of(spec), spec.arrays.size(), name_bytes);
   std::vector<std::uint64_t> begins(spec.arrays.size());
   std::uint64_t end = 0;
   for (const std::size_t i : order_of(spec)) {
@@ -87,6 +89,7 @@ NewFile form_of(const FileSpec& spec) {
     // In this order: MindSpore's reader takes no other.
     header.add(array.name, array.dtype, array.shape, {begins[i], end});
   }
+  const Interval manifest = header.place_of(manifest_key);
   std::string head = std::move(header).finish();
   const std::uint64_t length = head.size() - length_bytes;
   if (length > max_header_bytes)
@@ -99,12 +102,9 @@ NewFile form_of(const FileSpec& spec) {
   made.room.is_in_order = false;
   made.room.metadata = sum_of(std::as_bytes(std::span(head)), 0);
   if (spec.manifest.size() >= least_manifest_bytes) {
-    const std::string manifest = quoted_inside(spec.manifest);
-    const std::size_t found = head.find(manifest);
-    if (found == std::string::npos || head.find(manifest, found + 1) != std::string::npos)
-      throw Error(Kind::io, "", {"its manifest is not in its header once", "", "this is a defect of the program"});
-    made.room.manifest = Interval{found, found + manifest.size()};
-    made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(manifest)), found);
+    made.room.manifest = manifest;
+    const std::string_view text = std::string_view(head).substr(manifest.lo, manifest.size());
+    made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(text)), manifest.lo);
   }
   for (std::size_t i = 0; i < begins.size(); ++i)
     made.room.data.emplace_back(head.size() + begins[i], volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);

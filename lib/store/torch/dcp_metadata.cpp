@@ -90,24 +90,36 @@ class DcpReader {
 
   void add_content(const std::string& name, PickleId value) {
     const std::string_view kind = class_of(pickle_, value);
-    const bool is_tensor = kind == "TensorStorageMetadata";
-    if (!is_tensor && kind != "BytesStorageMetadata")
-      refuse_dcp("", "is a " + std::string(kind), "a tensor or an object's bytes",
-                 "is it of a newer version of torch?");
+    const bool is_tensor = kind != "BytesStorageMetadata";
     const std::size_t number = is_tensor ? metadata_.tensors.size() : metadata_.objects.size();
     if (!known_.emplace(name, Known{is_tensor, number}).second) refuse_dcp("", "stands there twice", "once");
     if (is_tensor)
-      metadata_.tensors.push_back(tensor_at(name, value));
+      metadata_.tensors.push_back(tensor_or_refusal(name, value));
     else
       metadata_.objects.push_back({name, {{name}}, in_no_file, {}});
   }
 
-  DcpTensor tensor_at(const std::string& name, PickleId value) const {
-    DcpTensor tensor{name,
-                     dtype_in(pickle_, need_field(pickle_, value, "properties")),
-                     whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"),
-                     {},
-                     {{name}}};
+  /// What cannot be read is an error only where it is kept.
+  DcpTensor tensor_or_refusal(const std::string& name, PickleId value) const {
+    DType dtype;
+    try {
+      if (const std::string_view kind = class_of(pickle_, value); kind != "TensorStorageMetadata")
+        refuse_dcp("", "is a " + std::string(kind), "a tensor or an object's bytes",
+                   "is it of a newer version of torch?");
+      dtype = dtype_in(pickle_, need_field(pickle_, value, "properties"));
+    } catch (const Error& why) {
+      return refused(name, why);
+    }
+    return tensor_at(name, std::move(dtype), value);
+  }
+
+  static DcpTensor refused(const std::string& name, const Error& why) {
+    return {name, {}, {0}, {{whole({0}), in_no_file, 0, {}}}, {{name}}, why};
+  }
+
+  DcpTensor tensor_at(const std::string& name, DType dtype, PickleId value) const {
+    DcpTensor tensor{
+        name, std::move(dtype), whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"), {}, {{name}}};
     checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
     for (const PickleId id : items_in(pickle_, need_field(pickle_, value, "chunks"), "its chunks")) {
       const Extents lo = whole_numbers(pickle_, need_field(pickle_, id, "offsets"), "a chunk's offsets");
@@ -151,10 +163,7 @@ class DcpReader {
   void add_place(const std::string& name, PickleId index, PickleId info) {
     const auto known = known_.find(name);
     if (known == known_.end()) refuse_dcp("", "is stored", "also in state_dict_metadata, which has no such name");
-    const PickleId transforms = field_of(pickle_, info, "transform_descriptors");
-    if (transforms != no_node && !is_none(pickle_, transforms))
-      refuse_dcp("", "is stored transformed (transform_descriptors)", "data as it is",
-                 "save it without extensions such as compression");
+    check_plain(known->second, name, info);
     const std::uint32_t file = file_number(need_field(pickle_, info, "relative_path"));
     const std::uint64_t offset = whole_number(pickle_, need_field(pickle_, info, "offset"), "its offset");
     const std::uint64_t length = whole_number(pickle_, need_field(pickle_, info, "length"), "its length");
@@ -167,6 +176,10 @@ class DcpReader {
       return;
     }
     DcpTensor& tensor = metadata_.tensors[known->second.number];
+    if (tensor.refusal) {  // the file of its first piece is the one that has it
+      if (DcpChunk& chunk = tensor.chunks.front(); chunk.file == in_no_file) chunk = {chunk.box, file, 0, item};
+      return;
+    }
     const PickleId lo = field_of(pickle_, index, "offset");
     const Extents begin = lo == no_node || is_none(pickle_, lo) ? Extents(tensor.shape.size())
                                                                 : whole_numbers(pickle_, lo, "a chunk's offset");
@@ -177,6 +190,16 @@ class DcpReader {
     if (found->file != in_no_file) refuse_dcp("", "is stored twice at " + to_string(begin), "once");
     found->file = file;
     found->item = item;
+  }
+
+  void check_plain(const Known& known, const std::string& name, PickleId info) {
+    const PickleId transforms = field_of(pickle_, info, "transform_descriptors");
+    if (transforms == no_node || is_none(pickle_, transforms)) return;
+    const Error why(Kind::input, "",
+                    {"is stored transformed (transform_descriptors)", "expected data as it is",
+                     "save it without extensions such as compression"});
+    if (!known.is_tensor) throw Error(why);
+    metadata_.tensors[known.number] = refused(name, why);
   }
 
   std::uint32_t file_number(PickleId path) {
@@ -250,6 +273,11 @@ constexpr const char* are_of_one_save = "are the ranks' files those of one save?
 
 /// Adds what one more rank has of a tensor.
 void add_replica(DcpTensor& known, DcpTensor&& other) {
+  if (known.refusal) return;
+  if (other.refusal) {
+    known = std::move(other);
+    return;
+  }
   const std::string at = "/" + known.name;
   if (!(known.shape == other.shape) || known.dtype.name != other.dtype.name)
     refuse_dcp(at,
@@ -317,7 +345,7 @@ DcpMetadata merged(std::vector<DcpMetadata> ranks) {
 DcpMetadata within_files(const DcpMetadata& metadata, const std::vector<bool>& files) {
   DcpMetadata part{metadata.files, {}, {}};
   for (const DcpTensor& tensor : metadata.tensors) {
-    DcpTensor some{tensor.name, tensor.dtype, tensor.shape, {}, {}};
+    DcpTensor some{tensor.name, tensor.dtype, tensor.shape, {}, {}, tensor.refusal};
     for (const DcpChunk& chunk : tensor.chunks)
       if (files[chunk.file]) some.chunks.push_back(chunk);
     if (!some.chunks.empty()) part.tensors.push_back(std::move(some));

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/rare.hpp"
 #include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
 
@@ -33,6 +35,8 @@ struct DcpTensor {
   Extents shape;
   std::vector<DcpChunk> chunks;  ///< none of them empty, unless the tensor is
   DcpPath path = {};             ///< where it was before names were made of it; never empty when read
+  /// Why nobody can read it, whatever its files hold; it has no dtype and one chunk, without elements, then.
+  Rare<Error> refusal = {};
 };
 
 /// A Python object that is an item by itself.
@@ -52,7 +56,8 @@ struct DcpMetadata {
 };
 
 /// Reads the pickle of a `.metadata`; nothing in it is run. Throws input, naming the tensor, for what contradicts
-/// itself: chunks outside their tensor, stored nowhere or twice, files elsewhere, transformed data.
+/// itself: chunks outside their tensor, stored nowhere or twice, files elsewhere. Tensors of types that are not known,
+/// and transformed ones, are there with the reason (`refusal`).
 /// https://github.com/pytorch/pytorch, torch/distributed/checkpoint/metadata.py and filesystem.py
 DcpMetadata parse_dcp_metadata(std::string_view pickle);
 

@@ -75,19 +75,30 @@ TEST_CASE("an array may tell its logical shape itself") {
   stored.global_shape = Extents{2, 5};
   const Layout ten = one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])");
   const Refused error = refused_source(ten, cards(2, card({stored})));
-  CHECK_THAT(error.text, Contains("attribute ckpt_global_shape is [2, 5]") && Contains("gives the logical shape [10]"));
+  CHECK_THAT(error.text, Contains("a piece of [2, 5]") && Contains("gives the logical shape [10]"));
 }
 
 TEST_CASE("what an earlier job left in a file, of which a piece was all, does not beat the layout") {
   StoredArray stored = array("w", {5});
-  for (const std::uint64_t left : {5, 20}) {
+  const auto resolved_by = [&](const std::string& more, std::uint64_t left) {
     stored.global_shape = Extents{left};
-    const Resolved resolved =
-        resolve_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])"), cards(2, card({stored})));
+    return resolve_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])" + more), cards(2, card({stored})));
+  };
+  const auto check = [](const Resolved& resolved, const std::string& left) {
     CHECK(resolved.placement.tensors()[0].shape == Extents{10});
     REQUIRE(resolved.warnings.size() == 1);
-    CHECK_THAT(resolved.warnings.front(), Contains("is [" + std::to_string(left) + "]") && Contains("gives [10]"));
-  }
+    CHECK_THAT(resolved.warnings.front(), Contains("is " + left) && Contains("gives [10]"));
+  };
+  check(resolved_by("", 5), "[5]");
+  // A piece of something larger: the layout may be that of some of the files. Who says the shape knows.
+  CHECK_THAT(refused_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])"), cards(2, card({[&] {
+                                                                                        stored.global_shape =
+                                                                                            Extents{20};
+                                                                                        return stored;
+                                                                                      }()})))
+                 .text,
+             Contains("a piece of [20]") && Contains(R"("shape": [10])"));
+  check(resolved_by(R"(, "shape": [10])", 20), "[20]");
 }
 
 // --- the four things that a layout must satisfy
