@@ -42,7 +42,7 @@ void print_line(const std::string& line) {
 
 void print_error(const std::string& program, const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
-  print_line(program + ": error: " + (known != nullptr ? message(*known) : error.what()));
+  print_line(program + ": error: " + (known != nullptr ? message(*known, program) : error.what()));
 }
 
 constexpr std::string_view alone_option = "--alone";
@@ -71,7 +71,8 @@ std::unique_ptr<Communicator> joined(const std::string& program) {
       ::_exit(exit_status(interrupt));
     }
   };
-  const LateNotice notice(is_first_process() ? seconds(10) : seconds(30), say, look);
+  // Before those give up who wait 10 s for a program.
+  const LateNotice notice(is_first_process() ? seconds(9) : seconds(30), say, look);
   return mpi_world();
 }
 

@@ -15,7 +15,7 @@ struct Advice {
     restart,            ///< replace what an earlier run left
     give_layout,        ///< of what is read
     draft_layout,       ///< of what is read, or give it: `detail` is the path
-    print_layout,       ///< that of a strategy, to say in it where the files lie: `detail` is the line to say
+    print_layout,       ///< of a strategy (`detail`), to say in it (its second line) where the files lie
     wait_for_writer,    ///< start when the job that saves the checkpoint is done
     compare_two,        ///< a checkpoint with the one that it was made of
     fewer_threads,

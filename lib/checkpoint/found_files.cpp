@@ -62,13 +62,26 @@ std::vector<std::string> list_files(const fs::path& directory, SourceStore& stor
   return {names.begin(), names.end()};
 }
 
-/// Pieces of torch's DCP below a directory that is not theirs can be read in their own directories alone. Throws input.
-void check_is_no_run(const fs::path& path, const std::vector<std::string>& names, SourceStore& store) {
-  if (std::none_of(names.begin(), names.end(),
-                   [](const std::string& name) { return name.ends_with(torch::dcp_ending); }))
+/// Pieces of torch's DCP can be read in their own directories alone. Below a directory with files of its own those are
+/// left out, of which is told; a directory without is above the checkpoints. Throws input.
+void leave_out_runs(const fs::path& path, std::vector<std::string>& names, SourceStore& store) {
+  std::set<std::string> runs;
+  bool has_own = false;
+  for (const std::string& name : names) {
+    if (name.ends_with(torch::dcp_ending)) runs.insert(fs::path(name).parent_path().string());
+    has_own = has_own || (name.find('/') == std::string::npos && !is_state_of_trainer(name));
+  }
+  if (runs.empty()) return;
+  if (!has_own) {
+    if (auto stale = stale_pointer(path, store)) throw std::move(*stale);
+    if (const auto below = checkpoints_below(path, store); !below.empty()) throw above_checkpoints(path, below);
     return;
-  if (auto stale = stale_pointer(path, store)) throw std::move(*stale);
-  if (const auto below = checkpoints_below(path, store); !below.empty()) throw above_checkpoints(path, below);
+  }
+  runs.erase("");  // those right in the directory
+  if (runs.empty()) return;
+  std::erase_if(names, [&](const std::string& name) { return runs.contains(fs::path(name).parent_path().string()); });
+  spdlog::warn("{}: checkpoints of torch.distributed.checkpoint below it are not looked at: {}", path.string(),
+               join({runs.begin(), runs.end()}));
 }
 
 FoundFiles all_files(const fs::path& path, bool is_single, SourceStore& store, Communicator& processes) {
@@ -76,7 +89,7 @@ FoundFiles all_files(const fs::path& path, bool is_single, SourceStore& store, C
   found.names = is_single ? std::vector{path.filename().string()} : list_files(path, store, processes);
   agree(processes, [&] {
     if (found.names.empty()) throw no_tensors(path, store, names_of_files(formats()));
-    if (!is_single) check_is_no_run(path, found.names, store);
+    if (!is_single) leave_out_runs(path, found.names, store);
   });
   std::vector<fs::path> paths;
   for (const std::string& name : found.names) paths.push_back(is_single ? path : path / name);

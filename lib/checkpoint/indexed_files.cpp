@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/read_catalogs.hpp"
@@ -48,7 +50,9 @@ bool says_weight_map(const fs::path& path) {
     const std::string text = text_in_file(path);
     if (text.find("\"weight_map\"") == std::string::npos) return false;
     const auto json = parse_json(text, path.string(), {Kind::input, "an index", ""});
-    return json.is_object() && json.contains("weight_map") && json["weight_map"].is_object();
+    if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) return false;
+    const auto& map = json["weight_map"];  // Keras has lists of files in its own
+    return std::all_of(map.begin(), map.end(), [](const auto& file) { return file.is_string(); });
   } catch (const Error&) {
     return false;  // some other file
   }
@@ -121,6 +125,11 @@ Layout layout_of_files(const std::vector<std::string>& files, const std::vector<
   return layout;
 }
 
+/// One model in both formats of transformers, which loads the first.
+bool are_one_model(const std::vector<std::string>& names) {
+  return names == std::vector<std::string>{"model.safetensors.index.json", "pytorch_model.bin.index.json"};
+}
+
 }  // namespace
 
 bool is_index(const fs::path& path) {
@@ -140,10 +149,13 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
     }
     const std::vector<std::string> names = indexes_in(path);
     if (names.empty()) return;
-    if (names.size() > 1)
+    if (names.size() > 1 && !are_one_model(names))
       throw Error(Kind::input, path.string(),
                   {"it holds the indexes " + join(names), "expected one",
-                   "give the one that is meant instead of its directory"});
+                   "give the one that is meant, for example " + shell_word((path / names.front()).string())});
+    if (names.size() > 1)
+      spdlog::warn("{}: {} is taken, as transformers takes it; what {} names is not looked at", path.string(),
+                   names.front(), names.back());
     name = names.front();
     text = text_in_file(path / name);
   });

@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What stands before a number that counts the files of one checkpoint.
-constexpr std::array<std::string_view, 16> words_of_ranks{"rank",  "card",   "shard",   "part",   "tp",  "pp",
-                                                          "dp",    "mp",     "ep",      "device", "gpu", "worker",
-                                                          "stage", "server", "process", "proc"};
+constexpr std::array<std::string_view, 17> words_of_ranks{
+    "rank",   "card", "shard",  "part",  "tp",     "pp",      "dp",   "mp",          "ep",
+    "device", "gpu",  "worker", "stage", "server", "process", "proc", "consolidated"};
 
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
@@ -96,12 +96,14 @@ void warn(const fs::path& file, const std::string& why, const fs::path& director
 
 }  // namespace
 
-bool counts_ranks(const std::string& name) {
+std::optional<NumberOfRank> number_of_rank(const std::string& name) {
+  std::optional<NumberOfRank> last;
   for (auto number = next_number(name, 0); number; number = next_number(name, number->at + number->digits)) {
     const std::string_view word = word_before(name, number->at);
-    if (std::find(words_of_ranks.begin(), words_of_ranks.end(), word) != words_of_ranks.end()) return true;
+    if (std::find(words_of_ranks.begin(), words_of_ranks.end(), word) != words_of_ranks.end())
+      last = {number->at, number->digits, number->value};
   }
-  return false;
+  return last;
 }
 
 void check_is_whole(const fs::path& file, const Schema& schema, SourceStore& store) {

@@ -66,7 +66,7 @@ std::optional<Error> under_other_names(const fs::path& directory, const Layout& 
   const std::string line = "\"files\": \"" + fitting + "\"";
   Error::Text text{"it has " + example + " and others like it", layout.origin + " expects " + expected, "", {}};
   if (layout.is_plan)
-    text.advice = {Advice::What::print_layout, line};
+    text.advice = {Advice::What::print_layout, layout.origin + "\n" + line};
   else
     text.remedy = "say " + line + " in " + layout.origin;
   return Error(Kind::input, directory.string(), std::move(text));

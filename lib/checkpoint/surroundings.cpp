@@ -116,10 +116,14 @@ constexpr std::array pointers{Pointer{"latest", named_by_word}, Pointer{"latest_
                               Pointer{"latest_checkpointed_iteration.txt", named_by_iteration},
                               Pointer{"checkpoint", named_by_tensorflow}};
 
-/// "give step-1", or of several the last as an example.
+/// "give step-1", or of several the last that can be read as an example.
 std::string give_one(const fs::path& directory, const std::vector<std::string>& below) {
-  const std::string last = shell_word((directory / below.back()).string());
-  return below.size() == 1 ? "give " + last : "give the one that is meant, for example " + last;
+  const auto is_readable = [&](const std::string& name) {
+    return !name.ends_with("_universal") && !foreign_directory(directory / name);
+  };
+  const auto last = std::find_if(below.rbegin(), below.rend(), is_readable);
+  const std::string path = shell_word((directory / (last == below.rend() ? below.back() : *last)).string());
+  return below.size() == 1 ? "give " + path : "give the one that is meant, for example " + path;
 }
 
 /// A file that says more of a directory without tensors than others do: one whose data is lost, else one that is
@@ -164,8 +168,8 @@ std::vector<std::string> checkpoints_below(const fs::path& directory, SourceStor
 
 Error above_checkpoints(const fs::path& directory, const std::vector<std::string>& below) {
   const std::string found = below.size() == 1 ? "it holds a checkpoint: " + below.front()
-                                              : "it holds " + std::to_string(below.size()) + ": " + join(below);
-  return {Kind::input, directory.string(), {found, "expected one checkpoint itself", give_one(directory, below)}};
+                                              : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);
+  return {Kind::input, directory.string(), {found, "expected the directory of one", give_one(directory, below)}};
 }
 
 Error no_tensors(const fs::path& directory, SourceStore& store, const std::string& known_formats) {

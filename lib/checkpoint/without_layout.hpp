@@ -12,10 +12,14 @@
 
 namespace ckpt {
 
-/// The file of a directory without a layout that is the whole checkpoint by itself: the only one there, or the only one
-/// with a name that frameworks give whole models (model.safetensors, pytorch_model.bin), where no other file right
-/// there may be a piece of the same. Tells what it passes over. Throws input where a file like it stands for data that
-/// is elsewhere (a Git LFS pointer).
+/// Whether a file's name is one that transformers and accelerate give what a trainer keeps beside the model: its
+/// optimizer, random numbers, arguments.
+bool is_state_of_trainer(const std::string& name);
+
+/// The file of a directory without a layout that is the whole checkpoint by itself: the only one there, or the one with
+/// a name that frameworks give whole models (of model.safetensors and pytorch_model.bin the first, as they do), where
+/// all such names are one model's. Tells what it passes over. Throws input where a file like it stands for data that is
+/// elsewhere (a Git LFS pointer), or the directory names a checkpoint that is not there.
 std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store);
 
 /// A model in several files without an index, where their names say that they are all of them ("-00001-of-00002") and

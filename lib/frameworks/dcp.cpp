@@ -75,7 +75,7 @@ void check_finished(const fs::path& directory) {
   if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty())
     check_ranks_finished(directory);
   else if (!is_there(directory / metadata_file)) {
-    if (const auto foreign = foreign_directory(directory))
+    if (const auto foreign = paddle_directory(directory))
       throw Error(
           Kind::input, directory.string(),
           {"it is " + foreign->what + ": these programs do not read it", "expected files of torch", foreign->remedy});

@@ -136,27 +136,35 @@ class DeepSpeedDescription {
     const std::string model = files_.path(files_.model, 0).substr(files_.folder.size());
     const std::string ranks = std::to_string(expected) + " (dp_world_size " +
                               (module_ == nullptr ? "" : "and mp_world_size ") + "of " + model + ")";
-    const std::vector<std::string> missing = missing_optimizer_files(expected);
+    if (expected > files_.optimizer_files) refuse_missing(expected, ranks);
     throw Error(Kind::input, (directory_ / files_.folder).string(),
                 {"found optimizer files of " + std::to_string(files_.optimizer_files) + " ranks",
                  "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
-                 missing.empty() ? "remove those of another job"
-                                 : "copy what is missing: " + join(missing) +
-                                       (files_.model_of_each_rank
-                                            ? ""
-                                            : "; or give the weights alone, " +
-                                                  shell_word((directory_ / files_.path(files_.model, 0)).string()))});
+                 "remove those of another job"});
   }
 
-  std::vector<std::string> missing_optimizer_files(std::uint64_t expected) const {
+  [[noreturn]] void refuse_missing(std::uint64_t expected, const std::string& ranks) const {
     std::vector<std::string> missing;
-    if (files_.optimizer.empty() && expected > 0) return {"the files *_optim_states.pt of all ranks"};
-    for (std::uint64_t n = 0; n < expected; ++n) {
-      const std::string name = files_.path(files_.optimizer, n / states_.model_ranks, n % states_.model_ranks);
+    std::vector<std::string> names;
+    for (std::uint64_t n = 0; n < expected && !files_.optimizer.empty(); ++n) {
+      const std::string path = files_.path(files_.optimizer, n / states_.model_ranks, n % states_.model_ranks);
       std::error_code ignored;
-      if (!fs::exists(directory_ / name, ignored)) missing.push_back(name);
+      if (fs::exists(directory_ / path, ignored)) continue;
+      missing.push_back(std::to_string(n / states_.model_ranks));
+      names.push_back(path.substr(files_.folder.size()));
     }
-    return missing;
+    const std::string folder = (directory_ / files_.folder).string();
+    const bool is_one = missing.size() == 1;
+    const bool has_weights = !files_.model_of_each_rank && states_.model_ranks == 1;
+    throw Error(Kind::input, folder,
+                {missing.empty() ? "the optimizer files of all ranks are missing (*_optim_states.pt)"
+                                 : (is_one ? "the optimizer file of rank " : "the optimizer files of ranks ") +
+                                       join(missing) + (is_one ? " is" : " are") + " missing (" + join(names, 3) + ")",
+                 "expected those of " + ranks,
+                 std::string("copy ") + (is_one ? "it" : "them") + " into " + shell_word(folder) +
+                     (has_weights ? ", or give the weights alone: " +
+                                        shell_word((directory_ / files_.path(files_.model, 0)).string())
+                                  : "")});
   }
 
   /// What DeepSpeed's zero_to_fp32 takes.

@@ -84,16 +84,15 @@ std::optional<ForeignDirectory> tensorflow(const fs::path& /*directory*/, const 
   if (!std::regex_match(file, found, data)) return std::nullopt;
   const std::string prefix = found[1];
   if (!is_listed(names, prefix + ".index"))
-    return ForeignDirectory{"a checkpoint of TensorFlow without " + prefix + ".index, which is written last",
-                            "copy that file, too; where it never was, the save did not end"};
+    return ForeignDirectory{
+        "a checkpoint of TensorFlow without " + prefix + ".index, which is written last",
+        std::string("copy that file, too (where it never was, the save did not end), and ") + remedy};
   return ForeignDirectory{"a checkpoint of TensorFlow (" + prefix + ")", remedy};
 }
 
 std::optional<ForeignDirectory> paddle(const fs::path& directory, const Names& names) {
   const char* const remedy =
-      "load it with paddle.distributed.load_state_dict, and save it with safetensors.paddle.save_file; it is no file "
-      "of "
-      "torch's, and may well be whole";
+      "load it with paddle.distributed.load_state_dict, and save it with safetensors.paddle.save_file";
   static const std::regex piece(R"(\d+_(\d+)\.distcp)");
   std::smatch found;
   const std::string file = first_listed(names, piece);
@@ -102,7 +101,7 @@ std::optional<ForeignDirectory> paddle(const fs::path& directory, const Names& n
     if (is_listed(names, metadata)) return ForeignDirectory{"a distributed checkpoint of PaddlePaddle", remedy};
     if (begins_as_pickle(directory / file))
       return ForeignDirectory{"a distributed checkpoint of PaddlePaddle without " + metadata,
-                              "copy that file, too: it says where each piece lies"};
+                              std::string("copy that file, too, and ") + remedy};
   }
   static const std::regex dense(R"(.*\.(pdparams|pdopt|pdiparams))");
   if (any_listed(names, dense))
@@ -133,6 +132,10 @@ std::optional<ForeignDirectory> others(const fs::path& /*directory*/, const Name
 }
 
 }  // namespace
+
+std::optional<ForeignDirectory> paddle_directory(const fs::path& directory) {
+  return paddle(directory, listed(directory));
+}
 
 std::optional<ForeignDirectory> foreign_directory(const fs::path& directory) {
   const Names names = listed(directory);

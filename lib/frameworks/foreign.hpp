@@ -16,4 +16,7 @@ struct ForeignDirectory {
 /// system is recognised.
 std::optional<ForeignDirectory> foreign_directory(const std::filesystem::path& directory);
 
+/// A checkpoint of PaddlePaddle, by its marks alone: its pieces have the ending of torch's.
+std::optional<ForeignDirectory> paddle_directory(const std::filesystem::path& directory);
+
 }  // namespace ckpt

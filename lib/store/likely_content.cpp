@@ -75,7 +75,8 @@ Looked look_into(const std::filesystem::path& file) {
 }
 
 bool is_text(std::string_view bytes) {
-  return std::none_of(bytes.begin(), bytes.end(), [](char c) {
+  const bool begins_within_character = !bytes.empty() && (static_cast<unsigned char>(bytes.front()) & 0xC0U) == 0x80U;
+  return !begins_within_character && std::none_of(bytes.begin(), bytes.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte == 0x7F || (byte < 0x20 && "\t\n\r\f"sv.find(c) == std::string_view::npos);
   });

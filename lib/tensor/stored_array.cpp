@@ -9,9 +9,9 @@ StoredArray unreadable(std::string name, const Error& why) {
   array.name = std::move(name);
   array.dtype.name = "unreadable";
   array.shape = {0};
-  Error refusal(Kind::input, why.object(), why.text());
-  if (why.text().advice.what != Advice::What::leave_out) refusal.advise("", {Advice::What::leave_out, ""});
-  array.refusal = std::move(refusal);
+  Error::Text text = why.text();
+  if (text.advice.what == Advice::What::none) text.advice = {Advice::What::leave_out, ""};
+  array.refusal = Error(Kind::input, why.object(), std::move(text));
   return array;
 }
 

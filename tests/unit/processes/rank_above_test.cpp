@@ -29,7 +29,7 @@ LaunchEnvironment with(Variables variables) {
 /// What /proc tells of processes, played.
 class Proc {
  public:
-  const fs::path& path() const { return scratch_.path(); }
+  fs::path path() const { return scratch_ / ""; }
 
   void process(const std::string& name, int parent, const Variables& variables = {}) {
     fs::create_directories(path() / name / "fd");
