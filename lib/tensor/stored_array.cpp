@@ -10,7 +10,7 @@ StoredArray unreadable(std::string name, const Error& why) {
   array.dtype.name = "unreadable";
   array.shape = {0};
   Error refusal(Kind::input, why.object(), why.text());
-  if (why.text().advice.what != Advice::What::leave_out) refusal.advise("", {Advice::What::leave_out, ""});
+  if (why.text().advice.what == Advice::What::none) refusal.advise("", {Advice::What::leave_out, ""});
   array.refusal = std::move(refusal);
   return array;
 }
