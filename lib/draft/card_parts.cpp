@@ -57,7 +57,7 @@ std::optional<Numbered> numbered(const std::string& name) {
 }
 
 /// Names that differ in that number alone, by it as they write it.
-struct Family {
+struct PieceFamily {
   Numbered first;
   std::map<std::string, const NameFacts*> members;
 
@@ -68,7 +68,7 @@ struct Family {
 };
 
 /// Whether each member is held by just the cards that have its number.
-bool is_told_by(const CardWord& word, const Family& family, const Mesh& mesh) {
+bool is_told_by(const CardWord& word, const PieceFamily& family, const Mesh& mesh) {
   std::set<std::string> numbers;
   for (Position position = 0; position < mesh.size(); ++position) {
     const std::string own = word.number(mesh, position);
@@ -80,7 +80,7 @@ bool is_told_by(const CardWord& word, const Family& family, const Mesh& mesh) {
 }
 
 /// The word in whose place the numbers stand.
-std::optional<CardWord> word_of(const Family& family, const Mesh& mesh) {
+std::optional<CardWord> word_of(const PieceFamily& family, const Mesh& mesh) {
   std::vector<std::string> words = mesh.axes;
   words.emplace_back("card");
   const std::string& digits = family.first.digits;
@@ -95,7 +95,7 @@ std::optional<CardWord> word_of(const Family& family, const Mesh& mesh) {
 }
 
 /// Whether the numbers are those from 0 on, and the arrays could be pieces of one tensor.
-bool is_counted_from_zero(const Family& family) {
+bool is_counted_from_zero(const PieceFamily& family) {
   const StoredArray& first = first_array(family.members.begin()->second->pieces);
   for (std::size_t i = 0; i < family.members.size(); ++i)
     if (!family.members.contains(std::to_string(i))) return false;
@@ -106,20 +106,20 @@ bool is_counted_from_zero(const Family& family) {
          });
 }
 
-std::vector<Family> families_of(const std::vector<NameFacts>& facts) {
-  std::map<std::string, Family> families;
+std::vector<PieceFamily> families_of(const std::vector<NameFacts>& facts) {
+  std::map<std::string, PieceFamily> families;
   for (const NameFacts& fact : facts)
     if (const auto found = numbered(fact.stored)) {
-      Family& family = families.try_emplace(found->fill("\n"), Family{*found, {}}).first->second;
+      PieceFamily& family = families.try_emplace(found->fill("\n"), PieceFamily{*found, {}}).first->second;
       family.members.emplace(found->digits, &fact);
     }
-  std::vector<Family> result;
+  std::vector<PieceFamily> result;
   for (auto& [pattern, family] : families) result.push_back(std::move(family));
   return result;
 }
 
 /// The whole pattern of a family: "{x}/part_{tp}" → "{x}", where the names around the word need not be said.
-std::pair<std::string, std::string> open_pattern(const Family& family, const std::string& word) {
+std::pair<std::string, std::string> open_pattern(const PieceFamily& family, const std::string& word) {
   const Numbered& name = family.first;
   const std::string numbered = literal(name.word) + "{" + word + "}";
   if (name.before.empty()) return {numbered + name.after.front() + "{x}", "{x}"};
@@ -128,7 +128,7 @@ std::pair<std::string, std::string> open_pattern(const Family& family, const std
   return {before + numbered + name.after.front() + "{y}", "{x}" + name.after.substr(0, 1) + "{y}"};
 }
 
-Open open_in_one_file(const Family& family) {
+Open open_in_one_file(const PieceFamily& family) {
   const auto [stored, name] = open_pattern(family, "tp");
   const std::string cards = std::to_string(family.members.size());
   return {"by its name the piece of one of " + cards + " cards in one file",
@@ -144,7 +144,7 @@ CardParts find_card_parts(const std::vector<NameFacts>& facts, const Mesh& mesh)
   std::set<std::string> taken;
   for (const NameFacts& fact : facts) taken.insert(fact.stored);
   std::set<std::string> known;  // texts of renames
-  for (const Family& family : families_of(facts)) {
+  for (const PieceFamily& family : families_of(facts)) {
     if (mesh.size() == 1) {
       if (is_counted_from_zero(family))
         for (const auto& [number, fact] : family.members) parts.open.emplace(fact->stored, open_in_one_file(family));
