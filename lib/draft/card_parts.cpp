@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "layout/card_words.hpp"
+#include "layout/characters.hpp"
 #include "layout/literal.hpp"
 
 namespace ckpt::drafting {
@@ -27,10 +28,6 @@ struct Numbered {
   std::string after;   ///< the components behind, with their separator before them
   std::string fill(const std::string& number) const { return before + word + number + after; }
 };
-
-bool is_separator(char c) {
-  return c == '/' || c == '.';
-}
 
 std::optional<Numbered> numbered(const std::string& name, std::size_t begin, std::size_t end) {
   const std::string component = name.substr(begin, end - begin);
