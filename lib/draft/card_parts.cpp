@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "layout/card_words.hpp"
-#include "layout/characters.hpp"
 #include "layout/literal.hpp"
 
 namespace ckpt::drafting {
@@ -29,6 +28,10 @@ struct Numbered {
   std::string fill(const std::string& number) const { return before + word + number + after; }
 };
 
+bool ends_component(char c) {
+  return c == '/' || c == '.';
+}
+
 std::optional<Numbered> numbered(const std::string& name, std::size_t begin, std::size_t end) {
   const std::string component = name.substr(begin, end - begin);
   const std::size_t digits = component.find_last_not_of("0123456789") + 1;
@@ -45,7 +48,7 @@ std::optional<Numbered> numbered(const std::string& name, std::size_t begin, std
 std::optional<Numbered> numbered(const std::string& name) {
   for (std::size_t begin = 0; begin < name.size();) {
     std::size_t end = begin;
-    while (end < name.size() && !is_separator(name[end])) ++end;
+    while (end < name.size() && !ends_component(name[end])) ++end;
     if (end - begin < name.size())
       if (auto found = numbered(name, begin, end)) return found;
     begin = end + 1;
