@@ -250,6 +250,10 @@ void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Comm
   auto read = read_catalogs(to_read, store, processes);
   for (const auto& [file, i] : numbers) catalogs[file] = read[i];
   agree(processes, [&] { keep(std::move(catalogs)); });
+  const auto may_lack = [](const Rule& rule) { return rule.keys.replicas == Replicas::first; };
+  // Copies that this checkpoint lacks are written for other cards.
+  if (!layout_.is_plan && std::any_of(layout_.parameters.begin(), layout_.parameters.end(), may_lack))
+    elsewhere_ = layout_;
   agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, holdings()); });
   if (layout_.is_plan) check_plan(store, processes);
 }

@@ -28,7 +28,7 @@ struct Numbered {
   std::string fill(const std::string& number) const { return before + word + number + after; }
 };
 
-bool is_separator(char c) {
+bool ends_component(char c) {
   return c == '/' || c == '.';
 }
 
@@ -48,7 +48,7 @@ std::optional<Numbered> numbered(const std::string& name, std::size_t begin, std
 std::optional<Numbered> numbered(const std::string& name) {
   for (std::size_t begin = 0; begin < name.size();) {
     std::size_t end = begin;
-    while (end < name.size() && !is_separator(name[end])) ++end;
+    while (end < name.size() && !ends_component(name[end])) ++end;
     if (end - begin < name.size())
       if (auto found = numbered(name, begin, end)) return found;
     begin = end + 1;

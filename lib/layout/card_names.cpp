@@ -110,7 +110,7 @@ bool CardNames::is_of(const CardFiles::File& file, const CardPattern& pattern, c
   const CardWord& word = pattern.words().front();
   throw Error(Kind::input, path + ": /" + name,
               {"by its name it is of " + said_of(pattern, numbers, mesh),
-               position ? "names of the cards whose file it is"
+               position ? "expected names of the cards whose file it is"
                         : layout_.origin + " expects numbers of its mesh in the place of {" + word.text +
                               "}: " + numbers_in_words(word, mesh),
                is_filled ? "numbers with zeros in front are written {" + word.text.substr(0, word.text.find(':')) +

@@ -135,7 +135,7 @@ void check_plain_names(const Layout& layout) {
   if (!name.empty())
     throw Error(
         Kind::layout, layout.origin,
-        {"\"" + name + "\" has the number of a card in it", "names that are the same on all cards in a layout to write",
+        {"\"" + name + "\" has the number of a card in it", "expected names that are the same on all cards in a layout to write",
          "such names are only read: leave that \"rename\" or \"prefix\" out"});
 }
 
