@@ -111,14 +111,14 @@ TEST_CASE("an index of DCP that was read is not read again for its contents") {
   };
   write("a");
   const auto time = std::filesystem::last_write_time(path);
-  CHECK(read_dcp_metadata(directory).tensors.front().chunks.size() == 1);
+  CHECK(read_dcp_metadata(path.parent_path()).tensors.front().chunks.size() == 1);
   write("b");
   std::filesystem::last_write_time(path, time);
-  const DcpMetadata kept = read_dcp_contents(directory);
+  const DcpMetadata kept = read_dcp_contents(path.parent_path());
   CHECK(kept.tensors.front().name == "a");
   CHECK(kept.tensors.front().chunks.empty());
   std::filesystem::last_write_time(path, time + std::chrono::seconds(1));
-  CHECK(read_dcp_contents(directory).tensors.front().name == "b");
+  CHECK(read_dcp_contents(path.parent_path()).tensors.front().name == "b");
 }
 
 TEST_CASE("a name of DCP stands for one value") {
