@@ -89,12 +89,6 @@ const char* word(Kind kind) {
 
 }  // namespace
 
-std::uint64_t peak_resident_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
-
 std::string failure_json(const ReportedJob& job, const Failure& failure) {
   const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
   const Error& error = failure.error;
