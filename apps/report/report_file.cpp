@@ -1,7 +1,5 @@
 #include "report/report_file.hpp"
 
-#include <sys/resource.h>
-
 #include <cctype>
 #include <string_view>
 #include <utility>

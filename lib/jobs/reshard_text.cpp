@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/limits.hpp"
 #include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
 #include "layout/paddle_tables.hpp"
