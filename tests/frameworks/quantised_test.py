@@ -57,7 +57,7 @@ def small_floats():
     place = jobs.scratch()
     bytes_of = torch.arange(8, dtype=torch.uint8).view(2, 4)
     names = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"]
-    tensors = {name: bytes_of.view(getattr(torch, name)) for name in names if hasattr(torch, name)}
+    tensors = {name: bytes_of.clone().view(getattr(torch, name)) for name in names if hasattr(torch, name)}
     torch.save(tensors, place / "a.pt")
     save_file(tensors, place / "a.safetensors")
     for source in ("a.pt", "a.safetensors"):
