@@ -148,13 +148,23 @@ struct Opened {
   Resolved resolved;
 };
 
+/// These programs write nothing that cannot be read.
+void check_readable(const Checkpoint& checkpoint) {
+  for (FileNumber file = 0; file < checkpoint.files().size(); ++file)
+    for (const StoredArray& array : *checkpoint.file(file).schema->arrays)
+      if (array.refusal) throw Error(*array.refusal).within("/" + array.name).within(checkpoint.file_name(file));
+}
+
 Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors& expected, SourceStore& store,
             Communicator& processes) {
   Layout layout = job.checkpoint.layout.value_or(manifest.layout);
   std::erase_if(layout.tables, [](const KeyedTable& table) { return table.text.has_value(); });
   Opened opened{Checkpoint::open({job.checkpoint.path, std::move(layout)}, store, processes), {}};
   const auto expected_shape = [&](const std::string& name) { return expected.shape(name); };
-  agree(processes, [&] { opened.resolved = resolve(opened.checkpoint, {}, expected_shape); });
+  agree(processes, [&] {
+    check_readable(opened.checkpoint);
+    opened.resolved = resolve(opened.checkpoint, {}, expected_shape);
+  });
   return opened;
 }
 
