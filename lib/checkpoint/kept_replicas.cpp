@@ -93,6 +93,13 @@ std::vector<std::uint64_t> piece_of(const Keys& keys, const Mesh& mesh, std::uin
   return piece;
 }
 
+/// Whether a name is another parameter's on each card that counts for itself: who holds it does not tell who keeps a
+/// copy.
+bool is_counted(const Layout& layout, const std::string& name) {
+  return std::any_of(layout.indices.begin(), layout.indices.end(),
+                     [&](const IndexRule& index) { return index.in.matches(name); });
+}
+
 /// Whether some cards lack a parameter that a plan gives them, and others hold each piece of it.
 bool lacks_copies(const Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
   std::set<std::vector<std::uint64_t>> wanted;
@@ -177,9 +184,9 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     const std::string logical = naming.renamed(name);
     const auto decision = naming.decide(logical);
     if (!decision) continue;
-    const bool is_kept_once =
-        is_of_all ? positions.size() < holdings.size()
-                  : decision->keys.replicas == Replicas::first && lacks_copies(decision->keys, layout.mesh, positions);
+    const bool is_kept_once = is_of_all ? positions.size() < holdings.size()
+                                        : decision->keys.replicas == Replicas::first && !is_counted(layout, logical) &&
+                                              lacks_copies(decision->keys, layout.mesh, positions);
     (is_kept_once ? replaced : in_use).insert(decision->rules.begin(), decision->rules.end());
     if (!is_kept_once) continue;
     Rule rule;

@@ -239,6 +239,7 @@ void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
   ObjectId object(H5Oopen(group, link.name.c_str(), within_the_file()));
   if (!object) {
     const Error why = failure_to_open();
+    if (why.kind() != Kind::input) throw Error(why);
     if (H5Oexists_by_name(group, link.name.c_str(), within_the_file()) > 0)
       return add_unreadable(path, explained(why, source_));
     H5Eclear2(H5E_DEFAULT);
@@ -258,10 +259,12 @@ void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
   is_by_soft_link_ = was_by_soft_link;
 }
 
-/// What cannot be opened has a name, and no more.
+/// What cannot be opened has a name, and no more, unless it is the system that failed.
 void Walk::visit_opened(ObjectId object, const std::string& path) {
   if (object) return visit_object(object.get(), path);
-  add_unreadable(path, explained(failure_to_open(), source_));
+  const Error why = failure_to_open();
+  if (why.kind() != Kind::input) throw Error(why);
+  add_unreadable(path, explained(why, source_));
 }
 
 void Walk::visit_object(hid_t object, const std::string& path) {
