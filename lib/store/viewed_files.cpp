@@ -44,6 +44,7 @@ const Dataset& shown_by(View& view, const StoredArray& array, const fs::path& sh
   if (index == schema.datasets.size())
     refuse_view("it shows " + name + ", which is not there", "expected the dataset that the view was made of");
   const StoredArray& theirs = (*schema.arrays)[index];
+  if (theirs.refusal) throw Error(*theirs.refusal).within("it shows data of " + name);
   if (!(theirs.dtype == array.dtype))
     refuse_view("it shows " + name + ", of dtype " + theirs.dtype.name, "expected its own dtype, " + array.dtype.name);
   const Hyperslab said = std::move(view.theirs);
