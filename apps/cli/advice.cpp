@@ -1,6 +1,9 @@
 #include "cli/advice.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include "base/shell_word.hpp"
 
 namespace ckpt::cli {
 
@@ -14,6 +17,17 @@ std::string rename_options(const std::string& renames) {
   return options;
 }
 
+namespace {
+
+/// `detail`: a strategy's path, and in a second line what the layout is to say.
+std::string print_layout_of(const std::string& detail) {
+  const std::size_t end = detail.find('\n');
+  return "print the layout with ckpt-inspect --as-layout " + shell_word(detail.substr(0, end)) +
+         " > layout.json, say " + detail.substr(end + 1) + " in it, and give it with --from layout.json";
+}
+
+}  // namespace
+
 std::string words(const Advice& advice) {
   using What = Advice::What;
   switch (advice.what) {
@@ -26,7 +40,12 @@ std::string words(const Advice& advice) {
     case What::restart:
       return "start anew with --force instead of --resume";
     case What::give_layout:
-      return "give the layout with --from or --layout";
+      return "give its layout with --from";
+    case What::draft_layout:
+      return "give its layout with --from; where there is none, have one drafted: ckpt-inspect --draft " +
+             shell_word(advice.detail) + " > layout.json";
+    case What::print_layout:
+      return print_layout_of(advice.detail);
     case What::wait_for_writer:
       return "wait until the job that saves it is done (see --wait-for)";
     case What::compare_two:
@@ -67,6 +86,8 @@ std::string words(const Advice& advice) {
       return "write its data, without --virtual";
     case What::more_patience:
       return "raise --stall-timeout where it takes longer";
+    case What::go_alone:
+      return "where " + advice.detail + ", give --alone or set CKPT_ALONE=1";
   }
   return "";
 }
@@ -87,10 +108,23 @@ std::string after_remedy(const Error& error) {
   return (remedy.ends_with('?') ? " Else " : ", or ") + advice;
 }
 
+/// ckpt-inspect writes nothing: it has no options for what is written.
+bool is_followed_by(const std::string& program, const Advice& advice) {
+  using What = Advice::What;
+  constexpr std::array of_inspect{What::give_layout,    What::draft_layout,   What::print_layout,
+                                  What::compare_two,    What::give_tensors,   What::give_mesh,
+                                  What::excuse_by_name, What::allow_external, What::go_alone};
+  return program != "ckpt-inspect" || std::find(of_inspect.begin(), of_inspect.end(), advice.what) != of_inspect.end();
+}
+
 }  // namespace
 
 std::string remedy(const Error& error) {
   return error.text().remedy + after_remedy(error);
+}
+
+std::string message(const Error& error, const std::string& program) {
+  return is_followed_by(program, error.text().advice) ? message(error) : error.what();
 }
 
 std::string message(const Error& error) {

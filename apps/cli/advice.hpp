@@ -14,5 +14,7 @@ std::string remedy(const Error& error);
 
 /// The whole message of an error: what() and what to do.
 std::string message(const Error& error);
+/// The message without advice that this program has no options for.
+std::string message(const Error& error, const std::string& program);
 
 }  // namespace ckpt::cli

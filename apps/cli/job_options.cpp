@@ -90,6 +90,8 @@ Resources resources_from(const Options& options, const Environment& environment)
 NameChoice names_from(const Options& options) {
   NameChoice names{parse_globs("--only", options.only), parse_globs("--drop", options.drop), {}};
   for (const auto& text : options.rename) names.rename.push_back(parse_rename(text));
+  names.takes_masters = options.master_weights;
+  if (names.takes_masters) names.drop.emplace_back("*/*");  // all that is not the model's
   return names;
 }
 
@@ -99,13 +101,15 @@ std::uint64_t parse_shard_size(const std::string& text) {
   return bytes;
 }
 
-/// "bf16", "f32:*.norm.*".
+/// "bf16", "f32:*.norm.*", "bf16!:*.weight_scale".
 CastRule parse_cast(const std::string& text) {
   const std::size_t colon = text.find(':');
-  const std::string word = text.substr(0, colon);
+  std::string word = text.substr(0, colon);
+  const bool takes_tied = word.ends_with('!');
+  if (takes_tied) word.pop_back();
   const std::string names = colon == std::string::npos ? "*" : text.substr(colon + 1);
   for (const char* dtype : {"f64", "f32", "f16", "bf16"})
-    if (word == dtype) return {number_type(dtype).value(), parse_globs("--cast", {names}).front()};
+    if (word == dtype) return {number_type(dtype).value(), parse_globs("--cast", {names}).front(), takes_tied};
   throw Error(Kind::usage, "--cast '" + text + "'",
               {"'" + word + "'", "expected one of f64, f32, f16, bf16", "write for example bf16, or 'f32:*.norm.*'"});
 }
@@ -230,11 +234,13 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
   job.spared_files = files_read(options);
   job.names = names_from(options);
+  job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
   if (job.expectation) job.expectation->excuses.any_dtype = !job.casts.empty();
   job.replicas = replicas_from(options);
+  job.mixes_steps = job.replicas == ReplicaCheck::trust;
   job.is_view = options.view;
   if (job.is_view) job.verify = Verify::none;
   if (job.is_view && options.replicas.empty()) job.replicas = ReplicaCheck::trust;
@@ -266,6 +272,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
   job.a.path = options.source;
   job.b.path = options.output;
   job.names = names_from(options);
+  job.first_copies = parse_globs("--first", options.first);
   job.expectation = parse_expectation(options.expectation);
   job.replicas = replicas_from(options);
   if (!options.tolerance.empty()) job.tolerance = parse_tolerance(options.tolerance);

@@ -4,10 +4,12 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/model_choice.hpp"
+#include "cli/number_types.hpp"
 #include "cli/setup.hpp"
 #include "jobs/value_memory.hpp"
 #include "report/output.hpp"
@@ -47,9 +49,12 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
   const auto& job = std::get<ReshardJob>(setup.job);
   Stores stores(formats(), value_memory(job.resources));
   allow_external(options.allow_external, stores);
+  read_number_types(options.number_types, stores.reading());
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return reshard(job, stores, processes, counters);
+  Report report = reshard(job, stores, processes, counters);
+  tell_unused_types(options.number_types, stores.reading(), processes);
+  return report;
 }
 
 }  // namespace
@@ -57,22 +62,27 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
 /// Who waits for the output is told by a line, once.
 class DoneNote {
  public:
-  /// Throws before any work where the line could not be made.
+  /// Throws before any work where the line, or the file that is to have it, could not be made.
   DoneNote(const Options& options, const Setup& setup, Communicator& processes) : processes_(processes) {
     if (options.done.empty() || options.dry_run) return;
     agree(processes, [&] {
       path_ = std::get<ReshardJob>(setup.job).output.path;
       line_ = line_for(path_, setup.model_key);
       file_ = options.done;
-      if (processes.rank() == 0 && !wants_done_line(file_, *line_))
+      if (processes.rank() != 0) return;
+      if (!wants_done_line(file_, *line_))
         spdlog::warn("{} has a line for {} already: no other is added", file_.string(), line_->name());
     });
   }
 
+  /// The output stands: a line that cannot be added is no failure of the job.
   void write() const {
-    agree(processes_, [&] {
-      if (line_ && processes_.rank() == 0) add_done_line(file_, *line_, path_);
-    });
+    if (!line_ || processes_.rank() != 0) return;
+    try {
+      add_done_line(file_, *line_, path_);
+    } catch (const Error& error) {
+      spdlog::warn("{}", message(error));
+    }
   }
 
  private:

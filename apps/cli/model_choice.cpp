@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "output/locked_draft.hpp"
-#include "store/posix_file.hpp"
+#include "store/small_text.hpp"
 
 namespace ckpt::cli {
 
@@ -18,6 +18,9 @@ namespace {
 constexpr const char* checkpoint_file = "donefile.txt";
 constexpr std::array<const char*, 2> base_files{"base_donefile.txt", "xbox_base_done.txt"};
 constexpr std::array<const char*, 2> delta_files{"patch_donefile.txt", "xbox_patch_done.txt"};
+
+/// Far above the lines of years.
+constexpr std::uint64_t most_done_bytes = 64ULL << 20;
 
 /// A done-file's lines, and where they stand.
 struct DoneFile {
@@ -104,6 +107,13 @@ std::filesystem::path without_slash(const std::filesystem::path& path) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
+/// Where links lead: they stay links.
+std::filesystem::path named_itself(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(file, error);
+  return error ? file : real;
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> ModelChoice::deltas() const {
@@ -134,8 +144,7 @@ std::string read_done_file(const std::filesystem::path& file) {
     if (error) throw system_error(file.string(), "stat", error.value());
     return "";
   }
-  const PosixFile opened = PosixFile::open_for_reading(file);
-  return opened.text(0, opened.status().bytes);
+  return small_text(file, most_done_bytes, "a done-file: a line for each model that is whole");
 }
 
 bool has_done_line(const std::filesystem::path& file, const DoneLine& line) {
@@ -149,6 +158,7 @@ bool wants_done_line(const std::filesystem::path& file, const DoneLine& line) {
   std::string text = read_done_file(file);
   text.resize(text.rfind('\n') + 1);
   check_is_last(parse_done_lines(text, file.string()), line, file);
+  const LockedDraft draft(named_itself(file));  // which can be made there
   return true;
 }
 
@@ -172,9 +182,7 @@ DoneLine line_for(const std::filesystem::path& path, const std::string& key) {
 void add_done_line(const std::filesystem::path& file, const DoneLine& line, const std::filesystem::path& path) {
   const std::string added = done_line(line, without_slash(path).string()) + "\n";
   try {
-    std::error_code error;
-    const std::filesystem::path real = std::filesystem::weakly_canonical(file, error);  // a link stays one
-    const std::filesystem::path named = error ? file : real;
+    const std::filesystem::path named = named_itself(file);
     LockedDraft draft(named);
     std::string text = read_done_file(named);
     const auto lines = parse_done_lines(text, file.string());

@@ -32,7 +32,8 @@ std::string read_done_file(const std::filesystem::path& file);
 /// Whether a done-file has a line for this day and pass, with its end.
 bool has_done_line(const std::filesystem::path& file, const DoneLine& line);
 
-/// Whether it has none. Throws usage where it ends with a later model: readers take the last line for the latest.
+/// Whether it has none. Throws usage where it ends with a later model: readers take the last line for the latest; and io
+/// where a line could not be added there.
 bool wants_done_line(const std::filesystem::path& file, const DoneLine& line);
 
 /// The line that a finished model at `path` (…/DAY/PASS) gets. `key`: of what it was made of; empty: a new one, of this

@@ -4,6 +4,8 @@
 
 #include "base/error.hpp"
 #include "cli/external.hpp"
+#include "cli/number_types.hpp"
+#include "cli/processes.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
@@ -64,6 +66,14 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
       "--rename", to.rename, "OLD=NEW",
       "give parameters other names, for example 'model.{x}={x}'; of several that match the first counts, but those "
       "that only take text out, such as '{a}_orig_mod.{b}={a}{b}', apply one after the other");
+  line.repeated("--first", to.first, "GLOB",
+                "of parameters whose names match, the lowest card's copy counts, and the others may differ: buffers "
+                "that each rank has of its own, for example --first '*.running_*'");
+  if (verb == Verb::merge)
+    line.flag("--master-weights", to.master_weights,
+              "of DeepSpeed's ZeRO: the whole model under its own names, each weight as the optimizer keeps it (fp32) "
+              "where it does, tied weights too, frozen weights and buffers as they are; nothing else. The tensors of "
+              "zero_to_fp32");
   if (verb != Verb::verify) {
     line.repeated(
         "--keep", to.keep, "TABLE:CONDITION",
@@ -76,7 +86,9 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
     line.repeated(
         "--cast", to.cast, "DTYPE[:GLOB]",
         "write floating-point parameters, or those whose names match, as f64, f32, f16 or bf16: rounded to the "
-        "nearest; what is too large becomes infinite and is told of; of several that match the last decides; "
+        "nearest; what is too large becomes infinite and is told of; of several that match the last decides. Of a "
+        "quantised model, 8-bit floats and the scales, zero points and tables of codes stay as they are, and one that "
+        "GLOB names is refused, unless DTYPE is followed by !: --cast 'bf16!:NAME'. "
         "--expect then compares no dtypes; for example --cast bf16 --cast 'f32:*.norm.*'");
   }
 }
@@ -164,16 +176,18 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
              "CKPT_STALL_TIMEOUT");
   line.value("--threads", to.threads, "N",
              "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
-  line.value(
-      "--replicas", to.replicas, "trust|sample|full",
-      "how far the cards' copies of one tensor are compared, and parameters that the layout says are equal; default: "
-      "sample");
+  line.value("--replicas", to.replicas, "trust|sample|full",
+             "how far the cards' copies of one tensor are compared, and parameters that the layout says are equal; "
+             "trust: files "
+             "of several steps are taken, too; default: sample");
   if (verb != Verb::verify)
     line.value(
         "--verify", to.verify, "none|written|reread",
         "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
         "default: written");
   declare_external(line, to.allow_external);
+  declare_number_types(line, to.number_types);
+  declare_alone(line, to.alone);
   line.value(
       "--wait-for", to.wait_for, "FILE[:DAY/PASS]",
       "start when FILE exists: the done-file of whoever writes SRC; or when it has a line for this day and pass");

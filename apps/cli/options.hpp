@@ -29,6 +29,8 @@ struct Options {
   std::vector<std::string> only;
   std::vector<std::string> drop;
   std::vector<std::string> rename;
+  std::vector<std::string> first;
+  bool master_weights = false;
   std::vector<std::string> cast;
   std::vector<std::string> keep;
   std::vector<std::string> delta;
@@ -55,12 +57,14 @@ struct Options {
   bool resume = false;
   bool no_fsync = false;
   std::vector<std::string> allow_external;
+  std::vector<std::string> number_types;
   std::string wait_for;
   std::string wait_timeout;
   std::string report;
   std::string tolerance;  ///< this and what follows: ckpt-verify's
   std::string fingerprints;
   bool json = false;
+  bool alone = false;  ///< is_to_go_alone has seen it
   MessageOptions messages;
   std::string progress;
   std::string asked_text;             ///< what --help or --version is to print; nothing else is looked at then

@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string_view>
+#include <utility>
 
+#include "base/interrupt.hpp"
 #include "base/limits.hpp"
 #include "base/printable.hpp"
 #include "cli/advice.hpp"
@@ -20,20 +24,56 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Whether this process prints what all of them have to say when there is no communicator to ask.
+/// Whether this process prints what all of them have to say when there is no communicator to ask: the first one, and
+/// one that a process of the job has started, perhaps alone.
 bool is_first_process() {
+  if (above_in_job() != AboveInJob::nothing) return true;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   }
   return true;
 }
 
-void print_error(const std::string& program, const std::exception& error) {
-  // One write, so that nothing of another process comes between.
-  const auto* known = dynamic_cast<const Error*>(&error);
-  const std::string text =
-      printable(program + ": error: " + (known != nullptr ? message(*known) : error.what())) + "\n";
+/// In one write, so that nothing of another process comes between.
+void print_line(const std::string& line) {
+  const std::string text = printable(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void print_error(const std::string& program, const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  print_line(program + ": error: " + (known != nullptr ? message(*known, program) : error.what()));
+}
+
+constexpr std::string_view alone_option = "--alone";
+constexpr const char* alone_variable = "CKPT_ALONE";
+
+/// MPI tells nobody that it waits for processes that never come. Of all that the launcher started one says it first;
+/// the others, where the first is the one that is missing.
+std::unique_ptr<Communicator> joined(const std::string& program) {
+  using std::chrono::seconds;
+  const AboveInJob above = above_in_job();
+  const std::string here = "this is " + place_in_job() + " of the job in whose environment it was started";
+  const std::string how = "go alone with --alone, or " + std::string(alone_variable) + "=1";
+  if (above == AboveInJob::with_mpi)
+    print_line(program + ": started by a process that uses MPI itself (" + here +
+               "); if MPI cannot start now, or waits: " + how);
+  const auto say = [=] {
+    print_line(program + ": waiting in MPI_Init for the other processes of the job: " + here +
+               "; if they do not start this program, too, end it and " + how);
+  };
+  // MPI_Init does not come back for a signal. Nothing has been begun that would have to be cleared away.
+  const auto look = [=] {
+    try {
+      check_interrupt();
+    } catch (const Error& interrupt) {
+      print_error(program, interrupt);
+      ::_exit(exit_status(interrupt));
+    }
+  };
+  // Before those give up who wait 10 s for a program.
+  const LateNotice notice(is_first_process() ? seconds(9) : seconds(30), say, look);
+  return mpi_world();
 }
 
 /// A program that is started with a standard stream closed would give its number to the next file that it opens, and
@@ -80,7 +120,46 @@ int exit_status(const Error& error, int failure) {
   return failure;
 }
 
-int run_processes(const std::string& program, const std::function<int(Communicator&)>& body, int failure) {
+bool is_to_go_alone(int argc, const char* const* argv) {
+  if (std::find(argv, argv + argc, alone_option) != argv + argc) return true;
+  const char* const value = std::getenv(alone_variable);
+  const std::string_view said = value != nullptr ? value : "";
+  if (said.empty() || said == "0") return false;
+  if (said == "1") return true;
+  throw Error(Kind::usage, alone_variable, {"'" + std::string(said) + "'", "expected 1 or 0", ""});
+}
+
+void declare_alone(CommandLine& line, bool& to) {
+  line.flag(std::string(alone_option), to,
+            "run as one process, whatever launcher's environment this is: for what one rank of an MPI job or one task "
+            "of a Slurm step starts by itself; environment variable: CKPT_ALONE=1");
+}
+
+LateNotice::LateNotice(std::chrono::milliseconds patience, std::function<void()> say, std::function<void()> look)
+    : watch_([this, patience, say = std::move(say), look = std::move(look)] {
+        constexpr std::chrono::milliseconds pause(100);
+        const auto late = std::chrono::steady_clock::now() + patience;
+        std::unique_lock lock(mutex_);
+        for (bool is_said = false;
+             !over_.wait_for(lock, is_said ? pause : std::min(pause, patience), [this] { return is_over_; });) {
+          look();
+          if (is_said || std::chrono::steady_clock::now() < late) continue;
+          say();
+          is_said = true;
+        }
+      }) {}
+
+LateNotice::~LateNotice() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  over_.notify_all();
+  watch_.join();
+}
+
+int run_processes(const std::string& program, int argc, const char* const* argv,
+                  const std::function<int(Communicator&)>& body, int failure) {
   // A reader that goes away, a file that grows too large: an error of the write, and not the end of the job.
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   keep_standard_streams();
@@ -91,7 +170,8 @@ int run_processes(const std::string& program, const std::function<int(Communicat
   take_bus_errors();
   prefer_shared_memory();
   try {
-    const auto processes = launched_in_parallel() ? mpi_world() : solo();
+    const bool is_alone = is_to_go_alone(argc, argv) || !launched_in_parallel();
+    const auto processes = is_alone ? solo() : joined(program);
     return run_body(program, *processes, body, failure);
   } catch (const std::exception& error) {
     if (is_first_process()) print_error(program, error);

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "base/error.hpp"
+#include "cli/command_line.hpp"
 #include "processes/communicator.hpp"
 
 namespace ckpt::cli {
@@ -11,9 +16,36 @@ namespace ckpt::cli {
 /// 2 for the command line and layouts, 128 and its number for a signal, `failure` for the rest.
 int exit_status(const Error& error, int failure = 1);
 
+/// Whether the user says that this process is not to join the job in whose environment it was started: --alone, or
+/// CKPT_ALONE=1. Must be known before anything can be asked of other processes. Throws usage for another value.
+bool is_to_go_alone(int argc, const char* const* argv);
+
+void declare_alone(CommandLine& line, bool& to);
+
+/// Says a text unless it is destroyed before `patience` is over, and looks after something again and again until then
+/// and later, in a thread of its own.
+class LateNotice {
+ public:
+  LateNotice(
+      std::chrono::milliseconds patience, std::function<void()> say, std::function<void()> look = [] {});
+  LateNotice(const LateNotice&) = delete;
+  LateNotice& operator=(const LateNotice&) = delete;
+  LateNotice(LateNotice&&) = delete;
+  LateNotice& operator=(LateNotice&&) = delete;
+  ~LateNotice();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::thread watch_;
+};
+
 /// What every main does: arranges what holds for the whole process (standard streams, signals, limits, the helper that
-/// reads metadata), starts the processes (MPI only where a launcher started several), calls `body`, prints the error
-/// that leaves it once, and gives the program's exit status: `failure` for errors that are not the command line's.
-int run_processes(const std::string& program, const std::function<int(Communicator&)>& body, int failure = 1);
+/// reads metadata), starts the processes (MPI only where a launcher started several, and this one is not to go alone),
+/// calls `body`, prints the error that leaves it once, and gives the program's exit status: `failure` for errors that
+/// are not the command line's.
+int run_processes(const std::string& program, int argc, const char* const* argv,
+                  const std::function<int(Communicator&)>& body, int failure = 1);
 
 }  // namespace ckpt::cli

@@ -180,7 +180,7 @@ int run_program(const Program& program, int argc, char** argv, const Body& body,
     if (!options.asked_text.empty()) return 0;
     return run_words(program, options, std::move(standard_output), body, processes);
   };
-  return run_processes(program.manual.name, on_each, failure);
+  return run_processes(program.manual.name, argc, argv, on_each, failure);
 }
 
 }  // namespace ckpt::cli

@@ -15,6 +15,7 @@ struct DraftOptions {
   std::string mesh;  ///< as written; may be empty
   ExpectOptions expectation;
   std::vector<std::string> allow_external;
+  std::vector<std::string> number_types;
 };
 
 /// "dp=2,tp=4", major axis first. Throws usage.

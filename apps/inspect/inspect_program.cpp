@@ -8,9 +8,11 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/found_files.hpp"
+#include "checkpoint/readable.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/layout_text.hpp"
+#include "cli/number_types.hpp"
 #include "cli/processes.hpp"
 #include "inspect/draft_program.hpp"
 #include "inspect/picture.hpp"
@@ -30,7 +32,7 @@ Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expe
   misfit.expected_shape = [&](const std::string& name) { return expected.shape(name); };
   Resolved resolved;
   explain_misfit(misfit, *alone,
-                 [&] { agree(*alone, [&] { resolved = resolve(checkpoint, {}, misfit.expected_shape); }); });
+                 [&] { agree(*alone, [&] { resolved = resolve_readable(checkpoint, misfit.expected_shape); }); });
   for (const auto& warning : resolved.warnings) spdlog::warn(warning);
   return std::move(resolved.placement);
 }
@@ -88,7 +90,8 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
   if (files.names.size() != 1)
     throw Error(Kind::usage, "--expect",
                 {"given for files that carry no layout", "expected their layout", "give it with --layout"});
-  whole = resolve(Checkpoint::of(inspection.path, true, single_card(), {files.catalogs.front()})).placement;
+  whole =
+      resolve_readable(Checkpoint::of(inspection.path, true, single_card(), {files.catalogs.front()}), {}).placement;
   return *whole;
 }
 
@@ -96,6 +99,7 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
 Layout layout_of(const InspectOptions& options, Communicator& processes) {
   Stores stores;
   allow_external(options.allow_external, stores);
+  read_number_types(options.number_types, stores.reading());
   if (auto own = layout_of_itself(options.as_layout, stores.reading(), processes)) return std::move(*own);
   return read_layout(options.as_layout, options.path, processes);
 }
@@ -134,9 +138,12 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   if (!options.layout.empty()) layout = read_layout(options.layout, options.path, processes);
   Stores stores;
   allow_external(options.allow_external, stores);
+  read_number_types(options.number_types, stores.reading());
   const ExpectedTensors expected(expectation, stores.reading(), processes);
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
-  if (found.damaged_manifest) spdlog::warn("{}", message(*found.damaged_manifest));
+  tell_unused_types(options.number_types, stores.reading(), processes);
+  for (const auto& reason : {found.damaged_manifest, found.unplaced})
+    if (reason) spdlog::warn("{}", message(*reason));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const Inspection inspection = inspect(options, found, expected, patterns, stores.reading());
@@ -182,6 +189,8 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
       "each pipeline stage; or the one that a checkpoint carries, or says of itself. PATH may then be left out");
   line.flag("--json", options.json, "JSON instead of tables");
   declare_external(line, options.allow_external);
+  declare_number_types(line, options.number_types);
+  declare_alone(line, options.alone);
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
   if (const auto text = line.parse(words)) {
@@ -210,7 +219,7 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
 }
 
 int run_inspect_program(const Manual& manual, int argc, char** argv) {
-  return run_processes(manual.name, [&](Communicator& processes) {
+  return run_processes(manual.name, argc, argv, [&](Communicator& processes) {
     InspectOptions options;
     agree(processes, [&] {
       options = parse_inspect_options(manual, {argv + 1, argv + argc});
@@ -226,7 +235,8 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
       return 0;
     }
     if (options.draft)
-      return run_draft({options.path, options.mesh, options.expectation, options.allow_external}, processes);
+      return run_draft({options.path, options.mesh, options.expectation, options.allow_external, options.number_types},
+                       processes);
     run_inspection(options, processes);
     return 0;
   });

@@ -21,7 +21,9 @@ struct InspectOptions {
   std::string mesh;
   ExpectOptions expectation;
   std::vector<std::string> allow_external;
+  std::vector<std::string> number_types;
   std::string picture;
+  bool alone = false;  ///< is_to_go_alone has seen it
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print
 };

@@ -142,6 +142,7 @@ Lines shown_line(const Survey& survey) {
   if (survey.shown.empty()) return {};
   const auto count = std::count_if(survey.parameters.begin(), survey.parameters.end(),
                                    [](const StoredParameter& parameter) { return parameter.is_shown; });
+  if (count == 0) return {};  // none that can be read
   return Lines().add("virtual datasets: " + counted(static_cast<std::size_t>(count), "parameter") +
                      (count == 1 ? " shows" : " show") + " data of " + names_text(survey.shown));
 }

@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "layout/name_groups.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::cli {
 
@@ -144,6 +145,10 @@ Survey survey(const FoundCheckpoint& found) {
     for (const Leaf& leaf : alike.schema->leaves) leaves[{alike.prefix + leaf.name, leaf.what}].push_back(group);
     for (std::size_t i = 0; i < alike.schema->arrays->size(); ++i) {
       const StoredArray& array = (*alike.schema->arrays)[i];
+      if (const auto& why = array.refusal) {
+        leaves[{alike.prefix + array.name, std::string("cannot be read: ") + why->what()}].push_back(group);
+        continue;
+      }
       StoredParameter& parameter = parameters[alike.prefix + array.name];
       add_array(parameter, array, group, alike.files.size());
       parameter.is_shown = parameter.is_shown || alike.schema->datasets[i].storage == Storage::views;

@@ -82,10 +82,11 @@ Lines dry_run_table(const Report& report) {
       {"processes", with_commas(report.processes)},
       {"threads", with_commas(report.threads) + " in each process"},
       {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
-      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"}};
-  const auto count = [&](bool whole_shards) {
+      {"staging memory", exact_bytes(report.staging_bytes) + " in each process"},
+      {"peak memory", exact_bytes(report.peak_bytes) + " in each process, about"}};
+  const auto count = [&](bool unread) {
     return std::count_if(report.tables.begin(), report.tables.end(),
-                         [&](const auto& table) { return table.has_whole_shards == whole_shards && !table.is_text; });
+                         [&](const auto& table) { return table.has_unread_keys == unread && !table.is_text; });
   };
   const bool is_filtered = std::any_of(report.tables.begin(), report.tables.end(),
                                        [](const auto& table) { return table.kept && !table.kept->where.empty(); });
@@ -131,6 +132,7 @@ std::string summary(const std::string& output, const Report& report) {
   if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
   constexpr double telling_seconds = 1;  // of less, most is start and end
   if (seconds >= telling_seconds) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
+  if (!report.format.empty()) text += ", in the format " + report.format;
   return text;
 }
 

@@ -22,7 +22,8 @@ Lines dry_run_table(const Report& report);
 /// For -v: each rule of a layout (what messages call it) and, one on a line, the parameters that it decides.
 Lines rule_table(const std::string& title, const std::string& layout, const std::vector<Report::RuleUse>& rules);
 
-/// "wrote OUTPUT: 56 files, 2.0 GiB in 1.8 s (1.19 GB/s)"; without a rate where it took less than a second.
+/// "wrote OUTPUT: 56 files, 2.0 GiB in 1.8 s (1.19 GB/s), in the format torch"; without a rate where it took less than
+/// a second.
 std::string summary(const std::string& output, const Report& report);
 /// The same of an output that only shows its source's data.
 std::string view_summary(const std::string& output, const Report& report);

@@ -1,7 +1,5 @@
 #include "report/report_file.hpp"
 
-#include <sys/resource.h>
-
 #include <cctype>
 #include <string_view>
 #include <utility>
@@ -89,12 +87,6 @@ const char* word(Kind kind) {
 
 }  // namespace
 
-std::uint64_t peak_resident_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
-
 std::string failure_json(const ReportedJob& job, const Failure& failure) {
   const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
   const Error& error = failure.error;
@@ -109,6 +101,7 @@ std::string failure_json(const ReportedJob& job, const Failure& failure) {
 
 std::string report_json(const ReportedJob& job, const Report& report, std::uint64_t peak_bytes) {
   Json json = json_of(job, "done");
+  if (!report.format.empty()) json["format"] = report.format;
   json["exchange"] = report.exchange;
   json["processes"] = report.processes;
   json["threads"] = report.threads;
@@ -125,6 +118,7 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
     json["bytes_changing_card"] = report.bytes_changing_card;
     json["busiest_process"] = report.busiest_process;
     json["busiest_process_bytes"] = report.busiest_process_bytes;
+    json["peak_bytes"] = report.peak_bytes;
   }
   json["staging_bytes"] = report.staging_bytes;
   json["bytes_read"] = report.bytes_read;

@@ -10,9 +10,6 @@
 
 namespace ckpt::cli {
 
-/// The most memory that this process has held, as the system counts it (mapped pages included).
-std::uint64_t peak_resident_bytes();
-
 /// A job that --report tells of.
 struct ReportedJob {
   std::string program;

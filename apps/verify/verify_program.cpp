@@ -1,6 +1,9 @@
 #include "verify/verify_program.hpp"
 
+#include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "cli/external.hpp"
+#include "cli/number_types.hpp"
 #include "cli/setup.hpp"
 #include "jobs/check.hpp"
 #include "jobs/compare.hpp"
@@ -21,9 +24,12 @@ template <class Run, class AnyJob>
 auto shown(const Options& options, const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
   Stores stores(formats(), value_memory(job.resources));
   allow_external(options.allow_external, stores);
+  read_number_types(options.number_types, stores.reading());
   Counters counters;
   const Progress progress(counters, setup.progress);
-  return run(job, stores, processes, counters);
+  auto result = run(job, stores, processes, counters);
+  tell_unused_types(options.number_types, stores.reading(), processes);
+  return result;
 }
 
 int run_integrity(const Options& options, const Setup& setup, Communicator& processes) {
@@ -36,9 +42,29 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
   return integrity.damages.empty() && integrity.deviations.lines.empty() ? 0 : different;
 }
 
+/// What is advised of a layout is meant for A; that of B has another option.
+[[noreturn]] void rethrow_for_b(const Error& error, const std::string& b) {
+  Error::Text text = error.text();
+  const bool may_draft = text.advice.what == Advice::What::draft_layout;
+  if (!error.object().starts_with(b) || (text.advice.what != Advice::What::give_layout && !may_draft)) throw;
+  text.advice = {};
+  text.remedy += (text.remedy.empty() ? "" : ", or ") + std::string("give its layout with --to");
+  if (may_draft)
+    text.remedy += "; where there is none, have one drafted: ckpt-inspect --draft " + shell_word(b) + " > layout.json";
+  throw Error(error.kind(), error.object(), std::move(text));
+}
+
+CompareReport compared(const Options& options, const Setup& setup, Communicator& processes) {
+  try {
+    return shown(options, setup, compare, std::get<CompareJob>(setup.job), processes);
+  } catch (const Error& error) {
+    rethrow_for_b(error, options.output);
+  }
+}
+
 int run_comparison(const Options& options, const Setup& setup, Communicator& processes) {
   const auto& job = std::get<CompareJob>(setup.job);
-  const CompareReport comparison = shown(options, setup, compare, job, processes);
+  const CompareReport comparison = compared(options, setup, processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const ComparedPaths paths{options.source, options.output};

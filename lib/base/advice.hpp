@@ -14,6 +14,8 @@ struct Advice {
     resume_or_restart,  ///< go on with what an earlier run left, or replace it
     restart,            ///< replace what an earlier run left
     give_layout,        ///< of what is read
+    draft_layout,       ///< of what is read, or give it: `detail` is the path
+    print_layout,       ///< of a strategy (`detail`), to say in it (its second line) where the files lie
     wait_for_writer,    ///< start when the job that saves the checkpoint is done
     compare_two,        ///< a checkpoint with the one that it was made of
     fewer_threads,
@@ -33,6 +35,7 @@ struct Advice {
     give_mesh,       ///< that of the job that saved the checkpoint
     allow_external,  ///< data of files in other places: `detail` is the directory
     write_data,      ///< an output with data of its own, instead of one that shows the source's
+    go_alone,        ///< not to join the launcher's job: `detail` is where that is right
     more_patience,   ///< a longer limit for devices that make no progress
   };
   What what = What::none;

@@ -9,12 +9,23 @@ Error::Error(Kind kind, std::string_view object, Text text) : kind_(kind), objec
   build();
 }
 
+namespace {
+
+/// A name with a NUL would end the message where what() is taken for a text.
+std::string with_visible_nuls(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) text.replace(at, 1, "\u2400");
+  return text;
+}
+
+}  // namespace
+
 void Error::build() {
   message_ = object_;
   if (!message_.empty() && !text_.found.empty()) message_ += ": ";
   message_ += text_.found;
   if (!text_.expected.empty()) message_ += (message_.empty() ? "" : ", ") + text_.expected;
   if (!text_.remedy.empty()) message_ += "; " + text_.remedy;
+  message_ = with_visible_nuls(std::move(message_));
 }
 
 Error& Error::within(std::string_view context) {

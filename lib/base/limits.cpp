@@ -62,6 +62,13 @@ OpenFiles open_files() {
   return {limit.rlim_cur, open - std::min<std::uint64_t>(open, 1)};  // one was open to look
 }
 
+std::uint64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(line.find_first_of("0123456789"))) << 10U;
+  return 0;
+}
+
 std::uint64_t mapped_bytes() {
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

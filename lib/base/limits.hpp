@@ -21,6 +21,9 @@ struct OpenFiles {
 };
 OpenFiles open_files();
 
+/// The most memory that this process has held at a time so far (VmHWM); 0 where the system doesn't tell.
+std::uint64_t peak_resident_bytes();
+
 /// Bytes of address space in use; 0 where the system doesn't tell.
 std::uint64_t mapped_bytes();
 /// Bytes of address space left (`ulimit -v`); 2^64 - 1 where there is no limit.

@@ -7,15 +7,30 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/card_views.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/first_copies.hpp"
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
 #include "checkpoint/newest_files.hpp"
+#include "checkpoint/other_names.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/whole_tensors.hpp"
 
 namespace ckpt {
+
+namespace {
+
+/// What there is to say of a symbolic link that leads nowhere; nothing of any other path.
+std::optional<std::string> dangling(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path goal = std::filesystem::read_symlink(path, error);
+  if (error) return std::nullopt;
+  return "a symbolic link to " + goal.string() + ", which is not there";
+}
+
+}  // namespace
 
 void check_single_file(const std::filesystem::path& path, const Layout& layout) {
   const std::uint64_t files = layout.files.count(layout.mesh);
@@ -44,7 +59,7 @@ Checkpoint Checkpoint::open_as(const std::filesystem::path& path, bool is_single
   });
   checkpoint.find_paths(known);
   checkpoint.find_files(store, processes);
-  checkpoint.read_metadata(std::move(known), store, processes);
+  checkpoint.read_metadata(known, store, processes);
   return checkpoint;
 }
 
@@ -57,6 +72,10 @@ Checkpoint Checkpoint::of(const std::filesystem::path& path, bool is_single_file
   checkpoint.table_ = FileTable(checkpoint.layout_);
   checkpoint.keep(std::move(catalogs));
   return checkpoint;
+}
+
+void Checkpoint::take_first_copies(const std::vector<Pattern>& names) {
+  if (!names.empty()) layout_ = with_first_copies(std::move(layout_), holdings(), names);
 }
 
 std::vector<Position> Checkpoint::own_cards(std::uint32_t process, std::uint32_t processes) const {
@@ -99,6 +118,10 @@ std::filesystem::path Checkpoint::file_path(FileNumber file) const {
   return path_ / layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
 }
 
+std::unique_ptr<SourceFile> Checkpoint::open_file(FileNumber file, SourceStore& store) const {
+  return shared_.empty() ? store.open(file_path(file), files_[file]) : open_part(file_path(file), shared_[file], store);
+}
+
 std::string Checkpoint::file_name(FileNumber file) const {
   return is_single_file_ ? path_.filename().string()
                          : layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
@@ -121,7 +144,7 @@ const Dataset* Checkpoint::find(Position card, const std::string& stored) const 
 }
 
 std::string Checkpoint::place(Position card, const std::string& stored) const {
-  return file_name(file_of(card, stored)) + ": /" + layout_.files.name_within(stored);
+  return file_name(file_of(card, stored)) + ": /" + layout_.files.name_in_file(layout_.mesh, card, stored);
 }
 
 void Checkpoint::find_paths(const KnownFiles& known) {
@@ -168,10 +191,15 @@ void Checkpoint::check_missing(bool is_alone) const {
   for (const auto& files : needed)
     if (!is_any_there(files)) lost.insert(files.front());
   if (lost.empty()) return;
-  const std::uint64_t count = table_.count();
+  if (std::none_of(is_there_.begin(), is_there_.end(), [](bool is_there) { return is_there; }))
+    if (auto others = under_other_names(path_, layout_, file_name(0))) throw std::move(*others);
+  std::set<std::string> names;
+  for (FileNumber file = 0; file < table_.count(); ++file) names.insert(file_name(file));
+  const std::size_t count = names.size();
   const bool is_one_each = layout_.files.is_one_each(layout_.mesh);
   throw Error(Kind::input, file_name(*lost.begin()),
-              {"no such file in " + path_.string() + (is_alone ? "" : " on any process's node"),
+              {dangling(file_path(*lost.begin())).value_or("no such file in " + path_.string()) +
+                   (is_alone ? "" : " on any process's node"),
                layout_.origin + " expects " + std::to_string(count) +
                    (count == 1    ? " file"
                     : is_one_each ? " files, one for each card"
@@ -200,26 +228,32 @@ void Checkpoint::warn_of_others(SourceStore& store) const {
     spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }
 
-void Checkpoint::read_metadata(KnownFiles known, SourceStore& store, Communicator& processes) {
+void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes) {
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto reader_of = [&](FileNumber file) {
     return owners_of_unshared_.empty() ? file % size : owners_of_unshared_[table_.owner(file)];
   };
   std::vector<std::optional<FileCatalog>> catalogs(table_.count());
   std::vector<FileToRead> to_read;
-  std::vector<FileNumber> numbers;
+  std::vector<std::pair<FileNumber, std::size_t>> numbers;  // and the file to read: of one path there may be several
+  std::map<std::string, std::size_t> by_name;
   for (FileNumber file = 0; file < table_.count(); ++file) {
     if (!is_there(file)) continue;
     if (const auto found = known.find(file_name(file)); found != known.end()) {
-      catalogs[file] = std::move(found->second.catalog);
+      catalogs[file] = found->second.catalog;
     } else {
-      to_read.push_back({file_path(file), reader_of(file)});
-      numbers.push_back(file);
+      const auto [read, is_new] = by_name.emplace(file_name(file), to_read.size());
+      if (is_new) to_read.push_back({file_path(file), reader_of(file)});
+      numbers.emplace_back(file, read->second);
     }
   }
   auto read = read_catalogs(to_read, store, processes);
-  for (std::size_t i = 0; i < numbers.size(); ++i) catalogs[numbers[i]] = std::move(read[i]);
-  keep(std::move(catalogs));
+  for (const auto& [file, i] : numbers) catalogs[file] = read[i];
+  agree(processes, [&] { keep(std::move(catalogs)); });
+  const auto may_lack = [](const Rule& rule) { return rule.keys.replicas == Replicas::first; };
+  // Copies that this checkpoint lacks are written for other cards.
+  if (!layout_.is_plan && std::any_of(layout_.parameters.begin(), layout_.parameters.end(), may_lack))
+    elsewhere_ = layout_;
   agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, holdings()); });
   if (layout_.is_plan) check_plan(store, processes);
 }
@@ -234,7 +268,7 @@ void Checkpoint::check_plan(SourceStore& store, Communicator& processes) {
           if (!is_shared() && owners_of_unshared_[card] != 0) return std::nullopt;
           const FileNumber number = file_of(card, stored);
           const FileCatalog& catalog = files_[number];
-          const auto file = store.open(file_path(number), catalog);
+          const auto file = open_file(number, store);
           return stored_sample(*file, *catalog.schema, catalog.schema->find(layout_.files.name_within(stored)));
         });
   });
@@ -256,6 +290,7 @@ void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {
     is_there_.push_back(catalog.has_value());
     files_.push_back(catalog ? std::move(*catalog) : nothing);
   }
+  shared_ = take_own_names(files_, table_, layout_);
 }
 
 std::vector<Holding> Checkpoint::holdings() const {
@@ -302,18 +337,36 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
   std::vector<FileCatalog::Version> versions = files_[file].viewed;
   versions.insert(versions.begin(), {files_[file].bytes, files_[file].modified_ns});
   for (std::size_t i = 0; i < paths.size(); ++i) {
+    const auto& [bytes, modified_ns] = versions.at(i);
+    if (i > 0 && bytes == 0 && modified_ns == 0) continue;  // of what it shows nothing can be read, so nothing is
     const auto found = store.look_at(paths[i]);
-    if (found && found->bytes == versions.at(i).bytes && found->modified_ns == versions[i].modified_ns) continue;
+    if (found && found->bytes == bytes && found->modified_ns == modified_ns) continue;
     const std::string name = i == 0 ? file_name(file) : paths[i].string();
     throw Error(Kind::input, name, {"it was changed while it was read", "", "", {Advice::What::wait_for_writer, ""}})
         .in_file(name);
   }
 }
 
+namespace {
+
+/// An error of what a file declares names it as the layout does. A single file has its own name, whatever that is.
+Error by_own_name(const Checkpoint& checkpoint, const Error& error) {
+  const std::string said = checkpoint.layout().files.path(checkpoint.layout().mesh, 0);
+  const std::string own = checkpoint.file_name(0);
+  if (said == own || !error.object().starts_with(said + ":")) return error;
+  Error named(error.kind(), own + error.object().substr(said.size()), error.text());
+  return named.of_parameter(error.parameter()).in_file(error.file()).advise("", error.next_advice());
+}
+
+}  // namespace
+
 Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedShape& expected) {
+  for (const auto& [name, error] : checkpoint.contradictions())
+    if (!keep || keep(name)) throw Error(error);
   check_none_is_lost(checkpoint);
   std::vector<std::string> missing;
-  for (const FileNumber file : checkpoint.missing()) missing.push_back(checkpoint.file_name(file));
+  for (const FileNumber file : checkpoint.missing())
+    if (missing.empty() || missing.back() != checkpoint.file_name(file)) missing.push_back(checkpoint.file_name(file));
   const std::string files = (missing.size() == 1 ? "this file" : "these files") +
                             std::string(" that the layout names ") + (missing.size() == 1 ? "is" : "are") +
                             " not there: " + join(missing);
@@ -323,7 +376,7 @@ Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedS
     return resolved;
   } catch (Error& error) {
     if (!missing.empty()) error.advise(files);
-    throw;
+    throw by_own_name(checkpoint, error);
   }
 }
 

@@ -5,8 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
+#include "checkpoint/card_views.hpp"
 #include "frameworks/file_beside.hpp"
 #include "layout/file_table.hpp"
 #include "layout/resolve.hpp"
@@ -63,6 +66,16 @@ class Checkpoint {
   /// The small files that a directory of the same form has beside those with data.
   const std::vector<FileBeside>& beside() const noexcept { return beside_; }
   void set_beside(std::vector<FileBeside> files) { beside_ = std::move(files); }
+  /// Where the whole model's tensors are best taken from, by their names: master weights, and the weights to which
+  /// others are tied. What is not named stands for itself. None where the directory does not say it.
+  const std::map<std::string, std::string>& masters() const noexcept { return masters_; }
+  void set_masters(std::map<std::string, std::string> masters) { masters_ = std::move(masters); }
+  /// Tensors of which an index and its files say different things: errors where they are taken, thrown by `resolve`.
+  const std::vector<std::pair<std::string, Error>>& contradictions() const noexcept { return contradictions_; }
+  void set_contradictions(std::vector<std::pair<std::string, Error>> found) { contradictions_ = std::move(found); }
+  /// Of parameters whose names match, the lowest card's copy counts and the others may differ. Warns of a pattern that
+  /// matches none.
+  void take_first_copies(const std::vector<Pattern>& names);
   /// Whether the layout is what the directory says of itself: nobody wrote it, so nobody was mistaken.
   bool describes_itself() const noexcept { return describes_itself_; }
 
@@ -73,6 +86,8 @@ class Checkpoint {
   const std::vector<FileCatalog>& files() const noexcept { return files_; }
   const FileCatalog& file(FileNumber file) const { return files_[file]; }
   std::filesystem::path file_path(FileNumber file) const;
+  /// Opens a file whose datasets are counted as `file` has them.
+  std::unique_ptr<SourceFile> open_file(FileNumber file, SourceStore& store) const;
   std::string file_name(FileNumber file) const;
   /// It, and the files whose data it shows: all that is read of it.
   std::vector<std::filesystem::path> paths_read(FileNumber file) const;
@@ -106,7 +121,7 @@ class Checkpoint {
   void check_missing(bool is_alone) const;
   Holding holding_of(const std::vector<FileNumber>& files) const;
   void warn_of_others(SourceStore& store) const;
-  void read_metadata(KnownFiles known, SourceStore& store, Communicator& processes);
+  void read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_plan(SourceStore& store, Communicator& processes);
   void keep(std::vector<std::optional<FileCatalog>> catalogs);
 
@@ -116,10 +131,13 @@ class Checkpoint {
   std::optional<Layout> elsewhere_;
   bool describes_itself_ = false;
   std::vector<FileBeside> beside_;
+  std::map<std::string, std::string> masters_;
+  std::vector<std::pair<std::string, Error>> contradictions_;
   FileTable table_;
   std::vector<std::string> paths_;  // by number, where they are not the names; else empty
   std::vector<bool> is_there_;      // by number, as the following
   std::vector<FileCatalog> files_;  // of nothing where there is no file
+  std::vector<SharedFile> shared_;  // by number, where files_ are what cards own of them; else empty
   Owners owners_of_unshared_;
 };
 

@@ -1,5 +1,6 @@
 #include "checkpoint/found_files.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -12,9 +13,13 @@
 #include "checkpoint/one_of_several.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/shard_checkpoint.hpp"
+#include "checkpoint/surroundings.hpp"
+#include "checkpoint/without_layout.hpp"
+#include "frameworks/flat_parameters.hpp"
 #include "frameworks/rank_files.hpp"
 #include "processes/gather_all.hpp"
 #include "store/stores.hpp"
+#include "store/torch/dcp_directory.hpp"
 
 namespace ckpt {
 
@@ -40,6 +45,8 @@ std::vector<std::string> checkpoint_files_below(const fs::path& directory, Sourc
   if (!fs::exists(directory, error)) return names;  // another process's node may have it
   constexpr auto readable = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator it(directory, readable, error), end; !error && it != end; it.increment(error)) {
+    // What git and huggingface_hub keep for themselves is no second copy of the checkpoint.
+    if (it->path().filename().string().starts_with('.') && it->is_directory()) it.disable_recursion_pending();
     if (is_checkpoint_file(*it, store)) names.push_back(it->path().lexically_relative(directory).string());
   }
   if (error) throw system_error(directory.string(), "list", error.value());
@@ -55,13 +62,34 @@ std::vector<std::string> list_files(const fs::path& directory, SourceStore& stor
   return {names.begin(), names.end()};
 }
 
+/// Pieces of torch's DCP can be read in their own directories alone. Below a directory with files of its own those are
+/// left out, of which is told; a directory without is above the checkpoints. Throws input.
+void leave_out_runs(const fs::path& path, std::vector<std::string>& names, SourceStore& store) {
+  std::set<std::string> runs;
+  bool has_own = false;
+  for (const std::string& name : names) {
+    if (name.ends_with(torch::dcp_ending)) runs.insert(fs::path(name).parent_path().string());
+    has_own = has_own || (name.find('/') == std::string::npos && !is_state_of_trainer(name));
+  }
+  if (runs.empty()) return;
+  if (!has_own) {
+    if (auto stale = stale_pointer(path, store)) throw std::move(*stale);
+    if (const auto below = checkpoints_below(path, store); !below.empty()) throw above_checkpoints(path, below);
+    return;
+  }
+  runs.erase("");  // those right in the directory
+  if (runs.empty()) return;
+  std::erase_if(names, [&](const std::string& name) { return runs.contains(fs::path(name).parent_path().string()); });
+  spdlog::warn("{}: checkpoints of torch.distributed.checkpoint below it are not looked at: {}", path.string(),
+               join({runs.begin(), runs.end()}));
+}
+
 FoundFiles all_files(const fs::path& path, bool is_single, SourceStore& store, Communicator& processes) {
   FoundFiles found{path, is_single, {}, {}};
   found.names = is_single ? std::vector{path.filename().string()} : list_files(path, store, processes);
   agree(processes, [&] {
-    if (found.names.empty())
-      throw Error(Kind::input, path.string(),
-                  {"no file of tensors (" + names_of_files(formats()) + ") is in it", "expected a checkpoint", ""});
+    if (found.names.empty()) throw no_tensors(path, store, names_of_files(formats()));
+    if (!is_single) leave_out_runs(path, found.names, store);
   });
   std::vector<fs::path> paths;
   for (const std::string& name : found.names) paths.push_back(is_single ? path : path / name);
@@ -110,13 +138,47 @@ std::optional<Layout> carried_by_all(const FoundFiles& found) {
 }
 
 /// The layout that follows from what each rank's file says of its pieces, if any does.
-void read_as_ranks(const FoundFiles& found, Look& seen) {
-  auto described = describe_rank_files(found.names, found.catalogs, "what " + found.path.string() + " says of itself");
+void read_as_ranks(const FoundFiles& found, Look& seen, SourceStore& store) {
+  std::optional<Described> described;
+  try {
+    described = describe_rank_files(found.names, found.catalogs, "what " + found.path.string() + " says of itself");
+  } catch (const Error&) {
+    if (auto why = unlike_one_checkpoint(found, store)) throw std::move(*why);
+    throw;
+  }
   if (!described) return;
   seen.layout = std::move(described->layout);
   seen.elsewhere = std::move(described->elsewhere);
   for (DescribedFile& file : described->files)
     seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
+}
+
+/// Makes of a directory without a layout the one file that is the whole, or the files that are so together. Collective.
+void take_whole(FoundFiles& found, Look& seen, SourceStore& store, Communicator& processes) {
+  std::optional<std::size_t> whole;
+  std::optional<WeightMap> numbered;
+  agree(processes, [&] {
+    whole = whole_file(found, store);
+    if (!whole) numbered = numbered_parts(found);
+  });
+  if (whole) {
+    found = {found.path / found.names[*whole], true, {found.names[*whole]}, {found.catalogs[*whole]}};
+    seen.path = found.path;
+    seen.is_single_file = true;
+  } else if (numbered) {
+    Look together = look_at_indexed(found.path / "the names of the files", *numbered, store, processes);
+    together.threads = seen.threads;
+    seen = std::move(together);
+  }
+}
+
+/// What is said of files that look like those of all ranks.
+Error::Text ranks_without_layout(const FoundFiles& found) {
+  return {"it carries no layout of its own, and its " + std::to_string(found.names.size()) +
+              " files do not say how they are cut",
+          "",
+          "",
+          {Advice::What::draft_layout, found.path.string()}};
 }
 
 KnownFiles known_files(const FoundFiles& found) {
@@ -161,8 +223,11 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
     found.files = all_files(seen.path, seen.is_single_file, store, processes);
     agree(processes, [&] {
       seen.layout = carried_by_all(found.files);
-      if (!seen.layout && !seen.is_single_file) read_as_ranks(found.files, seen);
+      if (seen.layout || seen.is_single_file) return;
+      found.unplaced = flat_parameters_alone(found.files.names, found.files.catalogs, seen.path.string());
+      if (!found.unplaced) read_as_ranks(found.files, seen, store);
     });
+    if (!seen.layout && !seen.is_single_file) take_whole(found.files, seen, store, processes);
     KnownFiles read = known_files(found.files);
     seen.known.merge(read);  // where more is known than was read, that stays
   }
@@ -172,6 +237,8 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
                                          store, processes);
   if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere), !seen.is_completed);
   found.checkpoint->set_beside(std::move(seen.beside));
+  found.checkpoint->set_masters(std::move(seen.masters));
+  found.checkpoint->set_contradictions(std::move(seen.contradictions));
   found.files = files_of(*found.checkpoint, seen.is_single_file);
   return found;
 }
@@ -194,12 +261,8 @@ Checkpoint opened(FoundCheckpoint found, SourceStore& store, Communicator& proce
   agree(processes, [&] {
     if (found.damaged_manifest) throw *found.damaged_manifest;
     if (found.checkpoint) return;
-    if (!files.is_single_file)
-      throw Error(Kind::usage, files.path.string(),
-                  {std::string("it carries no layout of its own (no ") + manifest_name + ")",
-                   "",
-                   "",
-                   {Advice::What::give_layout, ""}});
+    if (found.unplaced) throw *found.unplaced;
+    if (!files.is_single_file) throw without_layout(files, store, ranks_without_layout(files));
     if (const std::string& text = files.catalogs.front().schema->layout; !text.empty())
       check_single_file(files.path, parse_layout(text, "the layout that " + files.path.string() + " carries"));
     else

@@ -32,6 +32,7 @@ struct FoundCheckpoint {
   FoundFiles files;                       ///< with `checkpoint` those that its layout names
   std::optional<Checkpoint> checkpoint;   ///< by the layout that is given or found; nothing: there is none
   std::optional<Error> damaged_manifest;  ///< why this process's does not count
+  std::optional<Error> unplaced;          ///< why what files say of their pieces is not enough
 };
 
 /// A checkpoint by the layout that is given, else the one in its manifest, else what the directory says of itself (its

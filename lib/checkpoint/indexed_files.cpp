@@ -5,6 +5,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/read_catalogs.hpp"
@@ -18,7 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view index_ending = ".index.json";
+constexpr std::string_view json_ending = ".json";
+constexpr const char* hyper_parameters = "hyper_param.safetensors";
 constexpr std::uint64_t most_index_bytes = 256ULL << 20;
+constexpr std::uint64_t most_unnamed_bytes = 64ULL << 20;  // of a file that is looked into for an index
 
 std::string text_in_file(const fs::path& path) {
   const PosixFile file = PosixFile::open_for_reading(path);
@@ -31,34 +37,82 @@ std::string text_in_file(const fs::path& path) {
   return text;
 }
 
-/// The indexes in a directory, as this process sees it.
-std::vector<std::string> indexes_in(const fs::path& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    if (const std::string name = it->path().filename().string(); name.ends_with(index_ending)) names.push_back(name);
-  std::sort(names.begin(), names.end(), natural_less);
-  return names;
+/// "model.safetensors.index.json", "pytorch_model.bin.index.fp16.json".
+bool is_named_as_index(const std::string& name) {
+  return name.ends_with(index_ending) || (name.ends_with(json_ending) && name.find(".index.") != std::string::npos);
 }
 
-void check_index(const std::string& origin, const WeightMap& index, const std::vector<std::string>& files,
-                 const std::vector<FileCatalog>& catalogs) {
+/// Whether a file of JSON says which file holds which tensor, whatever it is called: MindSpore's param_name_map.json.
+bool says_weight_map(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > most_unnamed_bytes) return false;
+  try {
+    const std::string text = text_in_file(path);
+    if (text.find("\"weight_map\"") == std::string::npos) return false;
+    const auto json = parse_json(text, path.string(), {Kind::input, "an index", ""});
+    if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) return false;
+    const auto& map = json["weight_map"];  // Keras has lists of files in its own
+    return std::all_of(map.begin(), map.end(), [](const auto& file) { return file.is_string(); });
+  } catch (const Error&) {
+    return false;  // some other file
+  }
+}
+
+/// The indexes in a directory, as this process sees it: by their names, else by what they say.
+std::vector<std::string> indexes_in(const fs::path& directory) {
+  std::vector<std::string> named;
+  std::vector<std::string> others;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    if (const std::string name = it->path().filename().string(); name.ends_with(json_ending))
+      (is_named_as_index(name) ? named : others).push_back(name);
+  if (named.empty()) {
+    std::erase_if(others, [&](const std::string& name) { return !says_weight_map(directory / name); });
+    named = std::move(others);
+  }
+  std::sort(named.begin(), named.end(), natural_less);
+  return named;
+}
+
+/// A tensor of which index and files say different things: an error where it is taken.
+using Contradictions = std::vector<std::pair<std::string, Error>>;
+
+Contradictions contradictions_of(const std::string& origin, const WeightMap& index,
+                                 const std::vector<std::string>& files, const std::vector<FileCatalog>& catalogs) {
+  constexpr const char* remedy = "is the index that of these files?";
+  Contradictions found;
   std::set<std::pair<std::string, std::string>> held;
   for (std::size_t i = 0; i < files.size(); ++i)
     for (const StoredArray& array : *catalogs[i].schema->arrays) {
       held.emplace(files[i], array.name);
       const auto said = index.file_of.find(array.name);
       if (said == index.file_of.end() || said->second != files[i])
-        throw Error(Kind::input, files[i],
-                    {"it holds '" + array.name + "'",
-                     origin + (said == index.file_of.end() ? " does not name it" : " says it is in " + said->second),
-                     "is the index that of these files?"});
+        found.emplace_back(
+            array.name,
+            Error(Kind::input, files[i],
+                  {"it holds '" + array.name + "'",
+                   origin + (said == index.file_of.end() ? " does not name it" : " says it is in " + said->second),
+                   remedy,
+                   {Advice::What::leave_out, ""}}));
     }
   for (const auto& [name, file] : index.file_of)
     if (!held.contains({file, name}))
-      throw Error(
-          Kind::input, file,
-          {"it does not hold '" + name + "'", origin + " says that it does", "is the index that of these files?"});
+      found.emplace_back(name, Error(Kind::input, file,
+                                     {"it does not hold '" + name + "'",
+                                      origin + " says that it does",
+                                      remedy,
+                                      {Advice::What::leave_out, ""}}));
+  return found;
+}
+
+/// What MindSpore's unified_safetensors writes beside its index: learning rates, steps. Collective.
+bool has_hyper_parameters(const fs::path& index, const WeightMap& map, Communicator& processes) {
+  std::error_code ignored;
+  const bool is_seen = fs::exists(index.parent_path() / hyper_parameters, ignored);
+  const bool is_anywhere = processes.maximum(is_seen ? 1 : 0) != 0;
+  return is_anywhere && !is_named_as_index(index.filename().string()) &&
+         std::none_of(map.file_of.begin(), map.file_of.end(),
+                      [](const auto& entry) { return entry.second == hyper_parameters; });
 }
 
 Layout layout_of_files(const std::vector<std::string>& files, const std::vector<CutTensor>& tensors,
@@ -71,28 +125,37 @@ Layout layout_of_files(const std::vector<std::string>& files, const std::vector<
   return layout;
 }
 
+/// One model in both formats of transformers, which loads the first.
+bool are_one_model(const std::vector<std::string>& names) {
+  return names == std::vector<std::string>{"model.safetensors.index.json", "pytorch_model.bin.index.json"};
+}
+
 }  // namespace
 
 bool is_index(const fs::path& path) {
-  return path.filename().string().ends_with(index_ending);
+  const std::string name = path.filename().string();
+  return is_named_as_index(name) || (name.ends_with(json_ending) && says_weight_map(path));
 }
 
 std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, Communicator& processes) {
-  if (is_single_file && !is_index(path)) return std::nullopt;
+  if (is_single_file && path.extension() != json_ending) return std::nullopt;
   std::string name;
   std::string text;
   agree(processes, [&] {
     std::error_code ignored;
     if (is_single_file) {
-      if (fs::exists(path, ignored)) text = text_in_file(path);
+      if (fs::exists(path, ignored) && is_index(path)) text = text_in_file(path);
       return;
     }
     const std::vector<std::string> names = indexes_in(path);
     if (names.empty()) return;
-    if (names.size() > 1)
+    if (names.size() > 1 && !are_one_model(names))
       throw Error(Kind::input, path.string(),
                   {"it holds the indexes " + join(names), "expected one",
-                   "give the one that is meant instead of its directory"});
+                   "give the one that is meant, for example " + shell_word((path / names.front()).string())});
+    if (names.size() > 1)
+      spdlog::warn("{}: {} is taken, as transformers takes it; what {} names is not looked at", path.string(),
+                   names.front(), names.back());
     name = names.front();
     text = text_in_file(path / name);
   });
@@ -111,6 +174,8 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
   const fs::path directory = index.parent_path();
   std::set<std::string, decltype(&natural_less)> distinct(&natural_less);
   for (const auto& [name, file] : map.file_of) distinct.insert(file);
+  WeightMap all = map;
+  if (has_hyper_parameters(index, map, processes)) distinct.insert(hyper_parameters);
   const std::vector<std::string> files(distinct.begin(), distinct.end());
   std::vector<fs::path> paths;
   for (const std::string& file : files) paths.push_back(directory / file);
@@ -118,11 +183,15 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
   Look seen;
   seen.path = directory;
   agree(processes, [&] {
-    check_index(index.string(), map, files, catalogs);
+    for (std::size_t i = 0; i < files.size(); ++i)
+      if (files[i] == hyper_parameters && distinct.size() > 1)
+        for (const StoredArray& array : *catalogs[i].schema->arrays) all.file_of.try_emplace(array.name, files[i]);
+    seen.contradictions = contradictions_of(index.string(), all, files, catalogs);
     std::vector<CutTensor> tensors;
     for (std::size_t i = 0; i < files.size(); ++i)
       for (const StoredArray& array : *catalogs[i].schema->arrays)
-        tensors.push_back({array.name, array.shape, {{i, whole(array.shape)}}});
+        if (const auto said = all.file_of.find(array.name); said == all.file_of.end() || said->second == files[i])
+          tensors.push_back({array.name, array.shape, {{i, whole(array.shape)}}});
     std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     seen.layout = layout_of_files(files, tensors, index.string());
     seen.elsewhere = layout_elsewhere(tensors, files.size(), index.string());

@@ -16,7 +16,7 @@ struct IndexText {
   std::string text;
 };
 
-/// Whether a path has the name of an index.
+/// Whether a file is an index: by its name (*.index.json, *.index.fp16.json), or JSON with a weight_map.
 bool is_index(const std::filesystem::path& path);
 
 /// The index that a path is, or the only one in a directory; nothing where there is none. Collective, called with the
@@ -24,7 +24,8 @@ bool is_index(const std::filesystem::path& path);
 std::optional<IndexText> find_index(const std::filesystem::path& path, bool is_single_file, Communicator& processes);
 
 /// What an index says: each file beside it is a card that holds its tensors whole. Their metadata is read, shared out
-/// over the processes. Collective; throws input where a tensor is in the index and not in its file, or the other way.
+/// over the processes. Collective. A tensor that is in the index and not in its file, or the other way, is one of
+/// Look::contradictions. What MindSpore has in hyper_param.safetensors beside such an index is taken along.
 Look look_at_indexed(const std::filesystem::path& index, const WeightMap& map, SourceStore& store,
                      Communicator& processes);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "layout/literal.hpp"
 #include "layout/naming.hpp"
@@ -46,8 +47,8 @@ std::map<std::string, std::vector<std::uint64_t>> holders_of(const std::vector<H
   return holders;
 }
 
-/// The coordinates that just these positions have.
-At at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders, const std::string& name) {
+/// The coordinates that just these positions have; nothing where others have them, too.
+std::optional<At> at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
   std::vector<std::set<std::uint64_t>> found(mesh.axes.size());
   for (const std::uint64_t position : holders)
     for (std::size_t axis = 0; axis < found.size(); ++axis) found[axis].insert(mesh.coordinate(position, axis));
@@ -57,11 +58,103 @@ At at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders, co
     positions *= found[axis].size();
     if (found[axis].size() < mesh.shape[axis]) at[axis] = {found[axis].begin(), found[axis].end()};
   }
-  if (positions != holders.size())
-    throw Error(Kind::layout, "parameter '" + name + "'",
+  return positions == holders.size() ? std::optional(at) : std::nullopt;
+}
+
+const StoredArray* array_on(const Holding& holding, const std::string& name) {
+  return &*std::find_if(holding->begin(), holding->end(), [&](const auto& array) { return array.name == name; });
+}
+
+bool takes_first(const Rule& rule) {
+  return rule.keys.replicas == Replicas::first;
+}
+
+/// Whether a decision puts a parameter on a card.
+bool is_given_to(const Keys& keys, const Mesh& mesh, std::uint64_t position) {
+  if (keys.boxes) return keys.boxes->contains(mesh.card(position));
+  return !keys.at || std::all_of(keys.at->begin(), keys.at->end(), [&](const auto& entry) {
+    return std::find(entry.second.begin(), entry.second.end(), mesh.coordinate(position, entry.first)) !=
+           entry.second.end();
+  });
+}
+
+/// Which piece of a parameter a card has: the coordinates on the axes that cut it, or its box.
+std::vector<std::uint64_t> piece_of(const Keys& keys, const Mesh& mesh, std::uint64_t position) {
+  std::vector<std::uint64_t> piece;
+  if (keys.boxes) {
+    const Box& box = keys.boxes->at(mesh.card(position));
+    piece.assign(box.lo.begin(), box.lo.end());
+    return piece;
+  }
+  if (keys.split)
+    for (const auto& axes : *keys.split)
+      for (const Axis axis : axes) piece.push_back(mesh.coordinate(position, axis));
+  if (keys.flat) piece.push_back(mesh.coordinate(position, keys.flat->axis));
+  return piece;
+}
+
+/// Whether a name is another parameter's on each card that counts for itself: who holds it does not tell who keeps a
+/// copy.
+bool is_counted(const Layout& layout, const std::string& name) {
+  return std::any_of(layout.indices.begin(), layout.indices.end(),
+                     [&](const IndexRule& index) { return index.in.matches(name); });
+}
+
+/// Whether some cards lack a parameter that a plan gives them, and others hold each piece of it.
+bool lacks_copies(const Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
+  std::set<std::vector<std::uint64_t>> wanted;
+  std::set<std::vector<std::uint64_t>> found;
+  std::size_t given = 0;
+  for (std::uint64_t position = 0; position < mesh.size(); ++position) {
+    if (!is_given_to(keys, mesh, position)) continue;
+    ++given;
+    wanted.insert(piece_of(keys, mesh, position));
+    if (std::binary_search(holders.begin(), holders.end(), position)) found.insert(piece_of(keys, mesh, position));
+  }
+  return holders.size() < given && wanted == found;
+}
+
+/// Whether the files of a plan hold some parameter once that several cards have; .ckpt files do not say so.
+bool shows_one_replica(const Layout& layout, const Naming& naming,
+                       const std::map<std::string, std::vector<std::uint64_t>>& holders) {
+  std::vector<std::string> once;
+  for (const auto& [name, positions] : holders)
+    if (const auto decision = naming.decide(naming.renamed(name));
+        decision && lacks_copies(decision->keys, layout.mesh, positions))
+      once.push_back(name);
+  if (once.empty()) return false;
+  spdlog::warn(
+      "{}: cards lack copies of {} that others hold, as MindSpore saves with remove_redundancy; each piece is "
+      "read where it is: {}",
+      layout.origin, once.size() == 1 ? "a parameter" : std::to_string(once.size()) + " parameters", join(once, 4));
+  return true;
+}
+
+/// A parameter of which cards of their own choice keep each piece: the pieces of just these positions, by their number.
+void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>& holders, const StoredArray& first) {
+  if (keys.uneven || keys.sizes || keys.parts || keys.pad || keys.flat || keys.permute)
+    throw Error(Kind::layout, "parameter '" + first.name + "'",
                 {"the cards that kept it are at positions " + format_list(holders),
                  "expected those with some coordinates of the mesh", "is the layout's mesh the job's?"});
-  return at;
+  const std::size_t rank = first.shape.size();
+  auto split = keys.split.value_or(std::vector<std::vector<Axis>>{});
+  split.resize(std::max(rank, split.size()));
+  Keys kept;
+  kept.replicas = keys.replicas;
+  kept.shape = keys.shape;
+  kept.grid.emplace();
+  for (const auto& axes : split) kept.grid->push_back(axes.empty() ? 1 : mesh.combinations(axes));
+  Boxes boxes;
+  for (const std::uint64_t position : holders) {
+    Box box{Extents(split.size()), Extents(split.size())};
+    for (std::size_t d = 0; d < split.size(); ++d) {
+      const std::uint64_t piece = split[d].empty() ? 0 : mesh.combination_at(split[d], position);
+      box.set(d, {piece, piece + 1});
+    }
+    boxes.emplace(mesh.card(position), std::move(box));
+  }
+  kept.boxes = std::make_shared<const Boxes>(std::move(boxes));
+  keys = std::move(kept);
 }
 
 /// The boxes of just these positions.
@@ -76,10 +169,14 @@ std::shared_ptr<const Boxes> boxes_of_holders(const Boxes& boxes, const Mesh& me
 }  // namespace
 
 Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<Holding>& holdings) {
-  if (files.empty() || !std::all_of(files.begin(), files.end(), has_one_replica)) return layout;
+  const bool is_said = !files.empty() && std::all_of(files.begin(), files.end(), has_one_replica);
+  const bool may_lack = std::any_of(layout.parameters.begin(), layout.parameters.end(), takes_first);
+  if (!is_said && !layout.is_plan && !may_lack) return layout;
   const Naming naming(layout);
-  take_word_away(files);
   const auto holders = holders_of(holdings);
+  if (is_said) take_word_away(files);
+  const bool is_of_all = is_said || (layout.is_plan && shows_one_replica(layout, naming, holders));
+  if (!is_of_all && !may_lack) return layout;
   std::vector<Rule> rules;
   std::set<std::size_t> replaced;  // rules, all of whose names have one of their own now
   std::set<std::size_t> in_use;
@@ -87,7 +184,9 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     const std::string logical = naming.renamed(name);
     const auto decision = naming.decide(logical);
     if (!decision) continue;
-    const bool is_kept_once = positions.size() < holdings.size();
+    const bool is_kept_once = is_of_all ? positions.size() < holdings.size()
+                                        : decision->keys.replicas == Replicas::first && !is_counted(layout, logical) &&
+                                              lacks_copies(decision->keys, layout.mesh, positions);
     (is_kept_once ? replaced : in_use).insert(decision->rules.begin(), decision->rules.end());
     if (!is_kept_once) continue;
     Rule rule;
@@ -95,8 +194,10 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     rule.keys = decision->keys;
     if (rule.keys.boxes)
       rule.keys.boxes = boxes_of_holders(*rule.keys.boxes, layout.mesh, positions);
+    else if (auto at = at_of_holders(layout.mesh, positions))
+      rule.keys.at = std::move(at);
     else
-      rule.keys.at = at_of_holders(layout.mesh, positions, name);
+      keep_pieces(rule.keys, layout.mesh, positions, *array_on(holdings[positions.front()], name));
     rules.push_back(std::move(rule));
   }
   for (std::size_t i = 0; i < layout.parameters.size(); ++i)

@@ -26,18 +26,26 @@ struct DescribedMessage {
   std::string catalogs;
   std::vector<std::string> left_out;
   std::vector<FileBeside> beside;
+  std::map<std::string, std::string> masters;
   bool completes_given = false;
 
   static auto fields(auto& self) {
     return std::tie(self.layout, self.elsewhere, self.origin, self.names, self.paths, self.catalogs, self.left_out,
-                    self.beside, self.completes_given);
+                    self.beside, self.masters, self.completes_given);
   }
 };
 
 std::string message_of(const Described& described) {
-  DescribedMessage message{
-      to_json(described.layout), to_json(described.elsewhere), described.layout.origin, {}, {}, {}, described.left_out,
-      described.beside,          described.completes_given};
+  DescribedMessage message{to_json(described.layout),
+                           to_json(described.elsewhere),
+                           described.layout.origin,
+                           {},
+                           {},
+                           {},
+                           described.left_out,
+                           described.beside,
+                           described.masters,
+                           described.completes_given};
   std::vector<FileCatalog> catalogs;
   for (const DescribedFile& file : described.files) {
     message.names.push_back(file.name);
@@ -55,6 +63,7 @@ Described described_in(const std::string& bytes) {
                       {},
                       std::move(message.left_out),
                       std::move(message.beside),
+                      std::move(message.masters),
                       message.completes_given};
   std::vector<FileCatalog> catalogs = decode_catalogs({message.catalogs});
   for (std::size_t i = 0; i < catalogs.size(); ++i)
@@ -150,6 +159,7 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
       seen.is_completed = described->completes_given;
       if (!seen.layout || seen.is_completed) seen.layout = std::move(described->layout);
       seen.beside = std::move(described->beside);
+      seen.masters = std::move(described->masters);
       if (!place.layout || seen.is_completed) seen.elsewhere = std::move(described->elsewhere);
     }
   }

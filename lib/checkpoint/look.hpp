@@ -1,6 +1,10 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "checkpoint/checkpoint.hpp"
@@ -11,13 +15,15 @@ namespace ckpt {
 struct Look {
   std::filesystem::path path;  ///< a directory, or with `is_single_file` the file; of an index, its directory
   bool is_single_file = false;
-  std::optional<Layout> layout;           ///< the given one, the manifest's, or what the directory says of itself
-  std::optional<Layout> elsewhere;        ///< where the directory says it: Checkpoint::layout_elsewhere
-  bool is_completed = false;              ///< `layout` is the given one with what the directory says of itself
-  std::vector<FileBeside> beside;         ///< Checkpoint::beside
-  unsigned threads = 0;                   ///< CheckpointPlace::threads
-  KnownFiles known;                       ///< what a directory's own metadata tells of its files
-  std::optional<Error> damaged_manifest;  ///< why this process's does not count
+  std::optional<Layout> layout;                ///< the given one, the manifest's, or what the directory says of itself
+  std::optional<Layout> elsewhere;             ///< where the directory says it: Checkpoint::layout_elsewhere
+  bool is_completed = false;                   ///< `layout` is the given one with what the directory says of itself
+  std::vector<FileBeside> beside;              ///< Checkpoint::beside
+  std::map<std::string, std::string> masters;  ///< Checkpoint::masters
+  std::vector<std::pair<std::string, Error>> contradictions;  ///< Checkpoint::contradictions
+  unsigned threads = 0;                                       ///< CheckpointPlace::threads
+  KnownFiles known;                                           ///< what a directory's own metadata tells of its files
+  std::optional<Error> damaged_manifest;                      ///< why this process's does not count
 };
 
 /// Whether a path is a single file; else it is a directory. Collective; throws input where no process sees either.

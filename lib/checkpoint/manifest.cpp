@@ -61,6 +61,17 @@ std::string list_of(const std::vector<ManifestFile>& files) {
   return text + "\n ],\n";
 }
 
+/// Only the manifest of an output that has such files has the list, and no older one has it.
+std::string list_beside(const std::vector<ManifestFile>& beside) {
+  if (beside.empty()) return "";
+  std::string text = " \"beside\": [";
+  for (const ManifestFile& file : beside) {
+    text += &file == &beside.front() ? "\n  " : ",\n  ";
+    text += "{\"name\": " + quoted(file.name) + ", \"bytes\": " + number(file.bytes) + end_with(file.fingerprint);
+  }
+  return text + "\n ],\n";
+}
+
 std::string single(const ManifestFile& file, const ManifestRoom& room) {
   return " \"file\": {\"bytes\": " + number(file.bytes) + ", \"manifest_at\": " + number(room.offset) +
          end_with(file.fingerprint) + ",\n";
@@ -137,7 +148,9 @@ std::vector<Fingerprint> any_fingerprints(const Placement& placement, bool with_
 
 std::string sealed(std::string text) {
   text += before_checksum;
-  return text += checksum_of(text) + std::string(after_checksum);
+  text += checksum_of(text);
+  text += after_checksum;
+  return text;
 }
 
 bool is_sealed(std::string_view text) {
@@ -163,11 +176,12 @@ std::string_view in_place_of_fingerprints(FingerprintPlace place) {
 
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room,
-                     FingerprintPlace place, const std::vector<ManifestTable>& tables) {
+                     FingerprintPlace place, const std::vector<ManifestTable>& tables,
+                     const std::vector<ManifestFile>& beside) {
   std::string text = beginning(placement.layout());
   if (const auto why = in_place_of_fingerprints(place); !why.empty())
     text += ",\n \"fingerprints\": " + quoted(std::string(why));
-  text += ",\n" + (room ? single(files.front(), *room) : list_of(files));
+  text += ",\n" + (room ? single(files.front(), *room) : list_of(files) + list_beside(beside));
   add_parameters(placement, fingerprints, text);
   add_tables(tables, text);
   const std::uint64_t end = text.size() + before_checksum.size() + checksum_size + after_checksum.size();
@@ -195,7 +209,7 @@ void check_manifest_size(const Placement& placement, bool is_single_file, bool w
   const CardFiles& files_of = placement.layout().files;
   std::uint64_t most = to_json(placement.layout()).size() + (files_of.count(placement.mesh()) + 1) * most_file_bytes;
   for (const Tensor& tensor : placement.tensors())
-    most += longest_escape * (tensor.name.size() + tensor.dtype.name.size()) + most_parameter_bytes;
+    most += longest_escape * (tensor.name.size() + tensor.dtype.name.str().size()) + most_parameter_bytes;
   if (most <= most_bytes) return;
   std::vector<ManifestFile> files;
   if (!is_single_file)

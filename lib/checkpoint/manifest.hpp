@@ -68,11 +68,11 @@ struct ManifestRoom {
 /// `checkpoint.json` (in a merged file: root attribute ckpt_manifest): what a checkpoint is, as JSON text that is the
 /// same for the same checkpoint, sealed. `fingerprints`: of every parameter, or none where it is to have none.
 /// `room`: `files` is the one merged file, which holds the text there: spaces fill it up. `place`: where there are
-/// none, it says why.
+/// none, it says why. `beside`: the small files that are published beside those with data, of no card.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
-                     FingerprintPlace place = FingerprintPlace::manifest,
-                     const std::vector<ManifestTable>& tables = {});
+                     FingerprintPlace place = FingerprintPlace::manifest, const std::vector<ManifestTable>& tables = {},
+                     const std::vector<ManifestFile>& beside = {});
 
 /// That of a directory without parameters: tables in files of text.
 std::string manifest(const Layout& layout, const std::vector<ManifestFile>& files,

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/other_names.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -112,21 +113,70 @@ std::vector<std::string> common_names(const Mesh& mesh, const Names& names) {
        "expected names that differ in the card's number alone", "is the checkpoint complete?"});
 }
 
+/// In the place of a name with *, which a strategy always has: a layout of one's own says which.
+std::string say_which(const std::string& example) {
+  return "move away what is not meant, or say in a layout which is (that of a strategy: ckpt-inspect --as-layout "
+         "STRATEGY): \"files\": " +
+         example;
+}
+
 /// The newest of several names that all cards have.
 std::string newest_of(const std::vector<std::string>& common, const std::string& text) {
   std::optional<Age> newest;
   std::string chosen;
+  bool is_tie = false;
   for (const std::string& name : common) {
     const auto age = age_of(name);
-    if (!age || (newest && newest->others != age->others))
-      throw Error(Kind::input, text,
-                  {"several checkpoints: " + join(common), "expected one, or names that end in epoch and step (-1_10)",
-                   "say which in a layout: \"files\" of what ckpt-inspect --as-layout prints"});
-    if (newest && age->when() < newest->when()) continue;
+    const bool is_comparable = age && (!newest || newest->others == age->others);
+    if (is_comparable && newest && age->when() < newest->when()) continue;
+    is_tie = !is_comparable || (newest && age->when() == newest->when());
+    if (is_tie) break;
     newest = age;
     chosen = name;
   }
+  if (is_tie)
+    throw Error(Kind::input, text,
+                {"several checkpoints: " + join(common),
+                 "expected one, or names that end in epoch and step (-1_10), of which one is the newest",
+                 say_which("\"" + text.substr(0, text.rfind('/') + 1) + common.back() + "\"")});
   return chosen;
+}
+
+/// How another name of a card stands to the one that was chosen.
+enum class Standing { older, unknown, rival };
+
+Standing standing_of(const std::string& other, const std::string& chosen) {
+  const auto mine = age_of(chosen);
+  const auto theirs = age_of(other);
+  if (!mine || !theirs) return Standing::unknown;
+  const auto series = [](const Age& age) { return age.others.substr(0, age.others.rfind('.')); };
+  return series(*mine) == series(*theirs) && theirs->when() < mine->when() ? Standing::older : Standing::rival;
+}
+
+/// What is passed over for `path`: the files that are there besides, each with its folder.
+std::vector<std::string> passed_over(const std::string& path, const Mesh& mesh, const Names& names,
+                                     const Names& others) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  std::set<std::string> passed;
+  for (std::uint64_t position = 0; position < names.size(); ++position) {
+    const std::string chosen = name_on(path.substr(folder.size()), mesh.card(position));
+    std::vector<std::string> beside = names[position];
+    if (!others.empty()) beside.insert(beside.end(), others[position].begin(), others[position].end());
+    for (const std::string& other : beside) {
+      if (other == chosen) continue;
+      if (standing_of(other, chosen) == Standing::rival)
+        throw Error(Kind::input, name_on(folder, mesh.card(position)) + other,
+                    {"card " + std::to_string(mesh.card(position)) + " has it beside " + chosen +
+                         ", the newest that all cards have",
+                     "expected names of one series, of which all cards have the newest",
+                     say_which("\"" + path + "\", or by the cards' ids, {\"" + std::to_string(mesh.card(position)) +
+                               "\": \"" + name_on(folder, mesh.card(position)) + other + "\", ...}")});
+      passed.insert(name_on(folder, mesh.card(position)) + other);
+    }
+  }
+  std::vector<std::string> sorted(passed.begin(), passed.end());
+  std::sort(sorted.begin(), sorted.end(), natural_less);
+  return sorted;
 }
 
 /// Names of files below the directory of the template, of one ending.
@@ -160,6 +210,23 @@ Names names_of_cards(const std::string& text, const Mesh& mesh, const fs::path& 
   return names;
 }
 
+/// Files of tensors in the template's place that are no candidates: it names another ending.
+std::vector<std::string> of_other_formats(const std::string& text, const Mesh& mesh, const fs::path& directory,
+                                          Communicator& processes) {
+  const std::string ending = text.substr(text.find('*') + 1);
+  std::vector<std::string> found;
+  for (const std::string_view other : {own_ending, other_ending, std::string_view(".h5"), std::string_view(".pt")}) {
+    if (other == ending || (ending == own_ending && other == other_ending)) continue;
+    const Names names = names_of_cards(text, mesh, directory, other, processes);
+    for (std::uint64_t position = 0; position < names.size(); ++position)
+      for (const std::string& name : names[position])
+        found.push_back(name_on(text.substr(0, text.rfind('/') + 1), mesh.card(position)) + name);
+  }
+  std::sort(found.begin(), found.end(), natural_less);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 /// The numbers of rank_N in a directory that are no card's, as any process sees them.
 std::set<std::uint64_t> other_ranks(const Mesh& mesh, const fs::path& directory, Communicator& processes) {
   std::set<std::uint64_t> cards;
@@ -180,10 +247,23 @@ std::set<std::uint64_t> other_ranks(const Mesh& mesh, const fs::path& directory,
 /// Cards that the layout does not know of: it may be of one stage of a pipeline only.
 void check_others(const Layout& layout, const fs::path& directory, Communicator& processes) {
   const auto others = other_ranks(layout.mesh, directory, processes);
-  if (others.empty()) return;
+  const bool is_chosen = !layout.mesh.cards.empty() && !layout.is_plan;  // "cards" in JSON means to take some only
+  if (others.empty()) {
+    agree(processes, [&] {
+      if (layout.is_plan && !layout.mesh.cards.empty())
+        throw Error(
+            Kind::input, layout.origin,
+            {"it is the strategy of one pipeline stage, from card " + std::to_string(layout.mesh.cards.front()) + " on",
+             "expected those of all stages, else their part of the model is left out",
+             "give the directory with the strategies of all stages; to take this stage alone, give its layout in JSON: "
+             "ckpt-inspect --as-layout " +
+                 layout.origin + " > stage.json"});
+    });
+    return;
+  }
   const std::string found = std::string(rank_folder) + std::to_string(*others.begin()) +
                             (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "");
-  if (!layout.mesh.cards.empty()) {
+  if (is_chosen) {
     spdlog::warn("{} does not name {} in {}, which are left out", layout.origin, found, directory.string());
     return;
   }
@@ -197,20 +277,17 @@ void check_others(const Layout& layout, const fs::path& directory, Communicator&
 
 }  // namespace
 
-NewestName newest_name(const std::string& text, const Mesh& mesh, const Names& names) {
+NewestName newest_name(const std::string& text, const Mesh& mesh, const Names& names, const Names& others) {
   const std::vector<std::string> common = common_names(mesh, names);
   if (common.empty()) refuse_names(text, mesh, names);
-  const std::string name = common.size() == 1 ? common.front() : newest_of(common, text);
   NewestName newest;
-  newest.path = text.substr(0, text.rfind('/') + 1) + name;
+  newest.path = text.substr(0, text.rfind('/') + 1) + (common.size() == 1 ? common.front() : newest_of(common, text));
+  const std::vector<std::string> passed = passed_over(newest.path, mesh, names, others);
   if (common.size() > 1)
     newest.said = "of " + std::to_string(common.size()) + " checkpoints the newest is read: " + newest.path;
-  const auto chosen = age_of(name);
-  for (std::uint64_t position = 0; chosen && position < names.size(); ++position)
-    for (const std::string& other : names[position])
-      if (const auto age = age_of(other); age && age->when() > chosen->when())
-        newest.warning = newest.path + " is read, the newest that all cards have; card " +
-                         std::to_string(mesh.card(position)) + " has " + other + ", too";
+  else if (!passed.empty())
+    newest.said = newest.path + " is read";
+  if (!passed.empty()) newest.said += "; passed over: " + join(passed, 4);
   return newest;
 }
 
@@ -228,11 +305,18 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
     const std::string ending = text.substr(star + 1);
     Names names = names_of_cards(text, layout.mesh, directory, ending, processes);
     const bool has_none = std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); });
-    if (has_none && ending == own_ending) names = names_of_cards(text, layout.mesh, directory, other_ending, processes);
+    Names others;  // which "*.ckpt" could have meant, too
+    if (ending == own_ending) others = names_of_cards(text, layout.mesh, directory, other_ending, processes);
+    if (has_none) std::swap(names, others);
+    const std::vector<std::string> beside = of_other_formats(text, layout.mesh, directory, processes);
     agree(processes, [&] {
-      const NewestName newest = newest_name(text, layout.mesh, names);
+      if (std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); }))
+        if (auto elsewhere = under_other_names(directory, layout, text)) throw std::move(*elsewhere);
+      NewestName newest = newest_name(text, layout.mesh, names, others);
+      if (!beside.empty())
+        newest.said += (newest.said.empty() ? newest.path + " is read" : "") +
+                       "; passed over, of other formats: " + join(beside, 4);
       if (processes.rank() == 0 && !newest.said.empty()) spdlog::info(newest.said);
-      if (processes.rank() == 0 && !newest.warning.empty()) spdlog::warn(newest.warning);
       entry.path = FileTemplate(newest.path, layout.mesh);
     });
   }

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "frameworks/rank_pieces.hpp"
 
 namespace ckpt {
 
@@ -18,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What stands before a number that counts the files of one checkpoint.
-constexpr std::array<std::string_view, 16> words_of_ranks{"rank",  "card",   "shard",   "part",   "tp",  "pp",
-                                                          "dp",    "mp",     "ep",      "device", "gpu", "worker",
-                                                          "stage", "server", "process", "proc"};
+constexpr std::array<std::string_view, 17> words_of_ranks{
+    "rank",   "card", "shard",  "part",  "tp",     "pp",      "dp",   "mp",          "ep",
+    "device", "gpu",  "worker", "stage", "server", "process", "proc", "consolidated"};
 
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
@@ -95,6 +96,16 @@ void warn(const fs::path& file, const std::string& why, const fs::path& director
 
 }  // namespace
 
+std::optional<NumberOfRank> number_of_rank(const std::string& name) {
+  std::optional<NumberOfRank> last;
+  for (auto number = next_number(name, 0); number; number = next_number(name, number->at + number->digits)) {
+    const std::string_view word = word_before(name, number->at);
+    if (std::find(words_of_ranks.begin(), words_of_ranks.end(), word) != words_of_ranks.end())
+      last = {number->at, number->digits, number->value};
+  }
+  return last;
+}
+
 void check_is_whole(const fs::path& file, const Schema& schema, SourceStore& store) {
   const fs::path directory = file.parent_path();
   for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
@@ -107,6 +118,12 @@ void check_is_whole(const fs::path& file, const Schema& schema, SourceStore& sto
          "give the directory that holds the files of all ranks: " +
              (directory.empty() ? std::string(".") : directory.string())});
   }
+  if (const auto piece = with_file(file.string(), [&] { return piece_by_corner(schema); }))
+    throw Error(
+        Kind::input, file.string() + ": /" + *piece,
+        {"it is a piece of a larger tensor, as DCP_SHARDING_INFO says", "expected whole tensors in a single file",
+         "give the directory that holds all files of the save: " +
+             (directory.empty() ? std::string(".") : directory.string())});
   const std::string path = file.string();
   const std::size_t name = directory.parent_path().string().size();  // the last directory's, and the file's
   for (auto number = next_number(path, name); number; number = next_number(path, number->at + number->digits)) {

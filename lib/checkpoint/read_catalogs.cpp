@@ -34,13 +34,13 @@ bool has_cold_metadata(const std::filesystem::path& path) {
 }
 
 /// How many files a process reads at a time.
-struct FilesTogether {
+struct ReadingThreads {
   unsigned warm = 1;  ///< at most one for each processor
   unsigned cold = 1;
 };
 
 /// One where it has no helper to fork for it, as it may not fork itself when it has threads.
-FilesTogether files_together(const Communicator& processes) {
+ReadingThreads files_together(const Communicator& processes) {
   if (HelperProcess::current() == nullptr) return {};
   const unsigned cold = std::max(1U, files_at_once / static_cast<unsigned>(processes.local_size()));
   return {std::min(files_at_once, processors_of_each(processes.local_size())), cold};
@@ -49,7 +49,7 @@ FilesTogether files_together(const Communicator& processes) {
 /// The first by itself: most of the others only have to be compared with it. That is work for each processor, and for
 /// more threads where the storage is waited for.
 std::vector<FileCatalog> read_in_order(const std::vector<std::filesystem::path>& files, SourceStore& store,
-                                       const FilesTogether& together) {
+                                       const ReadingThreads& together) {
   std::vector<FileCatalog> catalogs(files.size());
   const auto read = [&](std::uint64_t n) { catalogs[n] = store.catalog(files[n]); };
   if (!files.empty()) read(0);

@@ -7,6 +7,7 @@
 #include "layout/paddle_tables.hpp"
 #include "layout/parse_json.hpp"
 #include "store/posix_file.hpp"
+#include "store/small_text.hpp"
 
 namespace ckpt {
 
@@ -33,6 +34,8 @@ Manifest parsed(const ManifestText& found) {
     for (const auto& file : json.at("files"))
       manifest.files[file.at("name")] = {file.at("name"), file.at("card"), file.at("bytes"),
                                          file.value("fingerprint", "")};
+    for (const auto& file : json.value("beside", Json::array()))
+      manifest.beside[file.at("name")] = {file.at("name"), 0, file.at("bytes"), file.value("fingerprint", "")};
   } else {
     const Json& file = json.at("file");
     manifest.files[found.file] = {found.file, 0, file.at("bytes"), file.value("fingerprint", "")};
@@ -42,13 +45,28 @@ Manifest parsed(const ManifestText& found) {
   return manifest;
 }
 
-/// The layout's files are the manifest's: no other name is ever looked at.
+/// A file of the checkpoint's own directory, and none of those with data.
+bool is_name_beside(const std::string& name, const Manifest& manifest) {
+  const std::filesystem::path path(name);
+  return path.has_filename() && path.filename() == path && name != "." && name != ".." && name != manifest_name &&
+         !manifest.files.contains(name);
+}
+
+/// The layout's files are the manifest's: no other name is ever looked at, but bare ones beside them.
 void check_files(const Manifest& manifest) {
   const std::vector<std::string> names = file_names(manifest.layout);
   if (manifest.files.size() != names.size() ||
       !std::all_of(names.begin(), names.end(), [&](const auto& name) { return manifest.files.contains(name); }))
     throw Error(Kind::input, manifest.origin,
                 {"its files are not those that its layout names", "the same", "is it damaged?"});
+  for (const auto& [name, file] : manifest.beside)
+    if (!is_name_beside(name, manifest))
+      throw Error(Kind::input, manifest.origin,
+                  {"it names \"" + name + "\" beside its files", "expected a bare name", "is it damaged?"});
+}
+
+bool lacks_fingerprint(const std::map<std::string, ManifestFile>& files) {
+  return std::any_of(files.begin(), files.end(), [](const auto& entry) { return entry.second.fingerprint.empty(); });
 }
 
 void check_fingerprints(const Manifest& manifest) {
@@ -64,8 +82,7 @@ void check_fingerprints(const Manifest& manifest) {
                  "expected one for each file and parameter",
                  "give the report of the job that wrote it (--fingerprints)",
                  {Advice::What::compare_two, ""}});
-  if (std::any_of(manifest.files.begin(), manifest.files.end(),
-                  [](const auto& entry) { return entry.second.fingerprint.empty(); }) ||
+  if (lacks_fingerprint(manifest.files) || lacks_fingerprint(manifest.beside) ||
       std::any_of(manifest.parameters.begin(), manifest.parameters.end(),
                   [](const auto& entry) { return entry.second.empty(); }))
     throw Error(Kind::input, manifest.origin,
@@ -124,15 +141,7 @@ std::map<std::string, ManifestTable> told_in(const std::string& manifest) {
 std::optional<std::string> directory_manifest(const std::filesystem::path& directory) {
   const auto path = directory / manifest_name;
   if (!is_present(path)) return std::nullopt;
-  const PosixFile file = PosixFile::open_for_reading(path);
-  const std::uint64_t bytes = file.status().bytes;
-  if (bytes > most_manifest_bytes)
-    throw Error(Kind::input, path.string(),
-                {"larger than " + format_bytes(most_manifest_bytes),
-                 "expected a manifest that these programs wrote",
-                 "",
-                 {Advice::What::give_layout, ""}});
-  return file.text(0, bytes);
+  return small_text(path, most_manifest_bytes, "a manifest that these programs wrote", {Advice::What::give_layout, ""});
 }
 
 std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoint) {

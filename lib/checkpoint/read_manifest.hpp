@@ -24,8 +24,8 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
 /// is not as it was written.
 std::optional<std::string> carried_layout(const std::filesystem::path& directory);
 
-/// The fingerprints of a checkpoint's parameters by name, as its manifest tells them. Of none without a manifest, or with
-/// one that is not as it was written.
+/// The fingerprints of a checkpoint's parameters by name, as its manifest tells them. Of none without a manifest, or
+/// with one that is not as it was written.
 std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoint);
 
 /// What a checkpoint's manifest tells of its tables besides rows and sums: by which conditions rows were taken, and
@@ -58,6 +58,7 @@ struct Manifest {
   nlohmann::json layout_json;
   Layout layout;
   std::map<std::string, ManifestFile> files;      ///< by name; a merged file is its only one
+  std::map<std::string, ManifestFile> beside;     ///< the small files beside them, by name; none: it tells of none
   std::map<std::string, std::string> parameters;  ///< their fingerprints, by name
   std::optional<std::uint64_t> place;             ///< in a merged file: where in it the manifest begins
   /// What it says in the place of fingerprints; empty: it has them, or the job made none.

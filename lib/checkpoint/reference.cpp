@@ -11,8 +11,9 @@
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/reference_json.hpp"
+#include "checkpoint/without_layout.hpp"
 #include "processes/wire.hpp"
-#include "store/posix_file.hpp"
+#include "store/small_text.hpp"
 
 namespace ckpt {
 
@@ -30,13 +31,7 @@ struct Found {
 };
 
 std::string json_in(const std::filesystem::path& path) {
-  const PosixFile file = PosixFile::open_for_reading(path);
-  const std::uint64_t bytes = file.status().bytes;
-  if (bytes > most_json_bytes)
-    throw Error(Kind::input, path.string(),
-                {"no checkpoint that can be read, and larger than " + format_bytes(most_json_bytes),
-                 "expected a checkpoint, a safetensors index or JSON", ""});
-  return file.text(0, bytes);
+  return small_text(path, most_json_bytes, "a checkpoint, a safetensors index or JSON");
 }
 
 Found found_at(const std::filesystem::path& path, SourceStore& store) {
@@ -52,9 +47,10 @@ Found found_at(const std::filesystem::path& path, SourceStore& store) {
 Reference::Part part_of(FoundCheckpoint found, SourceStore& store, Communicator& processes) {
   agree(processes, [&] {
     if (!found.checkpoint && !found.files.is_single_file)
-      throw Error(Kind::input, found.files.path.string(),
-                  {"it carries no layout of its own", "expected a reference that says how it is cut",
-                   "merge it into one file with its layout first"});
+      throw without_layout(found.files, store,
+                           {"it carries no layout of its own", "expected a reference that says how it is cut",
+                            "merge it into one file with its layout first"})
+          .of_kind(Kind::input);
   });
   Reference::Part part{opened(std::move(found), store, processes), {}};
   agree(processes, [&] { part.placement = resolve(part.checkpoint).placement; });

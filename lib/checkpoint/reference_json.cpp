@@ -1,13 +1,11 @@
 #include "checkpoint/reference_json.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <span>
 #include <utility>
 
 #include "base/json.hpp"
 #include "layout/parse_node.hpp"
+#include "store/number_words.hpp"
 
 namespace ckpt {
 
@@ -25,23 +23,8 @@ const JsonRules& reference_rules() {
   return rules;
 }
 
-/// What numpy and torch call our dtypes.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> other_names{{
-    {"float64", "f64"}, {"double", "f64"},    {"float32", "f32"},         {"float", "f32"},
-    {"float16", "f16"}, {"half", "f16"},      {"bfloat16", "bf16"},       {"float8_e4m3fn", "f8_e4m3"},
-    {"int8", "i8"},     {"int16", "i16"},     {"float8_e5m2", "f8_e5m2"}, {"int32", "i32"},
-    {"int64", "i64"},   {"uint8", "u8"},      {"uint16", "u16"},          {"uint32", "u32"},
-    {"uint64", "u64"},  {"complex64", "c64"}, {"complex128", "c128"},
-}};
-
 DType dtype_at(const Node& node) {
-  std::string name = node.text();
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (name.starts_with("torch.")) name.erase(0, 6);
-  const auto other =
-      std::find_if(other_names.begin(), other_names.end(), [&](const auto& pair) { return pair.first == name; });
-  if (other != other_names.end()) name = other->second;
-  if (auto dtype = number_type(name)) return *dtype;
+  if (auto dtype = type_by_word(node.text())) return *std::move(dtype);
   node.fail("the name of a dtype, such as bf16, f32 or i64");
 }
 

@@ -29,10 +29,9 @@ std::vector<FileNumber> files_read_by(std::uint32_t process, const Checkpoint& c
 SourceFiles::SourceFiles(const Checkpoint& checkpoint, SourceStore& store, std::size_t most_open)
     : checkpoint_(checkpoint),
       most_open_(most_open),
-      files_(most_open,
-             [this, &store](FileNumber file) {
-               return std::shared_ptr<SourceFile>(store.open(checkpoint_.file_path(file), checkpoint_.file(file)));
-             }),
+      files_(
+          most_open,
+          [this, &store](FileNumber file) { return std::shared_ptr<SourceFile>(checkpoint_.open_file(file, store)); }),
       direct_files_(std::max<std::size_t>(1, most_open / 2), [this](FileNumber file) { return open_directly(file); }) {}
 
 /// Throws input where none of its data lies in the file as it is.

@@ -6,9 +6,11 @@
 #include <numeric>
 #include <set>
 
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "draft/attempt.hpp"
 #include "draft/card_order.hpp"
+#include "draft/card_parts.hpp"
 #include "draft/file_names.hpp"
 #include "draft/mesh_factors.hpp"
 #include "draft/proof.hpp"
@@ -32,9 +34,22 @@ class Drafter {
   Draft draft() {
     for (const FileCatalog& catalog : job_.files.catalogs) draft_.bytes += catalog.bytes;
     Layout layout = with_files();
-    const Checkpoint checkpoint = opened(layout);
-    StoredFiles files(checkpoint, store_, most_open_);
-    std::vector<NameFacts> facts = files.facts(threads_);
+    std::optional<Checkpoint> checkpoint = opened(layout);
+    std::optional<StoredFiles> opened_files(std::in_place, *checkpoint, store_, most_open_);
+    std::vector<NameFacts> facts = opened_files->facts(threads_);
+    leave_out_unreadable(facts);
+    CardParts parts = find_card_parts(facts, layout.mesh);
+    if (!parts.renames.empty()) {
+      draft_.bytes_read += opened_files->bytes_read();
+      layout = with_parts(std::move(layout), std::move(parts.renames));
+      opened_files.reset();
+      checkpoint = opened(layout);
+      facts = opened_files.emplace(*checkpoint, store_, most_open_).facts(threads_);
+      leave_out_unreadable(facts);
+      name(layout, facts);
+    }
+    StoredFiles& files = *opened_files;
+    std::erase_if(facts, [&](const NameFacts& fact) { return parts.open.contains(fact.name); });
     if (!job_.mesh && layout.mesh.axes == std::vector<std::string>{"card"}) find_mesh(layout, facts);
     if (job_.reference != nullptr) {
       whole_ = std::make_unique<ReferenceTensors>(*job_.reference, store_, most_open_);
@@ -48,6 +63,7 @@ class Drafter {
     draft_.layout = best_.with_rules();
     if (open_refuted()) draft_.layout = best_.with_rules();
     draft_.open = best_.open;
+    draft_.open.merge(parts.open);
     for (const Pattern& pattern : job_.may_be_missing)
       for (const std::string& name : best_.missing)
         if (pattern.matches(name)) draft_.open.erase(name);
@@ -75,6 +91,21 @@ class Drafter {
                     {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
   }
 
+  /// A rule for what nobody can read would be of no use: it is not moved, and must be left out by its name.
+  void leave_out_unreadable(std::vector<NameFacts>& facts) {
+    std::erase_if(facts, [&](const NameFacts& fact) {
+      const auto refused = std::find_if(fact.pieces.begin(), fact.pieces.end(), [](const Piece& piece) {
+        return piece.array != nullptr && piece.array->refusal;
+      });
+      if (refused == fact.pieces.end()) return false;
+      std::string note = fact.stored + " cannot be read, so it has no rule, and programs need --drop " +
+                         shell_word(fact.stored) + ": " + refused->array->refusal->what();
+      if (std::find(draft_.notes.begin(), draft_.notes.end(), note) == draft_.notes.end())
+        draft_.notes.push_back(std::move(note));
+      return true;
+    });
+  }
+
   /// Looks for axes along which cards are equal.
   void find_mesh(Layout& layout, const std::vector<NameFacts>& facts) {
     std::vector<Classes> classes;
@@ -95,9 +126,23 @@ class Drafter {
     std::vector<std::string> expected;
     for (const NameFacts& fact : facts) stored.push_back(fact.stored);
     for (const Tensor& tensor : job_.reference->tensors()) expected.push_back(tensor.name);
-    layout.rename = find_renames(stored, expected);
+    if (layout.rename.empty()) layout.rename = find_renames(stored, expected);
+    name(layout, facts);
+  }
+
+  static void name(const Layout& layout, std::vector<NameFacts>& facts) {
     const Naming naming(layout);
     for (NameFacts& fact : facts) fact.name = naming.renamed(fact.stored);
+  }
+
+  /// The layout with names that say whose piece an array is.
+  Layout with_parts(Layout layout, std::vector<Rename> renames) {
+    for (const Rename& rename : renames)
+      draft_.notes.push_back("names like \"" + rename.of_card + "\" are taken for the pieces of one parameter, " +
+                             "for each card has those of its own number alone");
+    layout.rename = std::move(renames);
+    const std::string origin = layout.origin;
+    return parse_layout(to_json(layout), origin);
   }
 
   /// Where the order of the axes that was given leaves something open, another may leave less.

@@ -16,7 +16,7 @@ constexpr std::uint64_t window_bytes = 64ULL << 20;
 
 StoredFiles::StoredFiles(const Checkpoint& checkpoint, SourceStore& store, std::size_t most_open)
     : checkpoint_(checkpoint), files_(most_open, [&checkpoint, &store](FileNumber file) {
-        return std::shared_ptr<SourceFile>(store.open(checkpoint.file_path(file), checkpoint.file(file)));
+        return std::shared_ptr<SourceFile>(checkpoint.open_file(file, store));
       }) {}
 
 void StoredFiles::read(FileNumber file, std::size_t dataset, Interval elements, std::span<std::byte> out) {

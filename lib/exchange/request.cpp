@@ -31,6 +31,7 @@ void RequestWriter::add(const Transfer& transfer) {
   put(transfer.card);
   put(transfer.array);
   put(transfer.parameter);
+  put(transfer.target);
   put(transfer.element);
   put(transfer.source.offset);
   put(transfer.source.box.rank());
@@ -59,6 +60,7 @@ std::vector<Transfer> read_request(const std::string& bytes) {
     transfer.card = get();
     transfer.array = static_cast<ArrayId>(get());
     transfer.parameter = static_cast<ParameterId>(get());
+    transfer.target = static_cast<ParameterId>(get());
     transfer.element = get();
     transfer.source.offset = get();
     const std::uint64_t rank = get();

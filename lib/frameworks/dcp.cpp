@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <regex>
 #include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "frameworks/cut_rules.hpp"
+#include "frameworks/foreign.hpp"
 #include "frameworks/schemas.hpp"
 #include "store/posix_file.hpp"
+#include "store/small_text.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/opaque.hpp"
 #include "store/torch/path_tree.hpp"
@@ -25,6 +29,7 @@ constexpr const char* metadata_file = torch::dcp_index;
 constexpr std::string_view data_ending = torch::dcp_ending;
 constexpr const char* common_file = torch::torch_dist_tree;
 constexpr const char* finished_file = torch_dist_finished;
+constexpr std::uint64_t most_finished_bytes = 1ULL << 20;
 
 bool is_there(const fs::path& path) {
   std::error_code ignored;
@@ -38,17 +43,56 @@ bool has_data_file(const fs::path& directory) {
   return false;
 }
 
+/// Of a save without collectives: each rank writes `__3.metadata` behind its own files `__3_0.distcp`. Throws input,
+/// naming the ranks, where one has none, or a number between theirs is nobody's.
+void check_ranks_finished(const fs::path& directory) {
+  static const std::regex form(R"(__(\d{1,9})(?:_\d+\.distcp|\.metadata))");
+  std::map<std::uint64_t, bool> ranks;  // whether they have their metadata
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::smatch number;
+    if (!std::regex_match(name, number, form)) continue;
+    bool& is_finished = ranks[std::stoull(number[1])];
+    is_finished = is_finished || !name.ends_with(data_ending);
+  }
+  std::vector<std::string> missing;
+  constexpr std::size_t most = 8;
+  for (std::uint64_t rank = 0; !ranks.empty() && rank <= ranks.rbegin()->first && missing.size() < most; ++rank)
+    if (const auto found = ranks.find(rank); found == ranks.end() || !found->second)
+      missing.push_back("__" + std::to_string(rank) + metadata_file);
+  if (missing.empty()) return;
+  throw Error(
+      Kind::input, directory.string(),
+      {"a checkpoint that was saved without collectives, and has no " + join(missing), "expected one for each rank",
+       "copy them from where these ranks have saved, or take another checkpoint"});
+}
+
 void check_finished(const fs::path& directory) {
-  const auto refuse = [&](const std::string& found, const std::string& expected) {
-    throw Error(Kind::input, directory.string(),
-                {found, "expected " + expected, "was the save interrupted? Take the checkpoint before it"});
+  const auto refuse = [&](const std::string& found, const std::string& remedy) {
+    throw Error(Kind::input, directory.string(), {found, "expected it beside them", remedy});
   };
-  if (!is_there(directory / metadata_file))
-    refuse("an unfinished checkpoint: .distcp files without .metadata, which is written last", "a finished one");
+  if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty())
+    check_ranks_finished(directory);
+  else if (!is_there(directory / metadata_file)) {
+    if (const auto foreign = paddle_directory(directory))
+      throw Error(
+          Kind::input, directory.string(),
+          {"it is " + foreign->what + ": these programs do not read it", "expected files of torch", foreign->remedy});
+    refuse("it has .distcp files and no .metadata, without which nobody can read them",
+           "copy that file, too (cp DIR/* and others leave out names that begin with a dot); torch writes it last, so "
+           "that where it never was the save did not end");
+  }
   if (is_there(directory / common_file) && !is_there(directory / finished_file))
-    refuse(std::string("an unfinished checkpoint: ") + common_file + " without " + finished_file +
-               ", which is written last",
-           "a finished one");
+    refuse(std::string("it has ") + common_file + " and no " + finished_file,
+           "copy that file, too; Megatron writes it last, so that where it never was the save did not end");
+}
+
+/// " (of rank 3)" of "__3_0.distcp", as torch names the files that a rank writes.
+std::string rank_in(const std::string& name) {
+  const std::size_t end = name.starts_with("__") ? name.find('_', 2) : std::string::npos;
+  const std::string rank = end == std::string::npos ? "" : name.substr(2, end - 2);
+  return rank.empty() || rank.find_first_not_of("0123456789") != std::string::npos ? "" : " (of rank " + rank + ")";
 }
 
 class DcpDescription {
@@ -56,19 +100,18 @@ class DcpDescription {
   DcpDescription(const fs::path& directory, SourceStore& store)
       : directory_(directory),
         store_(store),
-        metadata_(torch::read_dcp_metadata(directory / metadata_file)),
+        metadata_(torch::read_dcp_metadata(directory)),
         slots_(torch::dcp_slots(metadata_)),
         most_slots_(slots_.empty() ? 1 : *std::max_element(slots_.begin(), slots_.end())) {}
 
   Described describe() {
     if (metadata_.files.empty())
-      throw Error(Kind::input, (directory_ / metadata_file).string(),
+      throw Error(Kind::input, metadata_name(),
                   {"names no file", "expected files with data", "was an empty state saved? Take another checkpoint"});
     check_cards();
     const std::string origin = "what " + directory_.string() + " says of itself";
     const std::vector<CutTensor> tensors = cut_tensors();
-    described_.layout =
-        with_file((directory_ / metadata_file).string(), [&] { return layout_of(tensors, mesh(), origin); });
+    described_.layout = with_file(metadata_name(), [&] { return layout_of(tensors, mesh(), origin); });
     described_.layout.files = files();
     described_.elsewhere = layout_elsewhere(tensors, metadata_.files.size(), origin);
     read_files();
@@ -79,11 +122,17 @@ class DcpDescription {
  private:
   void check_cards() const {
     if (metadata_.files.size() <= max_cards / most_slots_) return;
-    throw Error(Kind::input, (directory_ / metadata_file).string(),
+    throw Error(Kind::input, metadata_name(),
                 {std::to_string(metadata_.files.size()) + " files that hold up to " + std::to_string(most_slots_) +
                      " pieces of one tensor each",
                  "expected at most " + std::to_string(max_cards) + " files times pieces, as many as a layout has cards",
                  "load it with torch, and save it from fewer processes"});
+  }
+
+  /// What messages name: of several files the directory.
+  std::string metadata_name() const {
+    const fs::path one = directory_ / metadata_file;
+    return is_there(one) ? one.string() : directory_.string();
   }
 
   Mesh mesh() const {
@@ -140,7 +189,8 @@ class DcpDescription {
   void check_there(const std::string& name) const {
     if (is_there(directory_ / name)) return;
     throw Error(Kind::input, (directory_ / name).string(),
-                {"no such file", std::string(metadata_file) + " expects it", "restore it, or take another checkpoint"});
+                {"no such file" + rank_in(name), std::string(metadata_file) + " expects it",
+                 "copy it into " + shell_word(directory_.string())});
   }
 
   /// The first file stands for the directory: its tree is that of all.
@@ -186,13 +236,12 @@ class DcpDescription {
       described_.left_out.push_back(std::string(common_file) + " (" + format_bytes(common.bytes) + ")");
       return;
     }
-    described_.beside.push_back({common_file, whole_file(common_file), std::move(names)});
-    described_.beside.push_back({finished_file, whole_file(finished_file)});
-  }
-
-  std::string whole_file(const char* name) const {
-    const PosixFile file = PosixFile::open_for_reading(directory_ / name);
-    return file.text(0, file.status().bytes);
+    described_.beside.push_back(
+        {common_file,
+         small_text(directory_ / common_file, torch::most_object_bytes(), "what Megatron keeps beside data"),
+         std::move(names)});
+    described_.beside.push_back(
+        {finished_file, small_text(directory_ / finished_file, most_finished_bytes, "Megatron's few words of JSON")});
   }
 
   fs::path directory_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -10,8 +12,10 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/parallel.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "frameworks/deepspeed_files.hpp"
+#include "frameworks/zero_groups.hpp"
 #include "frameworks/zero_layout.hpp"
 #include "frameworks/zero_states.hpp"
 
@@ -63,6 +67,7 @@ class DeepSpeedDescription {
     described_.layout = parse_layout(text, module_ == nullptr ? origin : module_->weights->origin + " with " + origin);
     described_.elsewhere = described_.layout;
     described_.elsewhere.files = deepspeed::zero_files(files_, files_.tag + "/", described_.layout.mesh);
+    described_.masters = masters();
     tell_tied();
     return std::move(described_);
   }
@@ -131,12 +136,48 @@ class DeepSpeedDescription {
     const std::string model = files_.path(files_.model, 0).substr(files_.folder.size());
     const std::string ranks = std::to_string(expected) + " (dp_world_size " +
                               (module_ == nullptr ? "" : "and mp_world_size ") + "of " + model + ")";
-    throw Error(
-        Kind::input, (directory_ / files_.folder).string(),
-        {"found optimizer files of " + std::to_string(files_.optimizer_files) + " ranks",
-         "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
-         files_.optimizer_files < expected ? "restore the others; the model states alone can be read as a single file"
-                                           : "remove those of another job"});
+    if (expected > files_.optimizer_files) refuse_missing(expected, ranks);
+    throw Error(Kind::input, (directory_ / files_.folder).string(),
+                {"found optimizer files of " + std::to_string(files_.optimizer_files) + " ranks",
+                 "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
+                 "remove those of another job"});
+  }
+
+  [[noreturn]] void refuse_missing(std::uint64_t expected, const std::string& ranks) const {
+    std::vector<std::string> missing;
+    std::vector<std::string> names;
+    for (std::uint64_t n = 0; n < expected && !files_.optimizer.empty(); ++n) {
+      const std::string path = files_.path(files_.optimizer, n / states_.model_ranks, n % states_.model_ranks);
+      std::error_code ignored;
+      if (fs::exists(directory_ / path, ignored)) continue;
+      missing.push_back(std::to_string(n / states_.model_ranks));
+      names.push_back(path.substr(files_.folder.size()));
+    }
+    const std::string folder = (directory_ / files_.folder).string();
+    const bool is_one = missing.size() == 1;
+    const bool has_weights = !files_.model_of_each_rank && states_.model_ranks == 1;
+    throw Error(Kind::input, folder,
+                {missing.empty() ? "the optimizer files of all ranks are missing (*_optim_states.pt)"
+                                 : (is_one ? "the optimizer file of rank " : "the optimizer files of ranks ") +
+                                       join(missing) + (is_one ? " is" : " are") + " missing (" + join(names, 3) + ")",
+                 "expected those of " + ranks,
+                 std::string("copy ") + (is_one ? "it" : "them") + " into " + shell_word(folder) +
+                     (has_weights ? ", or give the weights alone: " +
+                                        shell_word((directory_ / files_.path(files_.model, 0)).string())
+                                  : "")});
+  }
+
+  /// What DeepSpeed's zero_to_fp32 takes.
+  std::map<std::string, std::string> masters() const {
+    std::map<std::string, std::string> masters;
+    const std::string before = files_.model_of_each_rank ? "" : std::string(deepspeed::master_word) + "/";
+    for (const auto& group : states_.groups)
+      for (const auto& weight : group) masters.emplace(weight.name, before + weight.name);
+    for (const auto& tied : states_.tied) {
+      const auto of = masters.find(tied.to);
+      masters.insert_or_assign(tied.name, of == masters.end() ? tied.to : of->second);
+    }
+    return masters;
   }
 
   /// ZeRO-3 keeps one of them only.

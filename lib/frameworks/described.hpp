@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,9 @@ struct Described {
   std::vector<std::string> left_out;  ///< what no catalog can hold: "rng (numpy.ndarray)"
   std::vector<FileBeside> beside;     ///< that another checkpoint of the same form has as they are; in it, and in no
                                       ///< file of `files`, are the leaves that they name
-  bool completes_given = false;       ///< `layout` has the rules that somebody gave
+  std::map<std::string, std::string> masters = {};  ///< where the whole model's tensors are best taken from, by their
+                                                    ///< names: master weights, weights that others are tied to
+  bool completes_given = false;                     ///< `layout` has the rules that somebody gave
 };
 
 }  // namespace ckpt

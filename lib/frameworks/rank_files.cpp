@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "frameworks/corner_files.hpp"
 #include "frameworks/cut_rules.hpp"
 #include "frameworks/rank_families.hpp"
 #include "frameworks/rank_mesh.hpp"
@@ -33,6 +34,7 @@ class RankFiles {
     for (const RankFamily& family : families_) {
       const std::string prefix = prefix_of(family);
       const auto tensors = spread_tensors(family, names_, catalogs_, mesh);
+      tell_shapeless(family, tensors);
       add_shapes(family, tensors, described.files);
       for (const auto& [name, tensor] : tensors) {
         NamedKeys keys{prefix + name, keys_of(prefix + name, tensor, mesh_)};
@@ -58,6 +60,10 @@ class RankFiles {
     if (std::none_of(catalogs_.begin(), catalogs_.end(),
                      [](const FileCatalog& catalog) { return ckpt::says_pieces(*catalog.schema); }))
       return;
+    if (auto shards = corner_family(names_, catalogs_)) {
+      families_.push_back(std::move(*shards));
+      return;
+    }
     std::vector<RankFamily> all = rank_families(names_);
     const auto first = std::find_if(all.begin(), all.end(), [&](const auto& family) { return says_pieces(family); });
     if (first == all.end()) return;
@@ -87,6 +93,20 @@ class RankFiles {
                    join({labels.begin(), labels.end()}));
   }
 
+  /// What follows from the pieces alone may be too short.
+  void tell_shapeless(const RankFamily& family, const std::map<std::string, SpreadTensor>& tensors) const {
+    std::vector<std::string> shapeless;
+    for (const auto& [name, tensor] : tensors)
+      if (tensor.has_corner && !tensor.global_shape) shapeless.push_back(name);
+    if (shapeless.empty()) return;
+    const std::vector<std::string> missing = missing_shards(family, names_);
+    spdlog::warn(
+        "{}: the files do not say the whole shape of {}: each ends where its last piece does, so that it "
+        "cannot be seen whether pieces are missing at its end{}; compare the shapes (--expect)",
+        origin_, join(shapeless, 4),
+        missing.empty() ? "" : ". By the numbers in their names there is no " + join(missing, 4));
+  }
+
   std::string prefix_of(const RankFamily& family) const { return families_.size() == 1 ? "" : family.label + "/"; }
 
   std::vector<std::vector<const Schema*>> schemas_by_rank() const {
@@ -97,21 +117,23 @@ class RankFiles {
     return schemas;
   }
 
-  /// Where no file says a tensor's shape, its pieces do: catalogs that know it, so that an absent one is known to be
-  /// empty.
+  /// Where a tensor's pieces do not say its shape by themselves, catalogs that know it, so that an absent one is known
+  /// to be empty; without the attribute that says where the pieces lie.
   void add_shapes(const RankFamily& family, const std::map<std::string, SpreadTensor>& tensors,
                   std::vector<DescribedFile>& files) const {
+    if (std::none_of(family.files.begin(), family.files.end(),
+                     [&](const auto& file) { return is_of_corners(*catalogs_[file.file].schema); }))
+      return;
     std::map<std::string, Extents> shapes;
     for (const auto& [name, tensor] : tensors)
-      if (tensor.has_corner && !tensor.global_shape) shapes.emplace(name, cut(name, tensor).shape);
-    if (shapes.empty()) return;
+      if (tensor.has_corner) shapes.emplace(name, cut(name, tensor).shape);
     for (const RankFamily::File& each : family.files) {
       FileCatalog catalog = catalogs_[each.file];
       auto arrays = *catalog.schema->arrays;
       for (StoredArray& array : arrays)
         if (const auto shape = shapes.find(array.name); shape != shapes.end()) array.global_shape = shape->second;
       Schema schema = *catalog.schema;
-      std::erase_if(schema.attributes, says_corners);
+      std::erase_if(schema.attributes, [](const Attribute& attribute) { return is_of_corners(attribute); });
       schema.arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
       catalog.schema = std::make_shared<const Schema>(std::move(schema));
       files.push_back({names_[each.file], names_[each.file], std::move(catalog)});

@@ -15,7 +15,30 @@ namespace {
 /// Of safetensors that torch.distributed.checkpoint has written, each rank's: {name: {"saved_offsets": [..]}}.
 constexpr const char* sharding_attribute = "DCP_SHARDING_INFO";
 
-using Corners = std::map<std::string, Extents>;
+constexpr const char* version_attribute = "DCP_VERSION";
+
+/// Where a piece begins, and of what, if the file says that.
+struct Corner {
+  Extents offsets;
+  std::optional<Extents> global_shape;
+};
+using Corners = std::map<std::string, Corner>;
+
+/// A list of numbers in what a file says of a tensor. Throws input for something else.
+Extents numbers_of(const nlohmann::json& said, const char* key, const std::string& name) {
+  const auto list = said.is_object() ? said.find(key) : said.end();
+  if (!said.is_object() || list == said.end() || !list->is_array())
+    throw Error(Kind::input, sharding_attribute,
+                {std::string("has no ") + key + " of '" + name + "'", "expected a list", ""});
+  Extents numbers;
+  for (const auto& number : *list) {
+    if (!number.is_number_unsigned())
+      throw Error(Kind::input, sharding_attribute,
+                  {std::string("has in ") + key + " of '" + name + "' what is no number", "expected whole ones", ""});
+    numbers.push_back(number.get<std::uint64_t>());
+  }
+  return numbers;
+}
 
 /// The corners that a file's own attribute gives. Throws input for JSON of another form.
 Corners corners_in(const Schema& schema) {
@@ -27,15 +50,9 @@ Corners corners_in(const Schema& schema) {
     if (!json.is_object())
       throw Error(Kind::input, sharding_attribute, {"is no JSON object", "expected one of names", ""});
     for (const auto& [name, said] : json.items()) {
-      const auto offsets = said.is_object() ? said.find("saved_offsets") : said.end();
-      if (!said.is_object() || offsets == said.end() || !offsets->is_array())
-        throw Error(Kind::input, sharding_attribute, {"has no saved_offsets of '" + name + "'", "expected a list", ""});
-      Extents& corner = corners[name];
-      for (const auto& offset : *offsets) {
-        if (!offset.is_number_unsigned())
-          throw Error(Kind::input, sharding_attribute, {"has an offset of '" + name + "' that is no number", "", ""});
-        corner.push_back(offset.get<std::uint64_t>());
-      }
+      Corner& corner = corners[name];
+      corner.offsets = numbers_of(said, "saved_offsets", name);
+      if (said.contains("global_shape")) corner.global_shape = numbers_of(said, "global_shape", name);
     }
   }
   return corners;
@@ -78,7 +95,8 @@ class FamilyTensors {
     } else if (dataset.piece) {
       part.corner = dataset.piece->corner;
     } else if (const auto found = corners.find(array.name); found != corners.end()) {
-      part.corner = found->second;
+      part.corner = found->second.offsets;
+      if (found->second.global_shape) note_shape(tensor, *found->second.global_shape, part);
     }
     if (!part.corner.empty()) {
       if (part.corner.size() != array.shape.size())
@@ -90,6 +108,22 @@ class FamilyTensors {
     }
     if (array.global_shape) tensor.global_shape = array.global_shape;
     tensor.parts.push_back(std::move(part));
+  }
+
+  /// Of a tensor whose whole shape its pieces say: all the same one, which holds them.
+  static void note_shape(SpreadTensor& tensor, const Extents& shape, const SpreadTensor::Part& part) {
+    const bool is_another = tensor.global_shape && !(*tensor.global_shape == shape);
+    bool is_within = shape.size() == part.shape.size() && shape.size() == part.corner.size();
+    for (std::size_t d = 0; is_within && d < shape.size(); ++d)
+      is_within = part.shape[d] <= shape[d] && part.corner[d] <= shape[d] - part.shape[d];
+    if (is_another || !is_within)
+      throw Error(Kind::input, "",
+                  {"has the global_shape " + to_string(shape),
+                   is_another ? "expected " + to_string(*tensor.global_shape) + ", as other files say"
+                              : "expected one that holds the piece of shape " + to_string(part.shape) + " at " +
+                                    to_string(part.corner),
+                   "are the files those of one save?"});
+    tensor.global_shape = shape;
   }
 
   /// How a DTensor is cut, on the mesh of all.
@@ -140,10 +174,36 @@ bool says_corners(const Attribute& attribute) {
   return attribute.name == sharding_attribute;
 }
 
+bool is_of_corners(const Attribute& attribute) {
+  return says_corners(attribute) || attribute.name == version_attribute;
+}
+
+bool says_corners(const Schema& schema) {
+  return std::any_of(schema.attributes.begin(), schema.attributes.end(),
+                     [](const Attribute& attribute) { return says_corners(attribute); });
+}
+
+bool is_of_corners(const Schema& schema) {
+  return std::any_of(schema.attributes.begin(), schema.attributes.end(),
+                     [](const Attribute& attribute) { return is_of_corners(attribute); });
+}
+
 bool says_pieces(const Schema& schema) {
   return std::any_of(schema.datasets.begin(), schema.datasets.end(),
                      [](const Dataset& dataset) { return dataset.piece.has_value(); }) ||
-         std::any_of(schema.attributes.begin(), schema.attributes.end(), says_corners);
+         says_corners(schema);
+}
+
+std::optional<std::string> piece_by_corner(const Schema& schema) {
+  const Corners corners = corners_in(schema);
+  for (const StoredArray& array : *schema.arrays) {
+    const auto found = corners.find(array.name);
+    if (found == corners.end()) continue;
+    const Corner& corner = found->second;
+    const bool is_behind = std::any_of(corner.offsets.begin(), corner.offsets.end(), [](auto at) { return at != 0; });
+    if (is_behind || (corner.global_shape && !(*corner.global_shape == array.shape))) return array.name;
+  }
+  return std::nullopt;
 }
 
 std::map<std::string, SpreadTensor> spread_tensors(const RankFamily& family, const std::vector<std::string>& names,

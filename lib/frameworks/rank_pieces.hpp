@@ -16,8 +16,15 @@ namespace ckpt {
 
 /// Whether a file says which pieces of tensors it holds.
 bool says_pieces(const Schema& schema);
-/// Whether an attribute of a file says it, as those of DCP's safetensors do.
-bool says_corners(const Attribute& attribute);
+/// Whether a file says it by an attribute, as DCP's safetensors do; and whether it is one of these, with tensors or
+/// without.
+bool says_corners(const Schema& schema);
+bool is_of_corners(const Schema& schema);
+/// Whether an attribute says it, or belongs to one that does: in a file that is cut otherwise it is not true.
+bool is_of_corners(const Attribute& attribute);
+/// A tensor that is a piece of a larger one by such an attribute; nothing where the file holds them whole, as far as it
+/// says. Throws input for an attribute of another form.
+std::optional<std::string> piece_by_corner(const Schema& schema);
 
 /// One tensor in all files of a family.
 struct SpreadTensor {

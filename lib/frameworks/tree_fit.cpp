@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "frameworks/deepspeed_files.hpp"
+#include "frameworks/megatron_args.hpp"
 #include "frameworks/zero_groups.hpp"
 #include "frameworks/zero_tree.hpp"
 
@@ -163,7 +164,7 @@ std::optional<Extents> TreeFit::shape_of(const std::string& path, Position card)
 }
 
 std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& tree) const {
-  if (ranks_ == 0) return std::nullopt;
+  if (ranks_ == 0) return with_mesh_in_args(tree, target_.mesh());
   const Position card = where_.table().owner(file);
   const auto name = zero_file(target_.layout().files.path(target_.mesh(), card, where_.table().entry(file)));
   if (!name) return std::nullopt;

@@ -22,8 +22,9 @@ struct NamedSchema {
 
 /// Has the trees that travel to a target's files (SourceStore::tree) say there what follows from how many ranks there
 /// are. DeepSpeed's: `dp_world_size`, `mp_world_size` and `param_shapes` in model states; in the optimizer's files
-/// `partition_count`, and for ZeRO-1 and 2 each rank's `group_paddings` and `param_slice_mappings`. Files are known by
-/// their names. https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/zero/stage_1_and_2.py, stage3.py
+/// `partition_count`, and for ZeRO-1 and 2 each rank's `group_paddings` and `param_slice_mappings`; files are known by
+/// their names. Megatron's: the sizes of its mesh (megatron_args). https://github.com/deepspeedai/DeepSpeed,
+/// deepspeed/runtime/zero/stage_1_and_2.py, stage3.py
 class TreeFit {
  public:
   /// `source`: the files that the trees come from. Both must outlive it. Throws input where ZeRO would lay the

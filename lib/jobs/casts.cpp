@@ -2,8 +2,10 @@
 
 #include <optional>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "layout/number_ties.hpp"
 #include "processes/gather_all.hpp"
 #include "tensor/number.hpp"
 
@@ -23,6 +25,55 @@ std::optional<std::size_t> last_of(const PatternIndex& index, const std::string&
   return last;
 }
 
+bool is_of_all(const CastRule& rule) {
+  return rule.names.text() == "*";
+}
+
+[[noreturn]] void refuse_tied(const CastRule& rule, const Tensor& tensor, const NumberTie& tie) {
+  const std::string option = rule.dtype.name + ":" + rule.names.text();
+  std::string found = "its " + tensor.dtype.name + " are codes, which mean something only with their scale";
+  if (tie.role != NumberTie::Role::codes)
+    found = std::string("it is ") + (tie.role == NumberTie::Role::scale ? "a scale of" : "a table for") +
+            " quantised numbers" + (tie.codes.empty() ? "" : ", those of '" + tie.codes + "'");
+  throw Error(Kind::usage, "--cast '" + option + "': parameter '" + tensor.name + "'",
+              {found + ", not rounded without changing what both mean", "expected names of other parameters",
+               "write --cast '" + rule.dtype.name + "!:" + rule.names.text() +
+                   "' to have its numbers cast all the same, or --cast " + rule.dtype.name +
+                   " without names, which leaves such parameters as they are"});
+}
+
+[[noreturn]] void refuse_uncastable(const CastRule& rule, const Tensor& tensor) {
+  throw Error(Kind::usage,
+              "--cast '" + rule.dtype.name + "!:" + rule.names.text() + "': parameter '" + tensor.name + "'",
+              {"elements of " + tensor.dtype.name + ", which these programs move and do not interpret",
+               "expected floats of other types", "choose names without it"});
+}
+
+/// What rules for all names have left as it was, by why.
+class Stayed {
+ public:
+  void add(const std::string& name, const NumberTie& tie) {
+    (tie.role == NumberTie::Role::codes ? codes_ : scales_).push_back(name);
+  }
+
+  void tell(std::vector<std::string>& warnings) const {
+    if (codes_.empty() && scales_.empty()) return;
+    std::string text = "--cast leaves as they are, for their numbers mean something only together: ";
+    if (!codes_.empty()) text += "floats of 8 bits and less " + join(codes_);
+    if (!codes_.empty() && !scales_.empty()) text += "; ";
+    if (!scales_.empty()) text += "scales, zero points and tables of quantised numbers " + join(scales_);
+    warnings.push_back(text + "; to cast one all the same, say so twice: --cast 'DTYPE!:NAME'");
+  }
+
+ private:
+  std::vector<std::string> codes_;
+  std::vector<std::string> scales_;
+};
+
+bool is_castable(const Tensor& tensor) {
+  return !tensor.verbatim && tensor.dtype.is_float() && number_format(tensor.dtype);
+}
+
 }  // namespace
 
 std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placement& source, Selection& selection) {
@@ -31,13 +82,32 @@ std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placemen
   const PatternIndex index(std::move(patterns));
   std::vector<bool> is_used(rules.size(), false);
   std::vector<std::string> names;
+  std::vector<std::string> warnings;
+  const auto ties = rules.empty() ? std::vector<std::optional<NumberTie>>() : number_ties(source.tensors());
+  Stayed stayed;
   for (std::size_t i = 0; i < selection.tensors.size() && !rules.empty(); ++i) {
     Tensor& tensor = selection.tensors[i];
-    if (tensor.verbatim || !tensor.dtype.is_float() || !number_format(tensor.dtype)) continue;
-    names.push_back(source.tensors()[selection.source_of[i]].name);
-    if (const auto rule = last_of(index, names.back(), is_used)) tensor.dtype = rules[*rule].dtype;
+    const Tensor& read = source.tensors()[selection.source_of[i]];
+    const auto& tie = ties[selection.source_of[i]];
+    const bool is_opaque_code = tie && tie->role == NumberTie::Role::codes && !read.verbatim;
+    if (!is_castable(tensor) && !is_opaque_code) continue;
+    names.push_back(read.name);
+    const auto rule = last_of(index, read.name, is_used);
+    if (!rule) continue;
+    if (are_same_numbers(rules[*rule].dtype, tensor.dtype)) {
+      if (is_castable(tensor)) tensor.dtype = rules[*rule].dtype;  // in these programs' own form
+      continue;
+    }
+    if (tie && is_of_all(rules[*rule]) && !rules[*rule].takes_tied)
+      stayed.add(read.name, *tie);
+    else if (tie && !rules[*rule].takes_tied)
+      refuse_tied(rules[*rule], read, *tie);
+    else if (!is_castable(tensor))
+      refuse_uncastable(rules[*rule], read);
+    else
+      tensor.dtype = rules[*rule].dtype;
   }
-  std::vector<std::string> warnings;
+  stayed.tell(warnings);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (is_used[i]) continue;
     const std::string& pattern = rules[i].names.text();

@@ -14,10 +14,14 @@ namespace ckpt {
 struct CastRule {
   DType dtype;
   Pattern names;  ///< as read
+  /// Also those whose numbers mean something only together with another's (number_ties).
+  bool takes_tied = false;
 };
 
 /// Gives the selected floating-point tensors the dtypes that the rules say; where several match, the last decides.
-/// Gives warnings of rules that match no such tensor.
+/// Tensors of a quantised model, whose numbers mean something only together with another's, stay as they are under a
+/// rule for all names, and throw usage under one that names them, unless the rule takes them. Gives warnings: of rules
+/// that match no such tensor, and of what stayed.
 std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placement& source, Selection& selection);
 
 /// How many of a selection's tensors have another dtype than in the source.

@@ -11,12 +11,14 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/read_manifest.hpp"
-#include "jobs/check_text.hpp"
+#include "jobs/changed_files.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/resources.hpp"
 #include "keyed/census.hpp"
+#include "layout/model_files.hpp"
 #include "layout/paddle_tables.hpp"
 #include "layout/resolve.hpp"
+#include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/content_search.hpp"
 
@@ -31,7 +33,9 @@ class FileSearch {
  public:
   FileSearch(const std::filesystem::path& checkpoint, const Manifest& manifest, SourceStore& store,
              Communicator& processes)
-      : checkpoint_(checkpoint), manifest_(manifest), store_(store), processes_(processes) {}
+      : checkpoint_(checkpoint), manifest_(manifest), told_(manifest.files), store_(store), processes_(processes) {
+    told_.insert(manifest.beside.begin(), manifest.beside.end());
+  }
 
   std::vector<Damage> damages() {
     std::vector<std::pair<std::string, std::uint64_t>> here;
@@ -39,14 +43,14 @@ class FileSearch {
     std::vector<Damage> damages;
     std::set<std::string> found;
     for (const auto& [name, bytes] : of_all(here, processes_)) {
-      const auto expected = manifest_.files.find(name);
-      if (expected == manifest_.files.end())
+      const auto expected = told_.find(name);
+      if (expected == told_.end())
         damages.push_back({What::surplus, name, "the manifest does not name it", {}});
       else if (bytes != expected->second.bytes)
         damages.push_back({What::size, name, sizes(bytes, expected->second.bytes), {}});
       found.insert(name);
     }
-    for (const auto& [name, file] : manifest_.files)
+    for (const auto& [name, file] : told_)
       if (!found.contains(name)) damages.push_back({What::missing, name, "", {}});
     return damages;
   }
@@ -63,15 +67,14 @@ class FileSearch {
       return {{checkpoint_.filename().string(), std::filesystem::file_size(checkpoint_)}};
     std::vector<std::pair<std::string, std::uint64_t>> seen;
     std::set<std::string> kinds;
-    for (const auto& [name, file] : manifest_.files) {
-      kinds.insert(std::filesystem::path(name).extension());
+    for (const auto& [name, file] : manifest_.files) kinds.insert(std::filesystem::path(name).extension());
+    for (const auto& [name, file] : told_)
       if (const auto found = store_.look_at(checkpoint_ / name); found && !found->is_directory)
         seen.emplace_back(name, found->bytes);
-    }
     std::filesystem::recursive_directory_iterator entry(checkpoint_, error);
     for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
       const std::string name = entry->path().lexically_relative(checkpoint_).string();
-      if (!manifest_.files.contains(name) && kinds.contains(entry->path().extension()) && entry->is_regular_file())
+      if (!told_.contains(name) && kinds.contains(entry->path().extension()) && entry->is_regular_file())
         seen.emplace_back(name, entry->file_size());
     }
     if (error && error != std::errc::no_such_file_or_directory)
@@ -81,9 +84,35 @@ class FileSearch {
 
   const std::filesystem::path& checkpoint_;
   const Manifest& manifest_;
+  std::map<std::string, ManifestFile> told_;  // with data, and beside them
   SourceStore& store_;
   Communicator& processes_;
 };
+
+/// Older manifests tell of no files but those with data.
+void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& manifest, Stores& stores) {
+  if (!manifest.beside.empty() || std::filesystem::is_regular_file(checkpoint)) return;
+  std::set<std::string> names;  // the formats of one ending may have one index
+  for (std::string& name : names_beside(manifest.layout)) names.insert(std::move(name));
+  const std::string ending = std::filesystem::path(manifest.files.begin()->first).extension();
+  names.insert(model_index_name(ending));
+  for (const Format& format : stores.formats())
+    if (format.ending == ending && !format.index_name.empty()) names.emplace(format.index_name);
+  std::error_code error;
+  std::erase_if(names, [&](const std::string& name) { return !std::filesystem::exists(checkpoint / name, error); });
+  if (!names.empty())
+    spdlog::warn("{} tells nothing of {}: not looked at; write the checkpoint anew to have a manifest that does",
+                 manifest.origin, join({names.begin(), names.end()}));
+}
+
+/// The small files beside those with data, as far as they are there and of their sizes.
+std::vector<ManifestFile> whole_beside(const Manifest& manifest, const std::vector<Damage>& damages) {
+  std::vector<ManifestFile> files;
+  for (const auto& [name, file] : manifest.beside)
+    if (std::none_of(damages.begin(), damages.end(), [&](const Damage& damage) { return damage.file == name; }))
+      files.push_back(file);
+  return files;
+}
 
 /// Whether the parameters that the files hold are those of the manifest.
 std::vector<Damage> compare_names(const Placement& placement, const Manifest& manifest) {
@@ -119,24 +148,36 @@ struct Opened {
   Resolved resolved;
 };
 
+/// These programs write nothing that cannot be read.
+void check_readable(const Checkpoint& checkpoint) {
+  for (FileNumber file = 0; file < checkpoint.files().size(); ++file)
+    for (const StoredArray& array : *checkpoint.file(file).schema->arrays)
+      if (array.refusal) throw Error(*array.refusal).within("/" + array.name).within(checkpoint.file_name(file));
+}
+
 Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors& expected, SourceStore& store,
             Communicator& processes) {
   Layout layout = job.checkpoint.layout.value_or(manifest.layout);
   std::erase_if(layout.tables, [](const KeyedTable& table) { return table.text.has_value(); });
   Opened opened{Checkpoint::open({job.checkpoint.path, std::move(layout)}, store, processes), {}};
   const auto expected_shape = [&](const std::string& name) { return expected.shape(name); };
-  agree(processes, [&] { opened.resolved = resolve(opened.checkpoint, {}, expected_shape); });
+  agree(processes, [&] {
+    check_readable(opened.checkpoint);
+    opened.resolved = resolve(opened.checkpoint, {}, expected_shape);
+  });
   return opened;
 }
 
-/// Whether `work` can read its input; adds a damage where it cannot.
+/// Whether `work` can read its input; adds a damage where it cannot. Where damages are known already, that a layout
+/// does not fit follows from them.
 bool reads(Communicator& processes, std::vector<Damage>& damages, const std::function<void()>& work,
            What otherwise = What::unreadable) {
   try {
     work();
     return true;
   } catch (const Error& error) {
-    if (error.kind() != Kind::input || !processes.failed_together()) throw;
+    const bool is_damage = error.kind() == Kind::input || (error.kind() == Kind::layout && !damages.empty());
+    if (!is_damage || !processes.failed_together()) throw;
     processes.set_failed_together(false);
     damages.push_back({otherwise, "", "", {}, error});
     return false;
@@ -196,60 +237,117 @@ void check_tables(const Opened& opened, const Resources& resources, SourceStore&
   }
 }
 
+/// One check: what it is given, and what it has found so far.
+class IntegrityCheck {
+ public:
+  IntegrityCheck(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters)
+      : job_(job),
+        stores_(stores),
+        processes_(processes),
+        counters_(counters),
+        most_open_(open_files_allowed(job.resources, processes)),
+        expected_(job.expectation, stores.reading(), processes) {}
+
+  Integrity run() {
+    if (const auto manifest = whole_manifest(job_, stores_, processes_, result_.damages)) check(*manifest);
+    return std::move(result_);
+  }
+
+ private:
+  void check(const Manifest& manifest);
+  void check_whole_files(const Manifest& manifest);
+  void check_changed(const std::vector<ManifestFile>& files);
+  void check_data(const Manifest& manifest);
+  void check_contents(const Opened& opened, const Manifest& manifest);
+
+  void add(const std::vector<Damage>& damages) {
+    result_.damages.insert(result_.damages.end(), damages.begin(), damages.end());
+  }
+
+  const CheckJob& job_;
+  Stores& stores_;
+  Communicator& processes_;
+  Counters& counters_;
+  std::size_t most_open_;
+  ExpectedTensors expected_;
+  Integrity result_;
+};
+
+/// Damage of files with data ends the search: what they hold cannot be reached.
+void IntegrityCheck::check(const Manifest& manifest) {
+  result_.files = manifest.files.size();
+  result_.parameters = manifest.parameters.size();
+  add(FileSearch(job_.checkpoint.path, manifest, stores_.reading(), processes_).damages());
+  const auto hides_data = [&](const Damage& damage) {
+    return damage.what != What::surplus && !manifest.beside.contains(damage.file);
+  };
+  if (std::any_of(result_.damages.begin(), result_.damages.end(), hides_data)) return;
+  check_whole_files(manifest);
+  if (!is_text_alone(manifest.layout)) check_data(manifest);
+  counters_.phase = Phase::done;
+}
+
+/// Those that have one fingerprint and no parameters: what lies beside the data, and Paddle's text.
+void IntegrityCheck::check_whole_files(const Manifest& manifest) {
+  check_changed(whole_beside(manifest, result_.damages));
+  if (processes_.rank() == 0) warn_of_untold(job_.checkpoint.path, manifest, stores_);
+  std::vector<ManifestFile> texts;
+  if (has_paddle_text(manifest.layout))
+    for (const std::string& name : text_file_names(manifest.layout)) texts.push_back(manifest.files.at(name));
+  check_changed(texts);
+}
+
+void IntegrityCheck::check_changed(const std::vector<ManifestFile>& files) {
+  if (files.empty()) return;
+  for (const ManifestFile& file : files) result_.bytes += file.bytes;
+  counters_.phase = Phase::compare;
+  add(changed_files(job_.checkpoint.path, files, thread_count(job_.resources, processes_), processes_, counters_));
+  counters_.phase = Phase::catalog;
+}
+
+void IntegrityCheck::check_data(const Manifest& manifest) {
+  SourceStore& store = stores_.reading();
+  std::optional<Opened> opened;
+  const auto open_all = [&] { opened = open(job_, manifest, expected_, store, processes_); };
+  if (!reads(processes_, result_.damages, open_all)) return;
+  agree(processes_, [&] { result_.deviations = expected_.of(opened->resolved.placement); });
+  expected_.warn_of_idle({&result_.deviations});
+  add(compare_layouts(opened->checkpoint, manifest, stores_));
+  const auto misnamed = compare_names(opened->resolved.placement, manifest);
+  add(misnamed);
+  if (!misnamed.empty()) return;
+  check_contents(*opened, manifest);
+  const auto look_at_keys = [&] { check_tables(*opened, job_.resources, store, processes_); };
+  if (result_.damages.empty()) reads(processes_, result_.damages, look_at_keys, What::keys);
+  warn_of_repeats(job_.resources.memory_bytes, store.decoding(), processes_);
+}
+
+void IntegrityCheck::check_contents(const Opened& opened, const Manifest& manifest) {
+  const Placement& placement = opened.resolved.placement;
+  for (const FileCatalog& file : opened.checkpoint.files()) result_.bytes += file.bytes;
+  counters_.phase = Phase::compare;
+  counters_.bytes_total = result_.bytes / static_cast<std::uint64_t>(processes_.size());
+  MemoryShares shares;
+  agree(processes_,
+        [&] { shares = share_memory(job_.resources.memory_bytes, 2, largest_chunk(opened.checkpoint, placement)); });
+  stores_.reading().set_decoding_memory(shares.chunks);
+  const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
+  const SearchedFiles files{opened.checkpoint,
+                            placement,
+                            manifest,
+                            stores_,
+                            most_open_,
+                            memory_bytes,
+                            thread_count(job_.resources, processes_)};
+  std::vector<Damage> damages;
+  const auto search = [&] { damages = search_contents(files, processes_, counters_); };
+  if (reads(processes_, result_.damages, search)) add(damages);  // a format's own checksum may come first
+}
+
 }  // namespace
 
 Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters) {
-  const std::size_t most_open = open_files_allowed(job.resources, processes);
-  SourceStore& store = stores.reading();
-  const ExpectedTensors expected(job.expectation, store, processes);
-  Integrity result;
-  const auto add = [&](std::vector<Damage> damages) {
-    result.damages.insert(result.damages.end(), damages.begin(), damages.end());
-  };
-  const auto manifest_found = whole_manifest(job, stores, processes, result.damages);
-  if (!manifest_found) return result;
-  const Manifest& manifest = *manifest_found;
-  result.files = manifest.files.size();
-  result.parameters = manifest.parameters.size();
-  add(FileSearch(job.checkpoint.path, manifest, store, processes).damages());
-  const auto hides_data = [](const Damage& damage) { return damage.what != What::surplus; };
-  if (std::any_of(result.damages.begin(), result.damages.end(), hides_data)) return result;
-
-  if (has_paddle_text(manifest.layout)) {
-    for (const std::string& name : text_file_names(manifest.layout)) result.bytes += manifest.files.at(name).bytes;
-    counters.phase = Phase::compare;
-    add(changed_text_files(job.checkpoint.path, manifest, thread_count(job.resources, processes), processes, counters));
-    counters.phase = is_text_alone(manifest.layout) ? Phase::done : Phase::catalog;
-    if (is_text_alone(manifest.layout)) return result;
-  }
-  std::optional<Opened> opened;
-  if (!reads(processes, result.damages, [&] { opened = open(job, manifest, expected, store, processes); }))
-    return result;
-  const Placement& placement = opened->resolved.placement;
-  agree(processes, [&] { result.deviations = expected.of(placement); });
-  expected.warn_of_idle({&result.deviations});
-  add(compare_layouts(opened->checkpoint, manifest, stores));
-  if (auto damages = compare_names(placement, manifest); !damages.empty()) {
-    add(std::move(damages));
-    return result;
-  }
-  for (const FileCatalog& file : opened->checkpoint.files()) result.bytes += file.bytes;
-  counters.phase = Phase::compare;
-  counters.bytes_total = result.bytes / static_cast<std::uint64_t>(processes.size());
-  MemoryShares shares;
-  agree(processes,
-        [&] { shares = share_memory(job.resources.memory_bytes, 2, largest_chunk(opened->checkpoint, placement)); });
-  store.set_decoding_memory(shares.chunks);
-  const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
-  add(search_contents({opened->checkpoint, placement, manifest, stores, most_open, memory_bytes,
-                       thread_count(job.resources, processes)},
-                      processes, counters));
-  if (result.damages.empty())
-    reads(
-        processes, result.damages, [&] { check_tables(*opened, job.resources, store, processes); }, What::keys);
-  warn_of_repeats(job.resources.memory_bytes, store.decoding(), processes);
-  counters.phase = Phase::done;
-  return result;
+  return IntegrityCheck(job, stores, processes, counters).run();
 }
 
 }  // namespace ckpt

@@ -41,6 +41,9 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
   const ExpectedTensors expected(job.expectation, store, processes);
   ComparedSide a{Checkpoint::open(with_threads(job.a, job.resources, processes), store, processes), {}};
   ComparedSide b{Checkpoint::open(with_threads(job.b, job.resources, processes), store, processes), {}};
+  agree(processes, [&] {
+    for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
+  });
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;

@@ -53,6 +53,7 @@ struct CompareJob {
   std::optional<Tolerance> tolerance;            ///< with one, floating-point dtypes may differ
   Resources resources;
   std::optional<Expectation> expectation = {};  ///< of either side
+  std::vector<Pattern> first_copies = {};       ///< of either side: Checkpoint::take_first_copies
 };
 
 struct CompareReport {

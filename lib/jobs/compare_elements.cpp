@@ -9,6 +9,7 @@
 #include "processes/gather_all.hpp"
 #include "proof/check_source.hpp"
 #include "proof/compare_workload.hpp"
+#include "proof/one_step.hpp"
 
 namespace ckpt {
 
@@ -74,6 +75,7 @@ class Elements {
     });
     const Owners owners =
         a_.files.is_shared() ? Owners{} : a_.files.owners(static_cast<std::uint32_t>(processes_.size()));
+    if (job_.replicas != ReplicaCheck::trust) agree(processes_, [&] { check_one_step(a_.files); });
     const std::vector<bool> held_against = without_tables(pairing_.is_chosen(), a_.placement());
     check_source({{a_.files, a_.placement(), reader, owners, held_against, job_.replicas, threads_},
                   readers,

@@ -2,6 +2,7 @@
 
 #include "base/interrupt.hpp"
 #include "output/job_description.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -22,6 +23,9 @@ JobOutput::JobOutput(const ReshardJob& job, Communicator& processes) : job_(job)
 
 bool JobOutput::begin(const std::function<std::string()>& description) {
   if (!place_) return false;
+  mode_t withheld = 0;
+  for (const mode_t mine : gather_all(place_->withheld(), processes_)) withheld |= mine;
+  mask_.emplace(withheld);
   bool go_on = false;
   std::string token;
   agree(processes_, [&] {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "jobs/reshard.hpp"
+#include "output/creation_mask.hpp"
 #include "output/journal.hpp"
 #include "output/output.hpp"
 #include "output/pipe.hpp"
@@ -40,6 +41,7 @@ class JobOutput {
   const ReshardJob& job_;
   Communicator& processes_;
   std::optional<Output> place_;
+  std::optional<CreationMask> mask_;  // from `begin` on
   std::optional<Pipe> pipe_;
 };
 

@@ -1,6 +1,9 @@
 #include "jobs/misfit.hpp"
 
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace ckpt {
 
@@ -8,7 +11,13 @@ MisfitSource misfit_of(const Checkpoint& checkpoint, SourceStore& store, const N
                        const ExpectedTensors& expected, const std::vector<CastRule>& casts) {
   const auto wishes = std::make_shared<Wishes>(choice);
   MisfitSource source{checkpoint, store};
-  source.keep = [wishes](const std::string& name) { return wishes->is_kept(name); };
+  std::set<std::string> masters;
+  if (choice.takes_masters)
+    for (const auto& [name, of] : checkpoint.masters())
+      if (wishes->is_kept(name)) masters.insert(of);
+  source.keep = [wishes, masters = std::move(masters)](const std::string& name) {
+    return wishes->is_kept(name) || masters.contains(name);
+  };
   source.expected_shape = [wishes, &expected](const std::string& name) {
     return expected.shape(wishes->new_name(name));
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -60,20 +61,36 @@ void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>&
       path, join(changed), changed.size() == 1 ? "is" : "are", path);
 }
 
-std::string text_of(const ManifestParts& parts, const Told& told, const std::optional<ManifestRoom>& room) {
+std::string text_of(const ManifestParts& parts, const Told& told, const std::optional<ManifestRoom>& room,
+                    const std::vector<ManifestFile>& beside = {}) {
   const auto where = parts.job.is_view ? FingerprintPlace::views : FingerprintPlace::manifest;
-  return manifest(parts.sides.target.placement, told.files, told.fingerprints, room, where, told.tables);
+  return manifest(parts.sides.target.placement, told.files, told.fingerprints, room, where, told.tables, beside);
+}
+
+/// All that lies beside the data but the manifest, an index last: without it, a directory is no checkpoint.
+std::vector<FileBeside> texts_beside(const ManifestParts& parts, const Told& told) {
+  const Placement& target = parts.sides.target.placement;
+  const Store& store = *parts.sides.store;
+  std::vector<FileBeside> texts = parts.beside;
+  if (auto file = file_beside(target.layout())) texts.push_back(std::move(*file));
+  if (parts.sides.index_name.empty()) return texts;
+  const bool is_stores = !store.index_name().empty();
+  texts.push_back({parts.sides.index_name, is_stores ? store.index_text(told.indexed) : model_index(target)});
+  return texts;
+}
+
+/// What the manifest says of one.
+ManifestFile facts_of(const FileBeside& file, bool is_verified) {
+  const PartialSum sum = sum_of(std::as_bytes(std::span(file.bytes)), 0);
+  return {file.name, 0, file.bytes.size(), is_verified ? to_string(fingerprint(sum, file.name)) : ""};
 }
 
 void write_beside(const ManifestParts& parts, const Told& told, const Output& output) {
-  const Placement& target = parts.sides.target.placement;
-  const Store& store = *parts.sides.store;
-  for (const FileBeside& file : parts.beside) output.write_text(file.name, file.bytes);
-  if (const auto file = file_beside(target.layout())) output.write_text(file->name, file->bytes);
-  output.write_text(manifest_name, text_of(parts, told, std::nullopt));
-  if (parts.sides.index_name.empty()) return;
-  const bool is_stores = !store.index_name().empty();
-  output.write_text(parts.sides.index_name, is_stores ? store.index_text(told.indexed) : model_index(target));
+  const std::vector<FileBeside> texts = texts_beside(parts, told);
+  std::vector<ManifestFile> facts;
+  for (const FileBeside& file : texts) facts.push_back(facts_of(file, parts.job.is_verified()));
+  output.write_text(manifest_name, text_of(parts, told, std::nullopt, facts));
+  for (const FileBeside& file : texts) output.write_text(file.name, file.bytes);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.hpp"
 #include "jobs/memory_shares.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/output_manifest.hpp"
@@ -19,6 +20,7 @@
 #include "output/target_names.hpp"
 #include "output/views.hpp"
 #include "proof/check_source.hpp"
+#include "proof/one_step.hpp"
 
 namespace ckpt {
 
@@ -51,9 +53,14 @@ class Run {
     most_open_ = open_files_allowed(job_.resources, processes_);
     counters_.phase = Phase::catalog;
     sides_.emplace(resolve_sides(job_, text_.opened_source(), stores_, processes_, counters_));
+    report_.format = sides_->store->name();
     time("catalog");
     counters_.phase = Phase::plan;
     check_places();
+    if (!job_.mixes_steps)
+      agree(processes_, [&] {
+        for (const Checkpoint* each : sides_->checkpoints()) check_one_step(*each);
+      });
     warn_of_layouts(job_, *sides_);
 
     const bool is_shared = checkpoint().is_shared();
@@ -143,6 +150,8 @@ class Run {
       ckpt::look_ahead(*sides_, *plan_, job_, views_ ? &*views_ : nullptr, report_);
       if (reads_past_memory()) report_.staging_bytes += reader_->past_memory(spare_memory(), files_read());
     });
+    // The metadata is in memory now, as it will be in the job; what it fills beside that is staging.
+    report_.peak_bytes = processes_.maximum(peak_resident_bytes() + report_.staging_bytes);
     text_.tell(report_);
     text_.write(report_);
     time("plan");

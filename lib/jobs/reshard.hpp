@@ -33,10 +33,12 @@ struct ReshardJob {
   std::optional<int> text_digits;  ///< of a number in Paddle's text: paddle_digits or exact_digits; nothing: the first
   std::vector<std::filesystem::path> spared_files;  ///< that nothing may overwrite: those the layouts were read from
   NameChoice names;
+  std::vector<Pattern> first_copies;  ///< of which the lowest card's copy counts (Checkpoint::take_first_copies)
   std::vector<CastRule> casts;
   std::vector<KeepRule> keeps;             ///< which rows of tables are taken; nothing: all
   std::optional<Expectation> expectation;  ///< of what would be written
   ReplicaCheck replicas = ReplicaCheck::sample;
+  bool mixes_steps = false;  ///< the source's files may be of several steps (check_one_step)
   Verify verify = Verify::written;
   bool is_view = false;  ///< the output only shows the source's data: none is written, and none to be verified
   bool dry_run = false;
@@ -48,6 +50,7 @@ struct ReshardJob {
 
 /// The facts of a run, the same on every process (sums and maxima over all).
 struct Report {
+  std::string format;    ///< of the target's files; empty where all of them are text
   std::string exchange;  ///< "direct", "mpi" or "nccl"
   std::uint64_t processes = 1;
   std::uint64_t threads = 1;  ///< of each process
@@ -64,7 +67,9 @@ struct Report {
   std::uint64_t busiest_process = 0;
   std::uint64_t busiest_process_bytes = 0;  ///< it reads and writes together
   std::uint64_t staging_bytes = 0;          ///< largest staging memory of a process
-  std::uint64_t bytes_read = 0;             ///< done
+  /// Of a dry run: the most memory that a process of the job holds, staging included.
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t bytes_read = 0;  ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_resumed = 0;  ///< that an earlier run had written, and that were found good
@@ -79,7 +84,7 @@ struct Report {
     std::string name;
     std::uint64_t row_bytes = 0;          ///< of all its datasets, the key's included
     std::vector<std::uint64_t> rows;      ///< that each of the target's servers gets
-    bool has_whole_shards = false;        ///< these move: no key has been looked at
+    bool has_unread_keys = false;         ///< whole shards move, and no key has been looked at
     bool is_text = false;                 ///< rows are lines, of any lengths; each has been read
     std::optional<KeptRows> kept;         ///< nothing: all
     std::vector<TableLayerFacts> layers;  ///< oldest first; empty: it comes from one checkpoint

@@ -13,6 +13,7 @@
 #include "jobs/tree_names.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
+#include "layout/scale_cuts.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
 
@@ -100,6 +101,49 @@ void take_names_of_tree(ReshardSides& sides) {
 }
 
 /// What is there, as its layout has it, and what is taken of it. Collective.
+void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
+  if (!job.names.takes_masters || !checkpoint.masters().empty()) return;
+  throw Error(Kind::usage, "--master-weights",
+              {"given for " + checkpoint.path().string() + ", which does not say what its master weights are",
+               "expected a directory of DeepSpeed's ZeRO 1 to 3",
+               "leave it out, and choose by name (ckpt-inspect lists them)"});
+}
+
+/// Master weights that are taken as the model leave out what has none: frozen and tied weights, and buffers.
+void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
+  const auto& masters = sides.checkpoint.masters();
+  if (job.names.takes_masters || masters.empty()) return;
+  const auto is_of_model = [](const std::string& name) { return name.find('/') == std::string::npos; };
+  bool takes_masters = false;
+  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i)
+    takes_masters =
+        takes_masters || (is_of_model(sides.selection.tensors[i].name) &&
+                          !is_of_model(sides.source.placement.tensors()[sides.selection.source_of[i]].name));
+  if (!takes_masters) return;
+  std::vector<std::string> missing;
+  for (const std::string& name : sides.source.left_out)
+    if (const auto master = masters.find(name); is_of_model(name) && !sides.selection.find(name) &&
+                                                (master == masters.end() || !master->second.ends_with("/" + name)))
+      missing.push_back(name);
+  if (!missing.empty())
+    sides.source.warnings.push_back(
+        "tensors of the model that have no master weights are left out: " + join(missing) +
+        "; --master-weights takes master weights where there are any, and all else as it is");
+}
+
+/// An output without a tensor is somebody's mistake, but where the source has none either and goes over whole: an
+/// optimizer's settings, or the state of a job, into a format that takes its tree.
+void check_any_tensor(const ReshardSides& sides) {
+  if (!sides.selection.tensors.empty() || !sides.checkpoint.layout().tables.empty()) return;
+  const auto& files = sides.checkpoint.files();
+  const auto takes_tree = [&](const FileCatalog& file) { return sides.store->takes_trees_of(file.schema->format); };
+  if (sides.source.placement.tensors().empty() && std::all_of(files.begin(), files.end(), takes_tree)) return;
+  throw Error(Kind::input, sides.checkpoint.path().string(),
+              {"no tensor is in it that could be written", "expected at least one",
+               "is it the file of an optimizer's settings, or of a job's states alone? See what is in it with "
+               "ckpt-inspect"});
+}
+
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
   const MisfitSource misfit = misfit_of(checkpoint, store, job.names, sides.expected, job.casts);
@@ -108,10 +152,13 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
     return sides.expected.of(sides.selection, sides.source.placement, &names, has_hints);
   };
   Deviations found;
+  agree(processes, [&] { check_has_masters(job, checkpoint); });
   explain_misfit(misfit, processes, [&] {
     agree(processes, [&] {
       sides.source = resolve(checkpoint, misfit.keep, misfit.expected_shape);
       sides.selection = select(job.names, sides.source.placement);
+      if (job.names.takes_masters)
+        take_masters(checkpoint.masters(), job.names, sides.source.placement, sides.selection);
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
         sides.source.warnings.push_back(std::move(warning));
       found = deviations(true);
@@ -137,6 +184,35 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   throw Error(Kind::usage, "dataset " + target.table_arrays.begin()->first + " of a table",
               {"it is to be written in the format " + std::string(format.name),
                "expected one whose files stand for themselves", "write HDF5"});
+}
+
+std::set<std::string> source_formats(const Checkpoint& checkpoint) {
+  std::set<std::string> names;
+  for (const FileCatalog& file : checkpoint.files()) names.insert(file.schema->format);
+  return names;
+}
+
+/// What nobody could read is not written, but for what has come out of such a file.
+void check_readers(ReshardSides& sides) {
+  const Store& store = *sides.store;
+  const bool is_same_format = source_formats(sides.checkpoint) == std::set<std::string>{std::string(store.name())};
+  std::vector<std::string> refused;
+  std::string_view reader;
+  std::string type;
+  for (const Tensor& tensor : sides.selection.tensors)
+    if (const std::string_view here = store.refused_by(tensor.dtype); !here.empty() && !tensor.verbatim) {
+      if (refused.empty()) type = tensor.dtype.name;
+      refused.push_back(tensor.name);
+      reader = here;
+    }
+  if (refused.empty()) return;
+  const std::string found = std::string(reader) + " refuses the whole of a file with elements of " + type;
+  if (is_same_format) return sides.source.warnings.push_back(join(refused) + ": " + found);
+  throw Error(Kind::input, "parameter " + join(refused),
+              {found,
+               "expected elements that the output's readers take",
+               "write HDF5 (--format hdf5)",
+               {Advice::What::leave_out, ""}});
 }
 
 bool is_table_part(const Placement& placement, const Tensor& tensor) {
@@ -215,9 +291,13 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
                      {},
                      {},
                      {}};
+  agree(processes, [&] { sides.checkpoint.take_first_copies(job.first_copies); });
   open_deltas(job, stores.reading(), processes, sides);
   resolve_source_side(job, stores.reading(), processes, sides);
-  agree(processes, [&] { check_complete(sides); });
+  agree(processes, [&] {
+    check_complete(sides);
+    warn_of_half_models(job, sides);
+  });
   Layout layout;
   const Format* format = nullptr;
   agree(processes, [&] {
@@ -229,7 +309,8 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
         sides.source.warnings.push_back(std::move(warning));
     format = &output_format(
         stores.formats(), job.format,
-        job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text());
+        job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text(),
+        source_formats(sides.checkpoint));
     sides.store = &stores.named(format->name);
     if (job.keeps_trees) check_keeps_trees(*sides.store);
     if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(*format);
@@ -242,13 +323,22 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     if (!tables.target.table_arrays.empty() && !sides.store->index_name().empty())
       refuse_tables(tables.target, *format);
     if (job.output.is_single_file) take_names_of_tree(sides);
-    sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format), sides.selection.tensors);
+    const bool are_all = job.names.only.empty() && job.names.drop.empty();
+    sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
+                                  sides.selection.tensors, are_all);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);
     warn_of_plain_pieces(job, sides);
+    // Where an index says which piece of a tensor is where, readers put the pieces together.
+    if (sides.store->index_name().empty())
+      for (std::string& warning :
+           check_scale_cuts(sides.target.placement, sides.source.placement, sides.selection.source_of))
+        sides.source.warnings.push_back(std::move(warning));
     find_target_arrays(sides.target.placement, tables.plan);
   });
   sides.tables = std::move(tables.plan);
   agree(processes, [&] {
+    check_any_tensor(sides);
+    check_readers(sides);
     if (job.has_checksums && !sides.store->has_checksums())
       throw Error(Kind::usage, "an output of format " + std::string(sides.store->name()),
                   {"each file is to have a CRC", "expected the format mindspore, which has one",

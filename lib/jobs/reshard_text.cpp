@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/limits.hpp"
 #include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
 #include "layout/paddle_tables.hpp"
@@ -40,7 +41,10 @@ class TextJob {
     counters_.phase = Phase::move;
     text_.write(report_);
     time("move");
-    if (!job_.dry_run) finish();
+    if (!job_.dry_run)
+      finish();
+    else
+      report_.peak_bytes = processes_.maximum(peak_resident_bytes() + report_.staging_bytes);
     counters_.phase = Phase::done;
     add_up(counters_, processes_, report_);
     return report_;

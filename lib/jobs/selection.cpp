@@ -142,6 +142,30 @@ Selection select(const NameChoice& choice, const Placement& source) {
   return selection;
 }
 
+void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
+                  Selection& selection) {
+  const Wishes wishes(choice);
+  for (const auto& [name, of] : masters) {
+    const auto from = wishes.is_kept(name) ? source.find(of) : std::nullopt;
+    if (!from) continue;
+    Tensor tensor = source.tensors()[*from];
+    tensor.name = wishes.new_name(name);
+    const auto known = selection.find(tensor.name);
+    if (!known) {
+      selection.insert(std::move(tensor), *from);
+      continue;
+    }
+    if (const std::string& other = source.tensors()[selection.source_of[*known]].name; other != name)
+      throw Error(Kind::usage, "",
+                  {"'" + other + "' and '" + name + "' both become '" + tensor.name + "'",
+                   "one name for each parameter",
+                   "",
+                   {Advice::What::rename, ""}});
+    selection.tensors[*known] = std::move(tensor);
+    selection.source_of[*known] = *from;
+  }
+}
+
 Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why) {
   std::vector<std::size_t> order(names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -23,6 +23,7 @@ struct NameChoice {
   /// `stored` is the logical name as read, `name` the new one. The first that matches counts; where it only takes text
   /// out ("{a}_orig_mod.{b}={a}{b}"), those behind it that do no more apply to what it gives.
   std::vector<Rename> rename;
+  bool takes_masters = false;  ///< the whole model, each tensor from where Checkpoint::masters says
 };
 
 /// Which rows are taken of the tables whose names match: those for which a condition (RowCondition) holds.
@@ -68,6 +69,11 @@ struct Selection {
 
 /// Throws usage when two parameters get one name, or nothing is left.
 Selection select(const NameChoice& choice, const Placement& source);
+
+/// Takes the tensors that are chosen from where `masters` (Checkpoint::masters) says, those that have no place of their
+/// own in the source too. Throws usage as `select`.
+void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
+                  Selection& selection);
 
 /// A selection under other names, parallel to its own; what has none is left out. Throws usage, with the reason, where
 /// two get one name.

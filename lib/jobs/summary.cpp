@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "checkpoint/manifest.hpp"
 #include "layout/paddle_tables.hpp"
 #include "layout/rule_name.hpp"
 #include "output/file_specs.hpp"
@@ -23,8 +24,8 @@ void describe(const ReshardSides& sides, Report& report) {
     if (move.layer != 0) continue;
     const StoredTable& table = move.table;
     const auto of = std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.name == table.name; });
-    const bool has_whole_shards = move.range.has_value();
-    report.tables.push_back({table.name, table.row_bytes(), of->rows, has_whole_shards, false, of->kept, of->layers});
+    const bool has_unread_keys = move.range && move.census.keys.bytes == 0;
+    report.tables.push_back({table.name, table.row_bytes(), of->rows, has_unread_keys, false, of->kept, of->layers});
   }
   report.source_layout = source.layout().origin;
   report.target_layout = target.layout().origin;
@@ -71,9 +72,13 @@ void look_ahead(const ReshardSides& sides, const MovePlan& plan, const ReshardJo
   const ArrayFiles where(target);
   const NewName new_name = new_name_of(job.names);
   const SourceTrees trees(sides.checkpoint, target, *sides.store, job.keeps_trees, new_name);
-  FileSpecs specs(sides.checkpoint, plan.planner, where, "", trees, job.names.drop, new_name,
+  const std::string manifest =
+      job.output.is_single_file ? provisional_manifest(target, FingerprintPlace::manifest, {}) : "";
+  FileSpecs specs(sides.checkpoint, plan.planner, where, manifest, trees, job.names.drop, new_name,
                   !sides.store->index_name().empty());
   warn_of_losses(specs, *sides.store);
+  if (views == nullptr && where.table().count() != 0)
+    sides.store->form(*specs.of(0, {}));  // what no file can hold is an error now
   if (views == nullptr) return summarise({plan.planner, plan.readers, plan.shares, sides.tables}, report);
   for (FileNumber file = 0; file < where.table().count(); ++file) views->shown(file, *specs.of(file, {}));
 }

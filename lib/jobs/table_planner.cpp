@@ -132,8 +132,11 @@ void TablePlanner::choose_newest(std::vector<PlannedTable>& tables, std::size_t 
 
 TableRows TablePlanner::add_range(PlannedTable& each, TablePlan& plan) {
   PlannedLayer& layer = each.layers.front();
-  if (job_.verify == Verify::reread) check_keys(layer.table, readers_[0], means_, processes_);
   TableCensus census;
+  if (job_.verify != Verify::none)
+    census.keys = check_keys(layer.table, readers_[0], means_, processes_);
+  else if (processes_.rank() == 0)
+    spdlog::warn("table '{}': its shards move whole, and with --verify none no key is looked at", each.datasets.name);
   agree(processes_, [&] { census.share = share_table(layer.table, readers_[0].checkpoint(), 0, means_, processes_); });
   census.rows = each.range->rows();
   census.changing = each.range->changing();

@@ -245,10 +245,11 @@ void place_rows(std::span<TableCensus* const> layers, const RowGroups& to) {
   }
 }
 
-void check_keys(const StoredTable& table, TableReader& reader, const CensusMeans& means, Communicator& processes) {
+PartialSum check_keys(const StoredTable& table, TableReader& reader, const CensusMeans& means,
+                      Communicator& processes) {
   TableShare share;
   agree(processes, [&] { share = share_table(table, reader.checkpoint(), 0, means, processes); });
-  take_census(table, reader, std::nullopt, std::move(share), means, processes);
+  return take_census(table, reader, std::nullopt, std::move(share), means, processes).keys;
 }
 
 }  // namespace ckpt

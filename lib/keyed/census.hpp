@@ -50,8 +50,8 @@ TableCensus take_census(const StoredTable& table, TableReader& reader, const std
 /// group.
 void place_rows(std::span<TableCensus* const> layers, const RowGroups& to);
 
-/// Checks all keys of a table as `take_census` does.
-void check_keys(const StoredTable& table, TableReader& reader, const CensusMeans& means, Communicator& processes);
+/// Checks all keys of a table as `take_census` does; gives their sum (TableCensus::keys).
+PartialSum check_keys(const StoredTable& table, TableReader& reader, const CensusMeans& means, Communicator& processes);
 
 /// The most bytes that a batch of rows takes where each thread has one: packed, as messages, and what comes from
 /// others.

@@ -15,7 +15,7 @@ struct RowRun {
   std::uint64_t first = 0;  ///< row there
 };
 
-/// Where the rows of a table go whose shards move to other servers as they are: no key has to be looked at.
+/// Where the rows of a table go whose shards move to other servers as they are: keys are needed only to be checked.
 class RangeMove {
  public:
   /// The runs of some rows of a server of the source, in their order.

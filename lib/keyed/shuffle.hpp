@@ -26,7 +26,7 @@ struct TableMove {
   std::vector<ArrayId> arrays;  ///< of the target, for each part
   TableCensus census;           ///< for `to`
   std::size_t layer = 0;        ///< of the source's checkpoints, oldest first: one move for each that has the table
-  std::optional<RangeMove> range = {};  ///< whole shards move: the census has counted no keys
+  std::optional<RangeMove> range = {};  ///< whole shards move: the census has counted no rows
 };
 
 /// What takes part in moving tables.

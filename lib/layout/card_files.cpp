@@ -1,31 +1,45 @@
 #include "layout/card_files.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.hpp"
+#include "layout/card_words.hpp"
 
 namespace ckpt {
 
 std::uint64_t CardFiles::count(const Mesh& mesh) const {
   std::uint64_t files = 0;
-  for (const FileEntry& entry : entries_) files += entry.path.count(mesh);
+  for (std::size_t entry = 0; entry < entries_.size(); ++entry) files += count(mesh, entry);
   return files;
+}
+
+std::vector<std::size_t> CardFiles::axes(const Mesh& mesh, std::size_t entry) const {
+  const auto named = entries_[entry].path.axes(mesh);
+  const auto& apart = entries_[entry].apart;
+  std::vector<std::size_t> axes;
+  std::set_union(named.begin(), named.end(), apart.begin(), apart.end(), std::back_inserter(axes));
+  return axes;
+}
+
+std::uint64_t CardFiles::count(const Mesh& mesh, std::size_t entry) const {
+  return entries_[entry].apart.empty() ? entries_[entry].path.count(mesh) : mesh.combinations(axes(mesh, entry));
 }
 
 bool CardFiles::is_default() const {
   const FileEntry usual;
   const FileEntry& first = entries_.front();
-  return entries_.size() == 1 && first.prefix.empty() && first.path.by_card() == nullptr &&
+  return entries_.size() == 1 && first.prefix.empty() && first.group.empty() && first.path.by_card() == nullptr &&
          first.path.text() == usual.path.text();
 }
 
 std::vector<CardFiles::File> CardFiles::files(const Mesh& mesh) const {
   std::vector<File> files;
   for (std::size_t entry = 0; entry < entries_.size(); ++entry) {
-    const auto axes = entries_[entry].path.axes(mesh);
-    const std::uint64_t count = entries_[entry].path.count(mesh);
-    for (std::uint64_t number = 0; number < count; ++number)
-      files.push_back({entry, mesh.position_of_combination(axes, number)});
+    const auto named = axes(mesh, entry);
+    const std::uint64_t combinations = count(mesh, entry);
+    for (std::uint64_t number = 0; number < combinations; ++number)
+      files.push_back({entry, mesh.position_of_combination(named, number)});
   }
   return files;
 }
@@ -39,6 +53,8 @@ std::vector<std::string> CardFiles::paths(const Mesh& mesh) const {
 std::optional<std::size_t> CardFiles::entry_of(const std::string& stored) const {
   for (std::size_t entry = 0; entry < entries_.size(); ++entry)
     if (entries_[entry].names.contains(stored)) return entry;
+  for (std::size_t entry = 0; entry < entries_.size(); ++entry)
+    if (!entries_[entry].group.empty() && stored.starts_with(entries_[entry].group)) return entry;
   std::optional<std::size_t> longest;
   for (std::size_t entry = 0; entry < entries_.size(); ++entry)
     if (entries_[entry].names.empty() && stored.starts_with(entries_[entry].prefix) &&
@@ -63,8 +79,14 @@ std::string CardFiles::stored_name(std::size_t entry, const std::string& name_wi
   return stored;
 }
 
+std::string CardFiles::name_in_file(const Mesh& mesh, std::uint64_t position, const std::string& stored) const {
+  const auto entry = entry_of(stored);
+  const std::string name = name_within(stored);
+  return entry && !entries_[*entry].apart.empty() ? with_numbers_of_card(name, mesh, position) : name;
+}
+
 std::string CardFiles::place(const Mesh& mesh, std::uint64_t position, const std::string& stored) const {
-  return path(mesh, position, entry_of(stored).value_or(0)) + ": /" + name_within(stored);
+  return path(mesh, position, entry_of(stored).value_or(0)) + ": /" + name_in_file(mesh, position, stored);
 }
 
 std::vector<std::size_t> CardFiles::shared_axes(const Mesh& mesh, std::size_t entry) const {
@@ -75,10 +97,23 @@ std::vector<std::size_t> CardFiles::shared_axes(const Mesh& mesh, std::size_t en
   return shared;
 }
 
+std::vector<std::size_t> CardFiles::shared_axes(const Mesh& mesh, std::size_t entry, const std::string& stored) const {
+  auto shared = shared_axes(mesh, entry);
+  if (entries_[entry].apart.empty()) return shared;
+  const auto said = axes_of_words(stored, mesh);
+  std::erase_if(shared, [&](std::size_t axis) { return std::binary_search(said.begin(), said.end(), axis); });
+  return shared;
+}
+
 std::optional<CardFiles::Collision> CardFiles::collision(const Mesh& mesh) const {
   if (entries_.size() == 1 && entries_.front().path.is_decodable()) return std::nullopt;
   std::vector<std::pair<std::string, File>> named;
-  for (const File& file : files(mesh)) named.emplace_back(path(mesh, file.position, file.entry), file);
+  for (const File& file : files(mesh)) {
+    const auto shared = shared_axes(mesh, file.entry);  // along them one file counts as several
+    if (std::all_of(shared.begin(), shared.end(),
+                    [&](std::size_t axis) { return mesh.coordinate(file.position, axis) == 0; }))
+      named.emplace_back(path(mesh, file.position, file.entry), file);
+  }
   std::stable_sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   const auto same =
       std::adjacent_find(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.first == b.first; });

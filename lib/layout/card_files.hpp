@@ -16,11 +16,15 @@ struct FileEntry {
   FileTemplate path;
   std::string prefix;
   std::set<std::string> names = {};  ///< the arrays that lie in it whatever prefixes say; empty: prefixes say all
+  std::string group = {};  ///< "rank_{card}/": the group of the file in which a card's arrays lie; then no prefix
+  /// The axes, ascending, whose coordinates stand in names of its arrays (CardNames), by which cards tell theirs apart.
+  std::vector<std::size_t> apart = {};
 };
 
 /// `files` of a layout: which files the cards have. A file is an entry at a position whose coordinate is 0 on every
 /// axis that the entry's path does not name; the cards along such an axis share it, and what lies in it is held by the
-/// one with coordinate 0. So a position owns one file of an entry, or none, and no file has two owners.
+/// one with coordinate 0. So a position owns one file of an entry, or none, and no file has two owners. Where names of
+/// arrays say whose they are, the part of a file that is a card's own counts as a file: such files have one path.
 class CardFiles {
  public:
   /// One file for each card, rank_{card}.h5.
@@ -56,11 +60,18 @@ class CardFiles {
   std::string name_within(const std::string& stored) const;
   /// The prefixed name of an array of a file. Throws input where that name belongs in the file of another entry.
   std::string stored_name(std::size_t entry, const std::string& name_within) const;
+  /// The same as the file of a position has it.
+  std::string name_in_file(const Mesh& mesh, std::uint64_t position, const std::string& stored) const;
   /// "mp_rank_00.h5: /w": where a position has an array of this name.
   std::string place(const Mesh& mesh, std::uint64_t position, const std::string& stored) const;
 
-  /// The axes, ascending and longer than 1, along which cards share an entry's file.
+  /// The axes, ascending and longer than 1, along which cards share an entry's file; and those along which they share
+  /// an array of this name in it, which may say coordinates itself.
   std::vector<std::size_t> shared_axes(const Mesh& mesh, std::size_t entry) const;
+  std::vector<std::size_t> shared_axes(const Mesh& mesh, std::size_t entry, const std::string& stored) const;
+  /// The axes, ascending, of which each coordinate has a file of an entry.
+  std::vector<std::size_t> axes(const Mesh& mesh, std::size_t entry) const;
+  std::uint64_t count(const Mesh& mesh, std::size_t entry) const;
   /// Whether each card has one file, and each file one card.
   bool is_one_each(const Mesh& mesh) const { return entries_.size() == 1 && shared_axes(mesh, 0).empty(); }
 

@@ -87,8 +87,8 @@ class Cuttings {
 /// The axes, those over which the layout splits some parameter first: along the others cards most likely hold copies.
 std::vector<Axis> likeliest_first(const Placement& placement) {
   std::vector<bool> splits(placement.mesh().axes.size());
-  for (const Spread& spread : placement.spreads())
-    for (const auto& of_dim : spread.axes)
+  for (ParameterId parameter = 0; parameter < placement.spreads().size(); ++parameter)
+    for (const auto& of_dim : placement.spreads()[parameter].axes)
       for (const Axis axis : of_dim) splits[axis] = true;
   std::vector<Axis> order(splits.size());
   std::iota(order.begin(), order.end(), Axis{0});

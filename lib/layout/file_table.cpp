@@ -8,9 +8,8 @@ FileTable::FileTable(const Layout& layout)
   of_card_.resize(mesh.size() * entries_);
   FileNumber before = 0;
   for (std::size_t entry = 0; entry < entries_; ++entry) {
-    const FileTemplate& path = layout.files.entries()[entry].path;
-    const auto axes = path.axes(mesh);
-    const std::uint64_t count = path.count(mesh);
+    const auto axes = layout.files.axes(mesh, entry);
+    const std::uint64_t count = layout.files.count(mesh, entry);
     for (Position card = 0; card < mesh.size(); ++card) {
       const std::uint64_t number = mesh.combination_at(axes, card);
       of_card_[card * entries_ + entry] = before + (number < count ? number : 0);  // beyond the last, it holds nothing

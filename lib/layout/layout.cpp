@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/card_names.hpp"
 #include "layout/rule_name.hpp"
 #include "layout/shared_cards.hpp"
 
@@ -148,7 +149,7 @@ void check_coordinates(const Layout& layout, const Mesh& mesh, const std::string
 }  // namespace
 
 Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>& sizes, const std::string& origin) {
-  Layout changed = layout;
+  Layout changed = with_plain_names(layout);
   changed.mesh.cards.clear();
   for (const auto& [name, size] : sizes) {
     const auto axis = layout.mesh.axis(name);

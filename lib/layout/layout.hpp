@@ -41,6 +41,8 @@ struct Pad {
 struct Flat {
   Axis axis = 0;
   std::uint64_t multiple_of = 1;
+
+  friend auto operator<=>(const Flat&, const Flat&) = default;
 };
 
 /// `at`: for each axis named, the coordinates that hold the parameter, ascending and distinct.
@@ -81,8 +83,9 @@ struct Rule {
 };
 
 struct Rename {
-  Pattern stored;
+  Pattern stored;  ///< of names as they are alike on all cards (CardNames)
   Pattern name;
+  std::string of_card = {};  ///< where coordinates of the card stand in `stored`: it as the layout has it
 };
 
 struct IndexRule {
@@ -144,8 +147,8 @@ std::string to_json(const Layout& layout);
 /// The layout of a single file that holds everything whole (`ckpt-merge`'s output).
 Layout single_card();
 
-/// The same rules on another mesh: axes not named keep their size, `cards` go back to 0..N-1. Throws usage for an
-/// unknown axis.
+/// The same rules on another mesh, to be written: axes not named keep their size, `cards` go back to 0..N-1, names in
+/// which coordinates stand are left out (with_plain_names). Throws usage for an unknown axis.
 Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>& sizes, const std::string& origin);
 
 }  // namespace ckpt

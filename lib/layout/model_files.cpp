@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +16,11 @@ namespace ckpt {
 
 namespace {
 
-constexpr const char* stem = "model";
+/// What transformers look for: "model" and ".safetensors", of torch's files "pytorch_model" and ".bin".
+std::pair<std::string, std::string> stem_and_ending(std::string_view ending) {
+  if (ending == ".pt" || ending == ".bin") return {"pytorch_model", ".bin"};
+  return {"model", std::string(ending)};
+}
 
 /// The names of the tensors of each file.
 std::vector<std::vector<std::string>> shared_out(const std::vector<Tensor>& tensors, std::uint64_t most_bytes) {
@@ -48,11 +53,12 @@ Layout model_files(const std::vector<Tensor>& tensors, std::uint64_t most_bytes,
   Layout layout;
   layout.origin = "the layout of a model in " + std::to_string(files.size()) + (files.size() == 1 ? " file" : " files");
   layout.mesh = Mesh{{"file"}, {files.size()}, {}};
-  std::string path = fmt::format("{}{}", stem, ending);
+  const auto [stem, written] = stem_and_ending(ending);
+  std::string path = stem + written;
   if (files.size() > 1) {
     layout.mesh.cards.resize(files.size());
     std::iota(layout.mesh.cards.begin(), layout.mesh.cards.end(), std::uint64_t{1});  // as the files are numbered
-    path = fmt::format("{}-{{card:05}}-of-{:05}{}", stem, files.size(), ending);
+    path = fmt::format("{}-{{card:05}}-of-{:05}{}", stem, files.size(), written);
   }
   layout.files = CardFiles({{FileTemplate(path, layout.mesh), ""}});
   for (std::uint64_t file = 0; file < files.size(); ++file) {
@@ -64,7 +70,8 @@ Layout model_files(const std::vector<Tensor>& tensors, std::uint64_t most_bytes,
 }
 
 std::string model_index_name(std::string_view ending) {
-  return fmt::format("{}{}.index.json", stem, ending);
+  const auto [stem, written] = stem_and_ending(ending);
+  return stem + written + ".index.json";
 }
 
 std::string model_index(const Placement& placement) {

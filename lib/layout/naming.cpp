@@ -58,7 +58,15 @@ void Naming::count_to(const std::vector<std::uint64_t>& totals) {
   }
 }
 
-std::string Naming::renamed(const std::string& stored) const {
+/// Without the group of a file that is its card's own (CardNames).
+std::string Naming::without_group(const std::string& stored) const {
+  for (const FileEntry& entry : layout_.files.entries())
+    if (!entry.group.empty() && stored.starts_with(entry.group)) return stored.substr(entry.group.size());
+  return stored;
+}
+
+std::string Naming::renamed(const std::string& whole) const {
+  const std::string stored = without_group(whole);
   const auto found = stored_.first(stored);
   return found ? layout_.rename[*found].name.fill(*stored_.pattern(*found).match(stored)) : stored;
 }

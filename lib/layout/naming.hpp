@@ -68,6 +68,7 @@ class Naming {
   void for_each_count(std::string& name, Visit&& visit) const;
   static std::string with_numbers(const std::string& name, const Counted& counted, std::uint64_t index,
                                   std::uint64_t chunk);
+  std::string without_group(const std::string& stored) const;
   std::string describe_place(const IndexRule& rule, const std::vector<std::uint64_t>& coordinates) const;
 
   const Layout& layout_;

@@ -32,11 +32,12 @@ Layout parse_layout(const std::string& json_text, const std::string& origin) {
   if (const auto files = root.find("files")) layout.files = parsing::parse_files(*files, layout.mesh);
   if (const auto rules = root.find("parameters")) layout.parameters = parsing::parse_rules(*rules, layout.mesh);
   if (const auto otherwise = root.find("default")) layout.otherwise = otherwise->word(parsing::default_words);
-  if (const auto renames = root.find("rename")) layout.rename = parsing::parse_renames(*renames);
+  if (const auto renames = root.find("rename")) layout.rename = parsing::parse_renames(*renames, layout.mesh);
   if (const auto indices = root.find("indices")) layout.indices = parsing::parse_indices(*indices, layout.mesh);
   if (const auto buckets = root.find("buckets")) layout.buckets = parsing::parse_buckets(*buckets, layout.mesh);
   if (const auto tables = root.find("tables")) layout.tables = parsing::parse_tables(*tables, layout.mesh);
   parsing::check_paddle_text(root, layout.tables);
+  parsing::note_card_names(root, layout);
   return layout;
 }
 

@@ -1,6 +1,7 @@
 #include <string>
 #include <utility>
 
+#include "layout/card_words.hpp"
 #include "layout/parse_keys.hpp"
 #include "layout/parse_sections.hpp"
 
@@ -42,6 +43,23 @@ std::string unshared(const Pattern& has, const Pattern& lacks) {
   return {};
 }
 
+/// What may stand in braces for a coordinate of the card.
+std::string words_of(const Mesh& mesh) {
+  std::string words = "{card}";
+  for (const std::string& axis : mesh.axes)
+    if (axis != "card") words += ", " + braced(axis);
+  return words;
+}
+
+Rename parse_rename(const Node& item, const Mesh& mesh) {
+  const Pattern name = item.member("name").pattern();
+  const Node stored = item.member("stored");
+  const auto of_card =
+      with_context(stored.place(), [&] { return CardPattern::parse(stored.text(), mesh, name.captures()); });
+  if (of_card) return {of_card->alike(), name, stored.text()};
+  return {stored.pattern(), name};
+}
+
 }  // namespace
 
 std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh) {
@@ -62,11 +80,11 @@ std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh) {
   return rules;
 }
 
-std::vector<Rename> parse_renames(const Node& node) {
+std::vector<Rename> parse_renames(const Node& node, const Mesh& mesh) {
   std::vector<Rename> renames;
   for (const auto& item : node.items()) {
     item.check_keys({"stored", "name"}, 2);
-    const Rename rename{item.member("stored").pattern(), item.member("name").pattern()};
+    const Rename rename = parse_rename(item, mesh);
     for (const auto* key : {"stored", "name"}) {
       const auto& pattern = key == std::string("stored") ? rename.stored : rename.name;
       const auto& other = key == std::string("stored") ? rename.name : rename.stored;
@@ -77,7 +95,10 @@ std::vector<Rename> parse_renames(const Node& node) {
       const auto capture = unshared(pattern, other);
       if (!capture.empty())
         place.fail("the capture " + braced(capture) + ", which \"" + other.text() + "\" has not",
-                   "the same captures on both sides");
+                   "the same captures on both sides",
+                   key == std::string("stored")
+                       ? "in it alone may stand coordinates of the card, whose name it is: " + words_of(mesh)
+                       : "");
     }
     renames.push_back(rename);
   }

@@ -11,7 +11,9 @@ namespace ckpt::parsing {
 Mesh parse_mesh(const Node& node);
 CardFiles parse_files(const Node& node, const Mesh& mesh);
 std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh);
-std::vector<Rename> parse_renames(const Node& node);
+std::vector<Rename> parse_renames(const Node& node, const Mesh& mesh);
+/// Notes with the entries of `files` which coordinates stand in the names of arrays. Refuses them beside tables.
+void note_card_names(const Node& root, Layout& layout);
 std::vector<IndexRule> parse_indices(const Node& node, const Mesh& mesh);
 std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh);
 std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh);

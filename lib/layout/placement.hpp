@@ -43,6 +43,21 @@ struct Spread {
   Replicas replicas = Replicas::check;
   /// The rule that decided: an index into Layout::parameters, or nothing for default and buckets.
   std::optional<std::size_t> rule;
+
+  friend auto operator<=>(const Spread&, const Spread&) = default;
+};
+
+/// How each of many tensors is spread. Those that are spread alike share one Spread.
+class Spreads {
+ public:
+  const Spread& operator[](std::size_t parameter) const noexcept { return *of_parameter_[parameter]; }
+  const Spread& front() const noexcept { return *of_parameter_.front(); }
+  std::size_t size() const noexcept { return of_parameter_.size(); }
+  void push_back(std::shared_ptr<const Spread> spread) { of_parameter_.push_back(std::move(spread)); }
+  void reserve(std::size_t parameters) { of_parameter_.reserve(parameters); }
+
+ private:
+  std::vector<std::shared_ptr<const Spread>> of_parameter_;
 };
 
 /// A dataset that some of the cards store.
@@ -68,7 +83,7 @@ class Placement {
   const Layout& layout() const noexcept { return layout_; }
   const Mesh& mesh() const noexcept { return layout_.mesh; }
   const std::vector<Tensor>& tensors() const noexcept { return tensors_; }
-  const std::vector<Spread>& spreads() const noexcept { return spreads_; }
+  const Spreads& spreads() const noexcept { return spreads_; }
   const std::vector<ArrayPlace>& arrays() const noexcept { return arrays_; }
   /// Pairs of parameters that are both here, in the order of the first.
   const std::vector<Equality>& equalities() const noexcept { return equalities_; }
@@ -179,7 +194,7 @@ class Placement {
 
   Layout layout_;
   std::vector<Tensor> tensors_;
-  std::vector<Spread> spreads_;
+  Spreads spreads_;
   std::vector<ArrayPlace> arrays_;
   std::vector<ArrayId> array_of_;
   std::vector<Equality> equalities_;

@@ -58,7 +58,7 @@ void PlacementBuilder::check_at_of_boxes(const BoxCover& boxes, const At& at, co
 At PlacementBuilder::shared_at(const std::string& stored) const {
   At at;
   const CardFiles& files = layout().files;
-  for (const Axis axis : files.shared_axes(layout().mesh, files.entry_of(stored).value_or(0))) at[axis] = {0};
+  for (const Axis axis : files.shared_axes(layout().mesh, files.entry_of(stored).value_or(0), stored)) at[axis] = {0};
   return at;
 }
 
@@ -70,7 +70,7 @@ void PlacementBuilder::check_not_shared(const std::vector<Axis>& cut_over, const
                                         const std::string& where) const {
   const CardFiles& files = layout().files;
   const std::size_t entry = files.entry_of(stored).value_or(0);
-  for (const Axis axis : files.shared_axes(layout().mesh, entry))
+  for (const Axis axis : files.shared_axes(layout().mesh, entry, stored))
     if (std::find(cut_over.begin(), cut_over.end(), axis) != cut_over.end())
       throw Error(Kind::layout, where,
                   {"it is cut over \"" + layout().mesh.axes[axis] + "\", which the path of its files, \"" +

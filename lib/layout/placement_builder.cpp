@@ -52,9 +52,21 @@ std::string PlacementBuilder::over(const CutSpec& spec) const {
   return text;
 }
 
-ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const CutPlan& plan,
+void PlacementBuilder::reserve(std::size_t tensors) {
+  placement_.tensors_.reserve(tensors);
+  placement_.spreads_.reserve(tensors);
+  placement_.arrays_.reserve(tensors);
+}
+
+std::shared_ptr<const Spread> PlacementBuilder::shared(Spread spread) {
+  if (spread.bucket) return std::make_shared<const Spread>(std::move(spread));  // each member is another
+  auto& known = known_spreads_[spread];
+  if (!known) known = std::make_shared<const Spread>(std::move(spread));
+  return known;
+}
+
+ParameterId PlacementBuilder::add_spread(Tensor tensor, Spread spread, const Keys& keys, const CutPlan& plan,
                                          const std::string& where) {
-  Spread spread;
   spread.permute = plan.permute;
   spread.flat = keys.flat;
   spread.replicas = keys.replicas.value_or(Replicas::check);
@@ -83,7 +95,7 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, const Keys& keys, const 
                  {Advice::What::leave_out, ""}});
   tensor.bytes();  // checked
   placement_.tensors_.push_back(std::move(tensor));
-  placement_.spreads_.push_back(std::move(spread));
+  placement_.spreads_.push_back(shared(std::move(spread)));
   where_.push_back(where);
   return static_cast<ParameterId>(placement_.tensors_.size() - 1);
 }
@@ -104,8 +116,9 @@ void PlacementBuilder::add(Tensor tensor, const Decision& decision, const CutPla
   for (const CutSpec& spec : plan.dims) cut_over.insert(cut_over.end(), spec.axes.begin(), spec.axes.end());
   if (decision.keys.flat) cut_over.push_back(decision.keys.flat->axis);
   check_not_shared(cut_over, array.name, where);
-  const ParameterId parameter = add_spread(std::move(tensor), decision.keys, plan, where);
-  placement_.spreads_[parameter].rule = decision.rule;
+  Spread spread;
+  spread.rule = decision.rule;
+  const ParameterId parameter = add_spread(std::move(tensor), std::move(spread), decision.keys, plan, where);
   if (const auto& boxes = placement_.spreads_[parameter].boxes) check_at_of_boxes(*boxes, array.at, where);
   array.members = {parameter};
   placement_.array_of_.push_back(static_cast<ArrayId>(placement_.arrays_.size()));
@@ -129,9 +142,10 @@ void PlacementBuilder::add_member(Tensor tensor, Membership membership, const Ke
     throw Error(Kind::layout, where,
                 {"its dtype is " + tensor.dtype.name, "the bucket's other members are " + array.dtype.name,
                  "all members of a bucket have one dtype"});
-  const ParameterId parameter = add_spread(std::move(tensor), keys, cut_plan, where);
-  placement_.spreads_[parameter].bucket = membership.bucket;
-  placement_.spreads_[parameter].member = membership.member;
+  Spread spread;
+  spread.bucket = membership.bucket;
+  spread.member = membership.member;
+  const ParameterId parameter = add_spread(std::move(tensor), std::move(spread), keys, cut_plan, where);
   array.members.push_back(parameter);
   placement_.array_of_.push_back(known->second);
 }

@@ -32,6 +32,9 @@ class PlacementBuilder {
   /// along which cards share its file.
   At at_of(const Keys& keys, const std::string& stored, const At& counted) const;
 
+  /// Makes room for this number of tensors.
+  void reserve(std::size_t tensors);
+
   /// Adds a tensor that has an array of its own. Tensors are added in the order of their names.
   void add(Tensor tensor, const Decision& decision, const CutPlan& plan, StoredName stored, const std::string& where);
 
@@ -47,7 +50,9 @@ class PlacementBuilder {
   Placement finish();
 
  private:
-  ParameterId add_spread(Tensor tensor, const Keys& keys, const CutPlan& plan, const std::string& where);
+  /// `spread` says who decided; its cuts are added.
+  ParameterId add_spread(Tensor tensor, Spread spread, const Keys& keys, const CutPlan& plan, const std::string& where);
+  std::shared_ptr<const Spread> shared(Spread spread);
   std::shared_ptr<const DimCut> cut(std::uint64_t size, const CutSpec& spec);
   std::shared_ptr<const BoxCover> cover(const Keys& keys, const Extents& shape, const std::string& where);
   void check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const;
@@ -67,6 +72,7 @@ class PlacementBuilder {
   Placement placement_;
   std::map<std::pair<CutSpec, std::uint64_t>, std::shared_ptr<const DimCut>> cuts_;
   std::map<std::pair<const Boxes*, std::vector<std::uint64_t>>, std::shared_ptr<const BoxCover>> covers_;
+  std::map<Spread, std::shared_ptr<const Spread>> known_spreads_;
   std::map<std::uint32_t, ArrayId> bucket_arrays_;
   std::vector<std::pair<ParameterId, std::string>> equals_;
   std::vector<std::string> where_;  // for each parameter, how messages name it

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,11 @@ using ExpectedShape = std::function<std::optional<Extents>(const std::string& lo
 Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep = {},
                         const ExpectedShape& expected = {});
 
-/// Spreads tensors as a layout says. Throws layout when it cannot hold them.
-Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors);
+/// The logical names of which an array cannot be read (StoredArray::refusal): keeping one of them is an error.
+std::set<std::string> unreadable_names(const Layout& layout, const std::vector<Holding>& files);
+
+/// Spreads tensors as a layout says. Throws layout when it cannot hold them; where they are `all` of a checkpoint, also
+/// when it has rules and none is for any of them.
+Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors, bool are_all = false);
 
 }  // namespace ckpt

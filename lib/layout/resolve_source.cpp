@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -45,6 +46,7 @@ class SourceResolver {
   Resolved resolve() {
     std::vector<std::string> left_out;
     auto decisions = decide(left_out);
+    builder_.reserve(decisions.size());
     for (std::size_t n = 0; n < decisions.size(); ++n) {
       const std::string& name = names_.logical()[n].name;
       with_parameter(name, [&] {
@@ -56,9 +58,9 @@ class SourceResolver {
       });
     }
     Resolved resolved{against_files([&] { return builder_.finish(); }), use_.unused(names_.all()), std::move(left_out)};
-    check_cards(layout_, names_, resolved.placement);
+    const std::vector<std::string> stale = check_cards(layout_, names_, resolved.placement);
     const auto is_like = [&](ParameterId parameter) { return likeness_.is_like(parameter); };
-    for (const auto& more : {names_.warnings(), likeness_.check(resolved.placement, Kind::input),
+    for (const auto& more : {stale, names_.warnings(), likeness_.check(resolved.placement, Kind::input),
                              unlike_states(resolved.placement, is_like), unlike_biases(resolved.placement)})
       resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
     return resolved;
@@ -91,7 +93,10 @@ class SourceResolver {
       if (!decision && !names_.logical()[n].bucket) unmatched.push_back(name);
       decisions[n++] = std::move(decision);
     }
-    if (unmatched.empty()) return decisions;
+    if (unmatched.empty()) {
+      if (!layout_.parameters.empty() && layout_.buckets.empty()) use_.check_any(names_.all(), Kind::input);
+      return decisions;
+    }
     const auto refuse = [&] { refuse_unmatched(layout_, unmatched, Kind::input); };
     if (unmatched.size() > 1) refuse();
     for (n = 0; names_.logical()[n].name != unmatched.front();) ++n;
@@ -164,7 +169,8 @@ class SourceResolver {
   Extents shape_of(std::size_t n, const Keys& keys, const CutPlan& plan, const At& at, const std::string& where) const {
     if (keys.shape) return Extents(*keys.shape);
     const StoredArray& first = names_.first(n);
-    if (first.global_shape && first.global_shape->size() == plan.dims.size() && (keys.grid || !keys.boxes))
+    if (first.global_shape && first.global_shape->size() == plan.dims.size() && (keys.grid || !keys.boxes) &&
+        (keys.grid || keys.flat || fits_files(n, *first.global_shape, plan)))
       return *first.global_shape;
     if (keys.grid) return shape_of_grid(n, keys, plan);
     if (keys.boxes) return BoxCover::reach(*keys.boxes);
@@ -176,6 +182,26 @@ class SourceResolver {
       shape[dim] = spec.declared_size() ? *spec.declared_size() : measure(n, dim, i, spec, at, where);
     }
     return shape;
+  }
+
+  /// Whether the pieces that are found are those of this shape. A file's own word may be an earlier job's, of which the
+  /// piece was all.
+  bool fits_files(std::size_t n, const Extents& shape, const CutPlan& plan) const {
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const CutSpec& spec = plan.dims[plan.permute[i]];
+      if (spec.declared_size()) continue;
+      std::vector<std::uint64_t> found(spec.pieces(), 0);
+      std::vector<bool> is_found(spec.pieces(), false);
+      for (Position position = 0; position < layout_.mesh.size(); ++position) {
+        const StoredArray* array = names_.at(n, position);
+        if (array == nullptr || i >= array->shape.size()) continue;
+        const std::uint64_t piece = layout_.mesh.combination_at(spec.axes, position);
+        is_found[piece] = true;
+        found[piece] = array->shape[i];
+      }
+      if (!fits(shape[plan.permute[i]], spec, found, is_found)) return false;
+    }
+    return true;
   }
 
   /// The logical shape of which cards hold pieces that a grid counts. One odd card must not move the whole.
@@ -291,7 +317,19 @@ class SourceResolver {
   const ExpectedShape& expected_;
 };
 
+bool has_unreadable(const Holding& holding) {
+  return std::any_of(holding->begin(), holding->end(),
+                     [](const StoredArray& array) { return array.refusal.has_value(); });
+}
+
 }  // namespace
+
+std::set<std::string> unreadable_names(const Layout& layout, const std::vector<Holding>& files) {
+  const std::set<Holding> distinct(files.begin(), files.end());  // cards share what they hold alike
+  if (std::none_of(distinct.begin(), distinct.end(), has_unreadable)) return {};
+  Naming naming(layout);
+  return SourceNames(layout, naming, files, [](const std::string&) { return false; }).refused();
+}
 
 Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep,
                         const ExpectedShape& expected) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "layout/borrowing.hpp"
+#include "layout/card_names.hpp"
 #include "layout/index_census.hpp"
 #include "layout/likeness.hpp"
 #include "layout/placement_builder.hpp"
@@ -22,9 +23,8 @@ bool is_disjoint(const At& a, const At& b) {
   });
 }
 
-/// An array's name is a path: none of its parts may be empty or a dot, and no array may stand where another needs a
-/// group.
-void check_path(const std::string& name, const std::set<std::string>& names, const std::string& origin) {
+/// An array's name is a path: none of its parts may be empty or a dot.
+void check_path(const std::string& name, const std::string& origin) {
   const auto refuse = [&](const std::string& found) {
     return Error(Kind::layout, origin,
                  {"a parameter would be stored as \"" + name + "\"",
@@ -36,8 +36,6 @@ void check_path(const std::string& name, const std::set<std::string>& names, con
     const std::size_t slash = std::min(name.find('/', start), name.size());
     const std::string part = name.substr(start, slash - start);
     if (part.empty() || part == "." || part == "..") throw refuse("a path without empty parts and dots is needed");
-    if (slash < name.size() && names.contains(name.substr(0, slash)))
-      throw refuse("\"" + name.substr(0, slash) + "\" is a parameter itself and cannot hold another");
     start = slash + 1;
   }
 }
@@ -46,7 +44,6 @@ void check_path(const std::string& name, const std::set<std::string>& names, con
 void check_names(const Placement& placement) {
   const auto& arrays = placement.arrays();
   const CardFiles& files = placement.layout().files;
-  std::map<std::size_t, std::set<std::string>> names;  // within the files of each entry
   for (const ArrayPlace& array : arrays) {
     const auto entry = files.entry_of(array.name);
     if (!entry)
@@ -54,10 +51,8 @@ void check_names(const Placement& placement) {
                   {"a parameter would be stored as \"" + array.name + "\"",
                    "a name that begins with the prefix of one of the entries of \"files\"",
                    "add an entry without \"prefix\", or see rename"});
-    names[*entry].insert(files.name_within(array.name));
+    check_path(files.name_within(array.name), placement.layout().origin);
   }
-  for (const auto& [entry, within] : names)
-    for (const std::string& name : within) check_path(name, within, placement.layout().origin);
   std::vector<ArrayId> order(arrays.size());
   std::iota(order.begin(), order.end(), ArrayId{0});
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return arrays[a].name < arrays[b].name; });
@@ -134,9 +129,20 @@ void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& te
   builder.add(tensor, decision, builder.plan(keys, tensor.shape.size(), where), std::move(stored), where);
 }
 
+/// A file is written by names that all cards have alike.
+void check_plain_names(const Layout& layout) {
+  const std::string name = first_card_name(layout);
+  if (!name.empty())
+    throw Error(
+        Kind::layout, layout.origin,
+        {"\"" + name + "\" has the number of a card in it", "expected names that are the same on all cards in a layout to write",
+         "such names are only read: leave that \"rename\" or \"prefix\" out"});
+}
+
 }  // namespace
 
-Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors) {
+Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors, bool are_all) {
+  check_plain_names(layout);
   std::vector<const Tensor*> order;
   order.reserve(tensors.size());
   for (const Tensor& tensor : tensors) order.push_back(&tensor);
@@ -146,6 +152,7 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   const std::vector<std::string> index_warnings = count_indices(layout, tensors, naming);
   const Borrowing borrowing(layout, naming);
   PlacementBuilder builder(carried(layout, naming, order));
+  builder.reserve(order.size());
   Likeness likeness;
   RuleUse use(layout);
   std::vector<std::string> names;
@@ -170,6 +177,7 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
     with_parameter(tensor->name, [&] { add(*tensor); });
   }
   if (!unmatched.empty()) refuse_unmatched(layout, unmatched, Kind::layout);
+  if (are_all && layout.buckets.empty()) use.check_any(names, Kind::layout);
   Resolved resolved{builder.finish(), use.unused(names), {}};
   for (const auto& more : {index_warnings, likeness.check(resolved.placement, Kind::layout)})
     resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());

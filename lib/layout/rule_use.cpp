@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/characters.hpp"
+#include "layout/literal.hpp"
 #include "layout/name_groups.hpp"
+#include "layout/prefix_change.hpp"
 #include "layout/rule_json.hpp"
 #include "layout/rule_name.hpp"
 
@@ -107,6 +112,44 @@ bool is_for_tables_alone(const Layout& layout, const Rule& rule, const std::vect
   return matches_table;
 }
 
+/// Whether a rule does no more than let the copies of one name differ, which may be an attribute's (check_one_step).
+bool may_be_for_attribute(const Rule& rule, const Mesh& mesh) {
+  Keys keys;
+  keys.replicas = Replicas::first;
+  return !rule.like && !rule.equals && to_json(rule.keys, mesh) == to_json(keys, mesh) &&
+         std::all_of(rule.names.begin(), rule.names.end(), [](const Pattern& name) { return name.is_plain(); });
+}
+
+/// The prefix with which, or without which, most names would be matched by some rule; nothing where none would.
+std::optional<PrefixChange> prefix_of_rules(const Layout& layout, const std::vector<std::string>& names) {
+  const auto is_matched = [&](const std::string& name) {
+    return std::any_of(layout.parameters.begin(), layout.parameters.end(),
+                       [&](const Rule& rule) { return matches_any(rule, name); });
+  };
+  std::vector<std::pair<std::string, bool>> tried;  // a prefix, and whether it is taken away
+  const auto add_prefixes = [&](const std::string& text, bool is_removed) {
+    constexpr std::size_t most = 64;
+    for (std::size_t i = 0; i + 1 < text.size() && tried.size() < most && !begins_pattern(text[i]); ++i)
+      if (const std::pair each(text.substr(0, i + 1), is_removed);
+          (text[i] == '.' || text[i] == '/') && std::find(tried.begin(), tried.end(), each) == tried.end())
+        tried.push_back(each);
+  };
+  for (const std::string& name : names) add_prefixes(name, true);
+  for (const Rule& rule : layout.parameters)
+    for (const Pattern& pattern : rule.names) add_prefixes(pattern.text(), false);
+  std::optional<PrefixChange> best;
+  for (const auto& [prefix, is_removed] : tried) {
+    PrefixChange change{prefix, is_removed, {}, is_removed ? literal(prefix) + "{x}={x}" : "{x}=" + prefix + "{x}"};
+    for (const std::string& name : names) {
+      if (is_removed && !name.starts_with(prefix)) continue;
+      const std::string other = is_removed ? name.substr(prefix.size()) : prefix + name;
+      if (is_matched(other)) change.renamed.emplace_back(name, other);
+    }
+    if (!change.renamed.empty() && (!best || change.renamed.size() > best->renamed.size())) best = std::move(change);
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
@@ -146,6 +189,30 @@ bool RuleUse::is_idle(std::size_t rule) const {
   return !is_of_use && (!of_members_[rule] || !idle_keys(rule).empty());
 }
 
+void RuleUse::check_any(const std::vector<std::string>& names, Kind kind) const {
+  const auto is_any = [](const std::vector<bool>& marks) {
+    return std::find(marks.begin(), marks.end(), true) != marks.end();
+  };
+  if (used_.empty() || names.empty() || layout_.mesh.size() == 1 || is_any(used_) || is_any(of_members_)) return;
+  for (const std::string& name : names)
+    if (layout_.table_arrays.contains(name)) return;
+  const std::string rules = used_.size() == 1 ? "its one rule (\"" + patterns_of(layout_.parameters.front()) + "\")"
+                                              : "none of its " + std::to_string(used_.size()) + " rules";
+  const std::string verb = used_.size() == 1 ? " matches none of " : " matches any of ";
+  const auto prefix = prefix_of_rules(layout_, names);
+  const std::string what = names.size() == 1 ? "the one name" : "the " + std::to_string(names.size()) + " names";
+  Error error(kind, layout_.origin,
+              {rules + verb + what + " (" + join(describe_groups(group_names(names)), 4) + ")",
+               "expected rules for them, else all would be whole copies",
+               prefix ? "the names have " + prefix->text() : "is it the layout of this checkpoint?"});
+  if (prefix && kind == Kind::input && prefix->is_removed)
+    error.advise(R"(say it in the layout: "rename": [{"stored": ")" + literal(prefix->prefix) +
+                 R"({x}", "name": "{x}"}])");
+  else if (prefix && !prefix->renames.empty() && kind == Kind::layout)
+    error.advise("", {Advice::What::rename_all, prefix->renames});
+  throw error;
+}
+
 std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) const {
   constexpr std::size_t most = 8;  // of a layout for a larger model there may be thousands
   std::size_t count = 0;
@@ -164,9 +231,9 @@ std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) 
     } else if (const std::string taken = who_takes_its_names(layout_, r, names); !taken.empty()) {
       warning += taken;
     } else {
-      warning += "matches no parameter";
-      if (const auto close = nearly_matched(pattern, groups); !close.empty())
-        warning += "; nearest names: " + join(close);
+      const auto close = nearly_matched(pattern, groups);
+      if (close.empty() && may_be_for_attribute(layout_.parameters[r], layout_.mesh)) continue;
+      warning += "matches no parameter" + (close.empty() ? "" : "; nearest names: " + join(close));
     }
     warnings.push_back(std::move(warning));
   }

@@ -28,6 +28,11 @@ class RuleUse {
     if (decision.rule) of_members_[*decision.rule] = true;
   }
 
+  /// Throws an error of this kind where there are rules, and none decides for any of the names: a default then makes
+  /// all of them whole copies. Names that differ from the rules' by a prefix are told of. `names`: those of the
+  /// layout's patterns, renamed.
+  void check_any(const std::vector<std::string>& names, Kind kind) const;
+
   /// The rules that decide for none, as warnings; with names where one of the checkpoint's is nearly matched. Of those
   /// that match members of buckets only those are told of whose keys do nothing.
   std::vector<std::string> unused(const std::vector<std::string>& names) const;

@@ -15,7 +15,13 @@ class CardCheck {
   CardCheck(const Layout& layout, const SourceNames& names, const Placement& placement)
       : layout_(layout), names_(names), placement_(placement) {}
 
-  void check(Position position) const {
+  std::vector<std::string> warnings() const {
+    if (others_ == 0) return {};
+    const std::string more = others_ > 1 ? " (and " + std::to_string(others_ - 1) + " more such)" : "";
+    return {other_ + more + ": the layout counts"};
+  }
+
+  void check(Position position) {
     for (std::size_t n = 0; n < names_.logical().size(); ++n) {
       try {
         check(n, position);
@@ -27,7 +33,7 @@ class CardCheck {
   }
 
  private:
-  void check(std::size_t n, Position position) const {
+  void check(std::size_t n, Position position) {
     const auto parameter = static_cast<ParameterId>(n);  // both are in the order of names
     const ArrayId array = placement_.array_of(parameter);
     const StoredArray* found = names_.at(n, position);
@@ -47,10 +53,24 @@ class CardCheck {
       refuse_dtype(parameter, position, *found);
     const bool is_own = !placement_.spreads()[parameter].bucket;
     if (is_own && found->global_shape && !(*found->global_shape == placement_.tensors()[parameter].shape))
+      note_other_shape(parameter, position, *found);
+  }
+
+  /// A job on a card's file alone leaves in it that its piece is all of the parameter: there the layout knows better.
+  void note_other_shape(ParameterId parameter, Position position, const StoredArray& found) {
+    const Extents& shape = placement_.tensors()[parameter].shape;
+    const Extents& said = *found.global_shape;
+    const auto rule = placement_.spreads()[parameter].rule;
+    const bool is_said = rule && layout_.parameters[*rule].keys.shape;
+    if (!(said == found.shape) && !is_said)
       throw Error(Kind::input, place(parameter, position),
-                  {"attribute ckpt_global_shape is " + to_string(*found->global_shape),
-                   layout_.origin + " gives the logical shape " + to_string(placement_.tensors()[parameter].shape),
-                   "is it the right layout?"});
+                  {"its attribute ckpt_global_shape says that it is a piece of " + to_string(said),
+                   layout_.origin + " gives the logical shape " + to_string(shape),
+                   "is it the layout of all files? If the attribute is stale, say \"shape\": " + to_string(shape) +
+                       " in the parameter's rule"});
+    if (others_++ == 0)
+      other_ = place(parameter, position) + " says by ckpt_global_shape that the parameter is " + to_string(said) +
+               ", " + layout_.origin + " gives " + to_string(shape);
   }
 
   /// The file that says first how a parameter is stored.
@@ -98,7 +118,8 @@ class CardCheck {
                 {"parameter '" + placement_.tensors()[parameter].name + "' is missing",
                  layout_.origin + " expects " + to_string(expected) + " of it on " + held_by(parameter) +
                      (rule ? " (" + rule_name(layout_, *rule) + ")" : ""),
-                 "cards that hold it: " + list_cards(layout_.mesh, holders)});
+                 "cards that hold it: " + list_cards(layout_.mesh, holders) +
+                     (holders.empty() ? "" : R"(; where copies may be missing, say "replicas": "first" in its rule)")});
   }
 
   [[noreturn]] void refuse_dtype(std::size_t n, Position position, const StoredArray& found) const {
@@ -139,13 +160,16 @@ class CardCheck {
   const Layout& layout_;
   const SourceNames& names_;
   const Placement& placement_;
+  std::size_t others_ = 0;  // of the files' words on shapes that are not the layout's
+  std::string other_;       // the first
 };
 
 }  // namespace
 
-void check_cards(const Layout& layout, const SourceNames& names, const Placement& placement) {
-  const CardCheck check(layout, names, placement);
+std::vector<std::string> check_cards(const Layout& layout, const SourceNames& names, const Placement& placement) {
+  CardCheck check(layout, names, placement);
   for (Position position = 0; position < layout.mesh.size(); ++position) check.check(position);
+  return check.warnings();
 }
 
 }  // namespace ckpt

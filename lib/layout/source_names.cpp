@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
 #include "layout/against_files.hpp"
 #include "layout/index_census.hpp"
+#include "layout/literal.hpp"
+#include "layout/name_groups.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 
@@ -33,6 +37,25 @@ bool is_at(const Layout& layout, const std::optional<At>& at, Position position)
   return !at || std::all_of(at->begin(), at->end(), [&](const auto& entry) {
     return std::binary_search(entry.second.begin(), entry.second.end(), layout.mesh.coordinate(position, entry.first));
   });
+}
+
+/// How to say that two arrays are pieces of one parameter: by the number in which alone their names differ.
+std::string how_to_join(const Layout& layout, const std::string& a, const std::string& b, const std::string& name) {
+  const auto parts = text_and_numbers(a);
+  const auto others = text_and_numbers(b);
+  std::optional<std::size_t> differs;
+  for (std::size_t i = 0; i < parts.size() && parts.size() == others.size(); ++i) {
+    if (parts[i] == others[i]) continue;
+    if (differs || i % 2 == 0) return "";
+    differs = i;
+  }
+  if (!differs || parts.size() != others.size()) return "";
+  const std::vector<std::string>& axes = layout.mesh.axes;
+  std::string stored;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    stored += i == *differs ? "{" + (axes.size() == 1 ? axes.front() : "AXIS") + "}" : literal(parts[i]);
+  return "if the number says whose piece it is, write a coordinate of the card in its place: {\"stored\": \"" + stored +
+         "\", \"name\": \"" + literal(name) + "\"}" + (axes.size() == 1 ? "" : ", AXIS being one of " + join(axes));
 }
 
 }  // namespace
@@ -71,7 +94,7 @@ const std::string& SourceNames::renamed_once(const Layout& layout, const Naming&
     if (!is_first)
       throw Error(Kind::input, layout.origin + ": /rename",
                   {"\"" + other->second + "\" and \"" + stored + "\" both become \"" + known->second + "\"",
-                   "rename is one-to-one", ""});
+                   "rename is one-to-one", how_to_join(layout, other->second, stored, known->second)});
   }
   return known->second;
 }
@@ -151,8 +174,11 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
   for (const auto& draft : drafts)
     for (const auto& [name, array] : draft->names) {
       all.insert(name);
+      const auto& why = (*draft->holding)[array].refusal;
+      if (why) refused_.insert(name);
       const std::string& stored = (*draft->holding)[array].name;
       if (keep && !keep(name) && by_name.count(name) == 0) continue;
+      if (why) throw Error(*why).within(layout.files.place(layout.mesh, draft->position, stored)).of_parameter(name);
       const auto [found, is_new] = by_name.emplace(name, Logical{name, stored, std::nullopt, 0});
       if (found->second.stored != stored)
         throw Error(Kind::input, "",

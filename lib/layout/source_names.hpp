@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +33,8 @@ class SourceNames {
   const std::vector<Logical>& logical() const noexcept { return logical_; }
   /// Every name found, also those that the job does not keep.
   const std::vector<std::string>& all() const noexcept { return all_; }
+  /// The names, kept or not, of which an array cannot be read.
+  const std::set<std::string>& refused() const noexcept { return refused_; }
   /// Warnings for the user.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
   /// The number of a kept name, or nothing.
@@ -73,6 +76,7 @@ class SourceNames {
   std::map<std::string, std::string> stored_of_;                         // renamed → stored
   std::vector<Logical> logical_;
   std::vector<std::string> all_;
+  std::set<std::string> refused_;
   std::vector<Table> tables_;
   std::vector<std::uint32_t> table_of_;  // for each position
   std::vector<Position> first_;

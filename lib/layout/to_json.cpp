@@ -178,7 +178,8 @@ std::string rule_of(const Rule& rule, const Mesh& mesh) {
 }
 
 std::string rename_of(const Rename& rename) {
-  return Object().add("stored", json_string(rename.stored.text())).add("name", json_string(rename.name.text())).text();
+  const std::string& stored = rename.of_card.empty() ? rename.stored.text() : rename.of_card;
+  return Object().add("stored", json_string(stored)).add("name", json_string(rename.name.text())).text();
 }
 
 std::string index_of(const IndexRule& index, const Mesh& mesh) {
@@ -225,12 +226,13 @@ std::string path_of(const FileTemplate& path) {
 
 void add_files(Document& document, const CardFiles& files) {
   const auto& entries = files.entries();
-  const bool is_alone = entries.size() == 1 && entries.front().prefix.empty();
+  const bool is_alone = entries.size() == 1 && entries.front().prefix.empty() && entries.front().group.empty();
   if (!is_alone)
     return document.add_list("files", entries, [](const FileEntry& entry) {
       Object object;
       object.add("path", path_of(entry.path));
-      return object.add_if(!entry.prefix.empty(), "prefix", json_string(entry.prefix)).text();
+      const std::string& prefix = entry.group.empty() ? entry.prefix : entry.group;
+      return object.add_if(!prefix.empty(), "prefix", json_string(prefix)).text();
     });
   if (entries.front().path.by_card() != nullptr || entries.front().path.text() != FileTemplate().text())
     document.add("files", path_of(entries.front().path));

@@ -24,16 +24,16 @@ void add_group(const Group& group, std::vector<Group>& groups) {
 
 }  // namespace
 
-FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
-                     const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name,
-                     bool has_index)
+FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where,
+                     const std::string& manifest, const SourceTrees& trees, const std::vector<Pattern>& dropped,
+                     const NewName& new_name, bool has_index)
     : source_(source),
       planner_(planner),
       where_(where),
       tied_(tied_arrays(source, planner)),
       new_name_(new_name),
       layout_text_(to_json(planner.target().layout())),
-      manifest_text_(std::move(manifest)),
+      manifest_text_(manifest),
       has_index_(has_index) {
   const auto all = sayings(source_);
   std::vector<std::string> differing;
@@ -148,6 +148,8 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
 FileSpec FileSpecs::spec(std::size_t entry, const Forms& forms) const {
   FileSpec spec;
   std::vector<std::size_t> places(forms.size());  // in the specification
+  spec.arrays.reserve(static_cast<std::size_t>(
+      std::count_if(forms.begin(), forms.end(), [](const auto& form) { return form.has_value(); })));
   for (ArrayId array = 0; array < forms.size(); ++array) {
     if (!forms[array]) continue;
     places[array] = spec.arrays.size();

@@ -21,7 +21,7 @@ class FileSpecs {
   /// `manifest`: that of a single file, as long as it will be; else empty. `trees`: those that the files take.
   /// Attributes are those of the lowest card that has them. `dropped`: values of these names are not told of where they
   /// are lost. `new_name`: what becomes of values. `has_index`: the format does (Store::index_name).
-  FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, std::string manifest,
+  FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, const std::string& manifest,
             const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index);
 
   /// An attribute that the root group of each file is to have where the source's has none of that name.
@@ -53,7 +53,7 @@ class FileSpecs {
   };
   struct Form {
     Extents shape;
-    std::optional<Extents> corner;
+    Rare<Extents> corner;
     friend bool operator==(const Form&, const Form&) = default;
   };
   using Forms = std::vector<std::optional<Form>>;  // by array; nothing: not in the file
@@ -75,7 +75,7 @@ class FileSpecs {
   std::vector<std::optional<ArrayId>> tied_;             // likewise
   NewName new_name_;
   std::string layout_text_;
-  std::string manifest_text_;
+  const std::string& manifest_text_;
   bool has_index_;
   bool has_checksum_ = false;
 

@@ -16,10 +16,7 @@ std::uint64_t now_ns() {
 
 }  // namespace
 
-FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks)
-    : move_(move), chunks_(std::move(chunks)), target_of_(move.planner.source().tensors().size()) {
-  for (ParameterId p = 0; p < move.planner.target().tensors().size(); ++p) target_of_[move.planner.source_of(p)] = p;
-}
+FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(move), chunks_(std::move(chunks)) {}
 
 PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
   const std::uint64_t start = now_ns();
@@ -27,7 +24,7 @@ PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::
       move_.source.read(transfer, target, scratch, move_.sums != nullptr ? std::optional(KeySets::low) : std::nullopt);
   move_.traffic.bytes_read += gathered.bytes_read;
   read_ns_ += now_ns() - start;
-  return move_.sums != nullptr ? move_.sums->key(target_of_[transfer.parameter]) * gathered.sum : PartialSum{};
+  return move_.sums != nullptr ? move_.sums->key(transfer.target) * gathered.sum : PartialSum{};
 }
 
 std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit) const {
@@ -35,7 +32,7 @@ std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit
   std::uint64_t filled = 0;
   move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& planned) {
     Transfer transfer = planned;
-    move_.casts.place(chunk, target_of_[transfer.parameter], transfer);
+    move_.casts.place(chunk, transfer.target, transfer);
     filled += volume(transfer.source.box.shape());
     visit(transfer);
   });

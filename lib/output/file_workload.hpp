@@ -71,7 +71,6 @@ class FileWorkload final : public Workload {
 
   FileMove move_;
   ChunkSequence chunks_;
-  std::vector<ParameterId> target_of_;     // each source parameter: which target parameter's elements it has
   std::atomic<std::uint64_t> read_ns_{0};  // summed over threads
   std::atomic<std::uint64_t> write_ns_{0};
   std::mutex counting_;

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 #include <system_error>
 
 #include "base/log.hpp"
+#include "output/creation_mask.hpp"
+#include "store/small_text.hpp"
 
 namespace ckpt {
 
@@ -17,6 +20,18 @@ namespace {
 
 constexpr std::uint64_t most_description_bytes = 1ULL << 30;
 constexpr const char* clear_remedy = "move it away, or choose another output";
+
+/// Throws usage where one name is to be a file and a folder: DeepSpeed's `latest` beside a tag of that name.
+void check_folders(const std::vector<std::string>& names, const fs::path& target) {
+  const std::set<std::string> files(names.begin(), names.end());
+  for (const std::string& name : names)
+    for (fs::path folder = fs::path(name).parent_path(); !folder.empty(); folder = folder.parent_path())
+      if (files.contains(folder.string()))
+        throw Error(
+            Kind::usage, target.string(),
+            {"\"" + folder.string() + "\" would be a file of it and the folder of " + name, "expected different names",
+             "rename the folder in the source, or give a target layout with another (--to)"});
+}
 
 std::optional<struct stat> look_at(const fs::path& path) {
   struct stat found {};
@@ -42,10 +57,14 @@ void Output::check_source(const fs::path& source) const {
         {"the output would lie in the source " + source.string() + ", or over it", "", "write to another place"});
 }
 
-void Output::check_free() const {
+void Output::check_absent() const {
   if (is_there(places_.target) && !force_)
     throw Error(Kind::io, places_.target.string(), {"it exists already", "", "", {Advice::What::replace_output, ""}})
         .in_file(places_.target.string());
+}
+
+void Output::check_free() const {
+  check_absent();
   OutputLock::check_free(places_.lock, places_.partial);
   check_unused();
 }
@@ -57,20 +76,25 @@ void Output::check_unused() const {
         .in_file(places_.partial.string());
 }
 
-void Output::check_sources(const std::vector<fs::path>& files) const {
+void Output::check_sources(const std::vector<fs::path>& files) {
   OverlapCheck overlap(places_);
-  for (const fs::path& file : files) overlap.check(file);
+  for (const fs::path& file : files) {
+    overlap.check(file);
+    withheld_ |= withheld_bits(file);
+  }
 }
 
 void Output::plan(const Layout& target, const std::vector<std::string>& beside, Store& store) {
   inspection_.emplace(target, is_single_file_, beside, store);
   places_.check_lengths(inspection_->names());
+  check_folders(inspection_->names(), places_.target);
   if (force_) inspection_->output(places_.target).check_own(places_.target, clear_remedy);
   if (force_ || resume_) inspection_->partial(places_).check_own(places_.partial, clear_remedy);
 }
 
 void Output::claim() {
   lock_.emplace(OutputLock::take(places_.lock, places_.partial));
+  check_absent();  // another job may have published there before it let the lock go
 }
 
 void Output::join(const std::string& token) {
@@ -83,7 +107,7 @@ fs::path Output::journal() const {
 
 std::optional<std::string> Output::earlier_job() const {
   if (!resume_ || !is_there(places_.partial) || !is_there(journal() / job_name)) return std::nullopt;
-  return read_small(journal() / job_name, most_description_bytes);
+  return small_text(journal() / job_name, most_description_bytes, "the description of a job");
 }
 
 void Output::begin(const std::string& job, bool go_on) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -42,7 +44,9 @@ class Output {
   /// Throws usage when the source and the output lie in one another.
   void check_source(const std::filesystem::path& source) const;
   /// Throws usage when one of these files is among what would be written over, wherever links lead.
-  void check_sources(const std::vector<std::filesystem::path>& files) const;
+  void check_sources(const std::vector<std::filesystem::path>& files);
+  /// The permissions of group and others that not all of these files grant (withheld_bits).
+  mode_t withheld() const noexcept { return withheld_; }
   /// Throws io when the output (unless it may be replaced), an earlier run's .partial (unless it may be replaced or
   /// gone on with) or another job is in the way.
   void check_free() const;
@@ -84,6 +88,7 @@ class Output {
   const std::filesystem::path& partial() const noexcept { return places_.partial; }
 
  private:
+  void check_absent() const;
   void check_unused() const;
   void make_new();
   void keep_hold();
@@ -101,6 +106,7 @@ class Output {
 
   OutputPlaces places_;
   bool is_single_file_;
+  mode_t withheld_ = 0;
   bool force_;
   bool fsync_;
   bool resume_;

@@ -49,6 +49,31 @@ std::optional<Ending> meant_ending(const std::vector<Ending>& endings, const std
   return meant == endings.end() ? std::nullopt : std::optional(*meant);
 }
 
+bool has_shared_ending(const Format& format, std::string_view file_name) {
+  return !format.shared_ending.empty() && file_name.ends_with(format.shared_ending);
+}
+
+/// The format of single files whose ending another has, too, where a source's files are of its kin. Throws usage where
+/// some of them are.
+const Format* sharing_format(const std::vector<Format>& formats, std::string_view file_name,
+                             const std::set<std::string>& sources) {
+  const Format* found = nullptr;
+  std::size_t kin = 0;
+  for (const Format& format : formats) {
+    if (!has_shared_ending(format, file_name)) continue;
+    if (found == nullptr && format.index_name.empty()) found = &format;
+    kin += sources.count(std::string(format.name));
+  }
+  if (found == nullptr || kin == 0) return nullptr;
+  if (kin < sources.size())
+    throw Error(
+        Kind::usage, std::string(file_name),
+        {"its ending " + std::string(found->shared_ending) +
+             " is that of several formats, and the source has files of " + join({sources.begin(), sources.end()}),
+         "expected one that says which", "choose it with --format"});
+  return found;
+}
+
 }  // namespace
 
 void check_ending(const std::vector<Format>& formats, const std::string& file_name) {
@@ -77,15 +102,16 @@ void check_ending(const std::vector<Format>& formats, const std::string& file_na
                file_name, written.name, tail, join(known));
 }
 
-const Format& output_format(const std::vector<Format>& formats, const std::string& wanted,
-                            const std::string& file_name) {
+const Format& output_format(const std::vector<Format>& formats, const std::string& wanted, const std::string& file_name,
+                            const std::set<std::string>& sources) {
   for (const Format& format : formats)
     if (format.name == wanted) return format;
+  if (const Format* const shared = sharing_format(formats, file_name, sources)) return *shared;
   const Format* const by_ending = format_by_ending(formats, file_name);
   return by_ending != nullptr ? *by_ending : formats.front();
 }
 
-Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format) {
+Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format, bool keeps_shared) {
   std::vector<FileEntry> entries = layout.files.entries();
   for (FileEntry& entry : entries) {
     if (entry.path.by_card() != nullptr) continue;
@@ -95,7 +121,7 @@ Layout with_ending(Layout layout, const std::vector<Format>& formats, const Form
       entry.path = FileTemplate(text, layout.mesh);
     }
     const Format* const other = format_by_ending(formats, text);
-    if (other == nullptr || other == &format) continue;
+    if (other == nullptr || other == &format || (keeps_shared && has_shared_ending(format, text))) continue;
     text.resize(text.rfind('.'));
     entry.path = FileTemplate(text + std::string(format.ending), layout.mesh);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "output/lock_token.hpp"
@@ -40,6 +41,21 @@ std::string text_of(int fd) {
   }
   text.resize(read);
   return text;
+}
+
+/// All of a text, from `offset` on, or behind all where the file is open for appending. False, with errno, where the
+/// system takes less: a full disk may take a part first.
+bool put_text(int fd, std::string_view text, off_t offset) {
+  while (!text.empty()) {
+    const ssize_t count = retried([&] { return ::pwrite(fd, text.data(), text.size(), offset); });
+    if (count <= 0) {
+      if (count == 0) errno = ENOSPC;
+      return false;
+    }
+    text.remove_prefix(static_cast<std::size_t>(count));
+    offset += count;
+  }
+  return true;
 }
 
 [[noreturn]] void refuse_alive(const fs::path& output, const std::string& token) {
@@ -98,9 +114,7 @@ std::string OutputLock::read() const {
 
 /// Writes the token, or removes the file: without one it would tell nothing.
 void OutputLock::write(const std::string& token) const {
-  if (retried([&] { return ::ftruncate(fd_.get(), 0); }) == 0 &&
-      retried([&] { return ::pwrite(fd_.get(), token.data(), token.size(), 0); }) == ssize_t(token.size()))
-    return;
+  if (retried([&] { return ::ftruncate(fd_.get(), 0); }) == 0 && put_text(fd_.get(), token, 0)) return;
   const int error = errno;
   ::unlink(path_.c_str());
   throw system_error(path_.string(), "write", error, "free some space or write elsewhere");
@@ -154,7 +168,7 @@ OutputLock OutputLock::join(const fs::path& file, const fs::path& output, const 
   lock.has_locks_ = answer == Answer::granted;
   lock.token_ = token;
   const std::string mine = new_token();
-  if (!lock.has_locks_ && retried([&] { return ::write(lock.fd_.get(), mine.data(), mine.size()); }) < 0)
+  if (!lock.has_locks_ && !put_text(lock.fd_.get(), mine, 0))  // opened with O_APPEND: behind those of the others
     throw system_error(file.string(), "write", errno, "free some space or write elsewhere");
   return lock;
 }

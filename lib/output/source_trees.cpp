@@ -51,6 +51,7 @@ SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, cons
       target_(target),
       where_(target),
       naming_(source.layout()),
+      card_names_(source.layout()),
       format_(format),
       new_name_(std::move(new_name)),
       keeps_(keeps) {
@@ -215,7 +216,7 @@ torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<
     }
     room -= bytes;
     std::string elements(bytes, '\0');
-    if (!open) open = store.open(source_.file_path(file), catalog);
+    if (!open) open = source_.open_file(file, store);
     if (bytes > 0) open->read(i, 0, std::as_writable_bytes(std::span(elements)));
     values.emplace(array.name, torch_dist::SmallTensor{array.dtype, array.shape, std::move(elements)});
   }
@@ -249,7 +250,8 @@ bool SourceTrees::is_taken_as_it_is(FileNumber target) const {
   const Origins& files = origins_[target];
   const Schema& first = *source_.file(files.front()).schema;
   if (makes_rest_ || (is_kept(first) && !first.has_tree)) return true;
-  return files.size() == 1 && !new_name_ && prefix_of_source(files.front()) == prefix_of_target(target);
+  return files.size() == 1 && !new_name_ && card_names_.empty() &&
+         prefix_of_source(files.front()) == prefix_of_target(target);
 }
 
 SourceTrees::Tree SourceTrees::chosen(FileNumber target, SourceStore& store) {
@@ -267,24 +269,32 @@ SourceTrees::Tree SourceTrees::chosen(FileNumber target, SourceStore& store) {
 /// As the target's file has it.
 std::optional<std::string> SourceTrees::name_of_tensor(FileNumber file, FileNumber target,
                                                        const std::string& name) const {
-  const std::string& prefix = prefix_of_source(file);
+  const auto own = name_on_card(file, name);
+  if (!own) return std::nullopt;
+  const std::string stored = prefix_of_source(file) + own->stored;
   const Mesh& mesh = source_.layout().mesh;
-  const std::string logical =
-      naming_.counted(naming_.renamed(prefix + name), mesh.coordinates(source_.table().owner(file)));
+  const std::string logical = naming_.counted(naming_.renamed(stored), mesh.coordinates(source_.table().owner(file)));
   const auto other = new_name_ ? new_name_(logical) : logical;
   if (!other) return std::nullopt;
   if (const auto parameter = target_.find(*other)) {
     const ArrayId array = target_.array_of(*parameter);
     return where_.entry(array) == where_.table().entry(target) ? std::optional(where_.name(array)) : std::nullopt;
   }
-  return name_within(target, *other == logical ? prefix + name : *other);
+  return name_within(target, *other == logical && stored == prefix_of_source(file) + name ? stored : *other);
 }
 
 std::optional<std::string> SourceTrees::name_of_value(FileNumber file, FileNumber target,
                                                       const std::string& name) const {
-  const std::string whole = prefix_of_source(file) + name;
+  const auto own = name_on_card(file, name);
+  if (!own) return std::nullopt;
+  const std::string whole = prefix_of_source(file) + own->value;
   const auto other = new_name_ ? new_name_(whole) : whole;
   return other ? name_within(target, *other) : std::nullopt;
+}
+
+/// Of files whose names say whose they are only what is the card's own.
+std::optional<CardNames::Name> SourceTrees::name_on_card(FileNumber file, const std::string& name) const {
+  return card_names_.of_card({source_.table().entry(file), source_.table().owner(file)}, name);
 }
 
 /// Nothing where it belongs into another file.

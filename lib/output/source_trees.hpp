@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "frameworks/torch_dist_tree.hpp"
 #include "frameworks/tree_fit.hpp"
+#include "layout/card_names.hpp"
 #include "layout/file_table.hpp"
 #include "layout/naming.hpp"
 #include "output/new_name.hpp"
@@ -78,13 +79,15 @@ class SourceTrees {
   Tree chosen(FileNumber target, SourceStore& store);
   std::optional<std::string> name_of_tensor(FileNumber file, FileNumber target, const std::string& name) const;
   std::optional<std::string> name_of_value(FileNumber file, FileNumber target, const std::string& name) const;
+  std::optional<CardNames::Name> name_on_card(FileNumber file, const std::string& name) const;
   std::optional<std::string> name_within(FileNumber target, const std::string& name) const;
   Tree read(FileNumber file, SourceStore& store) const;
 
   const Checkpoint& source_;
   const Placement& target_;
-  ArrayFiles where_;  // of the target
-  Naming naming_;     // of the source
+  ArrayFiles where_;      // of the target
+  Naming naming_;         // of the source
+  CardNames card_names_;  // of the source
   const Store& format_;
   NewName new_name_;
   std::vector<std::string> names_;  // of the output's tensors

@@ -15,7 +15,7 @@
 #include "layout/paddle_tables.hpp"
 #include "layout/parse_json.hpp"
 #include "output/files_beside.hpp"
-#include "store/posix_file.hpp"
+#include "store/small_text.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt {
@@ -57,8 +57,8 @@ std::optional<Layout> layout_in(const fs::path& file, const char* mark, const ch
   if (fs::symlink_status(file, error).type() != fs::file_type::regular) return std::nullopt;
   try {
     // The parameters may be very many, and are of no interest.
-    const auto json = parsing::parse_json(read_small(file, most_manifest_bytes), file.string(), "parameters",
-                                          [](const std::string&, const nlohmann::json&) {});
+    const auto json = parsing::parse_json(small_text(file, most_manifest_bytes, "a manifest"), file.string(),
+                                          "parameters", [](const std::string&, const nlohmann::json&) {});
     if (!json.is_object() || !json.contains(mark) || !json.contains(key)) return std::nullopt;
     return parse_layout(json[key].dump(), file.string());
   } catch (const Error&) {
@@ -83,7 +83,7 @@ bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
                          [&](const std::string& name) { return name.ends_with(format.ending); });
   if (names.empty() || !file.native().ends_with(".index.json")) return false;
   try {
-    const auto reference = parse_reference(read_small(file, most_index_bytes), file.string());
+    const auto reference = parse_reference(small_text(file, most_index_bytes, "an index"), file.string());
     const auto* const index = std::get_if<WeightMap>(&reference);
     return index != nullptr && std::all_of(index->file_of.begin(), index->file_of.end(),
                                            [&](const auto& entry) { return names.contains(entry.second); });
@@ -119,14 +119,6 @@ void walk(const fs::path& place, Standing& found, const IsOwn& is_own) {
 }
 
 }  // namespace
-
-std::string read_small(const fs::path& path, std::uint64_t most_bytes) {
-  const PosixFile file = PosixFile::open_for_reading(path);
-  const std::uint64_t bytes = file.status().bytes;
-  if (bytes > most_bytes)
-    throw Error(Kind::input, path.string(), {"larger than " + format_bytes(most_bytes), "expected a small text", ""});
-  return file.text(0, bytes);
-}
 
 void Standing::check_own(const fs::path& place, const std::string& remedy) const {
   if (foreign.empty()) return;

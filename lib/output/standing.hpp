@@ -53,7 +53,4 @@ inline constexpr const char* journal_name = ".journal";
 inline constexpr const char* job_name = "job";
 inline constexpr const char* job_draft_name = "job.new";
 
-/// The text of a file, which must be a regular one of at most `most_bytes`. Throws input.
-std::string read_small(const std::filesystem::path& file, std::uint64_t most_bytes);
-
 }  // namespace ckpt

@@ -8,13 +8,15 @@ namespace ckpt {
 
 namespace {
 
-/// Whether JSON, in which layouts and manifests are written, can hold it.
-bool is_utf8(const std::string& text) {
+/// Why layouts, manifests and indexes, which are JSON, cannot have it, or could not be read again with it (parse_node);
+/// empty where they can.
+std::string flaw_in(const std::string& text) {
+  if (text.find('\0') != std::string::npos) return " has a NUL character";
   try {
     static_cast<void>(nlohmann::json(text).dump());
-    return true;
+    return "";
   } catch (const nlohmann::json::type_error&) {
-    return false;
+    return " is not UTF-8";
   }
 }
 
@@ -29,15 +31,16 @@ std::string file_of(const Checkpoint& source, const Placement& placement, Parame
 void check_text(const Checkpoint& source, const Planner& planner) {
   for (ParameterId p = 0; p < planner.target().tensors().size(); ++p) {
     const std::string& name = planner.target().tensors()[p].name;
-    if (is_utf8(name)) continue;
+    const std::string flaw = flaw_in(name);
+    if (flaw.empty()) continue;
     const ParameterId from = planner.source_of(p);
     const std::string& before = planner.source().tensors()[from].name;
-    throw Error(Kind::input, file_of(source, planner.source(), from),
-                {"the name of parameter \"" + before + "\"" +
-                     (before == name ? "" : " becomes \"" + name + "\", which") + " is not UTF-8",
-                 "text that a manifest can hold",
-                 "",
-                 {Advice::What::rename_or_leave_out, ""}})
+    throw Error(
+        Kind::input, file_of(source, planner.source(), from),
+        {"the name of parameter \"" + before + "\"" + (before == name ? "" : " becomes \"" + name + "\", which") + flaw,
+         "expected text that a manifest can hold",
+         "",
+         {Advice::What::rename_or_leave_out, ""}})
         .of_parameter(before);
   }
 }

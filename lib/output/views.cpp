@@ -176,7 +176,10 @@ void Views::add(const Transfer& transfer, const Extents& shape, Numbers& numbers
     refuse(parameter, "its dimensions are stored in another order than in the source (\"permute\")",
            "expected the same order: what is shown keeps the order of its elements");
   const auto number = numbers.try_emplace(file, static_cast<std::uint32_t>(numbers.size())).first->second;
-  ArrayViews(parameter, (*schema.arrays)[index], number, shape, views).add(theirs, ours);
+  StoredArray array = (*schema.arrays)[index];
+  array.name = source_.layout().files.name_in_file(planner_.source().mesh(), transfer.card,
+                                                   planner_.source().arrays()[transfer.array].name);
+  ArrayViews(parameter, array, number, shape, views).add(theirs, ours);
 }
 
 }  // namespace ckpt

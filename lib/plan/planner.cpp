@@ -20,7 +20,7 @@ std::uint64_t Planner::for_each_transfer(const Chunk& chunk, std::uint32_t write
       const Region into = restricted(wanted, held.box);
       found += volume(held.box.shape());
       visit({readers_.choose(from, first, writer), source_.array_of(from), from, element, held,
-             (into.offset - chunk.elements.lo) * element, into.strides});
+             (into.offset - chunk.elements.lo) * element, into.strides, parameter});
     });
     if (found != elements)
       throw Error(Kind::layout, "parameter '" + target_.tensors()[parameter].name + "'",

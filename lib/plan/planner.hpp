@@ -18,6 +18,7 @@ struct Transfer {
   Region source;                    ///< the box, and where it lies in the source array
   std::uint64_t target_offset = 0;  ///< where its first element goes: bytes from the chunk's start
   Extents target_strides;           ///< elements
+  ParameterId target = 0;  ///< the target's parameter that the box becomes part of; several may have one source
 
   std::uint64_t bytes() const { return volume(source.box.shape()) * element; }
   StridedCopy copy() const { return strided_copy(source.box.shape(), source.strides, target_strides, element); }

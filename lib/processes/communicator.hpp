@@ -88,8 +88,20 @@ std::string mpi_version();
 /// one process although a launcher started several (it speaks another launcher's language).
 std::unique_ptr<Communicator> mpi_world();
 
-/// Whether this process was started by an MPI launcher with company. Throws usage for tasks that a launcher started
-/// without MPI (`srun -n 4` with no --mpi=pmix), which would each do the whole job.
+/// Whether this process was started by an MPI launcher with company. It was not where a process above it is a rank of
+/// the job already: nobody else can take that rank's place. Throws usage for tasks that a launcher started without MPI
+/// (`srun -n 4` with no --mpi=pmix), which would each do the whole job.
 bool launched_in_parallel();
+
+/// "rank 3 of 8": this process's place in the job in whose environment it was started.
+std::string place_in_job();
+
+/// What has started this process, where that has the same place in the job.
+enum class AboveInJob {
+  nothing,      ///< the launcher has
+  without_mpi,  ///< a script or program that does not use MPI
+  with_mpi,     ///< one that has MPI loaded
+};
+AboveInJob above_in_job();
 
 }  // namespace ckpt

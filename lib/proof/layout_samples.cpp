@@ -86,7 +86,7 @@ LayoutSamples::LayoutSamples(const Checkpoint& checkpoint, SourceStore& store, C
 std::vector<LayoutSamples::Sample> LayoutSamples::own(const Checkpoint& checkpoint, SourceStore& store,
                                                       const Communicator& processes) {
   FileCache<SourceFile> files(files_in_cache(1), [&](FileNumber file) {
-    return std::shared_ptr<SourceFile>(store.open(checkpoint.file_path(file), checkpoint.file(file)));
+    return std::shared_ptr<SourceFile>(checkpoint.open_file(file, store));
   });
   std::map<const Schema*, std::vector<std::string>> names_of;
   std::vector<Sample> samples;

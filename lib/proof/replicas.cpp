@@ -1,6 +1,7 @@
 #include "proof/replicas.hpp"
 
 #include "base/log.hpp"
+#include "layout/literal.hpp"
 #include "proof/missing_counts.hpp"
 #include "proof/replica_elements.hpp"
 
@@ -22,6 +23,19 @@ std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   return parameters;
 }
 
+/// "*.running_mean" of "layers.3.running_mean".
+std::string pattern_of_last_word(const std::string& name) {
+  const std::size_t dot = name.find_last_of("./");
+  return dot == std::string::npos ? literal(name) : "*" + literal(name.substr(dot));
+}
+
+/// Where nobody wrote a layout, nobody can change its rules.
+void own_copies(const Tensor& tensor, ReplicaExplanation& why) {
+  if (why.advice.what != Advice::What::trust_replicas) return;
+  why.remedy = "if each card has its own, as of a batch norm's statistics, let the lowest card's count with --first '" +
+               pattern_of_last_word(tensor.name) + "'";
+}
+
 Error error_of(const ReplicatedFiles& files, const Disagreement& between, const DifferingElements& elements,
                const std::vector<IndexRule>& counts) {
   const Checkpoint& checkpoint = files.checkpoint;
@@ -31,8 +45,8 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
     return "card" + std::string(positions.size() > 1 ? "s " : " ") + list_cards(mesh, positions);
   };
   const ArrayId array = placement.array_of(between.parameter);
-  const ReplicaExplanation why =
-      explain_replicas(placement, between.parameter, between.versions, elements.are_most, counts);
+  ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, elements.are_most, counts);
+  if (checkpoint.describes_itself()) own_copies(placement.tensors()[between.parameter], why);
   return Error(Kind::input, checkpoint.place(between.odd.front(), placement.arrays()[array].name),
                {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ" + why.over +
                     ": " + cards(between.odd) + " from " + cards(between.right) +

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rare.hpp"
 #include "store/file_extents.hpp"
 #include "store/value.hpp"
 #include "store/view.hpp"
@@ -51,11 +52,11 @@ struct Dataset {
   FileExtents extents;                ///< for raw: as many bytes as the array has; for strided: from its first element
                                       ///< in the file to the end of its last
   std::vector<Attribute> attributes;  ///< sorted by name, without the project's own
-  std::optional<Value> verbatim;      ///< the whole value, for verbatim
+  Rare<Value> verbatim;               ///< the whole value, for verbatim
   std::uint64_t chunk_bytes = 0;      ///< of what is decoded as a whole, for filtered; 0: any part may be read alone
   std::uint64_t decoding_bytes = 0;   ///< the memory that decoding a chunk takes, itself included
   Extents strides;                    ///< for strided: elements from one index of each dimension to the next
-  std::optional<Piece> piece;         ///< of a tensor, as far as the file says
+  Rare<Piece> piece;                  ///< of a tensor, as far as the file says
   std::vector<View> views = {};       ///< for views; `file` is an index into Schema::viewed
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
+#include "base/error_bytes.hpp"
 
 namespace ckpt::dataset_bytes {
 
@@ -177,6 +178,8 @@ void put(ByteWriter& out, const StoredArray& array) {
   put(out, array.shape);
   put(out, array.global_shape);
   out.flag(array.verbatim);
+  out.flag(array.refusal.has_value());
+  if (array.refusal) ckpt::put(out, *array.refusal);
 }
 
 StoredArray take_array(ByteReader& in) {
@@ -186,6 +189,7 @@ StoredArray take_array(ByteReader& in) {
   array.shape = take_extents(in);
   array.global_shape = take_optional_extents(in);
   array.verbatim = in.flag();
+  if (in.flag()) array.refusal = get_error(in);
   return array;
 }
 

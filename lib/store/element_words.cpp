@@ -22,7 +22,7 @@ std::optional<DType> ElementWords::type(std::string_view word) const {
 }
 
 std::string_view ElementWords::word(DType dtype) const {
-  dtype.native.clear();
+  dtype.native = "";
   const auto found = std::ranges::find(pairs_, dtype, &Pair::dtype);
   return found == pairs_.end() ? std::string_view() : found->word;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "store/outside_data.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 
@@ -108,7 +109,9 @@ std::shared_ptr<const Schema> KnownSchemas::find(const PosixFile& file, std::uin
 void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& status,
                             std::shared_ptr<const Schema> schema) {
   if (std::any_of(schema->datasets.begin(), schema->datasets.end(),
-                  [](const Dataset& dataset) { return dataset.storage == Storage::filtered; }))
+                  [](const Dataset& dataset) { return dataset.storage == Storage::filtered; }) ||
+      std::any_of(schema->arrays->begin(), schema->arrays->end(),
+                  [](const StoredArray& array) { return array.refusal.has_value(); }))
     return;
   const std::uint64_t most = std::max(max_schema_bytes, max_bytes_per_dataset * schema->datasets.size());
   auto reference = std::make_shared<Reference>(file, status, std::move(schema));

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
 #include <string_view>
+
+#include "base/shell_word.hpp"
 
 namespace ckpt {
 
@@ -11,49 +14,185 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t bytes_looked_at = 512;
+constexpr std::streamsize bytes_looked_at = 512;
+constexpr std::streamsize last_bytes_looked_at = 8;
 
+/// A file's first and last bytes, and its name.
+struct Looked {
+  std::string first;
+  std::string last;
+  std::string name;
+};
+
+/// What is done about a kind of content: FILE stands for the file, OTHER for where its content goes.
 struct Mark {
   std::size_t at;
   std::string_view bytes;
   const char* what;
+  const char* remedy;
+  bool is_lost = false;
 };
 
+constexpr const char* no_tensors_to_read = "take the checkpoint that it was made from";
+constexpr const char* as_numpy = "load it with NumPy, and save it with safetensors.numpy.save_file";
+
 constexpr std::array marks{
-    Mark{0, "version https://git-lfs"sv, "a Git LFS pointer, whose data is to be fetched with git lfs pull"},
-    Mark{0, "\x1f\x8b"sv, "gzip data, which is to be unpacked"},
-    Mark{0, "\x28\xb5\x2f\xfd"sv, "zstd data, which is to be unpacked"},
-    Mark{257, "ustar"sv, "a tar archive, which is to be unpacked"},
-    Mark{0, "PK\x03\x04"sv, "a zip archive"},
-    Mark{0, "\x93NUMPY"sv, "an array of NumPy"},
-    Mark{0, "GGUF"sv, "GGUF"},
+    Mark{0, "version https://git-lfs"sv, "a Git LFS pointer, whose data was not fetched",
+         "fetch the data: git lfs pull, in the repository's directory", true},
+    Mark{0, "\x1f\x8b"sv, "gzip data", "unpack it: gzip -dc FILE > OTHER"},
+    Mark{0, "\x28\xb5\x2f\xfd"sv, "zstd data", "unpack it: zstd -dc FILE > OTHER"},
+    Mark{0,
+         "\xfd"
+         "7zXZ\0"sv,
+         "xz data", "unpack it: xz -dc FILE > OTHER"},
+    Mark{0, "BZh"sv, "bzip2 data", "unpack it: bzip2 -dc FILE > OTHER"},
+    Mark{0, "\x04\x22\x4d\x18"sv, "lz4 data", "unpack it: lz4 -dc FILE > OTHER"},
+    Mark{0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "unpack it: 7z x FILE"},
+    Mark{257, "ustar"sv, "a tar archive", "unpack it: tar -xf FILE"},
+    Mark{0, "\x93NUMPY"sv, "an array of NumPy (.npy)", as_numpy},
+    Mark{0, "GGUF"sv, "GGUF, a model for llama.cpp", no_tensors_to_read},
+    Mark{0, "lmgg"sv, "GGML, a model for llama.cpp", no_tensors_to_read},
+    Mark{0, "tjgg"sv, "GGML, a model for llama.cpp", no_tensors_to_read},
+    Mark{4, "TFL3"sv, "a model of TensorFlow Lite", no_tensors_to_read},
+    Mark{0, "PAR1"sv, "a table of Parquet", "take the checkpoint: this is data of another kind"},
+    Mark{0, "ARROW1"sv, "a table of Arrow", "take the checkpoint: this is data of another kind"},
     Mark{0,
          "\x7f"
          "ELF"sv,
-         "a program"},
+         "a program", "check the path"},
 };
 
+Looked look_into(const std::filesystem::path& file) {
+  Looked looked{std::string(bytes_looked_at, '\0'), std::string(last_bytes_looked_at, '\0'), file.filename().string()};
+  std::ifstream in(file, std::ios::binary);
+  in.read(looked.first.data(), bytes_looked_at);
+  looked.first.resize(static_cast<std::size_t>(in.gcount()));
+  in.clear();
+  in.seekg(-last_bytes_looked_at, std::ios::end);
+  in.read(looked.last.data(), last_bytes_looked_at);
+  looked.last.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return looked;
+}
+
 bool is_text(std::string_view bytes) {
-  return std::none_of(bytes.begin(), bytes.end(), [](char c) {
+  const bool begins_within_character = !bytes.empty() && (static_cast<unsigned char>(bytes.front()) & 0xC0U) == 0x80U;
+  return !begins_within_character && std::none_of(bytes.begin(), bytes.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte == 0x7F || (byte < 0x20 && "\t\n\r\f"sv.find(c) == std::string_view::npos);
   });
 }
 
+bool has(const Looked& file, std::string_view text) {
+  return file.first.find(text) != std::string::npos;
+}
+
+/// HTML, JSON, other text: by its first word, whatever its case.
+LikelyContent text_content(const Looked& file) {
+  std::string begin = file.first.substr(0, 64);
+  if (begin.starts_with("\xef\xbb\xbf")) begin.erase(0, 3);
+  begin.erase(0, std::min(begin.find_first_not_of(" \t\r\n"), begin.size()));
+  std::transform(begin.begin(), begin.end(), begin.begin(), [](unsigned char c) { return std::tolower(c); });
+  const char* const again = "a server has answered with it instead of the file: download the file again";
+  if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) return {"an HTML page", again, true};
+  if (begin.starts_with("<?xml")) return {"XML", again, true};
+  if (begin.starts_with("{") || begin.starts_with("[")) return {"text, perhaps JSON", ""};
+  if (begin.starts_with("model_checkpoint_path")) return {"the file in which TensorFlow names its checkpoints", ""};
+  return {"text", ""};
+}
+
+/// By the name of its first file: "PK\3\4" … u16 length at 26, the name at 30.
+LikelyContent zip_content(const Looked& file) {
+  constexpr std::size_t length_at = 26;
+  constexpr std::size_t name_at = 30;
+  if (file.first.size() < name_at) return {"the beginning of a zip archive", "take the whole file", true};
+  const auto length = static_cast<unsigned char>(file.first[length_at]);
+  const std::string first = file.first.substr(name_at, length);
+  if (first.ends_with("/data.pkl")) return {};  // torch's, which its own format tells more of
+  if (first.ends_with(".npy")) return {"arrays of NumPy (.npz)", as_numpy};
+  if (file.name.ends_with(".keras") || first == "model.weights.h5")
+    return {"a model of Keras", "take the weights out: unzip FILE model.weights.h5"};
+  return {"a zip archive", "unpack it: unzip FILE"};
+}
+
+LikelyContent pickle_content(const Looked& file) {
+  const bool is_paddle = file.name.ends_with(".pdparams") || file.name.ends_with(".pdopt") || has(file, "paddle") ||
+                         has(file, "StructuredToParameterName@@");
+  if (is_paddle)
+    return {"a pickle of PaddlePaddle (paddle.save)",
+            "load it with paddle.load, and save it with safetensors.paddle.save_file"};
+  if (has(file, "jax") || has(file, "flax"))
+    return {"a pickle of JAX's arrays", "load it with Python, and save it with safetensors.flax.save_file"};
+  if (has(file, "numpy"))
+    return {"a pickle of NumPy's arrays", "load it with Python, and save it with safetensors.numpy.save_file"};
+  return {"a pickle of Python, without torch's tensors", "load it with Python, and save its tensors with safetensors"};
+}
+
+/// torch's first format begins with a number of its own, which that format knows.
+bool is_pickle(const std::string& bytes) {
+  constexpr std::string_view torch_number = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+  return bytes.size() > 2 && bytes.find(torch_number) == std::string::npos && bytes[0] == '\x80' && bytes[1] >= 2 &&
+         bytes[1] <= 5;
+}
+
+/// ONNX: an IR version, and a producer or a graph.
+bool is_onnx(const Looked& file) {
+  const std::string& bytes = file.first;
+  return bytes.size() > 3 && bytes[0] == '\x08' && bytes[1] >= 3 && bytes[1] <= 16 &&
+         (bytes[2] == '\x12' || bytes[2] == '\x3a') &&
+         (file.name.ends_with(".onnx") || has(file, "onnx") || has(file, "pytorch"));
+}
+
+/// What only the name tells.
+LikelyContent named_content(const Looked& file) {
+  if (file.name.ends_with(".msgpack"))
+    return {"MessagePack, as Flax writes it", "load it with Flax, and save it with safetensors.flax.save_file"};
+  if (file.name.ends_with(".pdiparams"))
+    return {"parameters of PaddlePaddle for inference",
+            "load it with paddle, and save it with safetensors.paddle.save_file"};
+  if (file.name.ends_with(".pb")) return {"a graph of TensorFlow", no_tensors_to_read};
+  return {};
+}
+
+/// Where the content of a packed file goes: "m.pt" of "m.pt.gz", "unpacked-m.pt" of "m.pt".
+std::filesystem::path unpacked_path(const std::filesystem::path& file) {
+  for (const char* const ending : {".gz", ".zst", ".xz", ".bz2", ".lz4"})
+    if (file.extension() == ending) return file.parent_path() / file.stem();
+  return file.parent_path() / ("unpacked-" + file.filename().string());
+}
+
+std::string with_names(std::string remedy, const std::filesystem::path& file) {
+  const auto put = [&](std::string_view word, const std::string& name) {
+    if (const std::size_t at = remedy.find(word); at != std::string::npos)
+      remedy.replace(at, word.size(), shell_word(name));
+  };
+  put("FILE", file.string());
+  put("OTHER", unpacked_path(file).string());
+  return remedy;
+}
+
+LikelyContent content_of(const Looked& file) {
+  for (const Mark& mark : marks)
+    if (file.first.size() > mark.at && std::string_view(file.first).substr(mark.at).starts_with(mark.bytes))
+      return {mark.what, mark.remedy, mark.is_lost};
+  if (file.first.empty()) return {"empty", "was the save or the copy interrupted? Copy the file again", true};
+  if (file.first.find_first_not_of('\0') == std::string::npos)
+    return {"zeros, as a full disk or an interrupted copy leaves them", "copy the file again", true};
+  if (file.first.starts_with("PK\x03\x04")) return zip_content(file);
+  if (is_pickle(file.first)) return pickle_content(file);
+  if (file.last == "\x57\xfb\x80\x8b\x24\x75\x47\xdb")
+    return {"an index of TensorFlow's checkpoints",
+            "load it with TensorFlow, and save it with safetensors.tensorflow.save_file"};
+  if (is_onnx(file)) return {"a model in ONNX", no_tensors_to_read};
+  if (is_text(file.first)) return text_content(file);
+  return named_content(file);
+}
+
 }  // namespace
 
-std::string likely_content(const std::filesystem::path& file) {
-  std::array<char, bytes_looked_at> room{};
-  std::ifstream in(file, std::ios::binary);
-  in.read(room.data(), room.size());
-  const std::string_view bytes(room.data(), static_cast<std::size_t>(in.gcount()));
-  for (const Mark& mark : marks)
-    if (bytes.size() > mark.at && bytes.substr(mark.at).starts_with(mark.bytes)) return mark.what;
-  if (bytes.empty()) return "empty";
-  if (!is_text(bytes)) return "";
-  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[') ? "text, perhaps JSON"
-                                                                                         : "text";
+LikelyContent likely_content(const std::filesystem::path& file) {
+  LikelyContent content = content_of(look_into(file));
+  content.remedy = with_names(std::move(content.remedy), file);
+  return content;
 }
 
 }  // namespace ckpt

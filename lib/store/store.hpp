@@ -13,6 +13,7 @@
 
 #include "store/catalog.hpp"
 #include "store/decoded_chunks.hpp"
+#include "store/number_rules.hpp"
 #include "tensor/fingerprint.hpp"
 
 namespace ckpt {
@@ -28,11 +29,11 @@ struct FileSpec {
     Extents shape;
     std::vector<Attribute> attributes;
     std::optional<Extents> global_shape;  ///< written as `ckpt_global_shape`
-    std::optional<Value> verbatim;        ///< its whole value, where its elements have no fixed size
+    Rare<Value> verbatim;                 ///< its whole value, where its elements have no fixed size
     /// An array before it (an index) whose bytes its own are in the source, too: a format may store them once.
     std::optional<std::size_t> same_as = {};
     /// Where in the tensor of `global_shape` it begins: of a format whose directories have an index.
-    std::optional<Extents> corner = {};
+    Rare<Extents> corner = {};
     /// Likewise: its name in the source, which may have groups.
     std::string source_name = {};
     /// Where it is to have no data of its own (Store::can_show): whose elements its own are; zeros where no view is.
@@ -191,6 +192,11 @@ class SourceStore {
   /// below, wherever links lead.
   virtual void let_show(const std::filesystem::path& /*directory*/) {}
 
+  /// From here on, datasets that a rule names are read as it says; and for each rule, in the order they were given,
+  /// whether one was. By default there are no rules.
+  virtual void read_as(NumberRule /*rule*/) {}
+  virtual std::vector<bool> uses_of_rules() const { return {}; }
+
   /// What a file's format says besides the elements of tensors, values that no attribute can hold too, in a form of
   /// that format's own; empty where a schema holds everything. Throws as `catalog`.
   virtual std::string tree(const std::filesystem::path& /*file*/) { return {}; }
@@ -236,6 +242,9 @@ class Store : public SourceStore {
   /// What of a specification such a file would not hold, in words for the user. Throws input for elements that it has
   /// no type for.
   virtual std::vector<std::string> losses(const FileSpec& spec) const = 0;
+
+  /// Which usual reader of such files takes none that has elements of this type; empty: they are taken.
+  virtual std::string_view refused_by(const DType& /*dtype*/) const noexcept { return {}; }
 
   /// How the text of a manifest stands in a file: the same number of bytes for texts of the same form.
   virtual std::string manifest_bytes(const std::string& text) const { return text; }

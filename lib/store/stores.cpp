@@ -7,6 +7,7 @@
 #include "store/hdf5/library.hpp"
 #include "store/likely_content.hpp"
 #include "store/mindspore/mindspore_store.hpp"
+#include "store/number_rules.hpp"
 #include "store/paddle/shard_file.hpp"
 #include "store/posix_file.hpp"
 #include "store/safetensors/safetensors_store.hpp"
@@ -27,13 +28,14 @@ std::unique_ptr<Store> small_values(std::uint64_t /*value_bytes*/) {
 }  // namespace
 
 const std::vector<Format>& formats() {
+  constexpr std::string_view lightning = ".ckpt";  // PyTorch Lightning's files are torch's
   static const std::vector<Format> all{
       {"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
       {"safetensors", ".safetensors", {}, small_values<safetensors_store>},
       {"mindspore", ".ckpt", {}, small_values<mindspore_store>},
-      {"torch", ".pt", {".pth", ".bin"}, small_values<torch_store>},
-      {"dcp", ".distcp", {}, small_values<dcp_store>, nullptr, torch::dcp_index},
-      {"torch_dist", ".distcp", {}, small_values<torch_dist_store>, nullptr, torch::dcp_index}};
+      {"torch", ".pt", {".pth", ".bin"}, small_values<torch_store>, nullptr, {}, lightning},
+      {"dcp", ".distcp", {}, small_values<dcp_store>, nullptr, torch::dcp_index, lightning},
+      {"torch_dist", ".distcp", {}, small_values<torch_dist_store>, nullptr, torch::dcp_index, lightning}};
   return all;
 }
 
@@ -70,8 +72,8 @@ class Stores::ByContent final : public SourceStore {
 
   FileCatalog catalog(const std::filesystem::path& file) override {
     SourceStore* const store = find(file);
-    if (store == nullptr && format_by_ending(stores_.formats_, file.native()) == nullptr) refuse(file);
-    return (store != nullptr ? *store : likeliest(file)).catalog(file);
+    if (store == nullptr) check_likely(file);
+    return numbers_.applied(file.string(), (store != nullptr ? *store : likeliest(file)).catalog(file));
   }
 
   std::string tree(const std::filesystem::path& file) override {
@@ -87,6 +89,9 @@ class Stores::ByContent final : public SourceStore {
   void let_show(const std::filesystem::path& directory) override {
     for (const auto& store : stores_.stores_) store->let_show(directory);
   }
+
+  void read_as(NumberRule rule) override { numbers_.add(std::move(rule)); }
+  std::vector<bool> uses_of_rules() const override { return numbers_.uses(); }
 
   void set_decoding_memory(std::uint64_t bytes) override {
     for (const auto& store : stores_.stores_) store->set_decoding_memory(bytes);
@@ -104,12 +109,14 @@ class Stores::ByContent final : public SourceStore {
   }
 
  private:
-  /// Neither content nor name is that of a checkpoint.
-  [[noreturn]] void refuse(const std::filesystem::path& file) const {
-    const std::string likely = likely_content(file);
+  /// Throws where the content is told to be something else, whatever the name, and where the name tells nothing either.
+  void check_likely(const std::filesystem::path& file) {
+    if (!look_at(file)) return;  // which its format says
+    const LikelyContent likely = likely_content(file);
+    if (likely.what.empty() && format_by_ending(stores_.formats_, file.native()) != nullptr) return;
     throw Error(Kind::input, file.string(),
-                {"it has none of the known formats" + (likely.empty() ? "" : "; it seems to be " + likely),
-                 "expected " + names_of_files(stores_.formats_), "check the path and the layout's `files`"});
+                {"it has none of the known formats" + likely.seeming(), "expected " + names_of_files(stores_.formats_),
+                 likely.remedy.empty() ? "check the path" : likely.remedy});
   }
 
   /// Asks the likeliest one first: others may have to look at many places of the file.
@@ -127,6 +134,7 @@ class Stores::ByContent final : public SourceStore {
   }
 
   Stores& stores_;
+  NumberRules numbers_;
 };
 
 Stores::Stores(std::vector<Format> formats, std::uint64_t value_bytes)

@@ -21,6 +21,8 @@ struct Format {
   std::function<std::unique_ptr<Store>(std::uint64_t value_bytes)> make;
   std::string (*library_version)() = nullptr;  ///< of the library that it is read and written with, if there is one
   std::string_view index_name = {};            ///< as Store::index_name: its files say only together what they hold
+  /// That of another format's files, too: files have this one where they are made of such a checkpoint.
+  std::string_view shared_ending = {};
 };
 
 /// The file formats there are. A new one is a folder beside this file, and a line in stores.cpp. The first one is

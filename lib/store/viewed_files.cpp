@@ -44,6 +44,7 @@ const Dataset& shown_by(View& view, const StoredArray& array, const fs::path& sh
   if (index == schema.datasets.size())
     refuse_view("it shows " + name + ", which is not there", "expected the dataset that the view was made of");
   const StoredArray& theirs = (*schema.arrays)[index];
+  if (theirs.refusal) throw Error(*theirs.refusal).within("it shows data of " + name);
   if (!(theirs.dtype == array.dtype))
     refuse_view("it shows " + name + ", of dtype " + theirs.dtype.name, "expected its own dtype, " + array.dtype.name);
   const Hyperslab said = std::move(view.theirs);
@@ -89,23 +90,20 @@ FileCatalog ViewedFiles::catalog_of(const fs::path& shown) {
   return known_[shown] = catalog_(shown);
 }
 
-FileCatalog ViewedFiles::found(const fs::path& file, const std::string& name, const fs::path& shown,
-                               const ViewedFile& expected) {
-  const std::string object = file.string() + ": /" + name;
+FileCatalog ViewedFiles::found(const fs::path& file, const fs::path& shown, const ViewedFile& expected) {
+  const std::string what = "it shows data of " + shown.string();
   if (!may_show(file, shown))
-    throw Error(Kind::input, object,
-                {"it shows data of " + shown.string(),
+    throw Error(Kind::input, "",
+                {what,
                  "expected a file in the same tree of directories",
                  "",
-                 {Advice::What::allow_external, directory_of(without_links(shown)).string()}})
-        .in_file(file.string());
+                 {Advice::What::allow_external, directory_of(without_links(shown)).string()}});
   std::error_code error;
   if (!fs::exists(shown, error))
-    throw Error(Kind::input, object,
-                {"it shows data of " + shown.string() + ", which is not there",
-                 "expected the file that the view was made of", "put it back, or make the view anew"})
-        .in_file(file.string());
-  return with_context(object + ": it shows data of " + shown.string(), [&] {
+    throw Error(Kind::input, "",
+                {what + ", which is not there", "expected the file that the view was made of",
+                 "put it back, or make the view anew"});
+  return with_context(what, [&] {
     FileCatalog catalog = catalog_of(shown);
     if (expected.bytes && *expected.bytes != catalog.bytes)
       throw Error(Kind::input, "",
@@ -120,27 +118,32 @@ FileCatalog ViewedFiles::checked(const fs::path& file, FileCatalog catalog) {
   if (catalog.schema->viewed.empty()) return catalog;
   const std::lock_guard lock(mutex_);
   auto schema = std::make_shared<Schema>(*catalog.schema);
+  auto arrays = std::make_shared<std::vector<StoredArray>>(*schema->arrays);
   const std::vector<fs::path> paths = viewed_paths(file, *schema);
   std::vector<std::shared_ptr<const Schema>> shown(paths.size());
   catalog.viewed.resize(paths.size());
+  const auto complete = [&](View& view, const StoredArray& array, Dataset& dataset) {
+    if (!shown[view.file]) {
+      const FileCatalog theirs = found(file, paths[view.file], schema->viewed[view.file]);
+      shown[view.file] = theirs.schema;
+      catalog.viewed[view.file] = {theirs.bytes, theirs.modified_ns};
+    }
+    const Dataset& theirs = shown_by(view, array, paths[view.file], *shown[view.file]);
+    dataset.chunk_bytes = std::max(dataset.chunk_bytes, theirs.chunk_bytes);
+    dataset.decoding_bytes = std::max(dataset.decoding_bytes, theirs.decoding_bytes);
+  };
   for (std::size_t i = 0; i < schema->datasets.size(); ++i) {
-    const StoredArray& array = (*schema->arrays)[i];
+    StoredArray& array = (*arrays)[i];
     Dataset& dataset = schema->datasets[i];
-    for (View& view : dataset.views) {
-      if (!shown[view.file]) {
-        const FileCatalog theirs = found(file, array.name, paths[view.file], schema->viewed[view.file]);
-        shown[view.file] = theirs.schema;
-        catalog.viewed[view.file] = {theirs.bytes, theirs.modified_ns};
-      }
-      with_file(file.string(), [&] {
-        with_context("/" + array.name, [&] {
-          const Dataset& theirs = shown_by(view, array, paths[view.file], *shown[view.file]);
-          dataset.chunk_bytes = std::max(dataset.chunk_bytes, theirs.chunk_bytes);
-          dataset.decoding_bytes = std::max(dataset.decoding_bytes, theirs.decoding_bytes);
-        });
-      });
+    try {
+      for (View& view : dataset.views) complete(view, array, dataset);
+    } catch (const Error& why) {  // an error only where it is kept
+      if (why.kind() != Kind::input) throw;
+      array = unreadable(array.name, why);
+      dataset = {};
     }
   }
+  schema->arrays = std::move(arrays);
   catalog.schema = std::move(schema);
   return catalog;
 }

@@ -32,8 +32,8 @@ class ViewedFiles {
   void let_show(const std::filesystem::path& directory);
 
   /// A file's catalog with what is to be known of the files that it shows: their versions, the shapes of their
-  /// datasets, the memory that decoding these takes. Throws input, naming the object that shows it, for one that is
-  /// missing, lies where it may not, or does not hold what is shown.
+  /// datasets, the memory that decoding these takes. An array that shows one that is missing, lies where it may not, or
+  /// does not hold what is shown, is one that cannot be read (StoredArray::refusal).
   FileCatalog checked(const std::filesystem::path& file, FileCatalog catalog);
 
   /// Throws input where it is no longer the version that was catalogued.
@@ -42,8 +42,7 @@ class ViewedFiles {
  private:
   FileCatalog catalog_of(const std::filesystem::path& shown);
   bool may_show(const std::filesystem::path& file, const std::filesystem::path& shown) const;
-  FileCatalog found(const std::filesystem::path& file, const std::string& name, const std::filesystem::path& shown,
-                    const ViewedFile& expected);
+  FileCatalog found(const std::filesystem::path& file, const std::filesystem::path& shown, const ViewedFile& expected);
 
   Catalog catalog_;
   Open open_;

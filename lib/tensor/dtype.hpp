@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/interned.hpp"
+
 namespace ckpt {
 
 /// What an element is.
@@ -31,10 +33,10 @@ struct DType {
   ByteOrder order = ByteOrder::little;  ///< of one byte, and of kind other: little
   std::uint64_t size = 0;               ///< bytes of one element
   /// A full and canonical description: "f32", "bf16", "i64be", "bool", "{r:f32@0,i:f32@4}/8" for a compound.
-  std::string name;
+  InternedText name;
   /// What a file format needs to make the very same type again, where name, kind and size don't say it: known to that
   /// format alone. Empty for the types that every format has.
-  std::string native;
+  InternedText native;
 
   bool is_float() const noexcept;  ///< a real floating-point number
 

@@ -20,7 +20,7 @@ inline constexpr std::size_t max_rank = 32;
 /// have.
 class Extents {
  public:
-  Extents() noexcept {}  // NOLINT(modernize-use-equals-default): leaves the unused numbers uninitialised
+  Extents() noexcept = default;
   explicit Extents(std::size_t rank, std::uint64_t value = 0) { resize(rank, value); }
   Extents(std::initializer_list<std::uint64_t> values) { assign(values.begin(), values.end()); }
   explicit Extents(std::span<const std::uint64_t> values) { assign(values.begin(), values.end()); }
@@ -75,7 +75,7 @@ class Extents {
   std::uint64_t* data() noexcept { return many_ ? many_.get() : few_.data(); }
 
   std::size_t size_ = 0;
-  std::array<std::uint64_t, 6> few_;
+  std::array<std::uint64_t, 4> few_{};     // a catalog holds several of these for each tensor: they are small
   std::unique_ptr<std::uint64_t[]> many_;  // room for max_rank, when they are more than few
 };
 

@@ -166,8 +166,8 @@ std::string hexadecimal(const std::byte* bytes, std::uint64_t size) {
 }  // namespace
 
 bool are_same_numbers(DType a, DType b) {
-  a.native.clear();
-  b.native.clear();
+  a.native = "";
+  b.native = "";
   return a.kind != ElementKind::other && a == b;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/rare.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/extents.hpp"
 
@@ -19,7 +21,13 @@ struct StoredArray {
   std::optional<Extents> global_shape;
   /// It has no fixed-size bytes to move (variable-length strings, an empty dataspace): copied as it is, never split.
   bool verbatim = false;
+  /// Why nobody can read it; it has no elements then. A catalog lists such an array: it is an error only where it is
+  /// kept. Names neither file nor array, and advises to leave it out.
+  Rare<Error> refusal = {};
 };
+
+/// An array that cannot be read. `why` names neither file nor array.
+StoredArray unreadable(std::string name, const Error& why);
 
 /// The bytes of its elements, in any format that stores them as they are. Throws input where they are too many.
 inline std::uint64_t bytes_of(const StoredArray& array) {

@@ -1,5 +1,8 @@
 #include "cli/processes.hpp"
 
+#include <array>
+#include <cstdlib>
+#include <future>
 #include <new>
 #include <thread>
 
@@ -16,7 +19,7 @@ using Catch::Matchers::Contains;
 namespace {
 
 int status_when_throwing(const std::function<void()>& work) {
-  return run_processes("ckpt-test", [&](Communicator& processes) {
+  return run_processes("ckpt-test", 0, nullptr, [&](Communicator& processes) {
     agree(processes, work);
     return 0;
   });
@@ -34,6 +37,32 @@ TEST_CASE("the kind of an error decides the exit status") {
   CHECK(status_when_throwing([] { throw Error(Kind::interrupted, "expected by this test"); }) == 130);
   CHECK(status_when_throwing([] { throw Error(Kind::terminated, "expected by this test"); }) == 143);
   CHECK(status_when_throwing([] { throw std::bad_alloc(); }) == 1);
+}
+
+TEST_CASE("who is to go alone says so by a word or by the environment") {
+  const std::array words{"ckpt-test", "src", "--alone"};
+  CHECK(is_to_go_alone(3, words.data()));
+  CHECK_FALSE(is_to_go_alone(2, words.data()));
+  for (const auto& [value, is_alone] : {std::pair{"1", true}, {"0", false}, {"", false}}) {
+    setenv("CKPT_ALONE", value, 1);
+    CHECK(is_to_go_alone(2, words.data()) == is_alone);
+  }
+  setenv("CKPT_ALONE", "yes", 1);
+  CHECK_THAT(caught([&] { is_to_go_alone(2, words.data()); }).message, Contains("CKPT_ALONE: 'yes', expected 1 or 0"));
+  unsetenv("CKPT_ALONE");
+}
+
+TEST_CASE("a notice is said when its time is over, and not where it is taken back before") {
+  std::promise<void> said;
+  {
+    const LateNotice late(std::chrono::milliseconds(0), [&] { said.set_value(); });
+    said.get_future().wait();
+  }
+  bool is_said = false;
+  {
+    const LateNotice early(std::chrono::hours(1), [&] { is_said = true; });
+  }
+  CHECK_FALSE(is_said);
 }
 
 TEST_CASE("a wait ends when the file is there") {

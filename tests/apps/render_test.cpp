@@ -31,6 +31,7 @@ TEST_CASE("the dry-run table is plain text with one fact on each line") {
   report.busiest_process = 3;
   report.busiest_process_bytes = 1024;
   report.staging_bytes = 8ULL << 20;
+  report.peak_bytes = 9ULL << 20;
   CHECK(dry_run_table(report).text() ==
         "source cards            64\n"
         "source files            64\n"
@@ -46,6 +47,7 @@ TEST_CASE("the dry-run table is plain text with one fact on each line") {
         "threads                 2 in each process\n"
         "busiest process         3: 1,024 (1.0 KiB)\n"
         "staging memory          8,388,608 (8.0 MiB) in each process\n"
+        "peak memory             9,437,184 (9.0 MiB) in each process, about\n"
         "no data was read        what bytes can show of a wrong layout, the job itself checks\n");
 }
 

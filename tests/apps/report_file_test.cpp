@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/limits.hpp"
 #include "catch.hpp"
 #include "fixtures.hpp"
 #include "temporary_directory.hpp"

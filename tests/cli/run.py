@@ -8,7 +8,7 @@ stdout   the expected lines; one that begins with ~ is a regular expression for 
 stderr   the same, of the lines that our programs write (PROGRAM: …): mpirun and hwloc have words of their own
 left     what a failed command may leave of dst* and merged.h5*, a name a line; without it nothing may be left
 
-In any case no *.partial may be left but what `left` names.
+In any case no *.partial may be left but what `left` names. What messages advise is tried (remedies.py).
 
 With --rewrite the folder's exit, stdout and stderr become what is found; regular expressions stay where they still match. Read the
 difference before you commit it.
@@ -20,6 +20,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import remedies
 
 TIMEOUT_S = 60
 HERE = pathlib.Path(__file__).resolve().parent
@@ -73,13 +75,14 @@ class Found:
             self.status = done.returncode
             self.lines = {"stdout": done.stdout.splitlines(), "stderr": own(done.stderr.splitlines())}
             self.left = leftovers(directory, self.status != 0, lines_of(case / "left"))
+            self.remedies = remedies.problems(self.lines["stderr"], directory, environment(programs, ""))
 
     def problems(self, case):
         status = int((lines_of(case / "exit") or ["0"])[0])
         problems = [] if self.status == status else [f"exit status: expected {status}, found {self.status}"]
         for what, lines in self.lines.items():
             problems += differences(what, lines_of(case / what), lines)
-        return problems + self.left
+        return problems + self.left + self.remedies
 
     def rewrite(self, case):
         files = {"exit": [str(self.status)] if self.status else []}

@@ -80,7 +80,7 @@ void holds_each_type_or_refuses_it(const StoreUnderTest& under_test) {
   for (const DType& type : each_type()) {
     FileSpec spec;
     spec.arrays = {array("w", type, {2, 3})};
-    INFO(type.name);
+    INFO(type.name.str());
     std::vector<std::string> lost;
     const std::string refusal = refused([&] { lost = store->losses(spec); });
     CHECK(lost.empty());

@@ -95,6 +95,26 @@ def without_blocks(job):
         job.check_again()
 
 
+def lock_in_two_writes(job):
+    """The system takes a part of the lock's text, and the rest when it is given that."""
+    job.reference().clear()
+    done = job.run(["--threads", "1"], {"at": "pwrite 1 short", "for": f"{job.partial.name}.lock"})
+    check(done.status == 0, f"nothing had failed: {done}")
+    job.check_left(done)
+
+
+def line_of_done_file(job, done_file):
+    """The output stands: a line that cannot be added is a warning."""
+    job.output.parent.mkdir()
+    job.reference().clear()
+    done_file.unlink()
+    done = job.run(["--threads", "1"], {"at": f"pwrite 1 {errno.ENOSPC}", "for": f"{done_file.name}.partial"})
+    check(done.status == 0 and job.is_whole(), f"the output stands: {done}")
+    for words in ("No space left on device", "the output is written: only the line is not"):
+        check(words in done.errors, f"expected '{words}': {done}")
+    check(not done_file.exists(), f"a line all the same: {done}")
+
+
 def main():
     options = arguments(__doc__, ("--points", {"type": int, "default": int(os.environ.get("CKPT_TEST_POINTS", "12"))}),
                         ("--seed", {"type": int, "default": 1}))
@@ -105,9 +125,12 @@ def main():
         direct, exchanged = place.reshard(ranks=2), place.split(ranks=2)
         exchanged.words += ["--exchange", "mpi"]
         counts = {job.name: calls(job.reference()) for job in jobs}
+        locked, done_file = place.merge("locked.h5"), place.directory / "done.txt"
+        noted = place.reshard("--done", done_file).write_to(place.directory / "20190720" / "6")
         full, asks_for_blocks = place.merge(), is_ext(directory)  # ext4 is the only one that is asked
         run_cases({"every call is made": lambda: all_are_made(counts, asks_for_blocks),
                    **({"no blocks": lambda: without_blocks(full)} if asks_for_blocks else {}),
+                   "the lock": lambda: lock_in_two_writes(locked), "the line": lambda: line_of_done_file(noted, done_file),
                    direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
                   {job.name: fail_each(job, counts[job.name], options.points, dice) for job in jobs}, at_once=2)
 

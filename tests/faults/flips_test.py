@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Files of the cards, merged files and checkpoint.json damaged at random, in every class of their bytes: ckpt-verify tells each,
-by exit status 1 and by naming the file."""
+"""Every published file of every output format (data, manifest, index and what a framework keeps beside them) damaged at random, in
+every class of its bytes, or taken away: ckpt-verify tells each, by exit status 1 and by naming the file."""
 import collections
 import contextlib
 import itertools
@@ -8,13 +8,14 @@ import json
 import os
 import queue
 import random
-import shutil
+import struct
 import subprocess
 import threading
+import zipfile
 
 import h5py
 import numpy as np
-from harness import Failure, Place, arguments, check, run_cases, temporary_directory
+from harness import HERE, Failure, Place, arguments, check, run_cases, temporary_directory
 
 AT_ONCE = 2 * (os.cpu_count() or 1)  # a verification waits for its child process half of the time
 LAYOUT = {"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [2]}, "default": "replicate",
@@ -38,10 +39,29 @@ def make(place):
             file["blocks"].attrs["count"] = 1
             file["scale"] = np.float64(0.5)
             file.create_dataset("note", data="what the run is about", dtype=h5py.string_dtype())
-    words = ["--layout", place.directory / "tiny.json", source, "-o", place.directory / "whole.h5", "--force"]
-    subprocess.run([place.bin / "ckpt-merge", "-q", *words], check=True)
-    words = ["--from", place.directory / "tiny.json", "--to-mesh", "x=3", source, "-o", place.directory / "cards"]
-    subprocess.run([place.bin / "ckpt-reshard", "-q", *words], check=True)
+    frameworks = place.directory / "frameworks"
+    frameworks.mkdir()
+    for name in ("make_megatron", "make_deepspeed", "make_paddle"):
+        subprocess.run([HERE.parent / "cli" / "bin" / name], cwd=frameworks, check=True)
+    for name, words in OUTPUTS.items():
+        program, *rest = words.split()
+        subprocess.run([place.bin / program, "-q", *rest, "-o", name], cwd=place.directory, check=True)
+
+
+# Each format, merged and cut anew, with its checksum where it has one.
+TINY = "--layout tiny.json tiny"
+CUT = "--from tiny.json --to-mesh x=3 tiny"
+OUTPUTS = {"merged.h5": f"ckpt-merge {TINY}", "cards": f"ckpt-reshard {CUT}",
+           "merged.safetensors": f"ckpt-merge --drop note {TINY}",
+           "safetensors": f"ckpt-reshard --drop note --format safetensors {CUT}",
+           "merged.pt": f"ckpt-merge --drop note {TINY}", "torch": f"ckpt-reshard --drop note --format torch {CUT}",
+           "merged.ckpt": f"ckpt-merge --crc --drop note {TINY}", "mindspore": f"ckpt-reshard --crc --drop note --format mindspore {CUT}",
+           "dcp": f"ckpt-merge --drop note --format dcp {TINY}",
+           "torch_dist": "ckpt-reshard --cards 2 --format dcp frameworks/run/iter_0000010", "deepspeed": "ckpt-reshard --cards 2 frameworks/zero1",
+           "paddle": "ckpt-reshard --from frameworks/ps4.json --to frameworks/ps3.json frameworks/src",
+           "indexed_hdf5": f"ckpt-merge --shard-size 200 --format hdf5 {TINY}",
+           "indexed_safetensors": f"ckpt-merge --drop note --shard-size 200 --format safetensors {TINY}",
+           "indexed_torch": f"ckpt-merge --drop note --shard-size 200 --format torch {TINY}"}
 
 
 # --- where: the bytes of a file by what they are ---------------------------------------------------------------------
@@ -49,10 +69,24 @@ def make(place):
 def classes_of(path):
     """name -> places of bytes."""
     content = path.read_bytes()
-    if path.suffix != ".h5":
-        return {"text": range(len(content))}
     places = collections.defaultdict(list)
     of = ["zeros" if byte == 0 else "metadata" for byte in content]
+    if path.suffix == ".h5":
+        mark_hdf5(path, content, of)
+    elif path.suffix == ".safetensors":
+        end = 8 + struct.unpack_from("<Q", content)[0]
+        of[end:] = ["data"] * (len(content) - end)
+    elif zipfile.is_zipfile(path) and path.suffix != ".distcp":  # which holds an archive for each item
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                at = entry.header_offset + 30 + sum(struct.unpack_from("<HH", content, entry.header_offset + 26))
+                of[at:at + entry.file_size] = [entry.filename.rpartition("/")[2]] * entry.file_size
+    for at, name in enumerate(of):
+        places[name].append(at)
+    return places
+
+
+def mark_hdf5(path, content, of):
     with h5py.File(path) as file:
         def data(_, each):
             start = each.id.get_offset() if isinstance(each, h5py.Dataset) else None
@@ -65,9 +99,6 @@ def classes_of(path):
             start = content.find(text) if text else -1
             if start >= 0:
                 of[start:start + len(text)] = [name] * len(text)
-    for at, name in enumerate(of):
-        places[name].append(at)
-    return places
 
 
 # --- what: each gives the name of what it has done -------------------------------------------------------------------
@@ -111,6 +142,11 @@ def shift(path, dice):
     return "shifted"
 
 
+def remove(path, _):
+    path.unlink()
+    return "taken away"
+
+
 def attribute(path, dice):
     """Through HDF5, so that all its own checksums are right."""
     with h5py.File(path, "r+") as file:
@@ -142,19 +178,22 @@ def other_words(path, dice):
     """checkpoint.json says something else, or the same otherwise, and is as good JSON as before."""
     text = path.read_text()
     manifest = json.loads(text)
-    parameter = dice.choice(sorted(manifest["parameters"]))
+    files = [*manifest["files"], *manifest.get("beside", [])]
+    parameters = manifest["parameters"]
 
     def layout():
         manifest["layout"]["default"] = "error"
     changes = {"version": lambda: manifest.update(version="0.1.1"),
-               "dtype": lambda: manifest["parameters"][parameter].update(dtype="f16"),
-               "shape": lambda: manifest["parameters"][parameter]["shape"].append(1),
-               "card": lambda: manifest["files"][dice.randrange(3)].update(card=7),
-               "bytes": lambda: manifest["files"][dice.randrange(3)].update(bytes=7),
+               "card": lambda: dice.choice(manifest["files"]).update(card=7),
+               "bytes": lambda: dice.choice(files).update(bytes=7),
+               "a name": lambda: dice.choice(files).update(name="another"),
                "layout": layout,
                "an added key": lambda: manifest.update(more=1),
                "no checksum": lambda: manifest.pop("checksum", None),
                "other spaces": lambda: None}
+    if parameters:
+        parameter = parameters[dice.choice(sorted(parameters))]
+        changes |= {"dtype": lambda: parameter.update(dtype="f16"), "shape": lambda: parameter["shape"].append(1)}
     what = dice.choice(sorted(changes))
     changes[what]()
     path.write_text(json.dumps(manifest, indent=dice.randrange(5)))
@@ -162,8 +201,14 @@ def other_words(path, dice):
 
 
 BYTES = (flip, flip, flip, flip, zero, cut, append, shift)
-DAMAGES = {"cards": (*BYTES, attribute, attribute), "whole.h5": (*BYTES, attribute, attribute),
-           "checkpoint.json": (*BYTES, other_words, other_words)}
+
+
+def damages_of(path, checkpoint):
+    """Without a manifest a checkpoint is not known to be ours, nor is a file that is not there any."""
+    if path.name == "checkpoint.json":
+        return (*BYTES, other_words, other_words)
+    more = () if path == checkpoint else (remove,)
+    return (*BYTES, *more, *((attribute, attribute) if path.suffix == ".h5" else ()))
 
 
 # --- many at once ----------------------------------------------------------------------------------------------------
@@ -173,26 +218,29 @@ class Copies:
 
     def __init__(self, place, seed):
         self.place, self.seed, self.free = place, seed, queue.Queue()
-        self.good = {}
-        for name in ("cards", "whole.h5"):
-            for path in [place.directory / name] if name.endswith(".h5") else sorted((place.directory / name).iterdir()):
-                self.good[path.relative_to(place.directory)] = path.read_bytes()
+        self.good = {}  # of each output the files
+        for name in OUTPUTS:
+            whole = place.directory / name
+            files = [whole] if whole.is_file() else sorted(path for path in whole.rglob("*") if path.is_file())
+            self.good[name] = {path.relative_to(place.directory): path.read_bytes() for path in files}
         for number in range(AT_ONCE):
             copy = place.directory / f"copy_{number}"
-            copy.mkdir()
-            (copy / "cards").mkdir()
-            for path, content in self.good.items():
-                (copy / path).write_bytes(content)
+            for name in OUTPUTS:
+                self.put_right(copy, name)
             self.free.put(copy)
 
+    def put_right(self, copy, name):
+        for path, content in self.good[name].items():
+            (copy / path).parent.mkdir(parents=True, exist_ok=True)
+            (copy / path).write_bytes(content)
+
     @contextlib.contextmanager
-    def one(self):
+    def one(self, name):
         copy = self.free.get()
         try:
             yield copy
         finally:
-            for path, content in self.good.items():
-                (copy / path).write_bytes(content)
+            self.put_right(copy, name)
             self.free.put(copy)
 
     def verify(self, path):
@@ -202,32 +250,29 @@ class Copies:
         except subprocess.TimeoutExpired as late:
             raise Failure(f"hangs: {late}") from None
 
-    def damaged(self, kind, number):
+    def damaged(self, name, number):
         """One damage; what it was, or nothing where it has changed nothing."""
-        dice = random.Random(f"{self.seed} {kind} {number}")
-        with self.one() as copy:
-            checkpoint = copy / ("whole.h5" if kind == "whole.h5" else "cards")
-            path = {"cards": copy / "cards" / f"rank_{dice.randrange(3)}.h5", "whole.h5": checkpoint,
-                    "checkpoint.json": copy / "cards" / "checkpoint.json"}[kind]
-            damage = dice.choice(DAMAGES[kind])
-            what = damage(path, dice)
-            if path.read_bytes() == self.good[path.relative_to(copy)]:
+        dice = random.Random(f"{self.seed} {name} {number}")
+        with self.one(name) as copy:
+            relative, good = dice.choice(sorted(self.good[name].items()))
+            path, checkpoint = copy / relative, copy / name
+            what = dice.choice(damages_of(path, checkpoint))(path, dice)
+            if path.exists() and path.read_bytes() == good:
                 return None
             done = self.verify(checkpoint)
             # Where metadata cannot be made sense of, the parameter is named that does not fit.
-            is_named = path.name in done.stdout or "parameter 'blocks/" in done.stdout
+            is_named = path.name in done.stdout or "parameter '" in done.stdout
             if done.returncode != 1 or not is_named or done.stderr:
-                raise Failure(f"{kind}, damage {number}: {what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+                raise Failure(f"{relative}, damage {number}: {what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
             return what
 
 
-def each_is_told(copies, kind, times):
+def each_is_told(copies, name, times):
     """`times` damages, on as many threads as there are copies."""
     def case():
-        for name in ("cards", "whole.h5"):
-            with copies.one() as copy:
-                done = copies.verify(copy / name)
-                check(done.returncode == 0, f"undamaged: {done}")
+        with copies.one(name) as copy:
+            done = copies.verify(copy / name)
+            check(done.returncode == 0, f"undamaged: {done}")
         found, failures, numbers = collections.Counter(), [], itertools.count()
         lock = threading.Lock()
 
@@ -238,7 +283,7 @@ def each_is_told(copies, kind, times):
                         return
                     number = next(numbers)
                 try:
-                    what = copies.damaged(kind, number)
+                    what = copies.damaged(name, number)
                 except Exception as failure:  # pylint: disable=broad-except
                     failures.append(failure)
                     return
@@ -262,7 +307,7 @@ def main():
         place = Place(options, directory, hidden=64)
         make(place)
         copies = Copies(place, options.seed)
-        run_cases({kind: each_is_told(copies, kind, -(-options.flips // len(DAMAGES))) for kind in DAMAGES})
+        run_cases({name: each_is_told(copies, name, -(-options.flips // len(OUTPUTS))) for name in OUTPUTS})
 
 
 if __name__ == "__main__":

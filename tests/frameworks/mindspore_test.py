@@ -130,5 +130,26 @@ def no_common_mesh():
     jobs.same_bytes(found, truth, "transform_checkpoints of ours")
 
 
+def unread():
+    """complex numbers, which MindSpore saves and does not load, go from no other format into its own"""
+    place = jobs.scratch()
+    ms.save_checkpoint([{"name": "z", "data": ms.Tensor(np.zeros(2, np.complex64))}], str(place / "z.ckpt"))
+    try:
+        loaded(place / "z.ckpt")
+    except Exception as problem:  # pylint: disable=broad-except  # whatever it says
+        print(f"  MindSpore says: {str(problem)[:60]}")
+    else:
+        raise AssertionError("MindSpore loads it: no reason to refuse it any more")
+    jobs.program("merge", place / "z.ckpt", "-o", place / "again.ckpt")
+    jobs.program("merge", place / "z.ckpt", "-o", place / "z.h5")
+    try:
+        jobs.program("merge", place / "z.h5", "-o", place / "other.ckpt")
+    except AssertionError as refusal:
+        assert "MindSpore's load_checkpoint refuses" in str(refusal), refusal
+    else:
+        raise AssertionError("a file was written that MindSpore does not load")
+
+
 if __name__ == "__main__":
-    jobs.main({"merged": merged, "dtypes": dtypes, "split": split, "resharded": resharded, "no common mesh": no_common_mesh})
+    jobs.main({"merged": merged, "dtypes": dtypes, "split": split, "resharded": resharded, "no common mesh": no_common_mesh,
+               "unread": unread})

@@ -217,7 +217,7 @@ class SideDrawer {
   }
 
   void add_unused(Json& rules) {
-    if (!choices_.chance(15)) return;
+    if (rules.empty() || !choices_.chance(15)) return;  // alone it would be an error
     rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(choices_.below(rules.size() + 1)),
                  Json{{"name", "nothing.like.*"}, {"split", {layout_.mesh.axes[0]}}});
     ++unused_;

@@ -95,9 +95,9 @@ class Contents:
 class Directory:
     """One that is being written: `tensor` and `object` add items, `finish` writes `.metadata`."""
 
-    def __init__(self, path):
+    def __init__(self, path, exist_ok=False):
         self.path, self.contents, self.places, self.paths, self.ends = path, {}, {}, {}, {}
-        os.makedirs(path)
+        os.makedirs(path, exist_ok=exist_ok)
 
     def put(self, file, value):
         with open(os.path.join(self.path, file), "ab") as out:
@@ -134,10 +134,10 @@ class Directory:
         self.contents[name] = BYTES()
         self.paths[name] = tuple(name.split("."))
 
-    def finish(self, **more):
+    def finish(self, name=".metadata", **more):
         metadata = made(METADATA_CLASS, state_dict_metadata=self.contents, planner_data=self.paths, storage_data=self.places,
                         storage_meta=None, version="1.0.0", **more)
-        with open(os.path.join(self.path, ".metadata"), "wb") as file:
+        with open(os.path.join(self.path, name), "wb") as file:
             pickle.dump(metadata, file, 4)
 
 

@@ -57,20 +57,25 @@ def write(directory, layout, logical):
     return cards
 
 
+def written(ending):
+    """Of .ckpt, which is torch's too, the source decides unless it is said."""
+    return ["--format", "mindspore"] if ending == ".ckpt" else []
+
+
 def there_and_back(context, case, sides, endings):
     source, target = sides
     a, b = (checkpoints.write_layout(context.path(name), side) for name, side in zip(("a.json", "b.json"), sides))
     cards = write(context.path("source"), source, case.logical)
     ranks, more = case.random.choice([(0, []), (0, ["--memory", "1MiB", "--threads", "3"]), (2, ["--exchange", "mpi"])])
-    context.programs.reshard(a, b, context.path("source"), context.path("target"), *more, ranks=ranks)
+    context.programs.reshard(a, b, context.path("source"), context.path("target"), *written(endings[1]), *more, ranks=ranks)
     compare(naive.spread(target, case.logical), read(context.path("target"), target), "target")
-    context.programs.reshard(b, a, context.path("target"), context.path("back"), *more, ranks=ranks)
+    context.programs.reshard(b, a, context.path("target"), context.path("back"), *written(endings[0]), *more, ranks=ranks)
     compare(cards, read(context.path("back"), source), "back")
     merged = context.path("merged" + endings[2])
-    context.programs.merge(b, context.path("target"), merged, *more, ranks=ranks)
+    context.programs.merge(b, context.path("target"), merged, *written(endings[2]), *more, ranks=ranks)
     compare({0: case.logical}, {0: formats.read(merged)}, "merged")
     context.programs.run("ckpt-verify", "--from", a, context.path("source"), merged)
-    by_dcp(context, case, source, cards, endings[2], [*more], ranks)
+    by_dcp(context, case, source, cards, endings, [*more], ranks)
     if endings[:2] == [".pt", ".pt"]:
         for path in paths(context.path("target"), target).values():
             tree = torch_file.load(path)
@@ -78,7 +83,7 @@ def there_and_back(context, case, sides, endings):
                 check(tree.get(key) == value, f"{path}: {key} is {tree.get(key)!r}, expected {value!r}")
 
 
-def by_dcp(context, case, source, cards, ending, more, ranks):
+def by_dcp(context, case, source, cards, endings, more, ranks):
     """To DCP, where a name's / become dots, and from there into one file, of torch with the paths that names were, and, with names as they
     were, to the cards."""
     dotted = {name.replace("/", "."): array for name, array in case.logical.items()}
@@ -87,10 +92,11 @@ def by_dcp(context, case, source, cards, ending, more, ranks):
     a, b, directory = (context.path(name) for name in ("a.json", "b.json", "dcp"))
     context.programs.reshard(a, b, context.path("source"), directory, "--format", "dcp", *more, ranks=ranks)
     compare({0: dotted}, {0: formats.read_torch(directory, ".")}, "DCP")
+    ending = endings[2]
     merged = context.path("from_dcp" + ending)
-    context.programs.run("ckpt-merge", directory, "-o", merged, "--no-fsync", *more, ranks=ranks)
+    context.programs.run("ckpt-merge", directory, "-o", merged, "--no-fsync", *written(ending), *more, ranks=ranks)
     compare({0: case.logical if ending == ".pt" else dotted}, {0: formats.read(merged)}, "merged from DCP")
     if dotted.keys() == case.logical.keys():
         again = context.path("again")
-        context.programs.run("ckpt-reshard", "--to", a, directory, "-o", again, "--no-fsync", *more, ranks=ranks)
+        context.programs.run("ckpt-reshard", "--to", a, directory, "-o", again, "--no-fsync", *written(endings[0]), *more, ranks=ranks)
         compare(cards, read(again, source), "from DCP")

@@ -9,7 +9,7 @@ import torch_file
 import torch_oracle
 from group_zero import to_others
 from programs import Failure
-from random_trees import ELSEWHERE, numpy_type
+from random_trees import LOADED_BY_ALL, numpy_type
 
 NAMES = ["layers.0.wq", "layers.0.wo", "norm.weight", "größe", "state/0/exp_avg", "a name"]
 MORE = {"epoch": 7, "note": "a run", "lr": [0.5, 0.25]}
@@ -44,7 +44,7 @@ def random_tensors(choice, seed):
     """Arrays in `numpy_type`s, of types that all formats have."""
     source, found = np.random.default_rng(seed), {}
     for name in choice.sample(NAMES, choice.randint(1, len(NAMES))):
-        dtype = numpy_type(choice.choice([each for each in ELSEWHERE if each != "complex128"]))
+        dtype = numpy_type(choice.choice(LOADED_BY_ALL))
         shape = tuple(choice.choice([1, 2, 3, 5, 6, 7, 8]) for _ in range(choice.randint(0, 3)))
         data = source.integers(0, 256, int(np.prod(shape, dtype=int)) * dtype.itemsize, dtype="u1")
         found[name] = (data % 2 if dtype.kind == "b" else data).view(dtype).reshape(shape)
@@ -74,7 +74,7 @@ def typed(array):
     """The name of its elements' type, and the array that torch_file takes for it."""
     if array.dtype.names:
         return array.dtype.names[0], array.view(array.dtype[0])
-    return next(name for name in ELSEWHERE if numpy_type(name) == array.dtype), array
+    return next(name for name in LOADED_BY_ALL if numpy_type(name) == array.dtype), array
 
 
 def saved(rank, mesh, tensors, cuts, is_sharded):

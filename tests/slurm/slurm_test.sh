@@ -74,6 +74,11 @@ expect "so it is in a job that a step submitted" 0 "" \
 expect "srun with one task is alone" 0 "" timeout 60 srun -n 1 "${reshard[@]}" -o b6_one
 expect "srun without MPI is refused" 2 "srun --mpi=pmix -n 2" timeout 60 srun --mpi=none -n 2 "${reshard[@]}" -o b6_none
 expect "it published nothing" 0 "" test ! -e b6_none
+# shellcheck disable=SC2016
+expect "what one task of a step starts is told how to go alone" 2 "CKPT_ALONE=1" \
+  timeout 60 srun --mpi=none -n 2 bash -c '((SLURM_PROCID == 0)) || "$@"; exit' bash "${reshard[@]}" -o b6_task
+# shellcheck disable=SC2016
+expect "and goes alone" 0 "" timeout 60 srun -n 2 bash -c '((SLURM_PROCID == 0)) || "$@"; exit' bash "${reshard[@]}" --alone -o b6_task
 expect "mpirun in a batch script" 0 "" \
   batch --ntasks=2 --wrap "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 ${reshard[*]} -o b6_mpirun"
 ((failures == 0))

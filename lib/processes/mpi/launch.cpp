@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 
 #include "base/error.hpp"
 #include "processes/communicator.hpp"
+#include "processes/mpi/rank_above.hpp"
 
 namespace ckpt {
 
@@ -55,14 +57,39 @@ bool is_parallel(const LaunchEnvironment& environment) {
   if (step_tasks > 1) {
     const auto tasks = std::to_string(step_tasks);
     throw Error(Kind::usage, "srun",
-                {tasks + " tasks started without MPI", "each of which would do the whole job",
-                 "use srun --mpi=pmix -n " + tasks + ", or one task: srun -n 1"});
+                {tasks + " tasks started without MPI",
+                 "each of which would do the whole job",
+                 "use srun --mpi=pmix -n " + tasks + ", or one task: srun -n 1",
+                 {Advice::What::go_alone, "one task alone starts it"}});
   }
   return false;
 }
 
+std::string place_in(const LaunchEnvironment& environment) {
+  const auto first = [&](std::initializer_list<const char*> names) {
+    for (const char* const name : names)
+      if (auto value = environment.variable(name)) return *value;
+    return std::string();
+  };
+  const std::string rank = first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"});
+  const std::string size = first({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"});
+  return (rank.empty() ? "a process" : "rank " + rank) + (size.empty() ? "" : " of " + size);
+}
+
+std::string place_in_job() {
+  return place_in(launch_environment());
+}
+
 bool launched_in_parallel() {
-  return is_parallel(launch_environment());
+  const LaunchEnvironment environment = launch_environment();
+  if (const auto above = rank_above(environment); above && above->is_connected) return false;
+  return is_parallel(environment);
+}
+
+AboveInJob above_in_job() {
+  const auto above = rank_above(launch_environment());
+  if (!above) return AboveInJob::nothing;
+  return above->has_mpi ? AboveInJob::with_mpi : AboveInJob::without_mpi;
 }
 
 void prefer_shared_memory() {

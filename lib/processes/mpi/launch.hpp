@@ -17,7 +17,10 @@ struct LaunchEnvironment {
 /// The real one.
 LaunchEnvironment launch_environment();
 
-/// launched_in_parallel() over a given environment.
+/// launched_in_parallel() over a given environment, without what is above this process.
 bool is_parallel(const LaunchEnvironment& environment);
+
+/// place_in_job() over a given environment.
+std::string place_in(const LaunchEnvironment& environment);
 
 }  // namespace ckpt

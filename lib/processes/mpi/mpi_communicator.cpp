@@ -215,8 +215,10 @@ std::unique_ptr<Communicator> mpi_world() {
   auto processes = std::make_unique<MpiCommunicator>();
   if (processes->size() == 1 && launched_in_parallel())
     throw Error(Kind::peer, "MPI",
-                {"this process is alone", "a launcher started several",
-                 "start it with the launcher of the MPI it was built with: its mpirun, or srun --mpi=pmix"});
+                {"this process is alone",
+                 "a launcher started several",
+                 "start it with the launcher of the MPI it was built with: its mpirun, or srun --mpi=pmix",
+                 {Advice::What::go_alone, "one process alone was meant"}});
   return processes;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/hdf5/type_name.hpp"
+#include "store/number_words.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -203,7 +204,8 @@ TypeId plain_type(const DType& dtype) {
       type = float_type(5, 2);
       break;
     default:
-      refuse_type(dtype);
+      if (dtype.size != 1 || !type_by_word(dtype.name)) refuse_type(dtype);
+      return integer_type(number_type(ElementKind::unsigned_integer, 1).value());  // with a mark that names them
   }
   if (dtype.order == ByteOrder::big) check(H5Tset_order(type.get(), H5T_ORDER_BE), "H5Tset_order");
   return type;
@@ -249,7 +251,7 @@ TypeId make_type(const DType& dtype) {
   const std::string& key = dtype.native.empty() ? dtype.name : dtype.native;
   return shared(remembered(*known, key, [&] {
     if (dtype.native.empty()) return plain_type(dtype);
-    TypeId type(H5Tdecode(dtype.native.data()));
+    TypeId type(H5Tdecode(dtype.native.str().data()));
     if (!type) {  // it is what another format says of it
       H5Eclear2(H5E_DEFAULT);
       refuse_type(dtype);

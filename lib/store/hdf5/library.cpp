@@ -80,7 +80,9 @@ void fail(const std::string& action) {
                   &expected) == 2)
     throw Error(Kind::input, "",
                 {"ends at byte " + std::to_string(found), "expected " + std::to_string(expected), "was it truncated?"});
-  throw Error(Kind::input, action, {"HDF5: " + shortened(description), "", ""});
+  // What the system could not read is no fault of the file's content.
+  const bool is_of_system = description.find("file read failed") != std::string::npos;
+  throw Error(is_of_system ? Kind::io : Kind::input, action, {"HDF5: " + shortened(description), "", ""});
 }
 
 PropertyId file_access() {

@@ -1,23 +1,29 @@
 #include "store/hdf5/marked_type.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "store/element_words.hpp"
 #include "store/hdf5/datatype.hpp"
+#include "store/number_words.hpp"
 
 namespace ckpt::hdf5 {
 
 namespace {
 
-struct Mark {
-  const char* text;
-  ElementKind kind;
-  std::uint64_t size;
-};
-
-constexpr std::array<Mark, 3> marks{{{"bfloat16", ElementKind::bfloat, 2},
-                                     {"float8_e4m3fn", ElementKind::f8_e4m3, 1},
-                                     {"float8_e5m2", ElementKind::f8_e5m2, 1}}};
+/// What is written for types that HDF5 has not, or that were read as other ones.
+const ElementWords& marks() {
+  static const ElementWords all{{"bfloat16", "bf16"},
+                                {"float16", "f16"},
+                                {"float8_e4m3fn", "f8_e4m3"},
+                                {"float8_e5m2", "f8_e5m2"},
+                                {"float8_e4m3fnuz", "f8_e4m3fnuz"},
+                                {"float8_e5m2fnuz", "f8_e5m2fnuz"},
+                                {"float8_e8m0fnu", "f8_e8m0"},
+                                {"float4_e2m1fn_x2", "f4_e2m1x2"},
+                                {"int4x2", "int4x2"},
+                                {"hif8", "hif8"}};
+  return all;
+}
 
 bool is_integer(ElementKind kind) {
   return kind == ElementKind::signed_integer || kind == ElementKind::unsigned_integer;
@@ -44,19 +50,25 @@ DType interpreted(const DType& dtype, const std::vector<Attribute>& attributes) 
   if (!is_opaque && !is_integer(dtype.kind)) return dtype;
   std::string mark = said(dtype, is_opaque, attributes);
   if (mark.empty() && is_opaque && dtype.size == 2) mark = "bfloat16";
-  const auto* const found = std::find_if(
-      marks.begin(), marks.end(), [&](const Mark& each) { return each.text == mark && each.size == dtype.size; });
-  if (found == marks.end()) return dtype;
-  DType number = *number_type(found->kind, found->size, dtype.order);
-  number.native = encoding_of(make_type(dtype).get());
+  const auto number = type_by_word(mark);
+  if (!number || number->size != dtype.size || marks().word(*number).empty()) return dtype;
+  return stored_as(*number, dtype);
+}
+
+DType stored_as(DType number, const DType& stored) {
+  if (auto ordered = number_type(number.kind, number.size, stored.order)) number = *std::move(ordered);
+  // Of types that HDF5 has not the bytes are stored as these are.
+  if (std::string encoding = encoding_of(make_type(stored).get()); encoding_of(make_type(number).get()) != encoding)
+    number.native = encoding;
   return number;
 }
 
 std::optional<std::string> mark_for(const DType& dtype) {
-  const auto* const found =
-      std::find_if(marks.begin(), marks.end(), [&](const Mark& each) { return each.kind == dtype.kind; });
-  if (found == marks.end() || interpreted(describe(make_type(dtype).get()), {}) == dtype) return std::nullopt;
-  return found->text;
+  DType little = dtype;
+  if (auto number = number_type(dtype.kind, dtype.size)) little = *std::move(number);
+  const std::string_view mark = marks().word(little);
+  if (mark.empty() || interpreted(describe(make_type(dtype).get()), {}) == dtype) return std::nullopt;
+  return std::string(mark);
 }
 
 }  // namespace ckpt::hdf5

@@ -1,6 +1,8 @@
 #include "store/hdf5/object_names.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 
@@ -31,6 +33,33 @@ void check_parts(const char* what, const std::string& name, std::size_t most) {
            "at most " + std::to_string(most) + ", or the file could not be read back");
 }
 
+/// Throws where a dataset would have to be the group of another: "kernel" beside "kernel/Adam".
+void check_no_dataset_holds(const std::unordered_set<std::string_view>& datasets) {
+  std::set<std::string> ends;  // of names that lie below a dataset's
+  std::string_view above;
+  std::string_view below;
+  for (const std::string_view name : datasets)
+    for (std::size_t end = name.find('/'); end != std::string_view::npos; end = name.find('/', end + 1))
+      if (datasets.contains(name.substr(0, end))) {
+        if (ends.empty() || name < below) below = name, above = name.substr(0, end);
+        ends.emplace(name.substr(end + 1));
+      }
+  if (ends.empty()) return;
+  constexpr std::size_t most_renames = 8;
+  Advice advice{Advice::What::rename, ""};
+  if (ends.size() <= most_renames && std::none_of(ends.begin(), ends.end(), [](const std::string& end) {
+        return end.find_first_of("*?[]{}=\n'") != std::string::npos;
+      })) {
+    advice.what = Advice::What::rename_all;
+    for (const std::string& end : ends)
+      advice.detail += (advice.detail.empty() ? "" : "\n") + ("{x}/" + end) + "={x}." + end;
+  }
+  throw Error(Kind::input, "dataset name \"" + std::string(above) + '"',
+              {"\"" + std::string(below) + "\" would lie below it, which HDF5 cannot store",
+               "names of which none goes on after another and a slash", "write a format that has both, as safetensors",
+               std::move(advice)});
+}
+
 /// Throws where a dataset stands in the place of a group with attributes, or of one that it lies in.
 void check_way(const std::unordered_set<std::string_view>& datasets, const std::string& group) {
   for (std::size_t end = 0; end != std::string::npos;) {
@@ -47,6 +76,7 @@ void check_way(const std::unordered_set<std::string_view>& datasets, const std::
 void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) {
   const std::unordered_set<std::string_view> names(datasets.begin(), datasets.end());
   for (const std::string& name : datasets) check_parts("dataset", name, max_levels);
+  check_no_dataset_holds(names);
   for (const std::string& name : groups) {
     check_parts("group", name, max_levels - 1);
     check_way(names, name);

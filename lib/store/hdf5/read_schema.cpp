@@ -6,11 +6,13 @@
 
 #include "base/text.hpp"
 #include "store/hdf5/attributes.hpp"
+#include "store/hdf5/explained.hpp"
 #include "store/hdf5/mappings.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/read_dataset.hpp"
 #include "store/kept_tree.hpp"
 #include "tensor/box.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -51,6 +53,15 @@ hid_t within_the_file() {
   return id;
 }
 
+/// What HDF5 has just said.
+Error failure_to_open() {
+  try {
+    fail("opening it");
+  } catch (const Error& why) {
+    return why;
+  }
+}
+
 /// What a soft link says, or which object of which file an external link means.
 std::string goal_of(hid_t group, const Link& link) {
   std::string value(link.value_bytes, '\0');
@@ -80,8 +91,8 @@ void append(std::vector<Item>& all, const std::vector<Item>& more) {
 
 class Walk {
  public:
-  Walk(std::uint64_t file_bytes, GlobalHeap& heap, const Share& share)
-      : file_bytes_(file_bytes), heap_(heap), share_(share) {}
+  Walk(const PosixFile& source, std::uint64_t file_bytes, GlobalHeap& heap, const Share& share)
+      : source_(source), file_bytes_(file_bytes), heap_(heap), share_(share) {}
 
   SchemaReading run(hid_t file);
   /// Where the walk is: the object that an error is about.
@@ -92,14 +103,17 @@ class Walk {
   void visit_links(hid_t group, const std::vector<Link>& links, const std::string& path);
   void visit_link(hid_t group, const Link& link, const std::string& path);
   void visit_soft(hid_t group, const Link& link, const std::string& path);
+  void visit_opened(ObjectId object, const std::string& path);
   void visit_object(hid_t object, const std::string& path);
   void visit_dataset(hid_t dataset, const std::string& path);
+  void add_unreadable(const std::string& path, const Error& why);
   void leave_out(const std::vector<std::string>& names);
   /// Whether what is visited now belongs to this part.
   bool is_ours() const { return !is_common_ || share_.part == 0; }
   std::vector<Attribute> attributes_of(hid_t object);
   void number_viewed(const std::string& sizes, Schema& schema);
 
+  const PosixFile& source_;
   std::uint64_t file_bytes_;
   GlobalHeap& heap_;
   Share share_;
@@ -202,31 +216,37 @@ void Walk::visit_link(hid_t group, const Link& link, const std::string& path) {
     throw Error(Kind::input, "is no name of an object; is the file damaged?");
   switch (link.type) {
     case H5L_TYPE_HARD:
-      return visit_object(own<ObjectId>(H5Oopen_by_addr(group, link.address), "opening it").get(), path);
+      return visit_opened(ObjectId(H5Oopen_by_addr(group, link.address)), path);
     case H5L_TYPE_SOFT:
       return visit_soft(group, link, path);
     case H5L_TYPE_EXTERNAL:
-      throw Error(Kind::input, "",
-                  {"is a link to another file: " + goal_of(group, link),
-                   "which is not followed",
-                   "copy what it leads to into this file",
-                   {Advice::What::leave_out, ""}});
+      return add_unreadable(path, {Kind::input,
+                                   "",
+                                   {"is a link to another file: " + goal_of(group, link), "which is not followed",
+                                    "copy what it leads to into this file"}});
     default:
-      throw Error(Kind::input, "is a link of an unknown kind");
+      add_unreadable(path, {Kind::input, "is a link of an unknown kind"});
   }
+}
+
+void Walk::add_unreadable(const std::string& path, const Error& why) {
+  if (is_ours()) entries_.push_back({unreadable(path, why), {}, {}, {}});
 }
 
 /// What it leads to has the link's name, too, like that of a hard link. Groups that link to one another would have
 /// more names than anybody wants: within one that is there by a soft link, no other is followed.
 void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
-  const ObjectId object(H5Oopen(group, link.name.c_str(), within_the_file()));
+  ObjectId object(H5Oopen(group, link.name.c_str(), within_the_file()));
   if (!object) {
+    const Error why = failure_to_open();
+    if (why.kind() != Kind::input) throw Error(why);
+    if (H5Oexists_by_name(group, link.name.c_str(), within_the_file()) > 0)
+      return add_unreadable(path, explained(why, source_));
     H5Eclear2(H5E_DEFAULT);
-    throw Error(Kind::input, "",
-                {"is a soft link to nothing: " + goal_of(group, link),
-                 "expected a dataset or group of this file",
-                 "remove it with h5py's `del`",
-                 {Advice::What::leave_out, ""}});
+    return add_unreadable(path, {Kind::input,
+                                 "",
+                                 {"is a soft link to nothing: " + goal_of(group, link),
+                                  "expected a dataset or group of this file", "remove it with h5py's `del`"}});
   }
   const bool is_group = H5Iget_type(object.get()) == H5I_GROUP;
   if (is_group && is_by_soft_link_) {
@@ -235,8 +255,16 @@ void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
   }
   const bool was_by_soft_link = is_by_soft_link_;
   is_by_soft_link_ = was_by_soft_link || is_group;
-  visit_object(object.get(), path);
+  visit_opened(std::move(object), path);
   is_by_soft_link_ = was_by_soft_link;
+}
+
+/// What cannot be opened has a name, and no more, unless it is the system that failed.
+void Walk::visit_opened(ObjectId object, const std::string& path) {
+  if (object) return visit_object(object.get(), path);
+  const Error why = failure_to_open();
+  if (why.kind() != Kind::input) throw Error(why);
+  add_unreadable(path, explained(why, source_));
 }
 
 void Walk::visit_object(hid_t object, const std::string& path) {
@@ -267,8 +295,14 @@ void Walk::number_viewed(const std::string& sizes, Schema& schema) {
 
 void Walk::visit_dataset(hid_t dataset, const std::string& path) {
   if (!is_ours()) return;
-  entries_.push_back(read_dataset(dataset, file_bytes_, heap_));
-  entries_.back().array.name = path;
+  try {
+    entries_.push_back(read_dataset(dataset, file_bytes_, heap_));
+    entries_.back().array.name = path;
+  } catch (const Error& why) {
+    heap_.set_is_value(false);
+    if (why.kind() != Kind::input) throw;
+    return add_unreadable(path, explained(why, source_));
+  }
   for (const std::string& viewed : entries_.back().viewed) viewed_.try_emplace(viewed);
   leave_out(entries_.back().left_out);
 }
@@ -288,12 +322,20 @@ std::string name_of(const PosixFile& source) {
   return ::access(name.c_str(), F_OK) == 0 ? name : source.path();
 }
 
+FileId opened(const PosixFile& source) {
+  try {
+    return open_file(name_of(source));
+  } catch (const Error& why) {
+    throw explained_opening(why, source);
+  }
+}
+
 }  // namespace
 
 SchemaReading read_schema(const Lock&, const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
-  const auto file = open_file(name_of(source));
+  const auto file = opened(source);
   GlobalHeap heap(source, file_bytes, file.get(), share.most_value_bytes);
-  Walk walk(file_bytes, heap, share);
+  Walk walk(source, file_bytes, heap, share);
   try {
     return walk.run(file.get());
   } catch (Error& error) {

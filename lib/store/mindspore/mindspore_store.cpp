@@ -108,6 +108,13 @@ class MindSporeStore final : public Store {
 
   std::vector<std::string> losses(const FileSpec& spec) const override { return mindspore::losses(spec); }
 
+  /// Its save_checkpoint writes them all the same.
+  std::string_view refused_by(const DType& dtype) const noexcept override {
+    const bool is_refused = dtype.kind == ElementKind::complex || dtype.kind == ElementKind::f8_e4m3 ||
+                            dtype.kind == ElementKind::f8_e5m2 || dtype.name == "hif8";
+    return is_refused ? "MindSpore's load_checkpoint" : "";
+  }
+
   bool has_checksums() const noexcept override { return true; }
 
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override {

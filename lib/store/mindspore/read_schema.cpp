@@ -10,6 +10,7 @@
 #include "store/mindspore/format.hpp"
 #include "store/mindspore/records.hpp"
 #include "store/mindspore/text.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::mindspore {
 
@@ -66,6 +67,17 @@ Array tensor_array(const Parameter& parameter) {
   return array;
 }
 
+/// An error only where it is kept: a type that MindSpore has not yet, or a tensor that is no whole one.
+Array array_of(const PosixFile& file, const Parameter& parameter) {
+  try {
+    const bool is_text = !parameter.is_table && parameter.type == text_word;
+    return is_text ? text_array(file, parameter) : tensor_array(parameter);
+  } catch (const Error& why) {
+    if (why.kind() != Kind::input) throw;
+    return {unreadable(parameter.tag, why), {}};
+  }
+}
+
 /// What these programs have written beside the tensors.
 void add_own(OwnHeader header, Schema& schema, std::map<std::string, Extents>& shapes) {
   schema.layout = std::move(header.layout);
@@ -89,11 +101,7 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
   add_own(std::move(records.header), *schema, global_shapes);
   std::vector<Array> arrays;
   arrays.reserve(records.parameters.size());
-  for (const Parameter& parameter : records.parameters)
-    with_context("/" + parameter.tag, [&] {
-      const bool is_text = !parameter.is_table && parameter.type == text_word;
-      arrays.push_back(is_text ? text_array(file, parameter) : tensor_array(parameter));
-    });
+  for (const Parameter& parameter : records.parameters) arrays.push_back(array_of(file, parameter));
   std::sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) { return a.stored.name < b.stored.name; });
   std::vector<StoredArray> stored;
   stored.reserve(arrays.size());
@@ -115,13 +123,18 @@ void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& sc
   if (end == file_bytes || has_table) return;
   const std::string digits = file.text(end + crc_mark.size(), crc_bytes - crc_mark.size());
   std::uint64_t expected = 0;
-  for (const char digit : digits) expected = expected << 8 | static_cast<std::uint8_t>(digit);
+  bool is_too_large = false;  // there is room for 80 bits
+  for (const char digit : digits) {
+    is_too_large = is_too_large || expected >> 56 != 0;
+    expected = expected << 8 | static_cast<std::uint8_t>(digit);
+  }
   const std::uint64_t sum = crc_of(file, end);
-  if (sum != expected)
-    throw Error(
-        Kind::input, file.path(),
-        {"its bytes have the CRC " + std::to_string(sum),
-         "expected " + std::to_string(expected) + ", which stands at its end", "it is damaged: copy or save it again"})
+  if (sum != expected || is_too_large)
+    throw Error(Kind::input, file.path(),
+                {"its bytes have the CRC " + std::to_string(sum),
+                 "expected " + (is_too_large ? "a number of more than 64 bits" : std::to_string(expected)) +
+                     ", which stands at its end",
+                 "it is damaged: copy or save it again"})
         .in_file(file.path());
 }
 

@@ -1,6 +1,7 @@
 #include "store/safetensors/header.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "store/element_words.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::safetensors {
 
@@ -19,19 +21,61 @@ using nlohmann::json;
 constexpr const char* metadata_key = "__metadata__";
 
 const ElementWords& words() {
-  static const ElementWords all{{"BOOL", "bool"},      {"I8", "i8"},           {"I16", "i16"},         {"I32", "i32"},
-                                {"I64", "i64"},        {"U8", "u8"},           {"U16", "u16"},         {"U32", "u32"},
-                                {"U64", "u64"},        {"F16", "f16"},         {"F32", "f32"},         {"F64", "f64"},
-                                {"BF16", "bf16"},      {"F8_E4M3", "f8_e4m3"}, {"F8_E5M2", "f8_e5m2"}, {"C64", "c64"},
-                                {"F8_E8M0", "f8_e8m0"}};  // scales of blocks: an exponent in a byte
+  static const ElementWords all{{"BOOL", "bool"},
+                                {"I8", "i8"},
+                                {"I16", "i16"},
+                                {"I32", "i32"},
+                                {"I64", "i64"},
+                                {"U8", "u8"},
+                                {"U16", "u16"},
+                                {"U32", "u32"},
+                                {"U64", "u64"},
+                                {"F16", "f16"},
+                                {"F32", "f32"},
+                                {"F64", "f64"},
+                                {"BF16", "bf16"},
+                                {"F8_E4M3", "f8_e4m3"},
+                                {"F8_E5M2", "f8_e5m2"},
+                                {"C64", "c64"},
+                                {"F8_E8M0", "f8_e8m0"},  // scales of blocks: an exponent in a byte
+                                {"F8_E4M3FNUZ", "f8_e4m3fnuz"},
+                                {"F8_E5M2FNUZ", "f8_e5m2fnuz"},
+                                {"F4", "f4_e2m1x2"}};  // two in a byte: the last dimension counts them one by one
   return all;
+}
+
+/// Elements in one that this library counts: a byte at least.
+std::uint64_t packed_in(const DType& dtype) {
+  return dtype.name == "f4_e2m1x2" ? 2 : 1;
 }
 
 DType type_of(const std::string& word) {
   if (auto known = words().type(word)) return *std::move(known);
+  if (word.starts_with("F6_"))
+    throw Error(Kind::input, "",
+                {"elements of type " + word + ", of 6 bits",
+                 "expected a type whose elements fill whole bytes",
+                 "cut by these programs they would end within a byte",
+                 {Advice::What::leave_out, ""}});
   throw Error(Kind::input, "",
-              {"elements of type " + word, "expected a type of whole bytes, such as F32, BF16 or I64",
-               "elements of less than a byte cannot be cut"});
+              {"elements of the unknown type " + word,
+               "expected one that safetensors files have, such as F32 or BF16",
+               "is the file of a newer version of safetensors?",
+               {Advice::What::leave_out, ""}});
+}
+
+/// A shape as this library counts it.
+Extents in_bytes(Extents shape, const DType& dtype) {
+  const std::uint64_t packed = packed_in(dtype);
+  if (packed == 1) return shape;
+  if (shape.empty() || shape[shape.size() - 1] % packed != 0)
+    throw Error(Kind::input, "",
+                {to_string(shape) + " of elements of 4 bits, two of which share a byte",
+                 "expected an even number in the last dimension",
+                 "",
+                 {Advice::What::leave_out, ""}});
+  shape[shape.size() - 1] /= packed;
+  return shape;
 }
 
 [[noreturn]] void refuse(const std::string& object, const std::string& found, const std::string& expected) {
@@ -62,11 +106,20 @@ Tensor tensor_of(const json& object, const std::string& name) {
   const json& offsets = object["data_offsets"];
   if (!dtype.is_string() || !shape.is_array() || !offsets.is_array() || offsets.size() != 2)
     refuse("", "values of other kinds", "a text, a list of extents and a list of two offsets");
-  Tensor tensor{
-      name, type_of(dtype.get<std::string>()), {}, number(offsets[0], "offset"), number(offsets[1], "offset")};
+  Tensor tensor{name, {}, {}, number(offsets[0], "offset"), number(offsets[1], "offset")};
+  if (tensor.begin > tensor.end)
+    refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
+           "an end behind the begin");
+  try {
+    tensor.dtype = type_of(dtype.get<std::string>());
+  } catch (const Error& why) {
+    tensor.refusal = why;
+    return tensor;
+  }
   for (const json& extent : shape) tensor.shape.push_back(number(extent, "extent"));
+  tensor.shape = in_bytes(std::move(tensor.shape), tensor.dtype);
   const std::uint64_t bytes = checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
-  if (tensor.begin > tensor.end || tensor.end - tensor.begin != bytes)
+  if (tensor.end - tensor.begin != bytes)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
            std::to_string(bytes) + " bytes for " + to_string(tensor.shape) + " of " + tensor.dtype.name);
   return tensor;
@@ -115,22 +168,73 @@ Header parse_header(const std::string& text, std::uint64_t data_bytes) {
   return header;
 }
 
-std::string header_text(const Header& header) {
-  nlohmann::ordered_json root = nlohmann::ordered_json::object();
-  if (!header.metadata.empty()) root[metadata_key] = header.metadata;
-  std::string text = root.dump();
-  text.pop_back();
-  // By hand, as an ordered object looks each new key up among all before it.
-  for (const Tensor& tensor : header.tensors) {
-    const nlohmann::ordered_json entry = {
-        {"dtype", type_word(tensor.dtype)},
-        {"shape", std::vector<std::uint64_t>(tensor.shape.begin(), tensor.shape.end())},
-        {"data_offsets", {tensor.begin, tensor.end}}};
-    text += (text.size() > 1 ? "," : "") + json(tensor.name).dump() + ":" + entry.dump();
+namespace {
+
+/// Quotes a text piece by piece: a manifest of many tensors is not held several times. No piece ends within a
+/// character.
+void append_quoted(std::string_view text, std::string& out) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 10U;
+  while (!text.empty()) {
+    std::size_t bytes = std::min(text.size(), most_bytes);
+    while (bytes < text.size() && bytes > 1 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
+    out += quoted_inside(std::string(text.substr(0, bytes)));
+    text.remove_prefix(bytes);
   }
-  text += '}';
-  text.resize(round_up(text.size(), 8), ' ');
-  return text;
+}
+
+}  // namespace
+
+HeaderWriter::HeaderWriter(const std::map<std::string, std::string>& metadata, std::size_t tensors,
+                           std::size_t name_bytes)
+    : head_(length_bytes, '\0') {
+  constexpr std::size_t likely_bytes_of_entry = 96;  // without the name
+  constexpr double quoted = 1.25;                    // a manifest's many quotation marks
+  std::size_t text_bytes = 0;
+  for (const auto& [key, value] : metadata) text_bytes += key.size() + value.size();
+  head_.reserve(length_bytes + name_bytes + tensors * likely_bytes_of_entry +
+                static_cast<std::size_t>(static_cast<double>(text_bytes) * quoted));
+  head_ += '{';
+  if (metadata.empty()) return;
+  std::string_view separator = "{";
+  head_ += '"' + std::string(metadata_key) + "\":";
+  for (const auto& [key, value] : metadata) {  // text by text: a manifest of many tensors is large
+    head_ += separator;
+    head_ += '"' + quoted_inside(key) + "\":\"";
+    const std::uint64_t begin = head_.size();
+    append_quoted(value, head_);
+    places_[key] = {begin, head_.size()};
+    head_ += '"';
+    separator = ",";
+  }
+  head_ += '}';
+}
+
+Interval HeaderWriter::place_of(const std::string& key) const {
+  const auto found = places_.find(key);
+  return found == places_.end() ? Interval{} : found->second;
+}
+
+void HeaderWriter::add(const std::string& name, const DType& dtype, const Extents& shape, Interval bytes) {
+  if (head_.size() > length_bytes + 1) head_ += ',';
+  head_ += '"' + quoted_inside(name) + R"(":{"dtype":")" + type_word(dtype) + R"(","shape":[)";
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::uint64_t in_extent = d + 1 == shape.size() ? packed_in(dtype) : 1;
+    head_ += (d == 0 ? "" : ",") + std::to_string(shape[d] * in_extent);
+  }
+  head_ += R"(],"data_offsets":[)" + std::to_string(bytes.lo) + ',' + std::to_string(bytes.hi) + "]}";
+}
+
+std::string HeaderWriter::finish() && {
+  head_ += '}';
+  head_.resize(round_up(head_.size(), 8), ' ');
+  const std::uint64_t length = head_.size() - length_bytes;
+  std::memcpy(head_.data(), &length, length_bytes);
+  return std::move(head_);
+}
+
+std::string quoted_inside(const std::string& text) {
+  const std::string quoted = json(text).dump();
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 std::string type_word(const DType& dtype) {

@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/rare.hpp"
+#include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/extents.hpp"
 
@@ -23,20 +26,42 @@ struct Tensor {
   Extents shape;
   std::uint64_t begin = 0;  ///< of its bytes, counted from the header's end
   std::uint64_t end = 0;
+  Rare<Error> refusal = {};  ///< of a type that nobody can read: why; dtype and shape are empty then
 };
 
 struct Header {
-  std::vector<Tensor> tensors;                  ///< sorted by name, where read; written as they lie
+  std::vector<Tensor> tensors;                  ///< sorted by name
   std::map<std::string, std::string> metadata;  ///< `__metadata__`
 };
 
 /// The header that a text is, for `data_bytes` of tensors behind it. Strict: throws input, naming the tensor, for
-/// duplicate or unknown keys, dtypes that no element of whole bytes has, sizes that do not agree, overlaps and gaps.
+/// duplicate or unknown keys, sizes that do not agree, overlaps and gaps. A tensor of a dtype that no element of whole
+/// bytes has is there with the reason (`refusal`).
 Header parse_header(const std::string& text, std::uint64_t data_bytes);
 
-/// The header's text, the same for the same header; padded with spaces, so that the data behind it begins at a multiple
-/// of 8 bytes of the file.
-std::string header_text(const Header& header);
+/// A file up to its data, written entry by entry: the header's length, then its text.
+class HeaderWriter {
+ public:
+  /// `tensors`, `name_bytes`: how many will be added, and how long their names are together.
+  HeaderWriter(const std::map<std::string, std::string>& metadata, std::size_t tensors, std::size_t name_bytes);
+
+  /// Where a text of the metadata lies in the file, as it is quoted; empty where there is none of this name.
+  Interval place_of(const std::string& key) const;
+
+  /// Entries stand in the order in which they are added. `bytes`: of the tensor, counted from the header's end.
+  void add(const std::string& name, const DType& dtype, const Extents& shape, Interval bytes);
+
+  /// The length and the text, which is padded with spaces, so that the data behind it begins at a multiple of 8 bytes
+  /// of the file.
+  std::string finish() &&;
+
+ private:
+  std::string head_;
+  std::map<std::string, Interval> places_;  // of the texts of the metadata
+};
+
+/// A text as it stands between the quotes of a JSON string.
+std::string quoted_inside(const std::string& text);
 
 /// What safetensors calls a type: {ieee_float, 4} → "F32". Empty for types that it does not have.
 std::string type_word(const DType& dtype);

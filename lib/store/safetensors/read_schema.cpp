@@ -55,7 +55,10 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, Interval place)
   add_attributes(others, attributes_key, *schema);
   std::vector<StoredArray> arrays;
   for (Tensor& tensor : header.tensors) {
-    StoredArray array{tensor.name, std::move(tensor.dtype), tensor.shape, std::nullopt, false};
+    StoredArray array =
+        tensor.refusal
+            ? unreadable(tensor.name, *tensor.refusal)
+            : StoredArray{tensor.name, std::move(tensor.dtype), std::move(tensor.shape), std::nullopt, false, {}};
     if (const auto shape = shapes.extract(tensor.name)) array.global_shape = std::move(shape.mapped());
     arrays.push_back(std::move(array));
     Dataset dataset;

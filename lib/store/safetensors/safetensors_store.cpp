@@ -5,6 +5,7 @@
 #include "store/guarded_reading.hpp"
 #include "store/known_schemas.hpp"
 #include "store/offset_file.hpp"
+#include "store/safetensors/header.hpp"
 #include "store/safetensors/read_schema.hpp"
 #include "store/safetensors/write_file.hpp"
 

@@ -4,8 +4,6 @@
 #include <numeric>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
@@ -71,6 +69,7 @@ std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> names;
   for (const FileSpec::Array& array : spec.arrays) {
     if (type_word(array.dtype).empty() || array.verbatim) refuse_type(array);
+    if (type_word(array.dtype) == "F4" && array.shape.empty()) refuse_type(array);  // two elements, which are no scalar
     if (!array.attributes.empty()) names.push_back(array.name);
   }
   if (!names.empty()) lost.push_back("attributes of " + join(names));
@@ -78,7 +77,9 @@ std::vector<std::string> losses(const FileSpec& spec) {
 }
 
 NewFile form_of(const FileSpec& spec) {
-  Header header{{}, metadata_of(spec)};
+  std::size_t name_bytes = 0;
+  for (const FileSpec::Array& array : spec.arrays) name_bytes += array.name.size();
+  HeaderWriter header(metadata_of(spec), spec.arrays.size(), name_bytes);
   std::vector<std::uint64_t> begins(spec.arrays.size());
   std::uint64_t end = 0;
   for (const std::size_t i : order_of(spec)) {
@@ -86,28 +87,24 @@ NewFile form_of(const FileSpec& spec) {
     begins[i] = end;
     end = checked_add(end, checked_mul(volume(array.shape), array.dtype.size, "a tensor"), "a file");
     // In this order: MindSpore's reader takes no other.
-    header.tensors.push_back({array.name, array.dtype, array.shape, begins[i], end});
+    header.add(array.name, array.dtype, array.shape, {begins[i], end});
   }
-  const std::string text = header_text(header);
-  const std::uint64_t length = text.size();
+  const Interval manifest = header.place_of(manifest_key);
+  std::string head = std::move(header).finish();
+  const std::uint64_t length = head.size() - length_bytes;
   if (length > max_header_bytes)
     throw Error(Kind::input, "",
                 {"a header of " + std::to_string(length) + " bytes",
                  "at most " + std::to_string(max_header_bytes) + ", which is what readers of safetensors take",
                  "write HDF5, or more files"});
-  std::string head(reinterpret_cast<const char*>(&length), length_bytes);
-  head += text;
   NewFile made;
   made.room.bytes = head.size() + end;
   made.room.is_in_order = false;
   made.room.metadata = sum_of(std::as_bytes(std::span(head)), 0);
   if (spec.manifest.size() >= least_manifest_bytes) {
-    const std::string manifest = quoted_inside(spec.manifest);
-    const std::size_t found = head.find(manifest);
-    if (found == std::string::npos || head.find(manifest, found + 1) != std::string::npos)
-      throw Error(Kind::io, "", {"its manifest is not in its header once", "", "this is a defect of the program"});
-    made.room.manifest = Interval{found, found + manifest.size()};
-    made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(manifest)), found);
+    made.room.manifest = manifest;
+    const std::string_view text = std::string_view(head).substr(manifest.lo, manifest.size());
+    made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(text)), manifest.lo);
   }
   for (std::size_t i = 0; i < begins.size(); ++i)
     made.room.data.emplace_back(head.size() + begins[i], volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
@@ -124,11 +121,6 @@ void check_names(const std::vector<std::string>& datasets, const std::vector<std
       throw Error(Kind::input, "tensor \"" + name + "\"",
                   {"its name is not UTF-8", "text, as safetensors files hold names", "", {Advice::What::rename, ""}});
   }
-}
-
-std::string quoted_inside(const std::string& text) {
-  const std::string quoted = nlohmann::json(text).dump();
-  return quoted.substr(1, quoted.size() - 2);
 }
 
 }  // namespace ckpt::safetensors

@@ -14,9 +14,6 @@ std::vector<std::string> losses(const FileSpec& spec);
 /// Throws input for names that a header could not hold, or that have a meaning of their own in it.
 void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups);
 
-/// A text as it stands between the quotes of a JSON string.
-std::string quoted_inside(const std::string& text);
-
 /// Length and header, then data. Throws input where the header would be longer than readers take.
 NewFile form_of(const FileSpec& spec);
 

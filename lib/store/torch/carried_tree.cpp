@@ -34,12 +34,26 @@ class TreeCarrier {
   }
 
  private:
+  /// Also one that cannot be read: it has a name, and is refused where it is kept.
   bool is_tensor(PickleId id) const {
-    return tree_[id].kind == PickleKind::persistent || tensor_in(tree_, id, storages_).has_value();
+    if (tree_[id].kind == PickleKind::persistent) return true;
+    try {
+      return tensor_in(tree_, id, storages_).has_value();
+    } catch (const Error&) {
+      return true;
+    }
+  }
+
+  bool is_readable(PickleId id) const {
+    try {
+      return tensor_in(tree_, id, storages_).has_value();
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   bool is_placeholder(PickleId id, const std::string& name) const {
-    if (!placeholders_) return false;
+    if (!placeholders_ || !is_readable(id)) return false;
     const auto view = tensor_in(tree_, id, storages_);
     return view && placeholders_.contains(name, *view);
   }
@@ -88,6 +102,7 @@ class TreeCarrier {
   /// What is around a tensor stays around it; but not that it was on a device, or distributed.
   void tensor(PickleId id, const std::string& name) {
     if (tree_[id].kind == PickleKind::persistent) return reference({carried_storage, name}, std::nullopt);
+    if (!is_readable(id)) return reference({carried_tensor, name}, false);
     const std::string_view function = tree_.name_of(id);
     const auto& arguments = tree_[tree_[id].arguments].items;
     if (function == "torch._utils._rebuild_device_tensor_from_cpu_tensor") return tensor(arguments[0], name);

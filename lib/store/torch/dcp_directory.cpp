@@ -1,14 +1,19 @@
 #include "store/torch/dcp_directory.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <regex>
+#include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/byte_stream.hpp"
 #include "base/checked.hpp"
+#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/posix_file.hpp"
@@ -40,30 +45,52 @@ DcpMetadata without_chunks(const DcpMetadata& metadata) {
   return contents;
 }
 
+/// What tells a file from others, and from itself before it was changed.
+using FileState = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::int64_t>;
+
+std::vector<FileState> statuses_of(const std::vector<std::filesystem::path>& files) {
+  std::vector<FileState> states;
+  for (const std::filesystem::path& path : files) {
+    const PosixFile::Status status = PosixFile::open_for_reading(path).status();
+    states.emplace_back(status.device, status.inode, status.bytes, status.modified_ns);
+  }
+  return states;
+}
+
 /// A directory is described first, and its tree is taken when its output is made: what that takes is kept meanwhile.
 class LastContents {
  public:
-  void keep(const PosixFile::Status& file, DcpMetadata contents) {
+  void keep(std::vector<FileState> files, DcpMetadata contents) {
     const std::lock_guard lock(mutex_);
-    file_ = file;
+    files_ = std::move(files);
     contents_ = std::move(contents);
   }
-  std::optional<DcpMetadata> of(const PosixFile::Status& file) {
+  std::optional<DcpMetadata> of(const std::vector<FileState>& files) {
     const std::lock_guard lock(mutex_);
-    const bool is_the_same = file.device == file_.device && file.inode == file_.inode && file.bytes == file_.bytes &&
-                             file.modified_ns == file_.modified_ns;
-    return is_the_same ? contents_ : std::nullopt;
+    return files == files_ ? contents_ : std::nullopt;
   }
 
  private:
   std::mutex mutex_;
-  PosixFile::Status file_;
+  std::vector<FileState> files_;
   std::optional<DcpMetadata> contents_;
 };
 
 LastContents& last_contents() {
   static LastContents last;
   return last;
+}
+
+DcpMetadata read_metadata_file(const std::filesystem::path& path) {
+  const PosixFile file = PosixFile::open_for_reading(path);
+  const std::uint64_t bytes = file.status().bytes;
+  return with_file(path.string(), [&] {
+    if (bytes > most_metadata_bytes)
+      throw Error(Kind::input, "",
+                  {"has " + format_bytes(bytes), "expected at most " + format_bytes(most_metadata_bytes), ""});
+    const IsolationLimits limits = limits_for(bytes, memory_per_metadata_byte, metadata_bytes_per_second);
+    return decode_dcp_metadata(read_guarded<metadata_of>(file, bytes, dcp_format, limits));
+  });
 }
 
 std::vector<DcpFileContents> contents_of(const DcpMetadata& metadata) {
@@ -124,24 +151,34 @@ std::vector<std::uint32_t> dcp_slots(const DcpMetadata& metadata) {
   return slots;
 }
 
-DcpMetadata read_dcp_metadata(const std::filesystem::path& path) {
-  const PosixFile file = PosixFile::open_for_reading(path);
-  const PosixFile::Status status = file.status();
-  const std::uint64_t bytes = status.bytes;
-  return with_file(path.string(), [&] {
-    if (bytes > most_metadata_bytes)
-      throw Error(Kind::input, "",
-                  {"has " + format_bytes(bytes), "expected at most " + format_bytes(most_metadata_bytes), ""});
-    const IsolationLimits limits = limits_for(bytes, memory_per_metadata_byte, metadata_bytes_per_second);
-    DcpMetadata metadata = decode_dcp_metadata(read_guarded<metadata_of>(file, bytes, dcp_format, limits));
-    last_contents().keep(status, without_chunks(metadata));
-    return metadata;
-  });
+std::vector<std::filesystem::path> dcp_metadata_files(const std::filesystem::path& directory) {
+  std::error_code error;
+  if (std::filesystem::exists(directory / dcp_index, error)) return {directory / dcp_index};
+  static const std::regex form(R"(__(\d{1,9})\.metadata)");
+  std::map<std::uint64_t, std::filesystem::path> files;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (std::smatch number; std::regex_match(name, number, form)) files.emplace(std::stoull(number[1]), it->path());
+  }
+  std::vector<std::filesystem::path> found;
+  for (auto& [rank, file] : files) found.push_back(std::move(file));
+  return found;
 }
 
-DcpMetadata read_dcp_contents(const std::filesystem::path& path) {
-  if (auto last = last_contents().of(PosixFile::open_for_reading(path).status())) return std::move(*last);
-  return without_chunks(read_dcp_metadata(path));
+DcpMetadata read_dcp_metadata(const std::filesystem::path& directory) {
+  const std::vector<std::filesystem::path> files = dcp_metadata_files(directory);
+  std::vector<DcpMetadata> parts(files.size());
+  const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  for_each_in_parallel(static_cast<unsigned>(std::min(cores, most_parts)), files.size(),
+                       [&](std::uint64_t n) { parts[n] = read_metadata_file(files[n]); });
+  DcpMetadata metadata = files.size() == 1 ? std::move(parts.front()) : merged(std::move(parts));
+  last_contents().keep(statuses_of(files), without_chunks(metadata));
+  return metadata;
+}
+
+DcpMetadata read_dcp_contents(const std::filesystem::path& directory) {
+  if (auto last = last_contents().of(statuses_of(dcp_metadata_files(directory)))) return std::move(*last);
+  return without_chunks(read_dcp_metadata(directory));
 }
 
 std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata) {

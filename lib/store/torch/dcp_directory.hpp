@@ -10,12 +10,16 @@
 
 namespace ckpt::torch {
 
-/// A DCP directory's `.metadata`, read in a process of its own. Throws input, naming the file.
-DcpMetadata read_dcp_metadata(const std::filesystem::path& file);
+/// What a DCP directory has as its metadata: `.metadata`, or where the ranks have saved without collectives one for
+/// each of them (`__3.metadata`), by their numbers. None where it has neither.
+std::vector<std::filesystem::path> dcp_metadata_files(const std::filesystem::path& directory);
+
+/// A DCP directory's metadata, read in processes of their own. Throws input, naming the file.
+DcpMetadata read_dcp_metadata(const std::filesystem::path& directory);
 
 /// The same without chunks: names, paths and objects. What the above has read last is not read again while the file
 /// stays as it is.
-DcpMetadata read_dcp_contents(const std::filesystem::path& file);
+DcpMetadata read_dcp_contents(const std::filesystem::path& directory);
 
 /// As Schema::format has it.
 inline constexpr const char* dcp_format = "dcp";

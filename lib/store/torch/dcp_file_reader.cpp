@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -97,20 +98,34 @@ class DcpFileReader {
     }
   }
 
+  void add_unreadable(const DcpTensor& tensor, const DcpChunk& chunk, const Error& why) {
+    slots_[chunk.slot].arrays.push_back(unreadable(tensor.name, why));
+    slots_[chunk.slot].datasets.emplace_back();
+  }
+
   void add_from(const Schema& own, const DcpTensor& tensor, const DcpChunk& chunk) {
+    if (tensor.refusal) return add_unreadable(tensor, chunk, *tensor.refusal);
     const std::size_t at = own.find(tensor.name);
     if (at == own.arrays->size())
       throw Error(Kind::input, "", {"is not in it", ".metadata says that it is", are_of_one_save});
     const StoredArray& stored = (*own.arrays)[at];
+    if (stored.refusal) return add_unreadable(tensor, chunk, *stored.refusal);
     check("is ", stored.dtype, stored.shape, tensor, chunk);
     slots_.front().arrays.push_back({tensor.name, stored.dtype, stored.shape, tensor.shape, false});
     slots_.front().datasets.push_back(own.datasets[at]);
   }
 
   void add(const DcpTensor& tensor, const DcpChunk& chunk) {
+    if (tensor.refusal) return add_unreadable(tensor, chunk, *tensor.refusal);
     with_context("/" + tensor.name, [&] {
       const Archive archive = item(chunk.item);
-      const auto view = tensor_in(archive.tree, archive.tree.root(), archive.storages);
+      std::optional<TensorView> view;
+      try {
+        view = tensor_in(archive.tree, archive.tree.root(), archive.storages);
+      } catch (const Error& why) {
+        if (why.kind() != Kind::input) throw;
+        return add_unreadable(tensor, chunk, why);
+      }
       if (!view)
         throw Error(Kind::input, "",
                     {"its item holds " + describe(archive.tree, archive.tree.root()), "expected a tensor", ""});

@@ -1,5 +1,6 @@
 #include "base/byte_stream.hpp"
 #include "base/checked.hpp"
+#include "base/error_bytes.hpp"
 #include "store/torch/dcp_metadata.hpp"
 
 // A DCP directory's metadata as a message between processes.
@@ -62,6 +63,8 @@ void put_tensor(ByteWriter& out, const DcpTensor& tensor) {
     put_item(out, chunk.file, chunk.item);
     out.number(chunk.slot);
   }
+  out.flag(tensor.refusal.has_value());
+  if (tensor.refusal) ckpt::put(out, *tensor.refusal);
 }
 
 DcpTensor take_tensor(ByteReader& in) {
@@ -80,6 +83,7 @@ DcpTensor take_tensor(ByteReader& in) {
     chunk.item = take_item(in, chunk.file);
     chunk.slot = checked_narrow<std::uint32_t>(in.number());
   }
+  if (in.flag()) tensor.refusal = get_error(in);
   return tensor;
 }
 

@@ -1,6 +1,7 @@
 #include "store/torch/dcp_metadata.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -25,6 +26,30 @@ bool is_before(const Extents& a, const Extents& b) {
 }
 
 constexpr std::uint32_t in_no_file = ~std::uint32_t{0};  // what is stored in no file
+
+/// Files in natural order, and their numbers wherever they stand.
+void sort_files(DcpMetadata& metadata) {
+  std::vector<std::uint32_t> order(metadata.files.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return natural_less(metadata.files[a], metadata.files[b]); });
+  std::vector<std::uint32_t> number_of(order.size());
+  std::vector<std::string> names;
+  for (std::uint32_t number = 0; number < order.size(); ++number) {
+    number_of[order[number]] = number;
+    names.push_back(std::move(metadata.files[order[number]]));
+  }
+  metadata.files = std::move(names);
+  for (DcpTensor& tensor : metadata.tensors)
+    for (DcpChunk& chunk : tensor.chunks) chunk.file = number_of[chunk.file];
+  for (DcpObject& object : metadata.objects) object.file = number_of[object.file];
+}
+
+/// The slots of chunks that are in their order.
+void number_slots(DcpTensor& tensor) {
+  std::unordered_map<std::uint32_t, std::uint32_t> chunks_in;
+  for (DcpChunk& chunk : tensor.chunks) chunk.slot = chunks_in[chunk.file]++;
+}
 
 class DcpReader {
  public:
@@ -65,24 +90,36 @@ class DcpReader {
 
   void add_content(const std::string& name, PickleId value) {
     const std::string_view kind = class_of(pickle_, value);
-    const bool is_tensor = kind == "TensorStorageMetadata";
-    if (!is_tensor && kind != "BytesStorageMetadata")
-      refuse_dcp("", "is a " + std::string(kind), "a tensor or an object's bytes",
-                 "is it of a newer version of torch?");
+    const bool is_tensor = kind != "BytesStorageMetadata";
     const std::size_t number = is_tensor ? metadata_.tensors.size() : metadata_.objects.size();
     if (!known_.emplace(name, Known{is_tensor, number}).second) refuse_dcp("", "stands there twice", "once");
     if (is_tensor)
-      metadata_.tensors.push_back(tensor_at(name, value));
+      metadata_.tensors.push_back(tensor_or_refusal(name, value));
     else
       metadata_.objects.push_back({name, {{name}}, in_no_file, {}});
   }
 
-  DcpTensor tensor_at(const std::string& name, PickleId value) const {
-    DcpTensor tensor{name,
-                     dtype_in(pickle_, need_field(pickle_, value, "properties")),
-                     whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"),
-                     {},
-                     {{name}}};
+  /// What cannot be read is an error only where it is kept.
+  DcpTensor tensor_or_refusal(const std::string& name, PickleId value) const {
+    DType dtype;
+    try {
+      if (const std::string_view kind = class_of(pickle_, value); kind != "TensorStorageMetadata")
+        refuse_dcp("", "is a " + std::string(kind), "a tensor or an object's bytes",
+                   "is it of a newer version of torch?");
+      dtype = dtype_in(pickle_, need_field(pickle_, value, "properties"));
+    } catch (const Error& why) {
+      return refused(name, why);
+    }
+    return tensor_at(name, std::move(dtype), value);
+  }
+
+  static DcpTensor refused(const std::string& name, const Error& why) {
+    return {name, {}, {0}, {{whole({0}), in_no_file, 0, {}}}, {{name}}, why};
+  }
+
+  DcpTensor tensor_at(const std::string& name, DType dtype, PickleId value) const {
+    DcpTensor tensor{
+        name, std::move(dtype), whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"), {}, {{name}}};
     checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
     for (const PickleId id : items_in(pickle_, need_field(pickle_, value, "chunks"), "its chunks")) {
       const Extents lo = whole_numbers(pickle_, need_field(pickle_, id, "offsets"), "a chunk's offsets");
@@ -126,10 +163,7 @@ class DcpReader {
   void add_place(const std::string& name, PickleId index, PickleId info) {
     const auto known = known_.find(name);
     if (known == known_.end()) refuse_dcp("", "is stored", "also in state_dict_metadata, which has no such name");
-    const PickleId transforms = field_of(pickle_, info, "transform_descriptors");
-    if (transforms != no_node && !is_none(pickle_, transforms))
-      refuse_dcp("", "is stored transformed (transform_descriptors)", "data as it is",
-                 "save it without extensions such as compression");
+    check_plain(known->second, name, info);
     const std::uint32_t file = file_number(need_field(pickle_, info, "relative_path"));
     const std::uint64_t offset = whole_number(pickle_, need_field(pickle_, info, "offset"), "its offset");
     const std::uint64_t length = whole_number(pickle_, need_field(pickle_, info, "length"), "its length");
@@ -142,6 +176,10 @@ class DcpReader {
       return;
     }
     DcpTensor& tensor = metadata_.tensors[known->second.number];
+    if (tensor.refusal) {  // the file of its first piece is the one that has it
+      if (DcpChunk& chunk = tensor.chunks.front(); chunk.file == in_no_file) chunk = {chunk.box, file, 0, item};
+      return;
+    }
     const PickleId lo = field_of(pickle_, index, "offset");
     const Extents begin = lo == no_node || is_none(pickle_, lo) ? Extents(tensor.shape.size())
                                                                 : whole_numbers(pickle_, lo, "a chunk's offset");
@@ -152,6 +190,16 @@ class DcpReader {
     if (found->file != in_no_file) refuse_dcp("", "is stored twice at " + to_string(begin), "once");
     found->file = file;
     found->item = item;
+  }
+
+  void check_plain(const Known& known, const std::string& name, PickleId info) {
+    const PickleId transforms = field_of(pickle_, info, "transform_descriptors");
+    if (transforms == no_node || is_none(pickle_, transforms)) return;
+    const Error why(Kind::input, "",
+                    {"is stored transformed (transform_descriptors)", "expected data as it is",
+                     "save it without extensions such as compression"});
+    if (!known.is_tensor) throw Error(why);
+    metadata_.tensors[known.number] = refused(name, why);
   }
 
   std::uint32_t file_number(PickleId path) {
@@ -189,37 +237,18 @@ class DcpReader {
 
   void finish() {
     for (DcpTensor& tensor : metadata_.tensors) {
-      std::unordered_map<std::uint32_t, std::uint32_t> chunks_in;
-      for (DcpChunk& chunk : tensor.chunks) {
+      for (const DcpChunk& chunk : tensor.chunks)
         if (chunk.file == in_no_file)
           refuse_dcp("/" + tensor.name, "its chunk " + to_string(chunk.box) + " is stored nowhere",
                      "in one of the files", "was the save interrupted?");
-        chunk.slot = chunks_in[chunk.file]++;
-      }
+      number_slots(tensor);
     }
     for (const DcpObject& object : metadata_.objects)
       if (object.file == in_no_file)
         refuse_dcp("/" + object.name, "is stored nowhere", "in one of the files", "was the save interrupted?");
     std::sort(metadata_.tensors.begin(), metadata_.tensors.end(),
               [](const DcpTensor& a, const DcpTensor& b) { return a.name < b.name; });
-    sort_files();
-  }
-
-  void sort_files() {
-    std::vector<std::uint32_t> order(metadata_.files.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return natural_less(metadata_.files[a], metadata_.files[b]); });
-    std::vector<std::uint32_t> number_of(order.size());
-    std::vector<std::string> names;
-    for (std::uint32_t number = 0; number < order.size(); ++number) {
-      number_of[order[number]] = number;
-      names.push_back(std::move(metadata_.files[order[number]]));
-    }
-    metadata_.files = std::move(names);
-    for (DcpTensor& tensor : metadata_.tensors)
-      for (DcpChunk& chunk : tensor.chunks) chunk.file = number_of[chunk.file];
-    for (DcpObject& object : metadata_.objects) object.file = number_of[object.file];
+    sort_files(metadata_);
   }
 
   const Pickle& pickle_;
@@ -238,10 +267,85 @@ DcpMetadata parse_dcp_metadata(std::string_view bytes) {
   return DcpReader(*pickle).read();
 }
 
+namespace {
+
+constexpr const char* are_of_one_save = "are the ranks' files those of one save?";
+
+/// Adds what one more rank has of a tensor.
+void add_replica(DcpTensor& known, DcpTensor&& other) {
+  if (known.refusal) return;
+  if (other.refusal) {
+    known = std::move(other);
+    return;
+  }
+  const std::string at = "/" + known.name;
+  if (!(known.shape == other.shape) || known.dtype.name != other.dtype.name)
+    refuse_dcp(at,
+               "is " + known.dtype.name + " " + to_string(known.shape) + " by one rank's metadata and " +
+                   other.dtype.name + " " + to_string(other.shape) + " by another's",
+               "one", are_of_one_save);
+  for (DcpChunk& chunk : other.chunks) {
+    const auto same = std::find_if(known.chunks.begin(), known.chunks.end(), [&](const DcpChunk& each) {
+      return each.file == chunk.file && each.box.lo == chunk.box.lo;
+    });
+    if (same != known.chunks.end())
+      refuse_dcp(at, "is stored twice in one file at " + to_string(chunk.box.lo), "once", are_of_one_save);
+    known.chunks.push_back(std::move(chunk));
+  }
+}
+
+/// A rank's metadata with the numbers that its files have among all.
+void renumber(DcpMetadata& rank, std::unordered_map<std::string, std::uint32_t>& files, DcpMetadata& all) {
+  std::vector<std::uint32_t> number_of;
+  for (std::string& name : rank.files) {
+    const auto [known, is_new] = files.emplace(name, static_cast<std::uint32_t>(all.files.size()));
+    if (is_new) all.files.push_back(std::move(name));
+    number_of.push_back(known->second);
+  }
+  for (DcpTensor& tensor : rank.tensors)
+    for (DcpChunk& chunk : tensor.chunks) chunk.file = number_of[chunk.file];
+  for (DcpObject& object : rank.objects) object.file = number_of[object.file];
+}
+
+}  // namespace
+
+DcpMetadata merged(std::vector<DcpMetadata> ranks) {
+  DcpMetadata all;
+  std::unordered_map<std::string, std::uint32_t> files;
+  std::map<std::string, DcpTensor> tensors;
+  for (DcpMetadata& rank : ranks) {
+    renumber(rank, files, all);
+    for (DcpTensor& tensor : rank.tensors) {
+      const auto known = tensors.find(tensor.name);
+      if (known == tensors.end()) {
+        std::string name = tensor.name;
+        tensors.emplace(std::move(name), std::move(tensor));
+      } else {
+        add_replica(known->second, std::move(tensor));
+      }
+    }
+    for (DcpObject& object : rank.objects) {
+      if (tensors.contains(object.name))
+        refuse_dcp("/" + object.name, "is a tensor on one rank and an object on another", "one", are_of_one_save);
+      all.objects.push_back(std::move(object));
+    }
+    if (all.mcore_data.empty()) all.mcore_data = std::move(rank.mcore_data);
+  }
+  for (auto& [name, tensor] : tensors) all.tensors.push_back(std::move(tensor));
+  sort_files(all);
+  for (DcpTensor& tensor : all.tensors) {
+    std::stable_sort(tensor.chunks.begin(), tensor.chunks.end(), [](const DcpChunk& a, const DcpChunk& b) {
+      return is_before(a.box.lo, b.box.lo) || (a.box.lo == b.box.lo && a.file < b.file);
+    });
+    number_slots(tensor);
+  }
+  return all;
+}
+
 DcpMetadata within_files(const DcpMetadata& metadata, const std::vector<bool>& files) {
   DcpMetadata part{metadata.files, {}, {}};
   for (const DcpTensor& tensor : metadata.tensors) {
-    DcpTensor some{tensor.name, tensor.dtype, tensor.shape, {}, {}};
+    DcpTensor some{tensor.name, tensor.dtype, tensor.shape, {}, {}, tensor.refusal};
     for (const DcpChunk& chunk : tensor.chunks)
       if (files[chunk.file]) some.chunks.push_back(chunk);
     if (!some.chunks.empty()) part.tensors.push_back(std::move(some));

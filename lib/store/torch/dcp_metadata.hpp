@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/rare.hpp"
 #include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
 
@@ -33,6 +35,8 @@ struct DcpTensor {
   Extents shape;
   std::vector<DcpChunk> chunks;  ///< none of them empty, unless the tensor is
   DcpPath path = {};             ///< where it was before names were made of it; never empty when read
+  /// Why nobody can read it, whatever its files hold; it has no dtype and one chunk, without elements, then.
+  Rare<Error> refusal = {};
 };
 
 /// A Python object that is an item by itself.
@@ -47,14 +51,20 @@ struct DcpObject {
 struct DcpMetadata {
   std::vector<std::string> files;  ///< in natural order; bare names
   std::vector<DcpTensor> tensors;  ///< sorted by name
-  std::vector<DcpObject> objects;
+  std::vector<DcpObject> objects;  ///< without collectives one of a name for each rank that has it, by their files
   std::string mcore_data = {};  ///< a pickle: what older versions of Megatron say there of each tensor; empty: nothing
 };
 
 /// Reads the pickle of a `.metadata`; nothing in it is run. Throws input, naming the tensor, for what contradicts
-/// itself: chunks outside their tensor, stored nowhere or twice, files elsewhere, transformed data.
+/// itself: chunks outside their tensor, stored nowhere or twice, files elsewhere. Tensors of types that are not known,
+/// and transformed ones, are there with the reason (`refusal`).
 /// https://github.com/pytorch/pytorch, torch/distributed/checkpoint/metadata.py and filesystem.py
 DcpMetadata parse_dcp_metadata(std::string_view pickle);
+
+/// What ranks that saved without collectives say together, each of its own files. What several say is a replica: a
+/// chunk of several files, an object that stands there several times. Throws input, naming the tensor, where they
+/// contradict each other.
+DcpMetadata merged(std::vector<DcpMetadata> ranks);
 
 /// The pickle that torch writes, of a form that all of its versions from 2.3 on read. Tensors without chunks only tell
 /// a path. What has none was there by its name.

@@ -1,3 +1,6 @@
+#include <set>
+#include <string_view>
+
 #include "base/byte_stream.hpp"
 #include "base/checked.hpp"
 #include "store/guarded_reading.hpp"
@@ -32,8 +35,10 @@ class DcpTreeWriter {
       out_.opcode(0x86);
       out_.opcode('Q');
     }
+    std::set<std::string_view> written;  // of what each rank has saved, the first one's counts
     for (const DcpObject& object : metadata.objects)
-      with_context("/" + object.name, [&] { add(object, metadata.files[object.file]); });
+      if (written.insert(object.name).second)
+        with_context("/" + object.name, [&] { add(object, metadata.files[object.file]); });
     out_.opcode('u');
     if (!metadata.mcore_data.empty()) write_copy(metadata.mcore_data, out_);
     out_.opcode(metadata.mcore_data.empty() ? 0x86 : 0x87);
@@ -62,7 +67,7 @@ std::string tree_in_child(std::string_view argument, int /*fd*/) {
 }  // namespace
 
 std::string read_dcp_tree(const std::filesystem::path& directory) {
-  const DcpMetadata metadata = read_dcp_contents(directory / dcp_index);
+  const DcpMetadata metadata = read_dcp_contents(directory);
   std::uint64_t bytes = 0;
   for (const DcpObject& object : metadata.objects) bytes = checked_add(bytes, object.item.size(), "objects");
   check_object_bytes(bytes);

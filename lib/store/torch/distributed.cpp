@@ -63,7 +63,8 @@ DType dtype_in(const Pickle& pickle, PickleId properties) {
     id = pickle[node.state].items.front();
   const std::string_view type = id == no_node ? std::string_view("nothing") : pickle.name_of(id);
   const auto dtype = element_type(type);
-  if (!dtype) refuse_distributed("elements of type " + std::string(type), "a type of whole bytes", "");
+  if (!dtype)
+    refuse_distributed("elements of type " + std::string(type), "a dtype of torch whose elements fill whole bytes", "");
   return *dtype;
 }
 

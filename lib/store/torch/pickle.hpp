@@ -68,7 +68,7 @@ class Pickle {
   const PickleNode& operator[](PickleId id) const { return nodes_[id]; }
   PickleId root() const noexcept { return root_; }
   unsigned protocol() const noexcept { return protocol_; }
-  const std::vector<PickleNode>& nodes() const noexcept { return nodes_; }
+  const std::deque<PickleNode>& nodes() const noexcept { return nodes_; }
 
   /// To change what it says. What is added takes a text's bytes from `keep`, which lie as long as the result does.
   PickleNode& change(PickleId id) { return nodes_[id]; }
@@ -92,7 +92,7 @@ class Pickle {
  private:
   friend class PickleMachine;
 
-  std::vector<PickleNode> nodes_;
+  std::deque<PickleNode> nodes_;   // which never holds them twice, as a vector does that grows
   std::deque<std::string> names_;  // that globals, and what was added, point into
   PickleId root_ = no_node;
   unsigned protocol_ = 2;

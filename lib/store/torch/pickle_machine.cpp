@@ -9,11 +9,6 @@ namespace {
 
 constexpr unsigned newest_protocol = 5;
 
-/// Of a pickle of tensors, for each node. What turns out not to be needed is never touched, but counts for the memory
-/// that a child may ask for.
-constexpr std::size_t likely_bytes_per_node = 6;
-constexpr std::size_t most_nodes_at_once = 1U << 21;
-
 std::string hex(unsigned opcode) {
   constexpr std::string_view digits = "0123456789abcdef";
   return {'0', 'x', digits[opcode >> 4U], digits[opcode & 15U]};
@@ -24,7 +19,6 @@ std::string hex(unsigned opcode) {
 PickleMachine::PickleMachine(std::string_view bytes) : all_(bytes) {
   small_integers_.fill(no_node);
   booleans_.fill(no_node);
-  pickle_.nodes_.reserve(std::min(bytes.size() / likely_bytes_per_node, most_nodes_at_once));
 }
 
 std::size_t PickleMachine::run() {

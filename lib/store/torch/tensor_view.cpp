@@ -264,7 +264,8 @@ std::optional<TensorView> tensor_in(const Pickle& pickle, PickleId id, const Sto
     if (form->has_dtype) {
       const std::string_view type = pickle.name_of(arguments[6]);
       dtype = element_type(type);
-      if (!dtype) refuse_tensor("elements of type " + std::string(type), "a type of whole bytes", "");
+      if (!dtype)
+        refuse_tensor("elements of type " + std::string(type), "a dtype of torch whose elements fill whole bytes", "");
     }
     check_flags(pickle, arguments, form->has_dtype ? 7 : 6);
     TensorView view = make_view(pickle, arguments, dtype, storages);

@@ -11,6 +11,7 @@
 #include "store/torch/opaque.hpp"
 #include "store/torch/placeholders.hpp"
 #include "store/torch/view_dataset.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt::torch {
 
@@ -59,7 +60,14 @@ class TreeReader {
   void visit(const std::string& path, const Branch& child, int level) {
     const std::string name = name_below(path, child.key);
     bounds_.visit(pickle_[child.value], name);
-    auto view = with_context("/" + name, [&] { return view_of(child.value); });
+    std::optional<TensorView> view;
+    try {
+      view = view_of(child.value);
+    } catch (const Error& why) {
+      if (why.kind() != Kind::input) throw;
+      arrays_.push_back({unreadable(name, why), {}});
+      return;
+    }
     if (view && placeholders_.contains(name, *view)) return;
     if (view) return add_array(name, std::move(*view));
     if (auto value = leaf_value(pickle_, child.value))

@@ -44,6 +44,19 @@ TEST_CASE("a manifest says what the checkpoint is") {
   CHECK(to_json(parse_layout(json["layout"].dump(), "the manifest")) == to_json(two_cards()));
 }
 
+TEST_CASE("a manifest tells of the files beside those with data, where there are any") {
+  const Placement placement = target(two_cards(), {tensor("a", {2})});
+  const auto of = [&](const std::vector<ManifestFile>& beside) {
+    return manifest(placement, {{"rank_5.h5", 5, 1, "a"}, {"rank_3.h5", 3, 1, "b"}}, {{1, 2}}, {},
+                    FingerprintPlace::manifest, {}, beside);
+  };
+  const auto json = nlohmann::json::parse(of({{"latest", 0, 6, "00ff"}, {".metadata", 0, 1ULL << 32, ""}}));
+  REQUIRE(json["beside"].size() == 2);
+  CHECK(json["beside"][0] == nlohmann::json{{"name", "latest"}, {"bytes", 6}, {"fingerprint", "00ff"}});
+  CHECK(json["beside"][1] == nlohmann::json{{"name", ".metadata"}, {"bytes", 1ULL << 32}});
+  CHECK_FALSE(nlohmann::json::parse(of({})).contains("beside"));
+}
+
 TEST_CASE("a manifest tells any change of itself") {
   const std::string text = of_directory();
   REQUIRE(is_sealed(text));
@@ -94,7 +107,8 @@ TEST_CASE("a manifest that came too early for its fingerprints says where they a
   const Placement placement = target(single_card(), tensors);
   const std::string room = provisional_manifest(placement, FingerprintPlace::report);
   CHECK(room.size() < provisional_manifest(placement, FingerprintPlace::manifest).size());
-  const std::string text = manifest(placement, {{"", 0, 5, ""}}, {}, ManifestRoom{7, room.size()}, FingerprintPlace::report);
+  const std::string text =
+      manifest(placement, {{"", 0, 5, ""}}, {}, ManifestRoom{7, room.size()}, FingerprintPlace::report);
   CHECK(text.size() == room.size());
   CHECK(is_sealed(text));
   const auto json = nlohmann::json::parse(text);

@@ -37,6 +37,26 @@ TEST_CASE("what was written is read again") {
   CHECK(to_json(directory.layout) == to_json(placement.layout()));
 }
 
+TEST_CASE("what a manifest tells of files beside those with data is read again") {
+  const Placement placement = target(single_card(), {tensor("a", {3})});
+  const auto text = [&](const std::vector<ManifestFile>& beside) {
+    return manifest(placement, {{"rank_0.h5", 0, 7, "d"}}, {{1, 2}}, {}, FingerprintPlace::manifest, {}, beside);
+  };
+  const Manifest told = parse_manifest(found(text({{".metadata", 0, 12, "e"}, {"common \"1\".pt", 0, 0, "f"}})));
+  REQUIRE(told.beside.size() == 2);
+  CHECK(told.beside.at(".metadata").bytes == 12);
+  CHECK(told.beside.at(".metadata").fingerprint == "e");
+  CHECK(told.beside.at("common \"1\".pt").fingerprint == "f");
+  CHECK(told.files.size() == 1);
+
+  CHECK(text({}).find("beside") == std::string::npos);  // as in older manifests
+  CHECK(parse_manifest(found(text({}))).beside.empty());
+  CHECK_THROWS_WITH(parse_manifest(found(text({{".metadata", 0, 12, ""}}))), Contains("no fingerprints"));
+  for (const char* name : {"", ".", "..", "../a", "/a", "a/b", "a/", "checkpoint.json", "rank_0.h5"})
+    CHECK_THROWS_WITH(parse_manifest(found(text({{name, 0, 12, "e"}}))),
+                      Contains("it names \"" + std::string(name) + "\" beside its files"));
+}
+
 TEST_CASE("a manifest above 64 MiB is read again") {
   constexpr std::size_t count = 35'000;
   std::vector<Tensor> tensors;

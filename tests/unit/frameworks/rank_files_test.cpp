@@ -1,6 +1,7 @@
 #include "frameworks/rank_files.hpp"
 
 #include "catch.hpp"
+#include "frameworks/flat_parameters.hpp"
 #include "frameworks/rank_families.hpp"
 #include "refused.hpp"
 
@@ -128,6 +129,36 @@ TEST_CASE("corners may stand in an attribute of safetensors") {
                 {{"DCP_SHARDING_INFO", text_value(std::string(R"({"w": {"saved_offsets": [)") + offset + "]}}")}}));
   CHECK_THAT(to_json(describe_rank_files({"a-1.safetensors", "a-2.safetensors"}, catalogs, "src")->layout),
              Contains(R"({"name": "w", "split": ["card"], "uneven": "ceil"})"));
+}
+
+TEST_CASE("files that say corners may be several of a rank, and are told by what they say") {
+  const auto shard = [](const char* name, const std::string& said) {
+    return catalog({{name, {3}, {}, {}}}, {{"DCP_SHARDING_INFO", text_value(said)}});
+  };
+  const std::vector<std::string> names{"x-1-of-2", "x-2-of-2", "y-1-of-2", "y-2-of-2"};
+  std::vector<FileCatalog> catalogs{shard("v", R"({"v": {"saved_offsets": [0]}})"),
+                                    shard("w", R"({"w": {"saved_offsets": [0], "global_shape": [6]}})"),
+                                    shard("v", R"({"v": {"saved_offsets": [3]}})"),
+                                    shard("w", R"({"w": {"saved_offsets": [3], "global_shape": [6]}})")};
+  const auto described = describe_rank_files(names, catalogs, "src");
+  REQUIRE(described);
+  CHECK_THAT(to_json(described->layout), Contains(R"("boxes")") && Contains("x-2-of-2"));
+  catalogs.back() = shard("w", R"({"w": {"saved_offsets": [3], "global_shape": [9]}})");
+  CHECK_THAT(refused([&] { describe_rank_files(names, catalogs, "src"); }), Contains("as other files say"));
+  catalogs.back() = shard("w", R"({"w": {"saved_offsets": [5], "global_shape": [6]}})");
+  CHECK_THAT(refused([&] { describe_rank_files(names, catalogs, "src"); }), Contains("one that holds the piece"));
+  catalogs.pop_back();
+  CHECK_THAT(refused([&] { describe_rank_files({"a", "b", "c"}, catalogs, "src"); }), Contains("/w"));
+}
+
+TEST_CASE("a flat parameter without its members is refused by name") {
+  const auto holding = [](const char* name) { return std::vector{catalog({{name, {3}, {}, {}}})}; };
+  for (const char* const name : {"_flat_param", "0._flat_param", "m._fsdp_wrapped_module.flat_param", "flat_param_0"})
+    CHECK(flat_parameters_alone({"rank0.pt"}, holding(name), "src"));
+  for (const char* const name : {"flat_parameters", "flat_param_x", "my_flat_param.weight", "flat"})
+    CHECK_FALSE(flat_parameters_alone({"rank0.pt"}, holding(name), "src"));
+  const auto error = flat_parameters_alone({"rank0.pt"}, holding("0._flat_param"), "src");
+  CHECK_THAT(std::string(error->what()), Contains("src: rank0.pt") && Contains("0._flat_param"));
 }
 
 TEST_CASE("ranks that do not fill their mesh are refused, and files that say no piece are none of ours") {

@@ -140,7 +140,6 @@ TEST_CASE("a name that no prefix begins is refused where it would be written") {
       layout(R"(["dp"])", "[2]", R"("files": [{"path": "{card}", "prefix": "m/"}], "default": "replicate")");
   CHECK_THAT(refusal_of(of, {tensor("w", {2})}), Contains("would be stored as \"w\"") && Contains("prefix"));
   CHECK(refusal_of(of, {tensor("m/w", {2})}) == "");
-  CHECK_THAT(refusal_of(shared(), {tensor("module/a", {1}), tensor("module/a/b", {1})}),
-             Contains("cannot hold another"));
+  CHECK(refusal_of(shared(), {tensor("module/a", {1}), tensor("module/a/b", {1})}) == "");  // the format may
   CHECK(refusal_of(shared(), {tensor("module/opt", {1}), tensor("module/opt/b", {1})}) == "");
 }

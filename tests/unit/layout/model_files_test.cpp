@@ -60,6 +60,10 @@ TEST_CASE("the layout of a model's files can be carried by them, whatever the na
 TEST_CASE("an index says which file holds each tensor, and how many bytes there are") {
   const std::vector<Tensor> tensors{tensor("z\"", {4}), tensor("b", {2, 3})};
   CHECK(model_index_name(".safetensors") == "model.safetensors.index.json");
+  CHECK(model_index_name(".pt") == "pytorch_model.bin.index.json");
+  CHECK(model_index_name(".bin") == "pytorch_model.bin.index.json");
+  CHECK(files(model_files(tensors, 24, ".pt"), tensors).contains("pytorch_model-00002-of-00002.bin"));
+  CHECK(files(model_files(tensors, 99, ".pt"), tensors).contains("pytorch_model.bin"));
   CHECK(model_index(target(model_files(tensors, 24, ".safetensors"), tensors)) == R"({
   "metadata": {
     "total_size": 40

@@ -72,10 +72,33 @@ TEST_CASE("an array may tell its logical shape itself") {
   stored.global_shape = Extents{3, 3};
   const Layout flat = one_rule(R"(["dp"])", "[2]", R"("flat": {"axis": "dp"})");
   CHECK(resolve_source(flat, cards(2, card({stored}))).placement.tensors()[0].shape == Extents{3, 3});
-  stored.global_shape = Extents{4};
-  const Refused error =
-      refused_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"], "shape": [10])"), cards(2, card({stored})));
-  CHECK_THAT(error.text, Contains("attribute ckpt_global_shape is [4]") && Contains("gives the logical shape [10]"));
+  stored.global_shape = Extents{2, 5};
+  const Layout ten = one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])");
+  const Refused error = refused_source(ten, cards(2, card({stored})));
+  CHECK_THAT(error.text, Contains("a piece of [2, 5]") && Contains("gives the logical shape [10]"));
+}
+
+TEST_CASE("what an earlier job left in a file, of which a piece was all, does not beat the layout") {
+  StoredArray stored = array("w", {5});
+  const auto resolved_by = [&](const std::string& more, std::uint64_t left) {
+    stored.global_shape = Extents{left};
+    return resolve_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])" + more), cards(2, card({stored})));
+  };
+  const auto check = [](const Resolved& resolved, const std::string& left) {
+    CHECK(resolved.placement.tensors()[0].shape == Extents{10});
+    REQUIRE(resolved.warnings.size() == 1);
+    CHECK_THAT(resolved.warnings.front(), Contains("is " + left) && Contains("gives [10]"));
+  };
+  check(resolved_by("", 5), "[5]");
+  // A piece of something larger: the layout may be that of some of the files. Who says the shape knows.
+  CHECK_THAT(refused_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])"), cards(2, card({[&] {
+                                                                                        stored.global_shape =
+                                                                                            Extents{20};
+                                                                                        return stored;
+                                                                                      }()})))
+                 .text,
+             Contains("a piece of [20]") && Contains(R"("shape": [10])"));
+  check(resolved_by(R"(, "shape": [10])", 20), "[20]");
 }
 
 // --- the four things that a layout must satisfy
@@ -102,7 +125,8 @@ TEST_CASE("1: all parameters that no rule speaks of are listed at once, in group
   for (int i = 0; i < 12; ++i) arrays.push_back(array("layers." + std::to_string(i) + ".x1", {1}));
   const Layout of = layout(R"(["tp"])", "[1]", R"("parameters": [{"name": "wk"}])");
   CHECK(refused_source(of, {card(arrays)}).text ==
-        "no rule of a.json matches 13 parameters (bias, layers.*.x1: 12 parameters), expected a rule for every parameter in the "
+        "no rule of a.json matches 13 parameters (bias, layers.*.x1: 12 parameters), expected a rule for every "
+        "parameter in the "
         "files; add one, or say \"default\": \"replicate\"");
   CHECK_THAT(refused_target(of, {tensor("wk", {1}), tensor("b.1", {1}), tensor("b.2", {1})}).text,
              Contains("matches 2 parameters (b.*: 2 parameters)"));

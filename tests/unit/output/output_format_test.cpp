@@ -12,7 +12,8 @@ TEST_CASE("An ending that seems to be meant as another format's is refused, what
     CHECK_THROWS_AS(check_ending(formats(), name), Error);
   }
   // What tells nothing, what may be meant as the format that is written, and what no ending is.
-  for (const char* name : {"a", "llama-3.1-8b", "d.ptt/a", ".ptt", "a.h5.tmp", "a.hdf", "a.npz", "a.pb", "a.pt2", "a."}) {
+  for (const char* name :
+       {"a", "llama-3.1-8b", "d.ptt/a", ".ptt", "a.h5.tmp", "a.hdf", "a.npz", "a.pb", "a.pt2", "a."}) {
     CAPTURE(name);
     CHECK_NOTHROW(check_ending(formats(), name));
   }
@@ -26,6 +27,16 @@ TEST_CASE("An output has the format asked for, that of its ending, or the first"
   CHECK(output_format(formats(), "safetensors", "rank_{card}.pt").name == "safetensors");
 }
 
+TEST_CASE("An ending of two formats means that of the source") {
+  CHECK(output_format(formats(), "", "a.ckpt", {"torch"}).name == "torch");
+  CHECK(output_format(formats(), "", "a.ckpt", {"dcp"}).name == "torch");
+  CHECK(output_format(formats(), "", "a.ckpt", {"mindspore"}).name == "mindspore");
+  CHECK(output_format(formats(), "", "a.ckpt", {"hdf5"}).name == "mindspore");
+  CHECK_THROWS_AS(output_format(formats(), "", "a.ckpt", {"torch", "hdf5"}), Error);
+  CHECK(output_format(formats(), "mindspore", "a.ckpt", {"torch"}).name == "mindspore");
+  CHECK(output_format(formats(), "", "a.safetensors", {"torch"}).name == "safetensors");
+}
+
 TEST_CASE("Files whose names a layout leaves open get one, with the format's ending") {
   Layout layout = single_card();
   layout.files = CardFiles({FileEntry{FileTemplate("rank_{card}/*.ckpt", layout.mesh), ""}});
@@ -35,6 +46,9 @@ TEST_CASE("Files whose names a layout leaves open get one, with the format's end
   };
   CHECK(path("") == "rank_0/checkpoint_0.ckpt");
   CHECK(path("hdf5") == "rank_0/checkpoint_0.h5");
+  CHECK(path("torch") == "rank_0/checkpoint_0.pt");
+  const Format& torch = output_format(formats(), "torch", "");
+  CHECK(with_ending(layout, formats(), torch, true).files.path(layout.mesh, 0) == "rank_0/checkpoint_0.ckpt");
 }
 
 }  // namespace

@@ -208,6 +208,58 @@ TEST_CASE("two jobs that have both looked: the first one to claim has it") {
   CHECK_THAT(error_of([&] { second.claim(); })->what(), Contains("another job is writing it"));
 }
 
+TEST_CASE("who gets the lock after another job has published sees its output at once") {
+  const Place place;
+  const auto store = hdf5_store();
+  Output late(place.job().output);
+  late.check_free();
+  late.plan(parse_layout(two_cards, "two"), {}, *store);
+  {
+    Claimed output(place.job());
+    output->begin("the job", false);
+    output->fill();
+    output->publish();
+  }
+  CHECK_THAT(error_of([&] { late.claim(); })->what(), Contains("out: it exists already"));
+}
+
+TEST_CASE("one name is not a file of an output and a folder of it") {
+  const Place place;
+  const auto store = hdf5_store();
+  const auto planned = [&](const std::string& files, const std::vector<std::string>& beside) {
+    const auto error = error_of([&] {
+      Output(place.job().output)
+          .plan(parse_layout(
+                    R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [2]}, "default": "replicate", "files": ")" +
+                        files + "\"}",
+                    "a layout"),
+                beside, *store);
+    });
+    return error ? error->what() : std::string();
+  };
+  CHECK(planned("tag/rank_{x}.h5", {"latest"}).empty());
+  CHECK_THAT(planned("latest/rank_{x}.h5", {"latest"}),
+             Contains("\"latest\" would be a file of it and the folder of latest/rank_0.h5"));
+}
+
+TEST_CASE("an output grants others no more than all of its sources do") {
+  const Place place;
+  const fs::path one = place.source() / "rank_0.h5";
+  const fs::path two = place.source() / "rank_1.h5";
+  write_text(two, "source");
+  const auto withheld = [&](fs::perms of_one, fs::perms of_two) {
+    fs::permissions(one, of_one);
+    fs::permissions(two, of_two);
+    Output output(place.job().output);
+    output.check_sources({one, two});
+    return output.withheld();
+  };
+  constexpr fs::perms all{0666};
+  CHECK(withheld(all, all) == 0);
+  CHECK(withheld(all, fs::perms{0600}) == 066);
+  CHECK(withheld(fs::perms{0640}, fs::perms{0664}) == 026);
+}
+
 TEST_CASE("a job publishes nothing but what it has made") {
   const std::vector<std::function<void(const fs::path&)>> deeds{
       [](const fs::path& partial) { fs::remove_all(partial); },

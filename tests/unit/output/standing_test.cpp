@@ -162,7 +162,7 @@ TEST_CASE("sources are found behind links, on either side") {
   fs::create_directory_symlink("blobs", place.path("other"));
   for (const char* output : {"blobs", "other", "blobs/b", "source/../blobs"}) {
     CAPTURE(output);
-    const Output it(forced(place.job(place.path(output))).output);
+    Output it(forced(place.job(place.path(output))).output);
     it.check_sources({place.source() / "rank_0.h5"});
     const auto error = error_of([&] {
       it.check_sources({place.source() / "rank_0.h5", place.source() / "rank_1.h5"});

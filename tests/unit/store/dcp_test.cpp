@@ -60,6 +60,26 @@ TEST_CASE("what is written of a directory of DCP is read again") {
   CHECK(encode(again) == encode(metadata));
 }
 
+TEST_CASE("what cannot be read of a directory of DCP travels with its reason, whichever rank says it") {
+  const Error why(Kind::input, "", {"of the type odd", "expected one that is known", "leave it out"});
+  const DcpTensor refused{"w", {}, {0}, {{{{0}, {0}}, 0, 0, {0, 640}}}, {{"w"}}, why};
+  const DcpTensor plain{"w", f32, {4}, {{{{0}, {4}}, 0, 0, {0, 640}}}, {{"w"}}};
+  const DcpMetadata some{{"__0_0.distcp"}, {refused}, {}};
+  const DcpMetadata again = decode_dcp_metadata(encode(some));
+  REQUIRE(again.tensors.at(0).refusal);
+  CHECK(again.tensors[0].refusal->what() == std::string(why.what()));
+  CHECK(again.tensors[0].chunks[0].item == Interval{0, 640});
+  CHECK(within_files(some, {true}).tensors.at(0).refusal.has_value());
+  const DcpMetadata other{{"__1_0.distcp"}, {plain}, {}};
+  for (const std::vector<DcpMetadata>& ranks : {std::vector{some, other}, std::vector{other, some}}) {
+    const DcpMetadata all = merged(ranks);
+    REQUIRE(all.tensors.size() == 1);
+    CHECK(all.tensors[0].refusal.has_value());
+    CHECK(all.tensors[0].chunks.size() == 1);
+    CHECK(all.files[all.tensors[0].chunks[0].file] == "__0_0.distcp");
+  }
+}
+
 TEST_CASE("a file of DCP has an item for each piece, and tells its index of them") {
   FileSpec spec;
   spec.arrays = {piece("w", {2, 2}, {5, 2}, {3, 0}), piece("late", {0, 2}, {4, 2}, {4, 0}),
@@ -91,14 +111,14 @@ TEST_CASE("an index of DCP that was read is not read again for its contents") {
   };
   write("a");
   const auto time = std::filesystem::last_write_time(path);
-  CHECK(read_dcp_metadata(path).tensors.front().chunks.size() == 1);
+  CHECK(read_dcp_metadata(path.parent_path()).tensors.front().chunks.size() == 1);
   write("b");
   std::filesystem::last_write_time(path, time);
-  const DcpMetadata kept = read_dcp_contents(path);
+  const DcpMetadata kept = read_dcp_contents(path.parent_path());
   CHECK(kept.tensors.front().name == "a");
   CHECK(kept.tensors.front().chunks.empty());
   std::filesystem::last_write_time(path, time + std::chrono::seconds(1));
-  CHECK(read_dcp_contents(path).tensors.front().name == "b");
+  CHECK(read_dcp_contents(path.parent_path()).tensors.front().name == "b");
 }
 
 TEST_CASE("a name of DCP stands for one value") {

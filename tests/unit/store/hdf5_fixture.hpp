@@ -15,6 +15,7 @@
 #include "store/posix_file.hpp"
 #include "store/store.hpp"
 #include "temporary_directory.hpp"
+#include "tensor/stored_array.hpp"
 
 /// Files made with HDF5 as other programs make them, and the small values that tests are written in.
 namespace ckpt::fixture {
@@ -118,6 +119,18 @@ inline FileSpec::Array array(const std::string& name, hid_t type, const Extents&
   result.shape = shape;
   result.global_shape = shape;
   return result;
+}
+
+/// What keeping all that a file holds throws as an Error, "" if nothing.
+inline std::string refusal(SourceStore& store, const std::filesystem::path& file) {
+  try {
+    const FileCatalog catalog = store.catalog(file);
+    for (const StoredArray& array : *catalog.schema->arrays)
+      if (array.refusal) return Error(*array.refusal).within("/" + array.name).within(file.string()).what();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 /// What `work` throws as an Error, "" if nothing.

@@ -57,7 +57,7 @@ TEST_CASE("Links that lead out of the file or nowhere are refused by name") {
     hdf5::check(H5Lcreate_soft("a", loop.file(), "b", H5P_DEFAULT, H5P_DEFAULT), "link");
   }
   const auto store = hdf5_store();
-  const auto message = [&](const char* name) { return error_of([&] { store->catalog(folder / name); }); };
+  const auto message = [&](const char* name) { return fixture::refusal(*store, folder / name); };
   CHECK_THAT(message("soft.h5"), Contains("soft.h5: /s: is a soft link to nothing"));
   CHECK_THAT(message("external.h5"), Contains("external.h5: /x: is a link to another file"));
   CHECK_THAT(message("loop.h5"), Contains("is a soft link to nothing"));
@@ -73,8 +73,7 @@ TEST_CASE("Soft links do not lead through links out of the file") {
     hdf5::check(H5Lcreate_soft("/z/w", file.file(), "by", H5P_DEFAULT, H5P_DEFAULT), "link");
     hdf5::check(H5Lcreate_external("other.h5", "/", file.file(), "z", H5P_DEFAULT, H5P_DEFAULT), "link");
   }
-  CHECK_THAT(error_of([&] { hdf5_store()->catalog(folder / "a.h5"); }),
-             Contains("a.h5: /by: is a soft link to nothing: /z/w"));
+  CHECK_THAT(fixture::refusal(*hdf5_store(), folder / "a.h5"), Contains("a.h5: /by: is a soft link to nothing: /z/w"));
 }
 
 TEST_CASE("Groups that soft links connect in all ways do not multiply their names") {
@@ -111,8 +110,7 @@ TEST_CASE("Groups linked to make endless names end in an error") {
       path += "/a";
     }
   }
-  CHECK_THAT(error_of([&] { hdf5_store()->catalog(folder / "a.h5"); }),
-             Contains("more names than a file of this size"));
+  CHECK_THAT(fixture::refusal(*hdf5_store(), folder / "a.h5"), Contains("more names than a file of this size"));
 }
 
 }  // namespace

@@ -30,6 +30,16 @@ TEST_CASE("Opaque bytes and integers are the numbers that their mark calls them"
   CHECK(name(*number_type("u8"), marked("float8_e5m2")) == "f8_e5m2");
 }
 
+TEST_CASE("A mark may have any known spelling, and name floats that are only moved") {
+  CHECK(name(*number_type("u16"), marked("torch.bfloat16")) == "bf16");
+  CHECK(name(*number_type("u16"), marked("BF16")) == "bf16");
+  CHECK(name(*number_type("u16"), marked("float16")) == "f16");
+  CHECK(name(*number_type("u8"), marked("F8_E4M3")) == "f8_e4m3");
+  CHECK(name(*number_type("u8"), marked("float8_e4m3fnuz")) == "f8_e4m3fnuz");
+  CHECK(name(*number_type("u8"), marked("uint8")) == "u8");
+  CHECK(name(*number_type("i32"), marked("float32")) == "i32");
+}
+
 TEST_CASE("Two opaque bytes of which nothing is said are bf16, as h5py stores those of ml_dtypes") {
   CHECK(name(opaque(2), {}) == "bf16");
   CHECK(name(opaque(2), marked("V2")) == "opaque2");

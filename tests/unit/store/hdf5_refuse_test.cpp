@@ -13,7 +13,7 @@ using fixture::put_bytes;
 using fixture::TemporaryDirectory;
 
 std::string refusal(const std::filesystem::path& path) {
-  const std::string message = error_of([&] { hdf5_store()->catalog(path); });
+  const std::string message = fixture::refusal(*hdf5_store(), path);
   CHECK_THAT(message, Contains(path.string()));
   return message;
 }
@@ -194,7 +194,7 @@ TEST_CASE("A global shape that is none is refused") {
       const auto dataset = file.dataset("w", H5T_STD_I8LE, {4}, "abcd");
       file.attribute(dataset.get(), "ckpt_global_shape", type, shape, value);
     }
-    return error_of([&] { hdf5_store()->catalog(folder / "a.h5"); });
+    return fixture::refusal(*hdf5_store(), folder / "a.h5");
   };
   const std::int64_t extents[] = {4, -1};
   const std::vector<std::int64_t> many(33, 1);

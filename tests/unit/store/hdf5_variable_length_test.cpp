@@ -146,7 +146,7 @@ std::string refusal(const std::function<void(std::string& file, std::size_t heap
   REQUIRE(place != std::string::npos);
   damage(bytes, heap, place);
   put_bytes(folder / "b.h5", bytes);
-  return error_of([&] { hdf5_store()->catalog(folder / "b.h5"); });
+  return fixture::refusal(*hdf5_store(), folder / "b.h5");
 }
 
 TEST_CASE("Values of variable length take no more memory than they may, of all files together") {
@@ -161,10 +161,10 @@ TEST_CASE("Values of variable length take no more memory than they may, of all f
   }
   const auto store = hdf5_store(5000);
   CHECK(value_bytes(*store->catalog(folder / "a.h5").schema) == 2016);
-  CHECK(error_of([&] { store->catalog(folder / "b.h5"); }).empty());
+  CHECK(fixture::refusal(*store, folder / "b.h5").empty());
   const auto other = hdf5_store(4000);
-  CHECK(error_of([&] { other->catalog(folder / "b.h5"); }).empty());
-  CHECK_THAT(error_of([&] { other->catalog(folder / "a.h5"); }),
+  CHECK(fixture::refusal(*other, folder / "b.h5").empty());
+  CHECK_THAT(fixture::refusal(*other, folder / "a.h5"),
              Contains("a.h5: /t: its values of variable length take more than 1.9 KiB of memory"));
 }
 

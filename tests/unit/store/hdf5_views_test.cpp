@@ -155,7 +155,7 @@ TEST_CASE("Mappings that others have written are read where they are regular and
           const float one = 1;
           H5Pset_fill_value(creation, H5T_NATIVE_FLOAT, &one);
         });
-    CHECK_THAT(error_of([&] { shards.store->catalog(path); }), Contains("fill value of its own"));
+    CHECK_THAT(fixture::refusal(*shards.store, path), Contains("fill value of its own"));
   }
   SECTION("next to nothing of very much") {
     const auto path = shards.folder / "foreign.h5";
@@ -171,8 +171,7 @@ TEST_CASE("Mappings that others have written are read where they are regular and
         hdf5::check(H5Pset_virtual(creation, ours.get(), "job/100%%_0.h5", "w", theirs.get()), "mapping");
       });
     }
-    CHECK_THAT(error_of([&] { shards.store->catalog(path); }),
-               Contains("shows no data for 4398046511008 of its bytes"));
+    CHECK_THAT(fixture::refusal(*shards.store, path), Contains("shows no data for 4398046511008 of its bytes"));
   }
   SECTION("a corner that is left out is no hyperslab") {
     const hsize_t corner[] = {1, 1};
@@ -180,7 +179,7 @@ TEST_CASE("Mappings that others have written are read where they are regular and
       for (const hid_t space : {ours, theirs})
         H5Sselect_hyperslab(space, H5S_SELECT_NOTB, top, nullptr, corner, nullptr);
     });
-    CHECK_THAT(error_of([&] { shards.store->catalog(path); }), Contains("other elements than a regular hyperslab's"));
+    CHECK_THAT(fixture::refusal(*shards.store, path), Contains("other elements than a regular hyperslab's"));
   }
 }
 
@@ -192,17 +191,17 @@ TEST_CASE("A file that is shown must lie in the same tree, links followed, or wh
   const auto path = shards.folder / "apart" / "seen.h5";
   SECTION("outside") {
     shards.store->create(path, spec);
-    CHECK_THAT(error_of([&] { shards.store->catalog(path); }),
+    CHECK_THAT(fixture::refusal(*shards.store, path),
                Contains("seen.h5: /w: it shows data of") && Contains("a file in the same tree of directories"));
     shards.store->let_show(shards.folder / "apart");
-    CHECK_THAT(error_of([&] { shards.store->catalog(path); }), Contains("the same tree"));
+    CHECK_THAT(fixture::refusal(*shards.store, path), Contains("the same tree"));
     shards.store->let_show(shards.folder / "job");
     CHECK(shards.read(path) == Shards::shown());
   }
   SECTION("inside by name, outside by a link") {
     std::filesystem::create_symlink(shards.folder / "job", shards.folder / "apart" / "job");
     shards.store->create(path, shards.spec());
-    CHECK_THAT(error_of([&] { shards.store->catalog(path); }), Contains("the same tree"));
+    CHECK_THAT(fixture::refusal(*shards.store, path), Contains("the same tree"));
     shards.store->let_show(shards.folder / ".");
     CHECK(shards.read(path) == Shards::shown());
   }
@@ -212,7 +211,7 @@ TEST_CASE("A file that is shown and is no longer what it was is an error, and ne
   Shards shards;
   const auto path = shards.folder / "seen.h5";
   FileSpec spec = shards.spec();
-  const auto catalog_error = [&] { return error_of([&] { shards.store->catalog(path); }); };
+  const auto catalog_error = [&] { return fixture::refusal(*shards.store, path); };
   const auto make_again = [&](hid_t type, const std::vector<hsize_t>& shape, const char* name = "w") {
     spec.viewed[1].bytes.reset();  // as of a file that another program wrote
     shards.store->create(path, spec);
@@ -258,8 +257,7 @@ TEST_CASE("A file that is shown and is no longer what it was is an error, and ne
     spec.viewed = {{"seen.h5", std::nullopt}};
     spec.arrays[0].views = {{0, "w", whole_hyperslab({rows, 10}), whole_hyperslab({rows, 10})}};
     shards.store->create(shards.folder / "again.h5", spec);
-    CHECK_THAT(error_of([&] { shards.store->catalog(shards.folder / "again.h5"); }),
-               Contains("which is a view itself"));
+    CHECK_THAT(fixture::refusal(*shards.store, shards.folder / "again.h5"), Contains("which is a view itself"));
   }
   SECTION("itself") {
     spec.viewed = {{".", std::nullopt}};

@@ -75,7 +75,7 @@ std::string record(const std::string& tag, const std::string& tensor_bytes) {
 std::string refused(const std::string& bytes) {
   const TemporaryDirectory folder;
   fixture::put_bytes(folder / "a.ckpt", bytes);
-  const std::string said = error_of([&] { mindspore_store()->catalog(folder / "a.ckpt"); });
+  const std::string said = fixture::refusal(*mindspore_store(), folder / "a.ckpt");
   CHECK_THAT(said, Contains("a.ckpt"));
   return said;
 }
@@ -117,8 +117,8 @@ TEST_CASE("Texts, scalars of both spellings, and tensors without elements are to
   const auto store = mindspore_store();
   const auto schema_of = [&](const fs::path& file) { return store->catalog(file).schema; };
   const auto dtypes = schema_of(golden / "formats/dtypes.ckpt");
-  CHECK(text_in(dtypes->datasets[dtypes->find("empty")].verbatim.value()) == "");
-  CHECK_FALSE(text_in(dtypes->datasets[dtypes->find("note")].verbatim.value())->empty());
+  CHECK(text_in(*dtypes->datasets[dtypes->find("empty")].verbatim) == "");
+  CHECK_FALSE(text_in(*dtypes->datasets[dtypes->find("note")].verbatim)->empty());
   CHECK((*dtypes->arrays)[dtypes->find("int4")].dtype.name == "int4x2");
   CHECK((*schema_of(golden / "formats/old_scalar.ckpt")->arrays)[0].shape.empty());
   const TemporaryDirectory folder;
@@ -140,7 +140,7 @@ TEST_CASE("A text is written as it was read, in every plane of Unicode") {
   const std::string text = "A\xc3\xa9\xe5\x90\x8d\xf0\x9f\x98\x80";
   fixture::put_bytes(folder / "a.ckpt", record("t", tensor({0}, "str", mindspore::utf32(text))));
   const auto schema = mindspore_store()->catalog(folder / "a.ckpt").schema;
-  CHECK(text_in(schema->datasets[0].verbatim.value()) == text);
+  CHECK(text_in(*schema->datasets[0].verbatim) == text);
   CHECK(mindspore::utf32("") == std::string(4, '\0'));
   CHECK_THAT(refused(record("t", tensor({0}, "str", std::string("\0\xd8\0\0", 4)))), Contains("55296"));
   CHECK_THAT(refused(record("t", tensor({0}, "str", "abc"))), Contains("4 for each character"));

@@ -24,7 +24,7 @@ std::string file_of(const std::string& header, std::size_t data_bytes) {
 std::string refused(const std::string& header, std::size_t data_bytes) {
   const TemporaryDirectory folder;
   fixture::put_bytes(folder / "a.safetensors", file_of(header, data_bytes));
-  const std::string said = error_of([&] { safetensors_store()->catalog(folder / "a.safetensors"); });
+  const std::string said = fixture::refusal(*safetensors_store(), folder / "a.safetensors");
   CHECK_THAT(said, Contains("a.safetensors"));
   return said;
 }
@@ -65,7 +65,10 @@ TEST_CASE("A safetensors header that lies is refused, and what is wrong is said"
              Contains("12 bytes for [3] of f32"));
   CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), Contains("bytes 8 to 0"));
   CHECK_THAT(refused("{" + w + R"(,"v":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})", 8), Contains("v: "));
-  CHECK_THAT(refused(R"({"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})", 1), Contains("F4"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F4","shape":[3,3],"data_offsets":[0,5]}})", 5), Contains("an even number"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F4","shape":[],"data_offsets":[0,1]}})", 1), Contains("an even number"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F6_E3M2","shape":[4],"data_offsets":[0,3]}})", 3), Contains("of 6 bits"));
+  CHECK_THAT(refused(R"({"w":{"dtype":"F9","shape":[2],"data_offsets":[0,2]}})", 2), Contains("unknown type F9"));
   CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,8]}})", 8), Contains("extent -1"));
   CHECK_THAT(refused(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})", 8),
              Contains("2^64"));
@@ -80,7 +83,7 @@ TEST_CASE("A file whose header would be longer than itself is refused") {
   std::string bytes = file_of("{}", 0);
   bytes[1] = '\x10';  // 4,098 bytes of header
   fixture::put_bytes(folder / "a.safetensors", bytes);
-  CHECK_THAT(error_of([&] { safetensors_store()->catalog(folder / "a.safetensors"); }), Contains("is it truncated?"));
+  CHECK_THAT(fixture::refusal(*safetensors_store(), folder / "a.safetensors"), Contains("is it truncated?"));
 }
 
 FileSpec spec() {

@@ -65,7 +65,7 @@ TEST_CASE("A zip archive of something else is not recognised") {
   const auto store = torch_store();
   CHECK_FALSE(store->recognises(folder / "a.npz"));
   CHECK_FALSE(store->recognises(folder / "b.npz"));
-  CHECK_THAT(error_of([&] { store->catalog(folder / "a.npz"); }), Contains("a.npz: is no file of torch.save"));
+  CHECK_THAT(refusal(*store, folder / "a.npz"), Contains("a.npz: is no file of torch.save"));
   CHECK(store->recognises(folder / "c.pt"));
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("A torch file that is cut off is refused wherever it is, and one that 
   const auto store = torch_store();
   for (std::size_t size = 0; size < whole.size(); size += 13) {
     put_bytes(folder / "a.pt", whole.substr(0, size));
-    CHECK_THAT(error_of([&] { store->catalog(folder / "a.pt"); }), Contains("a.pt"));
+    CHECK_THAT(refusal(*store, folder / "a.pt"), Contains("a.pt"));
   }
   for (std::size_t at = 30; at < whole.size(); at += 5) {
     std::string changed = whole;
@@ -105,7 +105,7 @@ TEST_CASE("Files of other formats are not taken for torch's, nor one that has ch
   for (const std::string& other : {""s, "x"s, std::string(3000, '\0'), "PK\3\4 and more"s, "\x80\x02}."s}) {
     put_bytes(folder / "a.pt", other);
     CHECK_FALSE(store->recognises(folder / "a.pt"));
-    CHECK_THAT(error_of([&] { store->catalog(folder / "a.pt"); }), Contains("a.pt: is no file of torch.save"));
+    CHECK_THAT(refusal(*store, folder / "a.pt"), Contains("a.pt: is no file of torch.save"));
   }
   const std::string bytes = torch_file(dict({{"w", tensor(storage("0", 4), 0, {4}, {1})}}), {{"0", abcd}});
   put_bytes(folder / "a.pt", bytes);

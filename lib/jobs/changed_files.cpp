@@ -1,9 +1,8 @@
-#include "jobs/check_text.hpp"
+#include "jobs/changed_files.hpp"
 
 #include <algorithm>
 
 #include "base/parallel.hpp"
-#include "layout/paddle_tables.hpp"
 #include "processes/gather_all.hpp"
 #include "store/file_sum.hpp"
 
@@ -19,16 +18,31 @@ std::string fingerprint_of_file(const std::filesystem::path& path, const std::st
   return to_string(fingerprint(sum, name));
 }
 
+/// Those of the files that this process is to read: each is read by one of the processes that see it.
+std::vector<const ManifestFile*> own_of(const std::filesystem::path& checkpoint, const std::vector<ManifestFile>& files,
+                                        Communicator& processes) {
+  std::string is_seen;
+  for (const ManifestFile& file : files) {
+    std::error_code error;
+    is_seen += std::filesystem::exists(checkpoint / file.name, error) ? '1' : '0';
+  }
+  const std::vector<std::string> is_seen_by = gather_all(is_seen, processes);
+  const auto rank = static_cast<std::size_t>(processes.rank());
+  std::vector<const ManifestFile*> own;
+  for (std::size_t n = 0; n < files.size(); ++n) {
+    std::vector<std::size_t> readers;
+    for (std::size_t each = 0; each < is_seen_by.size(); ++each)
+      if (is_seen_by[each][n] == '1') readers.push_back(each);
+    if (!readers.empty() && readers[n % readers.size()] == rank) own.push_back(&files[n]);
+  }
+  return own;
+}
+
 }  // namespace
 
-std::vector<Damage> changed_text_files(const std::filesystem::path& checkpoint, const Manifest& manifest,
-                                       unsigned threads, Communicator& processes, Counters& counters) {
-  const auto size = static_cast<std::uint64_t>(processes.size());
-  const auto rank = static_cast<std::uint64_t>(processes.rank());
-  std::vector<const ManifestFile*> own;
-  std::uint64_t number = 0;
-  for (const std::string& name : text_file_names(manifest.layout))
-    if (number++ % size == rank) own.push_back(&manifest.files.at(name));
+std::vector<Damage> changed_files(const std::filesystem::path& checkpoint, const std::vector<ManifestFile>& files,
+                                  unsigned threads, Communicator& processes, Counters& counters) {
+  const std::vector<const ManifestFile*> own = own_of(checkpoint, files, processes);
   std::vector<char> is_changed(own.size());  // not bool: threads write to it
   agree(processes, [&] {
     for_each_in_parallel(threads, own.size(), [&](std::uint64_t n) {

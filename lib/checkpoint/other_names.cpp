@@ -1,0 +1,75 @@
+#include "checkpoint/other_names.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <system_error>
+#include <vector>
+
+#include "base/text.hpp"
+#include "layout/name_groups.hpp"
+#include "store/stores.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The files right in a directory that end as checkpoints do.
+std::vector<std::string> named_as_checkpoints(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::error_code none;
+    const bool is_plain = name.find_first_of("{}*") == std::string::npos;
+    if (is_plain && format_by_ending(formats(), name) != nullptr && it->is_regular_file(none)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end(), natural_less);
+  return names;
+}
+
+/// "checkpoint_{card}.ckpt" of checkpoint_0.ckpt to checkpoint_7.ckpt, where these are the cards; else empty.
+std::string template_of(const NameGroup& group, const Mesh& mesh) {
+  const std::size_t mark = group.pattern.find('*');
+  if (mark == std::string::npos || group.pattern.find('*', mark + 1) != std::string::npos) return "";
+  const std::size_t behind = group.pattern.size() - mark - 1;
+  std::set<std::uint64_t> cards;
+  for (std::uint64_t position = 0; position < mesh.size(); ++position) cards.insert(mesh.card(position));
+  std::size_t digits = 0;  // of numbers that begin with 0
+  for (const std::string& name : group.names) {
+    const std::string number = name.substr(mark, name.size() - mark - behind);
+    std::uint64_t card = 0;
+    const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), card);
+    if (status != std::errc{} || end != number.data() + number.size() || cards.erase(card) == 0) return "";
+    if (number.size() > 1 && number.front() == '0') digits = number.size();
+  }
+  if (!cards.empty()) return "";
+  const std::string word = digits > 0 ? "{card:0" + std::to_string(digits) + "}" : "{card}";
+  return std::string(group.pattern).replace(mark, 1, word);
+}
+
+}  // namespace
+
+std::optional<Error> under_other_names(const fs::path& directory, const Layout& layout, const std::string& expected) {
+  std::string fitting;
+  std::string example;
+  for (const NameGroup& group : group_names(named_as_checkpoints(directory))) {
+    const std::string text = template_of(group, layout.mesh);
+    if (text.empty()) continue;
+    if (!fitting.empty()) return std::nullopt;
+    fitting = text;
+    example = group.names.front();
+  }
+  if (fitting.empty()) return std::nullopt;
+  const std::string line = "\"files\": \"" + fitting + "\"";
+  Error::Text text{"it has " + example + " and others like it", layout.origin + " expects " + expected, "", {}};
+  if (layout.is_plan)
+    text.advice = {Advice::What::print_layout, layout.origin + "\n" + line};
+  else
+    text.remedy = "say " + line + " in " + layout.origin;
+  return Error(Kind::input, directory.string(), std::move(text));
+}
+
+}  // namespace ckpt

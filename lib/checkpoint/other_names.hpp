@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "layout/layout.hpp"
+
+namespace ckpt {
+
+/// Of a directory that has none of the files that a layout names: the error that says under which names files of all
+/// cards lie there, where there are such, and how the layout is to say it. `expected`: what it names. Nothing where no
+/// names fit, or several do.
+std::optional<Error> under_other_names(const std::filesystem::path& directory, const Layout& layout,
+                                       const std::string& expected);
+
+}  // namespace ckpt

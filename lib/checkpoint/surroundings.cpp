@@ -1,0 +1,199 @@
+#include "checkpoint/surroundings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <system_error>
+
+#include "base/shell_word.hpp"
+#include "base/text.hpp"
+#include "checkpoint/indexed_files.hpp"
+#include "frameworks/describe.hpp"
+#include "frameworks/foreign.hpp"
+#include "frameworks/only_word.hpp"
+#include "layout/file_template.hpp"
+#include "store/likely_content.hpp"
+#include "store/stores.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> sorted_entries(const fs::path& directory) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    entries.push_back(it->path());
+  std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
+    return natural_less(a.filename().string(), b.filename().string());
+  });
+  return entries;
+}
+
+bool is_plain_file(const fs::path& path) {
+  std::error_code none;
+  return fs::is_regular_file(path, none);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code none;
+  return fs::is_directory(path, none);
+}
+
+bool holds_tensors(const fs::path& file, SourceStore& store) {
+  try {
+    return is_plain_file(file) && store.recognises(file);
+  } catch (const Error&) {
+    return false;  // it cannot be read
+  }
+}
+
+bool is_by_itself(const fs::path& directory, SourceStore& store) {
+  std::error_code none;
+  if (fs::exists(directory / manifest_name, none) || SelfDescribed::find(directory) || foreign_directory(directory))
+    return true;
+  const std::vector<fs::path> entries = sorted_entries(directory);
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const fs::path& entry) { return is_index(entry) || holds_tensors(entry, store); });
+}
+
+/// What a pointer's text names, relative to its directory; empty where it names nothing.
+std::string named_by_word(const fs::path& pointer) {
+  const std::string word = only_word(pointer);
+  return fs::path(word).filename() == word && word != "." && word != ".." ? word : "";
+}
+
+std::string named_by_iteration(const fs::path& pointer) {
+  constexpr std::size_t digits = 7;
+  std::string word = named_by_word(pointer);
+  const bool is_number =
+      !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); });
+  if (!is_number) return word;  // "release" is a folder of that name
+  if (word.size() < digits) word.insert(0, digits - word.size(), '0');
+  return "iter_" + word;
+}
+
+/// TensorFlow's list of the last checkpoints; what is larger is none.
+constexpr std::uintmax_t most_pointer_bytes = 1 << 20;
+
+/// model_checkpoint_path: "model.ckpt-10", of which there is a file with an ending more.
+std::string named_by_tensorflow(const fs::path& pointer) {
+  constexpr std::string_view key = "model_checkpoint_path: \"";
+  std::error_code error;
+  if (!is_plain_file(pointer) || fs::file_size(pointer, error) > most_pointer_bytes) return "";
+  std::ifstream in(pointer);
+  std::string line;
+  std::getline(in, line);
+  if (!line.starts_with(key)) return "";
+  const std::string named = line.substr(key.size(), line.find('"', key.size()) - key.size());
+  return fs::path(named).filename().string() + ".index";
+}
+
+constexpr int most_levels_below = 3;
+
+void add_below(const fs::path& directory, const std::string& path, int levels, SourceStore& store,
+               std::vector<std::string>& below) {
+  for (const fs::path& entry : sorted_entries(directory / path)) {
+    const std::string name = entry.filename().string();
+    if (!is_folder(entry) || name.starts_with('.')) continue;
+    const std::string inner = path.empty() ? name : path + "/" + name;
+    if (is_by_itself(entry, store))
+      below.push_back(inner);
+    else if (levels > 1)
+      add_below(directory, inner, levels - 1, store, below);
+  }
+}
+
+struct Pointer {
+  const char* file;
+  std::string (*named)(const fs::path& pointer);
+};
+
+constexpr std::array pointers{Pointer{"latest", named_by_word}, Pointer{"latest_universal", named_by_word},
+                              Pointer{"latest_checkpointed_iteration.txt", named_by_iteration},
+                              Pointer{"checkpoint", named_by_tensorflow}};
+
+/// "give step-1", or of several the last that can be read as an example.
+std::string give_one(const fs::path& directory, const std::vector<std::string>& below) {
+  const auto is_readable = [&](const std::string& name) {
+    return !name.ends_with("_universal") && !foreign_directory(directory / name);
+  };
+  const auto last = std::find_if(below.rbegin(), below.rend(), is_readable);
+  const std::string path = shell_word((directory / (last == below.rend() ? below.back() : *last)).string());
+  return below.size() == 1 ? "give " + path : "give the one that is meant, for example " + path;
+}
+
+/// A file that says more of a directory without tensors than others do: one whose data is lost, else one that is
+/// recognised and no text.
+std::optional<Error> telling_file(const fs::path& directory, const std::string& known_formats) {
+  std::optional<Error> telling;
+  for (const fs::path& entry : sorted_entries(directory)) {
+    if (!is_plain_file(entry)) continue;
+    const LikelyContent likely = likely_content(entry);
+    const bool is_named_as_ours = format_by_ending(formats(), entry.native()) != nullptr;
+    if (likely.what.empty() || (!is_named_as_ours && (likely.is_lost || likely.what.starts_with("text")))) continue;
+    if (telling && !is_named_as_ours) continue;
+    telling = Error(Kind::input, entry.string(),
+                    {"no file of tensors is beside it, and it seems to be " + likely.what,
+                     "expected a checkpoint (" + known_formats + ")", likely.remedy});
+    if (is_named_as_ours) break;
+  }
+  return telling;
+}
+
+}  // namespace
+
+std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store) {
+  for (const Pointer& pointer : pointers) {
+    const std::string named = pointer.named(directory / pointer.file);
+    std::error_code error;
+    if (named.empty() || fs::exists(directory / named, error) || error) continue;
+    const std::vector<std::string> below = checkpoints_below(directory, store);
+    return Error(Kind::input, (directory / pointer.file).string(),
+                 {"it names " + named + ", which is not there",
+                  below.empty() ? "expected that checkpoint, and there is no other" : "there is " + join(below),
+                  below.empty() ? "copy it, too, or give the path of another checkpoint" : give_one(directory, below)});
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> checkpoints_below(const fs::path& directory, SourceStore& store) {
+  std::vector<std::string> below;
+  add_below(directory, "", most_levels_below, store, below);
+  return below;
+}
+
+Error above_checkpoints(const fs::path& directory, const std::vector<std::string>& below) {
+  const std::string found = below.size() == 1 ? "it holds a checkpoint: " + below.front()
+                                              : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);
+  return {Kind::input, directory.string(), {found, "expected the directory of one", give_one(directory, below)}};
+}
+
+Error no_tensors(const fs::path& directory, SourceStore& store, const std::string& known_formats) {
+  const auto refuse = [&](const fs::path& where, const ForeignDirectory& foreign) {
+    return Error(
+        Kind::input, where.string(),
+        {"it is " + foreign.what + ": these programs do not read it", "expected " + known_formats, foreign.remedy});
+  };
+  if (auto stale = stale_pointer(directory, store)) return std::move(*stale);
+  if (const auto foreign = foreign_directory(directory)) return refuse(directory, *foreign);
+  const std::vector<std::string> below = checkpoints_below(directory, store);
+  if (!below.empty()) {
+    if (const auto foreign = foreign_directory(directory / below.back());
+        foreign && !SelfDescribed::find(directory / below.back()))
+      return refuse(directory / below.back(), *foreign);
+    return above_checkpoints(directory, below);
+  }
+  if (auto telling = telling_file(directory, known_formats)) return std::move(*telling);
+  std::error_code error;
+  if (fs::is_empty(directory, error) && !error)
+    return {Kind::input, directory.string(), {"an empty directory", "expected a checkpoint", "check the path"}};
+  return {Kind::input,
+          directory.string(),
+          {"no file of tensors (" + known_formats + ") is in it", "expected a checkpoint", "check the path"}};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,286 @@
+#include "checkpoint/without_layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "base/log.hpp"
+#include "base/shell_word.hpp"
+#include "base/text.hpp"
+#include "checkpoint/one_of_several.hpp"
+#include "checkpoint/surroundings.hpp"
+#include "layout/name_groups.hpp"
+#include "store/likely_content.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The names that transformers, diffusers, PEFT and Mistral give a model that is in one file. Each line is one model's
+/// in several formats: the first that is there is the one that its library loads.
+constexpr std::array<std::array<std::string_view, 3>, 5> names_of_models{
+    {{"model.safetensors", "pytorch_model.bin", "tf_model.h5"},
+     {"diffusion_pytorch_model.safetensors", "diffusion_pytorch_model.bin"},
+     {"adapter_model.safetensors", "adapter_model.bin"},
+     {"pytorch_lora_weights.safetensors", "pytorch_lora_weights.bin"},
+     {"consolidated.safetensors", "consolidated.00.pth"}}};
+
+/// A file's name that numbers it among others: "model-00001-of-00007.safetensors", "model_world_size_4_rank_0.pt".
+struct NumberedName {
+  std::string before;  ///< the number
+  std::string behind;
+  std::size_t digits = 0;
+  std::uint64_t number = 0;
+  std::uint64_t first = 0;             ///< of the numbers that its kind begins with
+  std::optional<std::uint64_t> total;  ///< how many there are, if the name says it
+  bool is_of_ranks = true;             ///< else of a model's parts
+
+  std::string kind() const { return before + "*" + behind; }
+  std::string with(std::uint64_t other) const {
+    std::string text = std::to_string(other);
+    if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+    return before + text + behind;
+  }
+};
+
+std::uint64_t as_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc{} ? value : ~std::uint64_t{0};
+}
+
+/// By a count in the name, else by its rank. Of a name with both ("shard-00002-model-00001-of-00002.safetensors") the
+/// rank counts, for no rank need have a file of each part.
+std::optional<NumberedName> numbered(const std::string& name) {
+  static const std::regex of_total(R"((.*?)(\d+)(-of-(\d+).*))");
+  static const std::regex of_world(R"((.*world_size_(\d+)_rank_)(\d+)(.*))");
+  const auto rank = number_of_rank(name);
+  std::smatch found;
+  if (std::regex_match(name, found, of_total) && (!rank || static_cast<std::size_t>(found.position(2)) == rank->at))
+    return NumberedName{found[1], found[3], found[2].str().size(), as_number(found[2]), 1, as_number(found[4]), false};
+  if (std::regex_match(name, found, of_world))
+    return NumberedName{found[1], found[4], 1, as_number(found[3]), 0, as_number(found[2])};
+  if (!rank) return std::nullopt;
+  return NumberedName{name.substr(0, rank->at), name.substr(rank->at + rank->digits), rank->digits, rank->value, 0, {}};
+}
+
+/// The files right in the directory, without a trainer's own unless there is nothing else.
+std::vector<std::size_t> top_files(const FoundFiles& found) {
+  std::vector<std::size_t> top;
+  std::vector<std::size_t> states;
+  for (std::size_t i = 0; i < found.names.size(); ++i)
+    if (found.names[i].find('/') == std::string::npos)
+      (is_state_of_trainer(found.names[i]) ? states : top).push_back(i);
+  return top.empty() && states.size() == found.names.size() ? states : top;
+}
+
+std::vector<std::string> names_at(const FoundFiles& found, const std::vector<std::size_t>& files) {
+  std::vector<std::string> names;
+  for (const std::size_t file : files) names.push_back(found.names[file]);
+  return names;
+}
+
+/// Names of one kind, each with the numbers that are there.
+struct NumberedKind {
+  NumberedName name;
+  std::set<std::uint64_t> numbers;
+
+  /// The numbers that ought to be there, too: all that the names count, else those before the last.
+  std::vector<std::uint64_t> missing() const {
+    constexpr std::uint64_t most = 1U << 20;
+    const std::uint64_t first = numbers.contains(0) ? 0 : name.total || *numbers.begin() != 1 ? name.first : 1;
+    const std::uint64_t end = std::min(name.total ? first + *name.total : *numbers.rbegin() + 1, first + most);
+    std::vector<std::uint64_t> lost;
+    for (std::uint64_t number = first; number < end; ++number)
+      if (!numbers.contains(number)) lost.push_back(number);
+    return lost;
+  }
+};
+
+std::vector<NumberedKind> kinds_of(const std::vector<std::string>& names) {
+  std::map<std::string, NumberedKind> kinds;
+  for (const std::string& name : names)
+    if (const auto number = numbered(name)) {
+      NumberedKind& kind = kinds.try_emplace(number->kind(), NumberedKind{*number, {}}).first->second;
+      kind.numbers.insert(number->number);
+    }
+  std::vector<NumberedKind> all;
+  for (auto& [name, kind] : kinds) all.push_back(std::move(kind));
+  return all;
+}
+
+bool is_model(const std::string& name) {
+  return std::any_of(names_of_models.begin(), names_of_models.end(), [&](const auto& formats) {
+    return std::find(formats.begin(), formats.end(), name) != formats.end();
+  });
+}
+
+/// The file that has a model's name, where all that have one are the same model's. The first of several ranks' files
+/// (consolidated.00.pth beside consolidated.01.pth) is no model.
+std::optional<std::size_t> only_model(const FoundFiles& found, const std::vector<std::size_t>& top) {
+  std::optional<std::size_t> model;
+  for (const auto& formats : names_of_models) {
+    std::optional<std::size_t> first;
+    for (const std::string_view format : formats)
+      for (const std::size_t file : top)
+        if (!first && found.names[file] == format) first = file;
+    if (first && model) return std::nullopt;
+    if (first) model = first;
+  }
+  if (!model) return std::nullopt;
+  const auto number = numbered(found.names[*model]);
+  const bool has_more = number && std::any_of(top.begin(), top.end(), [&](std::size_t file) {
+                          const auto other = numbered(found.names[file]);
+                          return file != *model && other && other->kind() == number->kind();
+                        });
+  return has_more ? std::nullopt : model;
+}
+
+/// A file beside the chosen one that ought to be one like it, and has no data.
+void check_none_is_lost(const fs::path& directory, const std::string& chosen, SourceStore& store) {
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::error_code none;
+    if (it->path().extension() != fs::path(chosen).extension() || !it->is_regular_file(none)) continue;
+    if (it->path().filename() == chosen || store.recognises(it->path())) continue;
+    const LikelyContent likely = likely_content(it->path());
+    if (likely.is_lost)
+      throw Error(Kind::input, it->path().string(),
+                  {"it seems to be " + likely.what, "expected a file of tensors, as " + chosen + " beside it",
+                   likely.remedy + "; or give " + shell_word((directory / chosen).string()) + " alone"});
+  }
+}
+
+Error missing_of(const fs::path& directory, const NumberedKind& kind, const std::vector<std::uint64_t>& missing) {
+  std::vector<std::string> names;
+  std::vector<std::string> numbers;
+  for (const std::uint64_t number : missing) {
+    names.push_back(kind.name.with(number));
+    numbers.push_back(std::to_string(number));
+  }
+  const bool is_of_ranks = kind.name.is_of_ranks;
+  const std::string what =
+      is_of_ranks ? (numbers.size() == 1 ? "the file of rank " : "the files of ranks ") + join(numbers) : join(names);
+  const std::uint64_t count = kind.numbers.size() + missing.size();
+  return {
+      Kind::input,
+      directory.string(),
+      {what + (missing.size() == 1 ? " is" : " are") + " missing" + (is_of_ranks ? " (" + join(names, 3) + ")" : ""),
+       "expected " + std::to_string(count) + " files like " + kind.name.with(*kind.numbers.begin()),
+       "copy " + std::string(missing.size() == 1 ? "it" : "them") + " into " + shell_word(directory.string())}};
+}
+
+/// model_0, model_1, model_2: whatever their word means, most likely one checkpoint's.
+bool differ_in_one_number(const std::vector<std::string>& names) {
+  const auto groups = group_names(names);
+  return groups.size() == 1 && std::count(groups.front().pattern.begin(), groups.front().pattern.end(), '*') == 1;
+}
+
+/// Directories of which each is one rank's: rank_0/, mp_rank_00/.
+bool are_of_ranks(const std::vector<std::string>& directories) {
+  return std::all_of(directories.begin(), directories.end(),
+                     [](const std::string& name) { return number_of_rank(name).has_value(); });
+}
+
+std::vector<std::string> first_directories(const FoundFiles& found) {
+  std::set<std::string, decltype(&natural_less)> directories(&natural_less);
+  for (const std::string& name : found.names)
+    if (const std::size_t slash = name.find('/'); slash != std::string::npos) directories.insert(name.substr(0, slash));
+  return {directories.begin(), directories.end()};
+}
+
+/// The names of all files but these.
+std::vector<std::string> names_but(const FoundFiles& found, const std::vector<std::size_t>& taken) {
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < found.names.size(); ++i)
+    if (std::find(taken.begin(), taken.end(), i) == taken.end()) others.push_back(found.names[i]);
+  return others;
+}
+
+}  // namespace
+
+bool is_state_of_trainer(const std::string& name) {
+  static const std::regex form(
+      R"((optimizer|scheduler|scaler|sampler|rng_state|random_states|training_args|dl_state_dict|custom_checkpoint)([_.\d].*)?)");
+  return std::regex_match(name, form);
+}
+
+std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store) {
+  const std::vector<std::size_t> top = top_files(found);
+  const auto only = top.size() == 1 ? std::optional(top.front()) : only_model(found, top);
+  if (!only) return std::nullopt;
+  const std::string& name = found.names[*only];
+  const auto directories = first_directories(found);
+  if (top.size() == 1 && !directories.empty() && are_of_ranks(directories)) return std::nullopt;
+  const auto number = is_model(name) ? std::nullopt : numbered(name);
+  if (number && (number->total.value_or(1) != 1 || number->number > number->first)) return std::nullopt;
+  if (auto stale = stale_pointer(found.path, store)) {
+    if (!is_model(name)) throw std::move(*stale);
+    spdlog::warn("{}: {}; {} beside it is taken", stale->object(), stale->text().found, name);
+  }
+  if (number && !number->total)
+    spdlog::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
+  check_none_is_lost(found.path, name, store);
+  if (const auto others = names_but(found, {*only}); !others.empty())
+    spdlog::warn("{}: {} is taken for the whole model; other files of tensors are not looked at: {}",
+                 found.path.string(), name, join(others, 4));
+  return only;
+}
+
+std::optional<WeightMap> numbered_parts(const FoundFiles& found) {
+  const std::vector<std::size_t> top = top_files(found);
+  const auto kinds = kinds_of(names_at(found, top));
+  if (kinds.size() != 1 || !kinds.front().name.total || kinds.front().numbers.size() != top.size()) return std::nullopt;
+  if (!first_directories(found).empty() || !kinds.front().missing().empty()) return std::nullopt;
+  WeightMap map;
+  for (const std::size_t file : top)
+    for (const StoredArray& array : *found.catalogs[file].schema->arrays)
+      if (!map.file_of.emplace(array.name, found.names[file]).second) return std::nullopt;
+  const auto others = names_but(found, top);
+  spdlog::warn("{}: no index is beside the {} files, which are taken for one model, as their names count them{}",
+               found.path.string(), top.size(), others.empty() ? "" : "; not looked at: " + join(others, 4));
+  return map;
+}
+
+std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore& store) {
+  if (auto stale = stale_pointer(found.path, store)) return stale;
+  const std::vector<std::size_t> top = top_files(found);
+  const std::vector<std::string> directories = first_directories(found);
+  if (top.empty() && !are_of_ranks(directories))
+    if (const auto below = checkpoints_below(found.path, store); !below.empty())
+      return above_checkpoints(found.path, below);
+  for (const NumberedKind& kind : kinds_of(top.empty() ? directories : names_at(found, top)))
+    if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);
+  return std::nullopt;
+}
+
+Error without_layout(const FoundFiles& found, SourceStore& store, const Error::Text& otherwise) {
+  if (auto unlike = unlike_one_checkpoint(found, store)) return std::move(*unlike);
+  const std::vector<std::size_t> top = top_files(found);
+  const std::vector<std::string> names = names_at(found, top);
+  if (names.size() > 1 && kinds_of(names).empty() && !differ_in_one_number(names)) {
+    const std::size_t largest = *std::max_element(top.begin(), top.end(), [&](std::size_t a, std::size_t b) {
+      return found.catalogs[a].bytes < found.catalogs[b].bytes;
+    });
+    return {Kind::usage,
+            found.path.string(),
+            {"it holds " + std::to_string(names.size()) +
+                 " files of tensors, and nothing says how they belong together: " + join(names, 4),
+             "expected one file, an index beside them, or a layout",
+             "give the file that is meant, for example " + shell_word((found.path / found.names[largest]).string()),
+             // A draft is made of files of one kind.
+             otherwise.advice.what == Advice::What::draft_layout ? Advice{Advice::What::give_layout, ""}
+                                                                 : otherwise.advice}};
+  }
+  return {Kind::usage, found.path.string(), otherwise};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,48 @@
+#include "frameworks/flat_parameters.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string_view>
+
+#include "base/text.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// "0._flat_param", "_fsdp_wrapped_module.flat_param", and fairscale's "flat_param_0".
+bool is_flat_parameter(std::string_view name) {
+  constexpr std::string_view word = "flat_param";
+  name.remove_prefix(name.find_last_of("./") + 1);  // npos + 1 is 0
+  if (name.starts_with('_')) name.remove_prefix(1);
+  if (!name.starts_with(word)) return false;
+  name.remove_prefix(word.size());
+  if (name.empty()) return true;
+  return name.starts_with('_') && name.size() > 1 &&
+         std::all_of(name.begin() + 1, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+}  // namespace
+
+std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names,
+                                           const std::vector<FileCatalog>& catalogs, const std::string& origin) {
+  std::set<std::string> found;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (const StoredArray& array : *catalogs[i].schema->arrays)
+      if (is_flat_parameter(array.name)) {
+        if (found.empty()) first = i;
+        found.insert(array.name);
+      }
+  if (found.empty()) return std::nullopt;
+  return Error(Kind::input, origin + ": " + names[first],
+               {"holds the flat parameters " + join({found.begin(), found.end()}, 4) +
+                    " of FSDP's LOCAL_STATE_DICT, which do not say which parameters lie in them; those beside them "
+                    "are parts of unknown places",
+                "expected each parameter by itself, with its place",
+                "save with StateDictType.SHARDED_STATE_DICT or FULL_STATE_DICT, or give a layout whose \"buckets\" "
+                "name each flat parameter's members in their order (layouts/fsdp1.json shows how)"});
+}
+
+}  // namespace ckpt

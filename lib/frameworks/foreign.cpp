@@ -1,0 +1,147 @@
+#include "frameworks/foreign.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <regex>
+#include <system_error>
+#include <vector>
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Names = std::vector<std::string>;
+
+Names listed(const fs::path& directory) {
+  Names names;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    names.push_back(it->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool any_listed(const Names& names, const std::regex& form) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return std::regex_match(name, form); });
+}
+
+bool is_listed(const Names& names, const std::string& name) {
+  return std::binary_search(names.begin(), names.end(), name);
+}
+
+std::string first_listed(const Names& names, const std::regex& form) {
+  const auto found =
+      std::find_if(names.begin(), names.end(), [&](const std::string& name) { return std::regex_match(name, form); });
+  return found == names.end() ? "" : *found;
+}
+
+/// Pickles of protocol 2 to 5, which Paddle's files are where torch's are zip archives.
+bool begins_as_pickle(const fs::path& file) {
+  std::array<char, 2> first{};
+  std::ifstream(file, std::ios::binary).read(first.data(), first.size());
+  return first[0] == '\x80' && first[1] >= 2 && first[1] <= 5;
+}
+
+std::optional<ForeignDirectory> orbax(const fs::path& directory, const Names& names) {
+  const char* const remedy =
+      "restore it with Orbax, and save its arrays with safetensors.flax.save_file; give what that writes";
+  static const std::regex unfinished(R"(.*\.orbax-checkpoint-tmp.*)");
+  if (directory.filename().string().find(".orbax-checkpoint-tmp") != std::string::npos)
+    return ForeignDirectory{"a checkpoint of Orbax (JAX) that was not finished",
+                            "take the one of another step: Orbax renames a directory when it is whole"};
+  static const std::regex of_process(R"(ocdbt\.process_\d+)");
+  const bool is_item =
+      is_listed(names, "_METADATA") || is_listed(names, "manifest.ocdbt") || any_listed(names, of_process);
+  if (is_item || is_listed(names, "_CHECKPOINT_METADATA") || is_listed(names, "orbax.checkpoint"))
+    return ForeignDirectory{"a checkpoint of Orbax (JAX)", remedy};
+  if (any_listed(names, unfinished))
+    return ForeignDirectory{"a directory of Orbax's (JAX) with a checkpoint that was not finished", remedy};
+  return std::nullopt;
+}
+
+std::optional<ForeignDirectory> zarr(const fs::path& directory, const Names& names) {
+  const auto is_array = [&](const std::string& name) {
+    std::error_code none;
+    return fs::exists(directory / name / ".zarray", none) || fs::exists(directory / name / "zarr.json", none);
+  };
+  if (!is_listed(names, ".zarray") && !is_listed(names, "zarr.json") &&
+      std::none_of(names.begin(), names.end(), is_array))
+    return std::nullopt;
+  return ForeignDirectory{"a directory of zarr arrays, as T5X, PaxML and Orbax write them",
+                          "restore it with what has written it, and save its arrays with safetensors.numpy.save_file"};
+}
+
+std::optional<ForeignDirectory> tensorflow(const fs::path& /*directory*/, const Names& names) {
+  const char* const remedy =
+      "load it with TensorFlow (tf.train.load_checkpoint), and save its tensors with safetensors.numpy.save_file";
+  static const std::regex data(R"((.*)\.data-\d{5,}-of-\d{5,})");
+  if (is_listed(names, "saved_model.pb")) return ForeignDirectory{"a SavedModel of TensorFlow", remedy};
+  std::smatch found;
+  const std::string file = first_listed(names, data);
+  if (!std::regex_match(file, found, data)) return std::nullopt;
+  const std::string prefix = found[1];
+  if (!is_listed(names, prefix + ".index"))
+    return ForeignDirectory{
+        "a checkpoint of TensorFlow without " + prefix + ".index, which is written last",
+        std::string("copy that file, too (where it never was, the save did not end), and ") + remedy};
+  return ForeignDirectory{"a checkpoint of TensorFlow (" + prefix + ")", remedy};
+}
+
+std::optional<ForeignDirectory> paddle(const fs::path& directory, const Names& names) {
+  const char* const remedy =
+      "load it with paddle.distributed.load_state_dict, and save it with safetensors.paddle.save_file";
+  static const std::regex piece(R"(\d+_(\d+)\.distcp)");
+  std::smatch found;
+  const std::string file = first_listed(names, piece);
+  if (std::regex_match(file, found, piece)) {
+    const std::string metadata = std::string(found[1]) + ".metadata";
+    if (is_listed(names, metadata)) return ForeignDirectory{"a distributed checkpoint of PaddlePaddle", remedy};
+    if (begins_as_pickle(directory / file))
+      return ForeignDirectory{"a distributed checkpoint of PaddlePaddle without " + metadata,
+                              std::string("copy that file, too, and ") + remedy};
+  }
+  static const std::regex dense(R"(.*\.(pdparams|pdopt|pdiparams))");
+  if (any_listed(names, dense))
+    return ForeignDirectory{"a checkpoint of PaddlePaddle (" + first_listed(names, dense) + ")",
+                            "load it with paddle.load, and save it with safetensors.paddle.save_file"};
+  return std::nullopt;
+}
+
+std::optional<ForeignDirectory> others(const fs::path& /*directory*/, const Names& names) {
+  struct Kind {
+    std::regex form;
+    const char* what;
+    const char* remedy;
+  };
+  const char* const made_from = "take the checkpoint that it was made from";
+  static const std::array kinds{Kind{std::regex(R"(.*\.gguf)"), "a model of llama.cpp (GGUF)", made_from},
+                                Kind{std::regex(R"(.*\.onnx)"), "a model in ONNX", made_from},
+                                Kind{std::regex(R"(.*\.msgpack)"), "a checkpoint of Flax (MessagePack)",
+                                     "load it with Flax, and save it with safetensors.flax.save_file"},
+                                Kind{std::regex(R"(.*\.mlmodel|.*\.mlpackage)"), "a model of Core ML", made_from},
+                                Kind{std::regex(R"(.*\.engine|.*\.plan)"), "an engine of TensorRT", made_from},
+                                Kind{std::regex(R"(.*\.tflite)"), "a model of TensorFlow Lite", made_from},
+                                Kind{std::regex(R"(.*\.npz|.*\.npy)"), "arrays of NumPy",
+                                     "load them with NumPy, and save them with safetensors.numpy.save_file"}};
+  for (const Kind& kind : kinds)
+    if (any_listed(names, kind.form)) return ForeignDirectory{kind.what, kind.remedy};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ForeignDirectory> paddle_directory(const fs::path& directory) {
+  return paddle(directory, listed(directory));
+}
+
+std::optional<ForeignDirectory> foreign_directory(const fs::path& directory) {
+  const Names names = listed(directory);
+  for (const auto recognise : {orbax, zarr, tensorflow, paddle, others})
+    if (auto found = recognise(directory, names)) return found;
+  return std::nullopt;
+}
+
+}  // namespace ckpt

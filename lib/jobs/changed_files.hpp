@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "checkpoint/read_manifest.hpp"
+#include "jobs/progress.hpp"
+#include "proof/damage.hpp"
+
+namespace ckpt {
+
+/// Which of these files of a checkpoint are not, byte for byte, those of its manifest. Files that are there and of the
+/// right sizes. Collective; the result is the same on every process.
+std::vector<Damage> changed_files(const std::filesystem::path& checkpoint, const std::vector<ManifestFile>& files,
+                                  unsigned threads, Communicator& processes, Counters& counters);
+
+}  // namespace ckpt

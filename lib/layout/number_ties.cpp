@@ -1,0 +1,153 @@
+#include "layout/number_ties.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace ckpt {
+
+namespace {
+
+using Role = NumberTie::Role;
+
+constexpr std::string_view separators = "./:";
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+template <std::size_t Count>
+bool holds_any(std::string_view text, const std::array<std::string_view, Count>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+/// bitsandbytes has the format behind the word: "weight.quant_state.bitsandbytes__nf4".
+std::string_view without_format(std::string_view name) {
+  constexpr std::string_view word = "quant_state";
+  const std::size_t found = name.rfind(word);
+  return found == std::string_view::npos ? name : name.substr(0, found + word.size());
+}
+
+/// What a name ends with, behind the module's.
+std::string leaf_of(std::string_view name) {
+  name = without_format(name);
+  return lower_case(name.substr(name.find_last_of(separators) + 1));
+}
+
+/// With the separator at its end; empty at the root.
+std::string module_of(const std::string& name) {
+  const std::string_view whole = without_format(name);
+  return name.substr(0, whole.find_last_of(separators) + 1);
+}
+
+bool is_table_word(std::string_view leaf) {
+  constexpr std::array<std::string_view, 5> parts{"quant_map", "qmap", "quant_state", "codebook", "lookup_table"};
+  return holds_any(leaf, parts);
+}
+
+bool is_scale_word(std::string_view leaf) {
+  constexpr std::array<std::string_view, 5> parts{"scale", "zero_point", "zeros", "absmax", "amax"};
+  return holds_any(leaf, parts) || leaf == "scb" || leaf == "zero" || leaf == "zp" || leaf == "g_idx";
+}
+
+/// Names that nothing else has.
+bool is_plain_spoken(const std::string& name, std::string_view leaf) {
+  constexpr std::array<std::string_view, 10> parts{"scale_inv",   "weight_scale", "input_scale", "global_scale",
+                                                   "qzeros",      "absmax",       "quant_map",   "qmap",
+                                                   "quant_state", "qscale"};
+  constexpr std::array<std::string_view, 2> zeros{"weight_zero_point", "input_zero_point"};
+  if (holds_any(leaf, parts) || holds_any(leaf, zeros) || leaf == "scb") return true;
+  return name.find("quantizer") != std::string::npos && is_scale_word(leaf);
+}
+
+/// Scales of the attention's inputs, which stand in the module above the codes.
+bool is_of_attention(std::string_view leaf) {
+  return leaf == "k_scale" || leaf == "v_scale" || leaf == "q_scale" || leaf == "kv_scale" || leaf == "prob_scale";
+}
+
+/// Smaller numbers may be packed in them.
+bool may_pack(const Tensor& tensor) {
+  const bool is_integer =
+      tensor.dtype.kind == ElementKind::signed_integer || tensor.dtype.kind == ElementKind::unsigned_integer;
+  return is_integer && tensor.dtype.size <= 4 && !tensor.shape.empty() && !tensor.verbatim;
+}
+
+bool is_packed_word(std::string_view leaf) {
+  constexpr std::array<std::string_view, 7> parts{"weight", "packed", "blocks", "codes", "qdata", "w_q", "kernel"};
+  return (holds_any(leaf, parts) || leaf == "cb" || leaf == "_data" || leaf == "int_data") && !is_scale_word(leaf) &&
+         !is_table_word(leaf);
+}
+
+/// Whether its dtype alone says that it holds codes.
+bool is_small_float(const DType& dtype) {
+  if (dtype.kind == ElementKind::f8_e4m3 || dtype.kind == ElementKind::f8_e5m2) return true;
+  return dtype.kind == ElementKind::other &&
+         (dtype.name == "f8_e4m3fnuz" || dtype.name == "f8_e5m2fnuz" || dtype.name == "f4_e2m1x2" ||
+          dtype.name == "int4x2" || dtype.name == "hif8");
+}
+
+class Ties {
+ public:
+  explicit Ties(const std::vector<Tensor>& tensors) {
+    for (const Tensor& tensor : tensors) {
+      const std::string leaf = leaf_of(tensor.name);
+      // NVFP4's scales are 8-bit floats themselves.
+      const bool is_code = is_small_float(tensor.dtype) && !is_scale_word(leaf);
+      if (is_code || may_pack(tensor)) named_.insert(tensor.name);
+      if (is_code || (may_pack(tensor) && is_packed_word(leaf))) {
+        codes_.insert(tensor.name);
+        of_module_.try_emplace(module_of(tensor.name), tensor.name);
+      }
+    }
+  }
+
+  std::optional<NumberTie> of(const Tensor& tensor) const {
+    const std::string leaf = leaf_of(tensor.name);
+    const bool is_table = is_table_word(leaf);
+    if (is_table || is_scale_word(leaf)) {
+      std::string codes = codes_for(tensor.name, leaf);
+      if (!codes.empty() || is_plain_spoken(tensor.name, leaf))
+        return NumberTie{is_table ? Role::table : Role::scale, std::move(codes)};
+    }
+    if (is_small_float(tensor.dtype)) return NumberTie{};
+    return std::nullopt;
+  }
+
+ private:
+  /// The tensor that a scale or table belongs to: of its own name without the end, or in its module.
+  std::string codes_for(const std::string& name, const std::string& leaf) const {
+    const std::string module = module_of(name);
+    if (!module.empty() && named_.contains(module.substr(0, module.size() - 1)))
+      return module.substr(0, module.size() - 1);
+    for (std::size_t end = name.rfind('_'); end != std::string::npos && end > module.size();
+         end = name.rfind('_', end - 1))
+      for (const char* ending : {"", "_packed", "_blocks", "_q", "_quantized", "_qdata", ".weight"})
+        if (const std::string stem = name.substr(0, end) + ending; stem != name && named_.contains(stem)) return stem;
+    if (const auto found = of_module_.find(module); found != of_module_.end()) return found->second;
+    if (!is_of_attention(leaf)) return "";
+    const auto below = codes_.lower_bound(module);
+    return below != codes_.end() && below->starts_with(module) ? *below : "";
+  }
+
+  std::set<std::string> named_;  // what may hold codes, where a scale has its name
+  std::set<std::string> codes_;
+  std::map<std::string, std::string> of_module_;  // the first codes in each
+};
+
+}  // namespace
+
+std::vector<std::optional<NumberTie>> number_ties(const std::vector<Tensor>& tensors) {
+  const Ties ties(tensors);
+  std::vector<std::optional<NumberTie>> found;
+  found.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) found.push_back(ties.of(tensor));
+  return found;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,102 @@
+#include "proof/one_step.hpp"
+
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "frameworks/tree_fit.hpp"
+#include "layout/naming.hpp"
+#include "proof/progress_name.hpp"
+#include "tensor/number.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// The one number that a value is, also as a text, which is all that some formats have; nothing where it is none.
+std::optional<std::string> number_text(const Value& value) {
+  if (const auto text = text_in(value)) {
+    double number = 0;
+    const auto read = std::from_chars(text->data(), text->data() + text->size(), number);
+    const bool is_number = read.ec == std::errc() && read.ptr == text->data() + text->size();
+    return is_number ? text : std::nullopt;
+  }
+  const auto format = number_format(value.dtype);
+  if (!format || format->kind == ElementKind::boolean || value.count() != 1 || value.bytes.size() != format->size)
+    return std::nullopt;
+  return element_text(value.dtype, reinterpret_cast<const std::byte*>(value.bytes.data()));
+}
+
+class Steps {
+ public:
+  explicit Steps(const Checkpoint& checkpoint) : checkpoint_(checkpoint), naming_(checkpoint.layout()) {}
+
+  void add(FileNumber file) {
+    const Schema& schema = *checkpoint_.file(file).schema;
+    const std::string& prefix = checkpoint_.layout().files.entries()[checkpoint_.table().entry(file)].prefix;
+    // What is said of a whole file holds for the files of the other kinds, too.
+    for (const Attribute& attribute : schema.attributes) add(file, attribute.name, attribute.value);
+    for (const Group& group : schema.groups)
+      for (const Attribute& attribute : group.attributes)
+        add(file, prefix + group.path + "/" + attribute.name, attribute.value);
+    for (std::size_t i = 0; i < schema.datasets.size(); ++i)
+      for (const Attribute& attribute : schema.datasets[i].attributes)
+        add(file, prefix + (*schema.arrays)[i].name + "/" + attribute.name, attribute.value);
+    for (const Leaf& leaf : schema.leaves) add(file, prefix + leaf.name, leaf.what, leaf.digest);
+  }
+
+ private:
+  struct Said {
+    FileNumber file = 0;
+    std::string value;
+    std::uint64_t digest = 0;
+  };
+
+  void add(FileNumber file, const std::string& path, const Value& value) {
+    if (!is_progress_name(path)) return;
+    if (auto number = number_text(value)) add(file, path, std::move(*number), 0);
+  }
+
+  void add(FileNumber file, const std::string& path, std::string value, std::uint64_t digest) {
+    if (!is_progress_name(path) || follows_from_ranks(path)) return;
+    const auto [known, is_new] = first_.try_emplace(path, Said{file, value, digest});
+    const Said& other = known->second;
+    if (is_new || (other.value == value && other.digest == digest) || is_excused(path)) return;
+    const std::string name = checkpoint_.file_name(file);
+    throw Error(Kind::input, name,
+                {"its " + path + " is " + (digest == 0 ? value : "another"),
+                 "expected " + (digest == 0 ? other.value + ", as " : "that which ") +
+                     checkpoint_.file_name(other.file) + (digest == 0 ? " says" : " has"),
+                 "the files are of different saves: take a checkpoint whose save was not interrupted",
+                 {Advice::What::trust_replicas, ""}})
+        .in_file(name)
+        .of_parameter(path);
+  }
+
+  bool is_excused(const std::string& path) const {
+    const auto decision = naming_.decide(naming_.renamed(path));
+    return decision && decision->keys.replicas == Replicas::first;
+  }
+
+  const Checkpoint& checkpoint_;
+  Naming naming_;
+  std::map<std::string, Said> first_;
+};
+
+}  // namespace
+
+void check_one_step(const Checkpoint& checkpoint) {
+  Steps steps(checkpoint);
+  std::set<std::pair<const Schema*, std::size_t>> seen;  // with its entry of `files`
+  for (const Position card : checkpoint.layout().mesh.by_card())
+    for (const FileNumber file : checkpoint.table().owned_by(card))
+      if (checkpoint.is_there(file) &&
+          seen.emplace(checkpoint.file(file).schema.get(), checkpoint.table().entry(file)).second)
+        steps.add(file);
+}
+
+}  // namespace ckpt
