@@ -36,6 +36,11 @@ std::string key_text(const Pickle& pickle, PickleId id, int level) {
               {"found a dict whose keys are neither texts nor whole numbers", "expected names for what it holds", ""});
 }
 
+void check_visits(std::uint64_t visits) {
+  if (visits > most_visits)
+    throw Error(Kind::input, "", {"found more than 10,000,000 values", "expected fewer", "does a list hold itself?"});
+}
+
 /// The pairs of a dict as protocol 1 and Python 2 wrote them: OrderedDict([[key, value], ...]).
 const PickleNode* pairs_of(const Pickle& pickle, PickleId id) {
   if (!pickle.is_call_of(id, ordered_dict)) return nullptr;
@@ -88,8 +93,39 @@ void TreeBounds::check_level(int level) const {
 
 void TreeBounds::visit(const PickleNode& node, const std::string& name) {
   visits_ += 1 + node.items.size() + (node.text.size() + name.size()) / text_bytes_of_visit;
-  if (visits_ > most_visits)
-    throw Error(Kind::input, "", {"found more than 10,000,000 values", "expected fewer", "does a list hold itself?"});
+  check_visits(visits_);
+}
+
+void TreeBounds::check_values(const Pickle& pickle) {
+  struct Open {
+    PickleId id;
+    std::size_t items_done;
+  };
+  std::vector<std::uint64_t> visits(pickle.nodes().size(), 0);  // below each node; 0: not looked at
+  std::vector<Open> open;
+  const auto enter = [&](PickleId id) {
+    visits[id] = 1;  // also to an item that holds its holder: levels find that
+    if (!is_container(pickle, id) || is_long_list(pickle, id)) return;
+    visits[id] += pickle[id].items.size();
+    open.push_back({id, 0});
+  };
+  if (pickle.root() != no_node) enter(pickle.root());
+  while (!open.empty()) {
+    const PickleId id = open.back().id;
+    const std::vector<PickleId>& items = pickle[id].items;
+    if (open.back().items_done == items.size()) {
+      open.pop_back();
+      continue;
+    }
+    const PickleId item = items[open.back().items_done];
+    if (visits[item] == 0) {
+      enter(item);
+      continue;
+    }
+    ++open.back().items_done;
+    visits[id] += visits[item];
+    check_visits(visits[id]);
+  }
 }
 
 }  // namespace ckpt::torch

@@ -43,6 +43,9 @@ std::string name_below(const std::string& path, const std::string& key);
 /// Throws input where a tree is too deep, or comes to too many values.
 class TreeBounds {
  public:
+  /// Counts what a walk from the root would visit, but for the texts. Looks at each node once, however often it is
+  /// shared.
+  static void check_values(const Pickle& pickle);
   void check_level(int level) const;
   /// Counts a visit to a node under a name.
   void visit(const PickleNode& node, const std::string& name);

@@ -30,6 +30,7 @@ class TreeReader {
         placeholders_(pickle, storages) {}
 
   Schema read() {
+    TreeBounds::check_values(pickle_);
     const PickleId root = pickle_.root();
     if (auto view = tensor_in(pickle_, root, storages_))
       add_array(lone_tensor, std::move(*view));
