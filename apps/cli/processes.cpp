@@ -62,12 +62,13 @@ std::unique_ptr<Communicator> joined(const std::string& program) {
     print_line(program + ": waiting in MPI_Init for the other processes of the job: " + here +
                "; if they do not start this program, too, end it and " + how);
   };
-  // MPI_Init does not come back for a signal. Nothing has been begun that would have to be cleared away.
+  // MPI_Init does not come back for a signal. Nothing has been begun that would have to be cleared away. A launcher
+  // ends all processes with the one that it loses: the first speaks for them.
   const auto look = [=] {
     try {
       check_interrupt();
     } catch (const Error& interrupt) {
-      print_error(program, interrupt);
+      if (is_first_process()) print_error(program, interrupt);
       ::_exit(exit_status(interrupt));
     }
   };

@@ -198,8 +198,8 @@ void Checkpoint::check_missing(bool is_alone) const {
   const std::size_t count = names.size();
   const bool is_one_each = layout_.files.is_one_each(layout_.mesh);
   throw Error(Kind::input, file_name(*lost.begin()),
-              {dangling(file_path(*lost.begin())).value_or("no such file in " + path_.string()) +
-                   (is_alone ? "" : " on any process's node"),
+              {dangling(file_path(*lost.begin()))
+                   .value_or("no such file in " + path_.string() + (is_alone ? "" : " on any process's node")),
                layout_.origin + " expects " + std::to_string(count) +
                    (count == 1    ? " file"
                     : is_one_each ? " files, one for each card"

@@ -172,10 +172,19 @@ void take_whole(FoundFiles& found, Look& seen, SourceStore& store, Communicator&
   }
 }
 
+/// The first array that cannot be read, with its reason, in words; empty where all can.
+std::string unread_array(const FoundFiles& found) {
+  for (std::size_t i = 0; i < found.names.size(); ++i)
+    for (const StoredArray& array : *found.catalogs[i].schema->arrays)
+      if (array.refusal) return found.names[i] + ": /" + array.name + ": " + array.refusal->what();
+  return "";
+}
+
 /// What is said of files that look like those of all ranks.
 Error::Text ranks_without_layout(const FoundFiles& found) {
+  const std::string unread = unread_array(found);
   return {"it carries no layout of its own, and its " + std::to_string(found.names.size()) +
-              " files do not say how they are cut",
+              " files do not say how they are cut" + (unread.empty() ? "" : " (" + unread + ")"),
           "",
           "",
           {Advice::What::draft_layout, found.path.string()}};
