@@ -181,8 +181,7 @@ std::string unread_array(const FoundFiles& found) {
 }
 
 /// What is said of files that look like those of all ranks.
-Error::Text ranks_without_layout(const FoundFiles& found) {
-  const std::string unread = unread_array(found);
+Error::Text ranks_without_layout(const FoundFiles& found, const std::string& unread) {
   return {"it carries no layout of its own, and its " + std::to_string(found.names.size()) +
               " files do not say how they are cut" + (unread.empty() ? "" : " (" + unread + ")"),
           "",
@@ -271,7 +270,11 @@ Checkpoint opened(FoundCheckpoint found, SourceStore& store, Communicator& proce
     if (found.damaged_manifest) throw *found.damaged_manifest;
     if (found.checkpoint) return;
     if (found.unplaced) throw *found.unplaced;
-    if (!files.is_single_file) throw without_layout(files, store, ranks_without_layout(files));
+    if (!files.is_single_file) {
+      const std::string unread = unread_array(files);
+      Error error = without_layout(files, store, ranks_without_layout(files, unread));
+      throw unread.empty() ? error : error.of_kind(Kind::input);
+    }
     if (const std::string& text = files.catalogs.front().schema->layout; !text.empty())
       check_single_file(files.path, parse_layout(text, "the layout that " + files.path.string() + " carries"));
     else
