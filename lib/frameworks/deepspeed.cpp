@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/parallel.hpp"
@@ -18,6 +19,7 @@
 #include "frameworks/zero_groups.hpp"
 #include "frameworks/zero_layout.hpp"
 #include "frameworks/zero_states.hpp"
+#include "layout/mesh.hpp"
 
 namespace ckpt {
 
@@ -131,16 +133,18 @@ class DeepSpeedDescription {
   }
 
   void check_optimizer_files() const {
-    const std::uint64_t expected = states_.groups.empty() ? 0 : states_.data_ranks * states_.model_ranks;
+    const std::uint64_t expected =
+        states_.groups.empty() ? 0 : checked_mul(states_.data_ranks, states_.model_ranks, "ranks");
     if (files_.optimizer_files == expected) return;
     const std::string model = files_.path(files_.model, 0).substr(files_.folder.size());
     const std::string ranks = std::to_string(expected) + " (dp_world_size " +
                               (module_ == nullptr ? "" : "and mp_world_size ") + "of " + model + ")";
-    if (expected > files_.optimizer_files) refuse_missing(expected, ranks);
+    const bool are_too_many = expected > max_cards;
+    if (expected > files_.optimizer_files && !are_too_many) refuse_missing(expected, ranks);
     throw Error(Kind::input, (directory_ / files_.folder).string(),
                 {"found optimizer files of " + std::to_string(files_.optimizer_files) + " ranks",
                  "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
-                 "remove those of another job"});
+                 are_too_many ? "is " + model + " damaged?" : "remove those of another job"});
   }
 
   [[noreturn]] void refuse_missing(std::uint64_t expected, const std::string& ranks) const {
