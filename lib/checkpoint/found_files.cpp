@@ -131,6 +131,10 @@ std::optional<Layout> carried_by_all(const FoundFiles& found) {
                  names.size());
     return std::nullopt;
   }
+  // A merged file's layout names no file of its own: whatever that is called, it is the whole.
+  if (!found.is_single_file && layout.mesh.size() == 1 && names.size() == 1 &&
+      std::find(found.names.begin(), found.names.end(), names[0]) == found.names.end())
+    return std::nullopt;
   for (const std::string& name : names)
     if (!found.is_single_file && std::find(found.names.begin(), found.names.end(), name) == found.names.end())
       throw Error(Kind::input, name, {"missing", "the checkpoint's own layout expects it", "restore the file"});
@@ -147,6 +151,9 @@ void read_as_ranks(const FoundFiles& found, Look& seen, SourceStore& store) {
     throw;
   }
   if (!described) return;
+  if (auto lost = lost_files(found)) throw std::move(*lost);
+  const auto names = described->layout.files.paths(described->layout.mesh);
+  warn_of_passed_over(found.path, found.names, {names.begin(), names.end()});
   seen.layout = std::move(described->layout);
   seen.elsewhere = std::move(described->elsewhere);
   for (DescribedFile& file : described->files)
@@ -231,8 +238,12 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
     found.files = all_files(seen.path, seen.is_single_file, store, processes);
     agree(processes, [&] {
       seen.layout = carried_by_all(found.files);
-      if (seen.layout || seen.is_single_file) return;
-      found.unplaced = flat_parameters_alone(found.files.names, found.files.catalogs, seen.path.string());
+      if (seen.layout) return;
+      const bool is_alone = found.files.names.size() == 1;
+      if (is_alone) refuse_flat_parameters(found.files.catalogs.front());
+      if (seen.is_single_file) return;
+      if (!is_alone)
+        found.unplaced = flat_parameters_alone(found.files.names, found.files.catalogs, seen.path.string());
       if (!found.unplaced) read_as_ranks(found.files, seen, store);
     });
     if (!seen.layout && !seen.is_single_file) take_whole(found.files, seen, store, processes);

@@ -11,8 +11,10 @@
 #include "frameworks/torch_dist.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/tree_names.hpp"
+#include "jobs/unused_patterns.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
+#include "layout/naming.hpp"
 #include "layout/scale_cuts.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
@@ -131,17 +133,38 @@ void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
         "; --master-weights takes master weights where there are any, and all else as it is");
 }
 
-/// An output without a tensor is somebody's mistake, but where the source has none either and goes over whole: an
-/// optimizer's settings, or the state of a job, into a format that takes its tree.
-void check_any_tensor(const ReshardSides& sides) {
+/// An output without a tensor is somebody's mistake, but where the source has none either and its objects go over
+/// whole, in which there may be tensors: then it is told.
+void check_any_tensor(ReshardSides& sides) {
   if (!sides.selection.tensors.empty() || !sides.checkpoint.layout().tables.empty()) return;
-  const auto& files = sides.checkpoint.files();
-  const auto takes_tree = [&](const FileCatalog& file) { return sides.store->takes_trees_of(file.schema->format); };
-  if (sides.source.placement.tensors().empty() && std::all_of(files.begin(), files.end(), takes_tree)) return;
+  const auto takes_objects = [&](const FileCatalog& file) {
+    const std::vector<Leaf>& leaves = file.schema->leaves;
+    return sides.store->takes_trees_of(file.schema->format) &&
+           std::ranges::any_of(leaves, [](const Leaf& leaf) { return leaf.is_carried && leaf.json.empty(); });
+  };
+  if (sides.source.placement.tensors().empty() && std::ranges::any_of(sides.checkpoint.files(), takes_objects)) {
+    sides.source.warnings.push_back(sides.checkpoint.path().string() +
+                                    ": no tensor in it has a name; the output holds its objects alone");
+    return;
+  }
   throw Error(Kind::input, sides.checkpoint.path().string(),
               {"no tensor is in it that could be written", "expected at least one",
-               "is it the file of an optimizer's settings, or of a job's states alone? See what is in it with "
-               "ckpt-inspect"});
+               "where a job's settings or states alone are meant, copy it as it is; ckpt-inspect shows what is in it"});
+}
+
+/// What a choice of names leaves out of a checkpoint, as far as a cast must know it.
+std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& checkpoint, const Placement& source) {
+  std::vector<Tensor> left_out;
+  if (job.casts.empty() || (job.names.only.empty() && job.names.drop.empty())) return left_out;
+  const Naming naming(checkpoint.layout());
+  std::set<const Schema*> seen;
+  for (const FileCatalog& file : checkpoint.files()) {
+    if (!file.schema || !seen.insert(file.schema.get()).second) continue;
+    for (const StoredArray& array : *file.schema->arrays)
+      if (std::string name = naming.renamed(array.name); !source.find(name))
+        left_out.push_back({std::move(name), array.dtype, array.shape, array.verbatim});
+  }
+  return left_out;
 }
 
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
@@ -151,15 +174,28 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
     const CountedNames names(job.names, sides.source, sides.selection);
     return sides.expected.of(sides.selection, sides.source.placement, &names, has_hints);
   };
+  const bool has_choice = !job.names.only.empty() || !job.names.drop.empty() || !job.names.rename.empty();
   Deviations found;
   agree(processes, [&] { check_has_masters(job, checkpoint); });
   explain_misfit(misfit, processes, [&] {
     agree(processes, [&] {
-      sides.source = resolve(checkpoint, misfit.keep, misfit.expected_shape);
+      std::vector<std::string> names;  // all logical ones
+      const auto keep = [&](const std::string& name) {
+        names.push_back(name);
+        return misfit.keep(name);
+      };
+      sides.source = has_choice ? resolve(checkpoint, keep, misfit.expected_shape)
+                                : resolve(checkpoint, misfit.keep, misfit.expected_shape);
+      if (job.names.takes_masters)
+        for (const auto& [name, of] : checkpoint.masters()) names.push_back(name);
+      if (has_choice && job.deltas.empty())
+        for (std::string& warning : unused_patterns(job.names, checkpoint, names))
+          sides.source.warnings.push_back(std::move(warning));
       sides.selection = select(job.names, sides.source.placement);
       if (job.names.takes_masters)
         take_masters(checkpoint.masters(), job.names, sides.source.placement, sides.selection);
-      for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
+      for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
+                                       left_out_tensors(job, checkpoint, sides.source.placement)))
         sides.source.warnings.push_back(std::move(warning));
       found = deviations(true);
     });

@@ -151,7 +151,7 @@ def merged(context):
     a, b = layouts(context)
     context.programs.reshard(a, b, context.path("source_now"), context.path("bare"), "--verify", "none")
     context.programs.merge(a, context.path("source_now"), context.path("bare.h5"), "--verify", "none")
-    for path, word in (("bare", "fingerprints"), ("bare.h5", "fingerprints"), ("source_now", "manifest"), ("nowhere", "manifest")):
+    for path, word in (("bare", "fingerprints"), ("bare.h5", "fingerprints"), ("source_now", "manifest"), ("nowhere", "no such file")):
         refused = context.programs.run("ckpt-verify", context.path(path), expect=2)
         check(word in refused.stderr and not refused.stdout, f"{path}: {refused.stderr}")
     with open(context.path("now", "checkpoint.json"), "w", encoding="utf-8") as text:

@@ -110,14 +110,16 @@ Tensor tensor_of(const json& object, const std::string& name) {
   if (tensor.begin > tensor.end)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
            "an end behind the begin");
+  Extents extents;
+  for (const json& extent : shape) extents.push_back(number(extent, "extent"));
   try {
-    tensor.dtype = type_of(dtype.get<std::string>());
+    const DType known = type_of(dtype.get<std::string>());
+    tensor.shape = in_bytes(std::move(extents), known);
+    tensor.dtype = known;
   } catch (const Error& why) {
     tensor.refusal = why;
     return tensor;
   }
-  for (const json& extent : shape) tensor.shape.push_back(number(extent, "extent"));
-  tensor.shape = in_bytes(std::move(tensor.shape), tensor.dtype);
   const std::uint64_t bytes = checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
   if (tensor.end - tensor.begin != bytes)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
@@ -177,14 +179,15 @@ void append_quoted(std::string_view text, std::string& out) {
   while (!text.empty()) {
     std::size_t bytes = std::min(text.size(), most_bytes);
     while (bytes < text.size() && bytes > 1 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
-    out += quoted_inside(std::string(text.substr(0, bytes)));
+    const std::string quoted = json(text.substr(0, bytes)).dump();
+    out.append(quoted, 1, quoted.size() - 2);
     text.remove_prefix(bytes);
   }
 }
 
 }  // namespace
 
-HeaderWriter::HeaderWriter(const std::map<std::string, std::string>& metadata, std::size_t tensors,
+HeaderWriter::HeaderWriter(const std::map<std::string, std::string_view>& metadata, std::size_t tensors,
                            std::size_t name_bytes)
     : head_(length_bytes, '\0') {
   constexpr std::size_t likely_bytes_of_entry = 96;  // without the name
@@ -232,9 +235,11 @@ std::string HeaderWriter::finish() && {
   return std::move(head_);
 }
 
-std::string quoted_inside(const std::string& text) {
-  const std::string quoted = json(text).dump();
-  return quoted.substr(1, quoted.size() - 2);
+std::string quoted_inside(std::string_view text) {
+  std::string quoted;
+  quoted.reserve(text.size() + text.size() / 4);  // a manifest's many quotation marks
+  append_quoted(text, quoted);
+  return quoted;
 }
 
 std::string type_word(const DType& dtype) {
