@@ -199,7 +199,14 @@ void check_is_checkpoint(const std::filesystem::path& file, Stores& stores) {
 std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Communicator& processes,
                                        std::vector<Damage>& damages) {
   std::error_code error;
-  const bool is_file = processes.maximum(std::filesystem::is_regular_file(job.checkpoint.path, error) ? 1 : 0) != 0;
+  const std::filesystem::file_status status = std::filesystem::status(job.checkpoint.path, error);
+  const bool is_there = processes.maximum(std::filesystem::exists(status) ? 1 : 0) != 0;
+  agree(processes, [&] {
+    if (!is_there)
+      throw Error(Kind::input, job.checkpoint.path.string(),
+                  {"no such file or directory", "expected a checkpoint", "check the path"});
+  });
+  const bool is_file = processes.maximum(std::filesystem::is_regular_file(status) ? 1 : 0) != 0;
   if (is_file) agree(processes, [&] { check_is_checkpoint(job.checkpoint.path, stores); });
   std::optional<ManifestText> found;
   const auto find = [&] { found = find_manifest(job.checkpoint.path, is_file, stores.reading(), processes); };

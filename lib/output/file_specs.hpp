@@ -36,6 +36,12 @@ class FileSpecs {
   /// mostly do, share it where they share a tree. Threads may call it together.
   std::shared_ptr<const FileSpec> of(FileNumber file, SourceTrees::Tree tree);
 
+  /// Gives the memory back that the last one takes, when all files are made.
+  void forget_last() noexcept {
+    spec_ = nullptr;
+    forms_ = {};
+  }
+
   /// What is to be told of before anything is written: attributes that differ, or that no file has room for.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 

@@ -23,6 +23,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       trees_(source, planner.target(), store, place.keeps_trees, place.new_name),
       manifest_text_(place.is_single_file ? provisional_manifest(planner.target(), place.fingerprints, place.tables)
                                           : ""),
+      manifest_bytes_(manifest_text_.size()),
       files_(most_open, [this](FileNumber number) {
         std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));
         place_.output->check_held();
@@ -45,9 +46,12 @@ void TargetFiles::for_each_file(unsigned threads, const std::function<void(FileN
 void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading) {
   for_each_file(threads, [&](FileNumber file) {
     auto spec = specs_->of(file, trees_.of(file, reading));
+    if (place_.is_single_file) manifest_text_ = {};  // it has it now
     if (place_.views != nullptr) spec = place_.views->shown(file, *spec);
     create_file(file, *spec, is_resumed);
   });
+  manifest_text_ = {};
+  specs_->forget_last();
   if (place_.pipe != nullptr && !store_.ends_with_manifest())  // what it can say it says now
     set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints));
 }
@@ -266,18 +270,18 @@ std::vector<IndexedFile> TargetFiles::indexed() const {
 }
 
 ManifestRoom TargetFiles::manifest_room() const {
-  return {rooms_.at(numbers_.front())->manifest.value().lo, manifest_text_.size()};
+  return {rooms_.at(numbers_.front())->manifest.value().lo, manifest_bytes_};
 }
 
 void TargetFiles::set_manifest(const std::string& text) {
-  const ManifestRoom room = manifest_room();
-  if (text.size() != room.bytes || store_.manifest_bytes(text).size() != store_.manifest_bytes(manifest_text_).size())
+  const Interval room = rooms_.at(numbers_.front())->manifest.value();
+  const std::string bytes = store_.manifest_bytes(text);
+  if (text.size() != manifest_bytes_ || bytes.size() != room.size())
     throw Error(
         Kind::io, "the output's manifest",
-        {std::to_string(text.size()) + " bytes", std::to_string(room.bytes), "this is a defect of the program"});
-  const std::string bytes = store_.manifest_bytes(text);
-  if (place_.pipe != nullptr) return place_.pipe->set(room.offset, bytes);
-  files_.get(numbers_.front())->write(room.offset, std::as_bytes(std::span(bytes)));
+        {std::to_string(bytes.size()) + " bytes", std::to_string(room.size()), "this is a defect of the program"});
+  if (place_.pipe != nullptr) return place_.pipe->set(room.lo, bytes);
+  files_.get(numbers_.front())->write(room.lo, std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace ckpt

@@ -140,7 +140,8 @@ class TargetFiles {
   std::vector<FileNumber> numbers_;  // of their files, card by card
   SourceTrees trees_;
   std::optional<FileSpecs> specs_;  // from check_format on
-  std::string manifest_text_;
+  std::string manifest_text_;       // until the file is made that has it
+  std::uint64_t manifest_bytes_;
   std::mutex making_;                                            // for rooms_ and kept_, while files are made
   std::map<FileNumber, std::shared_ptr<const FileRoom>> rooms_;  // of all files that this process fills
   std::set<FileNumber> kept_;

@@ -177,14 +177,15 @@ void append_quoted(std::string_view text, std::string& out) {
   while (!text.empty()) {
     std::size_t bytes = std::min(text.size(), most_bytes);
     while (bytes < text.size() && bytes > 1 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
-    out += quoted_inside(std::string(text.substr(0, bytes)));
+    const std::string quoted = json(text.substr(0, bytes)).dump();
+    out.append(quoted, 1, quoted.size() - 2);
     text.remove_prefix(bytes);
   }
 }
 
 }  // namespace
 
-HeaderWriter::HeaderWriter(const std::map<std::string, std::string>& metadata, std::size_t tensors,
+HeaderWriter::HeaderWriter(const std::map<std::string, std::string_view>& metadata, std::size_t tensors,
                            std::size_t name_bytes)
     : head_(length_bytes, '\0') {
   constexpr std::size_t likely_bytes_of_entry = 96;  // without the name
@@ -232,9 +233,11 @@ std::string HeaderWriter::finish() && {
   return std::move(head_);
 }
 
-std::string quoted_inside(const std::string& text) {
-  const std::string quoted = json(text).dump();
-  return quoted.substr(1, quoted.size() - 2);
+std::string quoted_inside(std::string_view text) {
+  std::string quoted;
+  quoted.reserve(text.size() + text.size() / 4);  // a manifest's many quotation marks
+  append_quoted(text, quoted);
+  return quoted;
 }
 
 std::string type_word(const DType& dtype) {

@@ -43,7 +43,7 @@ Header parse_header(const std::string& text, std::uint64_t data_bytes);
 class HeaderWriter {
  public:
   /// `tensors`, `name_bytes`: how many will be added, and how long their names are together.
-  HeaderWriter(const std::map<std::string, std::string>& metadata, std::size_t tensors, std::size_t name_bytes);
+  HeaderWriter(const std::map<std::string, std::string_view>& metadata, std::size_t tensors, std::size_t name_bytes);
 
   /// Where a text of the metadata lies in the file, as it is quoted; empty where there is none of this name.
   Interval place_of(const std::string& key) const;
@@ -61,7 +61,7 @@ class HeaderWriter {
 };
 
 /// A text as it stands between the quotes of a JSON string.
-std::string quoted_inside(const std::string& text);
+std::string quoted_inside(std::string_view text);
 
 /// What safetensors calls a type: {ieee_float, 4} → "F32". Empty for types that it does not have.
 std::string type_word(const DType& dtype);

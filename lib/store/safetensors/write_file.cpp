@@ -31,6 +31,7 @@ AttributesJson no_texts(const FileSpec& spec) {
   return attributes_json(of_root, spec.groups);
 }
 
+/// But for the manifest, which may be long.
 std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
   std::map<std::string, std::string> metadata;
   for (const Attribute& attribute : spec.attributes)
@@ -39,7 +40,6 @@ std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
   if (std::string shapes = global_shapes_text(spec); !shapes.empty()) metadata[global_shapes_key] = std::move(shapes);
   if (spec.tree) metadata[tree_attribute] = *spec.tree;
   if (!spec.layout.empty()) metadata[layout_key] = spec.layout;
-  if (!spec.manifest.empty()) metadata[manifest_key] = spec.manifest;
   return metadata;
 }
 
@@ -79,7 +79,10 @@ std::vector<std::string> losses(const FileSpec& spec) {
 NewFile form_of(const FileSpec& spec) {
   std::size_t name_bytes = 0;
   for (const FileSpec::Array& array : spec.arrays) name_bytes += array.name.size();
-  HeaderWriter header(metadata_of(spec), spec.arrays.size(), name_bytes);
+  const std::map<std::string, std::string> texts = metadata_of(spec);
+  std::map<std::string, std::string_view> metadata(texts.begin(), texts.end());
+  if (!spec.manifest.empty()) metadata[manifest_key] = spec.manifest;
+  HeaderWriter header(metadata, spec.arrays.size(), name_bytes);
   std::vector<std::uint64_t> begins(spec.arrays.size());
   std::uint64_t end = 0;
   for (const std::size_t i : order_of(spec)) {
