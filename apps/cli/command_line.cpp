@@ -1,7 +1,9 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -63,6 +65,56 @@ std::vector<std::string> groups_of(const std::vector<const CLI::Option*>& option
   return groups;
 }
 
+/// What other programs call what these have an option for.
+struct Synonym {
+  std::string_view word;
+  std::string_view option;
+};
+constexpr std::array<Synonym, 42> synonyms{{
+    {"--exclude", "--drop"},
+    {"--ignore", "--drop"},
+    {"--skip", "--drop"},
+    {"--include", "--only"},
+    {"--filter", "--only"},
+    {"--select", "--only"},
+    {"--params", "--only"},
+    {"--name", "--param"},
+    {"--dtype", "--cast"},
+    {"--precision", "--cast"},
+    {"--torch-dtype", "--cast"},
+    {"--torch_dtype", "--cast"},
+    {"--to-dtype", "--cast"},
+    {"--bf16", "--cast"},
+    {"--fp16", "--cast"},
+    {"--overwrite", "--force"},
+    {"--clobber", "--force"},
+    {"--yes", "--force"},
+    {"-y", "--force"},
+    {"-f", "--force"},
+    {"-j", "--threads"},
+    {"--jobs", "--threads"},
+    {"--workers", "--threads"},
+    {"--num-workers", "--threads"},
+    {"-n", "--cards"},
+    {"--ranks", "--cards"},
+    {"--gpus", "--cards"},
+    {"--num-gpus", "--cards"},
+    {"--world-size", "--cards"},
+    {"--num-shards", "--cards"},
+    {"--max-shard-size", "--shard-size"},
+    {"--max_shard_size", "--shard-size"},
+    {"--outdir", "-o"},
+    {"--out", "-o"},
+    {"--output-dir", "-o"},
+    {"--output_dir", "-o"},
+    {"--destination", "-o"},
+    {"--map", "--rename"},
+    {"--quiet-mode", "--quiet"},
+    {"--continue", "--resume"},
+    {"--restart", "--resume"},
+    {"--dryrun", "--dry-run"},
+}};
+
 /// The option that an unknown word may have been meant for: "did you mean --memory? ", or nothing.
 std::string guess(const std::string& word, const CLI::App& app) {
   constexpr std::size_t alike = 4;  // the dashes and two letters
@@ -70,7 +122,11 @@ std::string guess(const std::string& word, const CLI::App& app) {
   for (const auto* option : app.get_options()) {
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
   }
-  const auto near = nearest(word.substr(0, word.find('=')), names, 1);
+  const std::string bare = word.substr(0, word.find('='));
+  for (const Synonym& each : synonyms)
+    if (each.word == bare && app.get_option_no_throw(std::string(each.option)) != nullptr)
+      return "did you mean " + std::string(each.option) + "? ";
+  const auto near = nearest(bare, names, 1);
   if (near.empty() || near[0].compare(0, alike, word, 0, alike) != 0) return "";
   return "did you mean " + near[0] + "? ";
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "paddle_text/lines.hpp"
 #include "store/stores.hpp"
@@ -228,6 +229,10 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.output.fsync = !options.no_fsync;
   const bool is_merged = program.verb == Verb::merge && options.shard_size.empty();
   job.output.is_single_file = is_merged && !is_of_directories(options.format);
+  if (job.output.is_single_file && options.output.ends_with('/'))
+    throw Error(Kind::usage, "-o " + shell_word(options.output),
+                {"the name of a directory", "expected that of the file to write",
+                 "give one, for example -o " + shell_word(options.output + "merged.h5")});
   if (is_merged) job.target.layout = single_card();
   if (!options.shard_size.empty()) job.target.file_bytes = parse_shard_size(options.shard_size);
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);

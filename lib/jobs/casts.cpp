@@ -76,14 +76,15 @@ bool is_castable(const Tensor& tensor) {
 
 }  // namespace
 
-std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placement& source, Selection& selection) {
+std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placement& source, Selection& selection,
+                              const std::vector<Tensor>& left_out) {
   std::vector<const Pattern*> patterns;
   for (const CastRule& rule : rules) patterns.push_back(&rule.names);
   const PatternIndex index(std::move(patterns));
   std::vector<bool> is_used(rules.size(), false);
   std::vector<std::string> names;
   std::vector<std::string> warnings;
-  const auto ties = rules.empty() ? std::vector<std::optional<NumberTie>>() : number_ties(source.tensors());
+  const auto ties = rules.empty() ? std::vector<std::optional<NumberTie>>() : number_ties(source.tensors(), left_out);
   Stayed stayed;
   for (std::size_t i = 0; i < selection.tensors.size() && !rules.empty(); ++i) {
     Tensor& tensor = selection.tensors[i];

@@ -21,8 +21,10 @@ struct CastRule {
 /// Gives the selected floating-point tensors the dtypes that the rules say; where several match, the last decides.
 /// Tensors of a quantised model, whose numbers mean something only together with another's, stay as they are under a
 /// rule for all names, and throw usage under one that names them, unless the rule takes them. Gives warnings: of rules
-/// that match no such tensor, and of what stayed.
-std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placement& source, Selection& selection);
+/// that match no such tensor, and of what stayed. `left_out`: tensors of the model that the source is without; scales
+/// whose codes are among them stay, too.
+std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placement& source, Selection& selection,
+                              const std::vector<Tensor>& left_out = {});
 
 /// How many of a selection's tensors have another dtype than in the source.
 std::uint64_t count_cast(const Selection& selection, const Placement& source);

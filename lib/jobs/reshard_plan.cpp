@@ -11,8 +11,10 @@
 #include "frameworks/torch_dist.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/tree_names.hpp"
+#include "jobs/unused_patterns.hpp"
 #include "layout/change_layout.hpp"
 #include "layout/model_files.hpp"
+#include "layout/naming.hpp"
 #include "layout/scale_cuts.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
@@ -144,6 +146,21 @@ void check_any_tensor(const ReshardSides& sides) {
                "ckpt-inspect"});
 }
 
+/// What a choice of names leaves out of a checkpoint, as far as a cast must know it.
+std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& checkpoint, const Placement& source) {
+  std::vector<Tensor> left_out;
+  if (job.casts.empty() || (job.names.only.empty() && job.names.drop.empty())) return left_out;
+  const Naming naming(checkpoint.layout());
+  std::set<const Schema*> seen;
+  for (const FileCatalog& file : checkpoint.files()) {
+    if (!file.schema || !seen.insert(file.schema.get()).second) continue;
+    for (const StoredArray& array : *file.schema->arrays)
+      if (std::string name = naming.renamed(array.name); !source.find(name))
+        left_out.push_back({std::move(name), array.dtype, array.shape, array.verbatim});
+  }
+  return left_out;
+}
+
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
   const MisfitSource misfit = misfit_of(checkpoint, store, job.names, sides.expected, job.casts);
@@ -151,15 +168,26 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
     const CountedNames names(job.names, sides.source, sides.selection);
     return sides.expected.of(sides.selection, sides.source.placement, &names, has_hints);
   };
+  const bool has_choice = !job.names.only.empty() || !job.names.drop.empty() || !job.names.rename.empty();
   Deviations found;
   agree(processes, [&] { check_has_masters(job, checkpoint); });
   explain_misfit(misfit, processes, [&] {
     agree(processes, [&] {
-      sides.source = resolve(checkpoint, misfit.keep, misfit.expected_shape);
+      std::vector<std::string> names;  // all logical ones
+      const auto keep = [&](const std::string& name) {
+        names.push_back(name);
+        return misfit.keep(name);
+      };
+      sides.source = has_choice ? resolve(checkpoint, keep, misfit.expected_shape)
+                                : resolve(checkpoint, misfit.keep, misfit.expected_shape);
+      if (has_choice && job.deltas.empty())
+        for (std::string& warning : unused_patterns(job.names, checkpoint, names))
+          sides.source.warnings.push_back(std::move(warning));
       sides.selection = select(job.names, sides.source.placement);
       if (job.names.takes_masters)
         take_masters(checkpoint.masters(), job.names, sides.source.placement, sides.selection);
-      for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection))
+      for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
+                                       left_out_tensors(job, checkpoint, sides.source.placement)))
         sides.source.warnings.push_back(std::move(warning));
       found = deviations(true);
     });

@@ -52,21 +52,26 @@ bool is_table_word(std::string_view leaf) {
 }
 
 bool is_scale_word(std::string_view leaf) {
-  constexpr std::array<std::string_view, 5> parts{"scale", "zero_point", "zeros", "absmax", "amax"};
-  return holds_any(leaf, parts) || leaf == "scb" || leaf == "zero" || leaf == "zp" || leaf == "g_idx";
+  constexpr std::array<std::string_view, 7> parts{"scale", "zero_point",    "zeros",       "absmax",
+                                                  "amax",  "weight_offset", "input_offset"};
+  constexpr std::array<std::string_view, 8> words{"scb", "zero", "zp", "azp", "g_idx", "s", "su", "sv"};
+  return holds_any(leaf, parts) || std::find(words.begin(), words.end(), leaf) != words.end() ||
+         leaf.ends_with("_zp") || leaf.ends_with("_azp");
 }
 
 /// Names that nothing else has.
 bool is_plain_spoken(const std::string& name, std::string_view leaf) {
-  constexpr std::array<std::string_view, 10> parts{"scale_inv",   "weight_scale", "input_scale", "global_scale",
-                                                   "qzeros",      "absmax",       "quant_map",   "qmap",
-                                                   "quant_state", "qscale"};
-  constexpr std::array<std::string_view, 2> zeros{"weight_zero_point", "input_zero_point"};
-  if (holds_any(leaf, parts) || holds_any(leaf, zeros) || leaf == "scb") return true;
+  constexpr std::array<std::string_view, 17> parts{
+      "scale_inv",    "scale_fwd",    "scale_bwd", "weight_scale", "input_scale", "output_scale",
+      "global_scale", "qzeros",       "absmax",    "quant_map",    "qmap",        "quant_state",
+      "qscale",       "amax_history", "weight_zp", "input_zp",     "smooth_scale"};
+  constexpr std::array<std::string_view, 5> zeros{"weight_zero_point", "input_zero_point", "weight_offset",
+                                                  "input_offset", "dequant_scale"};
+  if (holds_any(leaf, parts) || holds_any(leaf, zeros) || leaf == "scb" || leaf == "azp") return true;
   return name.find("quantizer") != std::string::npos && is_scale_word(leaf);
 }
 
-/// Scales of the attention's inputs, which stand in the module above the codes.
+/// Scales of the attention's inputs, which stand in the module above the codes, or in one beside theirs.
 bool is_of_attention(std::string_view leaf) {
   return leaf == "k_scale" || leaf == "v_scale" || leaf == "q_scale" || leaf == "kv_scale" || leaf == "prob_scale";
 }
@@ -75,13 +80,15 @@ bool is_of_attention(std::string_view leaf) {
 bool may_pack(const Tensor& tensor) {
   const bool is_integer =
       tensor.dtype.kind == ElementKind::signed_integer || tensor.dtype.kind == ElementKind::unsigned_integer;
-  return is_integer && tensor.dtype.size <= 4 && !tensor.shape.empty() && !tensor.verbatim;
+  const bool has_size = tensor.dtype.size <= 4 || tensor.name.ends_with("Qidxs");  // QuIP#'s, of 64 bits
+  return is_integer && has_size && !tensor.shape.empty() && !tensor.verbatim;
 }
 
 bool is_packed_word(std::string_view leaf) {
   constexpr std::array<std::string_view, 7> parts{"weight", "packed", "blocks", "codes", "qdata", "w_q", "kernel"};
-  return (holds_any(leaf, parts) || leaf == "cb" || leaf == "_data" || leaf == "int_data") && !is_scale_word(leaf) &&
-         !is_table_word(leaf);
+  constexpr std::array<std::string_view, 5> words{"cb", "_data", "int_data", "b", "qidxs"};
+  return (holds_any(leaf, parts) || std::find(words.begin(), words.end(), leaf) != words.end()) &&
+         !is_scale_word(leaf) && !is_table_word(leaf);
 }
 
 /// Whether its dtype alone says that it holds codes.
@@ -94,16 +101,14 @@ bool is_small_float(const DType& dtype) {
 
 class Ties {
  public:
-  explicit Ties(const std::vector<Tensor>& tensors) {
-    for (const Tensor& tensor : tensors) {
-      const std::string leaf = leaf_of(tensor.name);
-      // NVFP4's scales are 8-bit floats themselves.
-      const bool is_code = is_small_float(tensor.dtype) && !is_scale_word(leaf);
-      if (is_code || may_pack(tensor)) named_.insert(tensor.name);
-      if (is_code || (may_pack(tensor) && is_packed_word(leaf))) {
-        codes_.insert(tensor.name);
-        of_module_.try_emplace(module_of(tensor.name), tensor.name);
-      }
+  void add(const Tensor& tensor) {
+    const std::string leaf = leaf_of(tensor.name);
+    // NVFP4's scales are 8-bit floats themselves.
+    const bool is_code = is_small_float(tensor.dtype) && !is_scale_word(leaf);
+    if (is_code || may_pack(tensor)) named_.insert(tensor.name);
+    if (is_code || (may_pack(tensor) && is_packed_word(leaf))) {
+      codes_.insert(tensor.name);
+      of_module_.try_emplace(module_of(tensor.name), tensor.name);
     }
   }
 
@@ -131,8 +136,11 @@ class Ties {
         if (const std::string stem = name.substr(0, end) + ending; stem != name && named_.contains(stem)) return stem;
     if (const auto found = of_module_.find(module); found != of_module_.end()) return found->second;
     if (!is_of_attention(leaf)) return "";
-    const auto below = codes_.lower_bound(module);
-    return below != codes_.end() && below->starts_with(module) ? *below : "";
+    for (const std::string& above : {module, module_of(module.substr(0, module.empty() ? 0 : module.size() - 1))})
+      if (const auto below = codes_.lower_bound(above);
+          !above.empty() && below != codes_.end() && below->starts_with(above))
+        return *below;
+    return "";
   }
 
   std::set<std::string> named_;  // what may hold codes, where a scale has its name
@@ -142,8 +150,11 @@ class Ties {
 
 }  // namespace
 
-std::vector<std::optional<NumberTie>> number_ties(const std::vector<Tensor>& tensors) {
-  const Ties ties(tensors);
+std::vector<std::optional<NumberTie>> number_ties(const std::vector<Tensor>& tensors,
+                                                  const std::vector<Tensor>& beside) {
+  Ties ties;
+  for (const std::vector<Tensor>* all : {&tensors, &beside})
+    for (const Tensor& tensor : *all) ties.add(tensor);
   std::vector<std::optional<NumberTie>> found;
   found.reserve(tensors.size());
   for (const Tensor& tensor : tensors) found.push_back(ties.of(tensor));

@@ -22,7 +22,8 @@ struct NumberTie {
 /// For each tensor its tie, or nothing: by its dtype, by its name, and by what is beside it, as DeepSeek's fp8, GPTQ,
 /// AWQ, bitsandbytes, MXFP4, compressed-tensors, ModelOpt, HQQ and torchao store quantised weights. A `scale` beside no
 /// codes, as that of a norm, has none. Bytes without a type of their own are codes only where something belongs to
-/// them.
-std::vector<std::optional<NumberTie>> number_ties(const std::vector<Tensor>& tensors);
+/// them. `beside`: tensors of the same model that nobody asks about.
+std::vector<std::optional<NumberTie>> number_ties(const std::vector<Tensor>& tensors,
+                                                  const std::vector<Tensor>& beside = {});
 
 }  // namespace ckpt

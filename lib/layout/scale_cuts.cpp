@@ -37,8 +37,9 @@ std::optional<std::uint64_t> power_of_two(std::uint64_t codes, std::uint64_t sca
   return blocks_in(codes, block) == scales ? std::optional(block) : std::nullopt;
 }
 
-std::uint64_t block_of(std::uint64_t codes, std::uint64_t scales) {
-  if (codes % scales == 0) return codes / scales;
+/// DeepSeek's `weight_scale_inv` has blocks of 128 by 128, whether or not they fill the matrix: 192 rows have two.
+std::uint64_t block_of(const std::string& name, std::uint64_t codes, std::uint64_t scales) {
+  if (codes % scales == 0 && !name.ends_with("scale_inv")) return codes / scales;
   return power_of_two(codes, scales).value_or(blocks_in(codes, scales));
 }
 
@@ -82,7 +83,7 @@ std::vector<BlockDim> block_dims(const std::string& name, const Extents& codes, 
     if (scales[s] >= codes[c]) {
       if (scales[s] % codes[c] == 0) equal.push_back({c, s, 1, scales[s] / codes[c]});
     } else {
-      in_blocks.push_back({c, s, block_of(codes[c], scales[s]), 1});
+      in_blocks.push_back({c, s, block_of(name, codes[c], scales[s]), 1});
     }
   }
   if (in_blocks.size() > 1)

@@ -1,10 +1,12 @@
 #include "store/number_rules.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/log.hpp"
 #include "base/printable.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/hdf5/marked_type.hpp"
@@ -26,9 +28,16 @@ bool may_be_other(const StoredArray& array, const DType& number) {
          (is_whole_number(dtype) || dtype.kind == ElementKind::other || is_said_by_mark);
 }
 
+/// The float of so many bytes that models have most, as --as names it.
+std::string likely_float(std::uint64_t bytes) {
+  return bytes == 1 ? "f8_e4m3" : bytes == 2 ? "bf16" : "f" + std::to_string(8 * bytes);
+}
+
 bool names_a_type(const std::string& attribute) {
+  std::string name = attribute;
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const char* part : {"type", "format", "encoding", "precision"})
-    if (attribute.find(part) != std::string::npos) return true;
+    if (name.find(part) != std::string::npos) return true;
   return false;
 }
 
@@ -99,17 +108,19 @@ std::shared_ptr<const Schema> NumberRules::read_again(const std::shared_ptr<cons
 
 void NumberRules::warn_of_marks(const std::string& file, const Schema& schema) {
   std::vector<std::string> found;
+  std::string example;
   for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
     const StoredArray& array = (*schema.arrays)[i];
     const std::string mark = float_mark(array, schema.datasets[i]);
-    if (!mark.empty() && told_.insert(array.name).second)
-      found.push_back(printable(array.name) + " (" + array.dtype.name + ", attribute " + mark + ")");
+    if (mark.empty() || !told_.insert(array.name).second) continue;
+    if (found.empty()) example = likely_float(array.dtype.size) + ":" + array.name;
+    found.push_back(printable(array.name) + " (" + array.dtype.name + ", attribute " + mark + ")");
   }
   if (!found.empty())
     spdlog::warn(
         "{}: integers that an attribute seems to call floats are read as integers: {}; where they are a float's bits, "
-        "say so with --as, for example --as 'bf16:*'",
-        file, join(found));
+        "say so with --as, for example --as {}",
+        file, join(found), shell_word(example));
 }
 
 }  // namespace ckpt

@@ -77,14 +77,14 @@ std::optional<DType> type_by_word(std::string_view word) {
 
 bool seems_float(std::string_view word, std::uint64_t bytes) {
   constexpr std::size_t most_characters = 40;  // of more it is a sentence
-  constexpr std::array<std::string_view, 7> parts{"float", "bf", "fp", "half", "e4m3", "e5m2", "tf32"};
+  constexpr std::array<std::string_view, 8> parts{"float", "brain", "bf", "fp", "half", "e4m3", "e5m2", "tf32"};
   const std::string text = bare(word);
   if (text.size() > most_characters) return false;
   if (const auto known = type_by_word(text)) return known->is_float() && known->size == bytes;
   if (std::none_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != text.npos; }))
     return false;
   const std::size_t digits = text.find_first_of("0123456789");
-  if (digits == text.npos) return false;
+  if (digits == text.npos) return bytes == 2 && (text.find("bfloat") != text.npos || text.find("brain") != text.npos);
   const std::size_t end = text.find_first_not_of("0123456789", digits);
   return text.substr(digits, end - digits) == std::to_string(8 * bytes);
 }

@@ -99,6 +99,7 @@ class Walk {
   std::string here() const { return "/" + here_; }
 
  private:
+  static haddr_t address_of(hid_t group);
   void visit_group(hid_t group, const std::string& path);
   void visit_links(hid_t group, const std::vector<Link>& links, const std::string& path);
   void visit_link(hid_t group, const Link& link, const std::string& path);
@@ -174,10 +175,13 @@ SchemaReading Walk::run(hid_t file) {
   return {std::move(schema), std::move(left_out_), std::move(no_tensors_), is_whole_};
 }
 
-void Walk::visit_group(hid_t group, const std::string& path) {
+haddr_t Walk::address_of(hid_t group) {
   H5O_info_t info;
   check(H5Oget_info2(group, &info, H5O_INFO_BASIC), "a group's address");
-  if (std::find(ancestors_.begin(), ancestors_.end(), info.addr) != ancestors_.end()) return;
+  return info.addr;
+}
+
+void Walk::visit_group(hid_t group, const std::string& path) {
   if (ancestors_.size() == max_levels)
     throw Error(
         Kind::input, "",
@@ -191,7 +195,7 @@ void Walk::visit_group(hid_t group, const std::string& path) {
         Kind::input, "",
         {"more names than a file of this size can hold", "", "do its groups contain one another through hard links?"});
   if (links_ > share_.most_links) is_whole_ = false;
-  ancestors_.push_back(info.addr);
+  ancestors_.push_back(address_of(group));
   visit_links(group, links, path);
   ancestors_.pop_back();
 }
@@ -272,6 +276,10 @@ void Walk::visit_object(hid_t object, const std::string& path) {
     case H5I_DATASET:
       return visit_dataset(object, path);
     case H5I_GROUP: {
+      if (std::find(ancestors_.begin(), ancestors_.end(), address_of(object)) != ancestors_.end()) {
+        if (is_ours()) no_tensors_.push_back("/" + path + " (a link to a group above it)");
+        return;
+      }
       auto attributes = attributes_of(object);
       if (!attributes.empty()) groups_.push_back({path, std::move(attributes)});
       return visit_group(object, path);

@@ -110,14 +110,16 @@ Tensor tensor_of(const json& object, const std::string& name) {
   if (tensor.begin > tensor.end)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
            "an end behind the begin");
+  Extents extents;
+  for (const json& extent : shape) extents.push_back(number(extent, "extent"));
   try {
-    tensor.dtype = type_of(dtype.get<std::string>());
+    const DType known = type_of(dtype.get<std::string>());
+    tensor.shape = in_bytes(std::move(extents), known);
+    tensor.dtype = known;
   } catch (const Error& why) {
     tensor.refusal = why;
     return tensor;
   }
-  for (const json& extent : shape) tensor.shape.push_back(number(extent, "extent"));
-  tensor.shape = in_bytes(std::move(tensor.shape), tensor.dtype);
   const std::uint64_t bytes = checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
   if (tensor.end - tensor.begin != bytes)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
