@@ -131,6 +131,10 @@ std::optional<Layout> carried_by_all(const FoundFiles& found) {
                  names.size());
     return std::nullopt;
   }
+  // A merged file's layout names no file of its own: whatever that is called, it is the whole.
+  if (!found.is_single_file && layout.mesh.size() == 1 && names.size() == 1 &&
+      std::find(found.names.begin(), found.names.end(), names[0]) == found.names.end())
+    return std::nullopt;
   for (const std::string& name : names)
     if (!found.is_single_file && std::find(found.names.begin(), found.names.end(), name) == found.names.end())
       throw Error(Kind::input, name, {"missing", "the checkpoint's own layout expects it", "restore the file"});
@@ -147,6 +151,10 @@ void read_as_ranks(const FoundFiles& found, Look& seen, SourceStore& store) {
     throw;
   }
   if (!described) return;
+  if (auto lost = lost_files(found)) throw std::move(*lost);
+  std::set<std::string> taken;
+  for (const DescribedFile& file : described->files) taken.insert(file.path);
+  warn_of_passed_over(found.path, found.names, taken);
   seen.layout = std::move(described->layout);
   seen.elsewhere = std::move(described->elsewhere);
   for (DescribedFile& file : described->files)

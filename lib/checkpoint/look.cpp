@@ -1,5 +1,6 @@
 #include "checkpoint/look.hpp"
 
+#include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "checkpoint/without_layout.hpp"
 #include "frameworks/describe.hpp"
 #include "processes/wire.hpp"
 
@@ -92,6 +94,10 @@ std::optional<Described> describe_together(const std::filesystem::path& director
   agree(processes, [&] {
     if (rank != reader) return;
     described = is_for_given ? found->complete(*given, store) : found->describe(store);
+    std::set<std::string> taken;
+    for (const DescribedFile& file : described->files) taken.insert(file.path);
+    for (const FileBeside& file : described->beside) taken.insert(file.name);
+    warn_of_passed_over(directory, store, taken);
     if (size > 1) message = message_of(*described);
   });
   if (size > 1) message = processes.broadcast(message, static_cast<int>(reader));
@@ -173,6 +179,11 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
   });
   if (map.file_of.empty()) return seen;
   Look indexed = look_at_indexed(index->path, map, store, processes);
+  agree(processes, [&] {
+    std::set<std::string> taken;
+    for (const auto& [name, file] : map.file_of) taken.insert(file);
+    if (processes.rank() == 0) warn_of_passed_over(index->path.parent_path(), store, taken);
+  });
   indexed.damaged_manifest = std::move(seen.damaged_manifest);
   return indexed;
 }

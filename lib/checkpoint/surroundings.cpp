@@ -9,6 +9,7 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/indexed_files.hpp"
+#include "checkpoint/one_of_several.hpp"
 #include "frameworks/describe.hpp"
 #include "frameworks/foreign.hpp"
 #include "frameworks/only_word.hpp"
@@ -92,6 +93,13 @@ std::string named_by_tensorflow(const fs::path& pointer) {
   return fs::path(named).filename().string() + ".index";
 }
 
+bool holds_ranks(const fs::path& directory, SourceStore& store) {
+  std::vector<std::string> folders;
+  for (const fs::path& entry : sorted_entries(directory))
+    if (is_folder(entry) && is_by_itself(entry, store)) folders.push_back(entry.filename().string());
+  return !folders.empty() && are_of_ranks(folders);
+}
+
 constexpr int most_levels_below = 3;
 
 void add_below(const fs::path& directory, const std::string& path, int levels, SourceStore& store,
@@ -100,7 +108,7 @@ void add_below(const fs::path& directory, const std::string& path, int levels, S
     const std::string name = entry.filename().string();
     if (!is_folder(entry) || name.starts_with('.')) continue;
     const std::string inner = path.empty() ? name : path + "/" + name;
-    if (is_by_itself(entry, store))
+    if (is_by_itself(entry, store) || holds_ranks(entry, store))
       below.push_back(inner);
     else if (levels > 1)
       add_below(directory, inner, levels - 1, store, below);
@@ -146,6 +154,16 @@ std::optional<Error> telling_file(const fs::path& directory, const std::string& 
 
 }  // namespace
 
+bool are_of_ranks(const std::vector<std::string>& directories) {
+  const auto is_number = [](const std::string& name) {
+    return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  };
+  const bool count_from_0 = !directories.empty() && directories.front().find_first_not_of('0') == std::string::npos;
+  return std::all_of(directories.begin(), directories.end(), [&](const std::string& name) {
+    return is_number(name) ? count_from_0 : number_of_rank(name).has_value() || name.starts_with("host_");
+  });
+}
+
 std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store) {
   for (const Pointer& pointer : pointers) {
     const std::string named = pointer.named(directory / pointer.file);
@@ -167,8 +185,9 @@ std::vector<std::string> checkpoints_below(const fs::path& directory, SourceStor
 }
 
 Error above_checkpoints(const fs::path& directory, const std::vector<std::string>& below) {
-  const std::string found = below.size() == 1 ? "it holds a checkpoint: " + below.front()
-                                              : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);
+  const std::string found = below.size() == 1
+                                ? "it holds a checkpoint: " + below.front()
+                                : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);
   return {Kind::input, directory.string(), {found, "expected the directory of one", give_one(directory, below)}};
 }
 

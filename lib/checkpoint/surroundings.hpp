@@ -10,6 +10,10 @@
 
 namespace ckpt {
 
+/// Whether directories are one rank's each, by their names in natural order: rank_0/, mp_rank_00/, host_0/. Plain
+/// numbers are where they begin with 0, as steps do not.
+bool are_of_ranks(const std::vector<std::string>& directories);
+
 /// The error of a directory in which a file that names a run's last checkpoint (DeepSpeed's `latest`, Megatron's,
 /// TensorFlow's) names one that is not there.
 std::optional<Error> stale_pointer(const std::filesystem::path& directory, SourceStore& store);

@@ -184,12 +184,6 @@ bool differ_in_one_number(const std::vector<std::string>& names) {
   return groups.size() == 1 && std::count(groups.front().pattern.begin(), groups.front().pattern.end(), '*') == 1;
 }
 
-/// Directories of which each is one rank's: rank_0/, mp_rank_00/.
-bool are_of_ranks(const std::vector<std::string>& directories) {
-  return std::all_of(directories.begin(), directories.end(),
-                     [](const std::string& name) { return number_of_rank(name).has_value(); });
-}
-
 std::vector<std::string> first_directories(const FoundFiles& found) {
   std::set<std::string, decltype(&natural_less)> directories(&natural_less);
   for (const std::string& name : found.names)
@@ -248,6 +242,39 @@ std::optional<WeightMap> numbered_parts(const FoundFiles& found) {
   spdlog::warn("{}: no index is beside the {} files, which are taken for one model, as their names count them{}",
                found.path.string(), top.size(), others.empty() ? "" : "; not looked at: " + join(others, 4));
   return map;
+}
+
+std::optional<Error> lost_files(const FoundFiles& found) {
+  for (const NumberedKind& kind : kinds_of(names_at(found, top_files(found))))
+    if (kind.name.total && kind.numbers.size() > 1)
+      if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);
+  return std::nullopt;
+}
+
+void warn_of_passed_over(const fs::path& directory, const std::vector<std::string>& names,
+                         const std::set<std::string>& taken) {
+  std::vector<std::string> others;
+  for (const std::string& name : names)
+    if (!taken.contains(name)) others.push_back(name);
+  if (!others.empty())
+    spdlog::warn("{}: other files of tensors are not looked at: {}", directory.string(), join(others, 4));
+}
+
+void warn_of_passed_over(const fs::path& directory, SourceStore& store, const std::set<std::string>& taken) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::error_code none;
+    const std::string name = it->path().filename().string();
+    if (taken.contains(name) || !it->is_regular_file(none)) continue;
+    try {
+      if (store.recognises(it->path())) names.push_back(name);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  std::sort(names.begin(), names.end(), natural_less);
+  warn_of_passed_over(directory, names, taken);
 }
 
 std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore& store) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,17 @@ std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& stor
 /// A model in several files without an index, where their names say that they are all of them ("-00001-of-00002") and
 /// no tensor is in two of them: what the index would say.
 std::optional<WeightMap> numbered_parts(const FoundFiles& found);
+
+/// The error of files that are missing of those whose names say how many there are.
+std::optional<Error> lost_files(const FoundFiles& found);
+
+/// Names of files of tensors that are in a directory and are not taken, in a warning.
+void warn_of_passed_over(const std::filesystem::path& directory, const std::vector<std::string>& names,
+                         const std::set<std::string>& taken);
+
+/// Likewise of the files right in the directory. Of a file that cannot be read nothing is said.
+void warn_of_passed_over(const std::filesystem::path& directory, SourceStore& store,
+                         const std::set<std::string>& taken);
 
 /// The error of files that cannot be one checkpoint's: those of several, a directory above them, files that are
 /// missing.
