@@ -239,7 +239,8 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
     found.files = all_files(seen.path, seen.is_single_file, store, processes);
     agree(processes, [&] {
       seen.layout = carried_by_all(found.files);
-      if (seen.layout || seen.is_single_file) return;
+      if (seen.layout) return;
+      if (seen.is_single_file) return refuse_flat_parameters(found.files.catalogs.front());
       found.unplaced = flat_parameters_alone(found.files.names, found.files.catalogs, seen.path.string());
       if (!found.unplaced) read_as_ranks(found.files, seen, store);
     });

@@ -12,6 +12,7 @@
 #include "checkpoint/read_manifest.hpp"
 #include "checkpoint/without_layout.hpp"
 #include "frameworks/describe.hpp"
+#include "frameworks/flat_parameters.hpp"
 #include "processes/wire.hpp"
 
 namespace ckpt {
@@ -166,6 +167,8 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
       if (!seen.layout || seen.is_completed) seen.layout = std::move(described->layout);
       seen.beside = std::move(described->beside);
       seen.masters = std::move(described->masters);
+      if (given == nullptr)
+        for (auto& [name, file] : seen.known) refuse_flat_parameters(file.catalog, &*seen.layout);
       if (!place.layout || seen.is_completed) seen.elsewhere = std::move(described->elsewhere);
     }
   }

@@ -23,6 +23,16 @@ bool is_flat_parameter(std::string_view name) {
          std::all_of(name.begin() + 1, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+constexpr const char* other_forms = "save with StateDictType.SHARDED_STATE_DICT or FULL_STATE_DICT";
+constexpr const char* with_buckets =
+    "or give a layout whose \"buckets\" name each flat parameter's members in their order (layouts/fsdp1.json shows "
+    "how)";
+
+bool has_members(const Layout* layout, const std::string& name) {
+  return layout != nullptr &&
+         std::ranges::any_of(layout->buckets, [&](const Bucket& bucket) { return bucket.name == name; });
+}
+
 }  // namespace
 
 std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names,
@@ -40,9 +50,25 @@ std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names
                {"holds the flat parameters " + join({found.begin(), found.end()}, 4) +
                     " of FSDP's LOCAL_STATE_DICT, which do not say which parameters lie in them; those beside them "
                     "are parts of unknown places",
-                "expected each parameter by itself, with its place",
-                "save with StateDictType.SHARDED_STATE_DICT or FULL_STATE_DICT, or give a layout whose \"buckets\" "
-                "name each flat parameter's members in their order (layouts/fsdp1.json shows how)"});
+                "expected each parameter by itself, with its place", std::string(other_forms) + ", " + with_buckets});
+}
+
+void refuse_flat_parameters(FileCatalog& catalog, const Layout* layout) {
+  const std::vector<StoredArray>& arrays = *catalog.schema->arrays;
+  const auto is_refused = [&](const StoredArray& array) {
+    return is_flat_parameter(array.name) && !array.refusal && !has_members(layout, array.name);
+  };
+  if (std::ranges::none_of(arrays, is_refused)) return;
+  const Error why(Kind::input, "",
+                  {"is a flat parameter of FSDP's LOCAL_STATE_DICT, which does not say which parameters lie in it",
+                   "expected each parameter by itself",
+                   layout == nullptr ? std::string(other_forms) + ", " + with_buckets : other_forms});
+  Schema schema = *catalog.schema;
+  std::vector<StoredArray> changed = arrays;
+  for (StoredArray& array : changed)
+    if (is_refused(array)) array = unreadable(array.name, why);
+  schema.arrays = std::make_shared<const std::vector<StoredArray>>(std::move(changed));
+  catalog.schema = std::make_shared<const Schema>(std::move(schema));
 }
 
 }  // namespace ckpt

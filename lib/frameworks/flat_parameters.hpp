@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "layout/layout.hpp"
 #include "store/catalog.hpp"
 
 namespace ckpt {
@@ -15,5 +16,9 @@ namespace ckpt {
 /// the message calls the files. https://github.com/pytorch/pytorch, torch/distributed/fsdp/_flat_param.py
 std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names,
                                            const std::vector<FileCatalog>& catalogs, const std::string& origin);
+
+/// Makes unreadable what is such a flat parameter in a file that is read whole, so that it is an error where it is
+/// kept. Not what a bucket of `layout` tells the members of.
+void refuse_flat_parameters(FileCatalog& catalog, const Layout* layout = nullptr);
 
 }  // namespace ckpt

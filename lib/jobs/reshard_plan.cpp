@@ -133,17 +133,12 @@ void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
         "; --master-weights takes master weights where there are any, and all else as it is");
 }
 
-/// An output without a tensor is somebody's mistake, but where the source has none either and goes over whole: an
-/// optimizer's settings, or the state of a job, into a format that takes its tree.
+/// An output without a tensor is somebody's mistake, also where the source has none: nothing is cut in such a file.
 void check_any_tensor(const ReshardSides& sides) {
   if (!sides.selection.tensors.empty() || !sides.checkpoint.layout().tables.empty()) return;
-  const auto& files = sides.checkpoint.files();
-  const auto takes_tree = [&](const FileCatalog& file) { return sides.store->takes_trees_of(file.schema->format); };
-  if (sides.source.placement.tensors().empty() && std::all_of(files.begin(), files.end(), takes_tree)) return;
   throw Error(Kind::input, sides.checkpoint.path().string(),
               {"no tensor is in it that could be written", "expected at least one",
-               "is it the file of an optimizer's settings, or of a job's states alone? See what is in it with "
-               "ckpt-inspect"});
+               "where a job's settings or states alone are meant, copy it as it is; ckpt-inspect shows what is in it"});
 }
 
 /// What a choice of names leaves out of a checkpoint, as far as a cast must know it.

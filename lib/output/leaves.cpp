@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "frameworks/tree_fit.hpp"
+#include "output/value_names.hpp"
 
 namespace ckpt {
 
@@ -29,7 +30,7 @@ std::map<std::string, LeafOfAll> of_all_files(const std::vector<Saying>& sayings
     for (const Leaf& leaf : saying.schema->leaves) {
       if (follows_from_ranks(leaf.name) || (trees.has_all_beside() && trees.is_beside(leaf.name))) continue;
       const std::string name = files.entries()[saying.entry].prefix + leaf.name;
-      const auto other = new_name ? new_name(name) : name;
+      const auto other = new_value_name(new_name, *saying.schema, name);
       if (!other) continue;
       LeafOfAll& all = leaves[*other];
       if (all.first == nullptr) all.first = &leaf;

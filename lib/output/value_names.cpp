@@ -4,6 +4,9 @@
 #include <functional>
 #include <string_view>
 
+#include "store/torch/dcp_directory.hpp"
+#include "store/torch/path_tree.hpp"
+
 namespace ckpt {
 
 namespace {
@@ -12,6 +15,12 @@ ValuePlace split(const std::string& name) {
   const std::size_t slash = name.rfind('/');
   if (slash == std::string::npos) return {"", name};
   return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+/// Whether attributes are values of a tree. That of a DCP directory has the values of all its files, although the first
+/// one alone stands for it.
+bool is_of_tree(const Schema& schema) {
+  return schema.has_tree || schema.format == torch::dcp_format;
 }
 
 /// Of DCP's safetensors: where a file's pieces lie, which is true of no other file.
@@ -32,6 +41,16 @@ bool says_ranks(std::string_view name) {
 
 }  // namespace
 
+std::optional<std::string> new_value_name(const NewName& new_name, const Schema& schema, const std::string& path) {
+  if (!new_name) return path;
+  if (schema.format != torch::dcp_format) return new_name(path);
+  const torch::DcpPath keys = torch::dcp_path(path);
+  const std::string dotted = torch::dcp_name(keys);
+  const auto other = new_name(dotted);
+  if (!other) return std::nullopt;
+  return *other == dotted ? path : torch::tree_name(torch::renamed_path(*other, keys));
+}
+
 std::set<std::string> left_out_values(const std::vector<const Schema*>& schemas, bool has_other_cards) {
   std::set<std::string> names;
   const auto look = [&](const std::vector<Attribute>& attributes) {
@@ -39,7 +58,7 @@ std::set<std::string> left_out_values(const std::vector<const Schema*>& schemas,
       if (says_cut(attribute.name) || (has_other_cards && says_ranks(attribute.name))) names.insert(attribute.name);
   };
   for (const Schema* const schema : schemas) {
-    if (schema->has_tree) continue;
+    if (is_of_tree(*schema)) continue;
     look(schema->attributes);
     for (const Group& group : schema->groups) look(group.attributes);
   }
@@ -64,11 +83,12 @@ ValueNames::ValueNames(const Planner& planner, const NewName& new_name, const st
 }
 
 std::optional<ValuePlace> ValueNames::operator()(const Schema& schema, ValuePlace place) const {
-  if (!schema.has_tree && (says_cut(place.name) || (has_other_cards_ && says_ranks(place.name)))) return std::nullopt;
+  const bool is_in_tree = is_of_tree(schema);
+  if (!is_in_tree && (says_cut(place.name) || (has_other_cards_ && says_ranks(place.name)))) return std::nullopt;
   if (!new_name_) return place;
   const std::string name = place.group.empty() ? place.name : place.group + "/" + place.name;
-  const auto other = new_name_(name);
-  if (!schema.has_tree) {
+  const auto other = new_value_name(new_name_, schema, name);
+  if (!is_in_tree) {
     const bool is_dropped = std::ranges::any_of(dropped_, [&](const Pattern& each) { return each.matches(name); });
     const auto below = taken_.lower_bound(place.group + "/");
     const bool has_parameters = below != taken_.end() && below->starts_with(place.group + "/");

@@ -41,6 +41,10 @@ class ValueNames {
   bool prefixes_are_dicts_;
 };
 
+/// The new name of an attribute or leaf of a file with this schema, by the path of its keys; nothing where it is not
+/// taken. Values of a DCP directory are named as its tensors are, with dots.
+std::optional<std::string> new_value_name(const NewName& new_name, const Schema& schema, const std::string& path);
+
 /// What attributes are left out as they tell how the source was cut, where no tree tells it: DCP's of safetensors, and
 /// for other cards what names ranks and their number.
 std::set<std::string> left_out_values(const std::vector<const Schema*>& schemas, bool has_other_cards);

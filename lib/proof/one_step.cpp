@@ -6,18 +6,28 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
 #include "frameworks/tree_fit.hpp"
 #include "layout/naming.hpp"
 #include "proof/progress_name.hpp"
+#include "store/torch/dcp_directory.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// The one number that a value is, also as a text, which is all that some formats have; nothing where it is none.
+constexpr std::uint64_t most_numbers = 8;
+constexpr std::size_t most_json_depth = 32;
+
+/// The number that a value is, also as a text, which is all that some formats have, or the few that it is; nothing
+/// where it is none.
 std::optional<std::string> number_text(const Value& value) {
   if (const auto text = text_in(value)) {
     double number = 0;
@@ -26,9 +36,30 @@ std::optional<std::string> number_text(const Value& value) {
     return is_number ? text : std::nullopt;
   }
   const auto format = number_format(value.dtype);
-  if (!format || format->kind == ElementKind::boolean || value.count() != 1 || value.bytes.size() != format->size)
+  const std::uint64_t count = value.count();
+  if (!format || format->kind == ElementKind::boolean || count == 0 || count > most_numbers ||
+      value.bytes.size() != count * format->size)
     return std::nullopt;
-  return element_text(value.dtype, reinterpret_cast<const std::byte*>(value.bytes.data()));
+  std::vector<std::string> numbers;
+  for (std::uint64_t i = 0; i < count; ++i)
+    numbers.push_back(
+        element_text(value.dtype, reinterpret_cast<const std::byte*>(value.bytes.data() + i * format->size)));
+  return join(numbers, most_numbers);
+}
+
+/// The object that an attribute's text is in JSON, as formats have it whose attributes are texts alone; nothing for
+/// another.
+std::optional<nlohmann::json> object_in(const Value& value) {
+  const auto text = text_in(value);
+  if (!text || !text->starts_with('{')) return std::nullopt;
+  try {
+    JsonRules rules;
+    rules.expected = "an object";
+    rules.max_depth = most_json_depth;
+    return parse_json(*text, "", rules);
+  } catch (const Error&) {
+    return std::nullopt;  // a text that only begins so
+  }
 }
 
 class Steps {
@@ -47,6 +78,30 @@ class Steps {
       for (const Attribute& attribute : schema.datasets[i].attributes)
         add(file, prefix + (*schema.arrays)[i].name + "/" + attribute.name, attribute.value);
     for (const Leaf& leaf : schema.leaves) add(file, prefix + leaf.name, leaf.what, leaf.digest);
+    for (const Attribute& attribute : schema.attributes)
+      if (is_progress_name(attribute.name) && number_text(attribute.value))
+        saying_[{checkpoint_.table().entry(file), attribute.name}].insert(&schema);
+  }
+
+  /// Files that lack what others of their kind say of the whole file. Of DCP one rank says it for all.
+  void warn_of_lacking() const {
+    for (const auto& [what, schemas] : saying_) {
+      const auto& [entry, name] = what;
+      if (is_excused(name)) continue;
+      std::vector<std::string> lacking;
+      std::string other;
+      for (FileNumber file = 0; file < checkpoint_.files().size(); ++file) {
+        if (checkpoint_.table().entry(file) != entry || !checkpoint_.is_there(file)) continue;
+        const Schema* const schema = checkpoint_.file(file).schema.get();
+        if (schema->format == torch::dcp_format) return;
+        if (!schemas.contains(schema))
+          lacking.push_back(checkpoint_.file_name(file));
+        else if (other.empty())
+          other = checkpoint_.file_name(file);
+      }
+      if (!lacking.empty())
+        spdlog::warn("{}: no {}, which {} says; are the files of one save?", join(lacking), name, other);
+    }
   }
 
  private:
@@ -57,8 +112,21 @@ class Steps {
   };
 
   void add(FileNumber file, const std::string& path, const Value& value) {
-    if (!is_progress_name(path)) return;
-    if (auto number = number_text(value)) add(file, path, std::move(*number), 0);
+    if (is_progress_name(path)) {
+      if (auto number = number_text(value)) add(file, path, std::move(*number), 0);
+    } else if (const auto object = object_in(value)) {
+      add(file, path, *object);
+    }
+  }
+
+  void add(FileNumber file, const std::string& path, const nlohmann::json& object) {
+    for (const auto& [key, value] : object.items()) {
+      const std::string below = path + "/" + key;
+      if (value.is_object())
+        add(file, below, value);
+      else if (value.is_number() && is_progress_name(below))
+        add(file, below, value.dump(), 0);
+    }
   }
 
   void add(FileNumber file, const std::string& path, std::string value, std::uint64_t digest) {
@@ -85,6 +153,7 @@ class Steps {
   const Checkpoint& checkpoint_;
   Naming naming_;
   std::map<std::string, Said> first_;
+  std::map<std::pair<std::size_t, std::string>, std::set<const Schema*>> saying_;  // by entry and root attribute
 };
 
 }  // namespace
@@ -97,6 +166,7 @@ void check_one_step(const Checkpoint& checkpoint) {
       if (checkpoint.is_there(file) &&
           seen.emplace(checkpoint.file(file).schema.get(), checkpoint.table().entry(file)).second)
         steps.add(file);
+  steps.warn_of_lacking();
 }
 
 }  // namespace ckpt

@@ -135,5 +135,22 @@ def fused_cards():
     jobs.program("verify", place / "saved.pt", place / "cards")
 
 
+def chosen():
+    """a model that is chosen and renamed is what load_state_dict takes, whichever of a rank's files the other values are in"""
+    place, model = jobs.scratch(), torch.nn.Linear(2, 3)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    state = {"model": model.state_dict(), "optim": optimizer.state_dict(), "step": 7, "lst": [1, (2, 3)], "note": "x"}
+    for name, how in {"one": {}, "threads": {"thread_count": 3}, "many": {"single_file_per_rank": False}}.items():
+        dcp.save(state, storage_writer=dcp.FileSystemWriter(place / name, **how))
+        jobs.program("merge", "--only", "model.*", "--rename", "model.{x}={x}", place / name, "-o", place / f"{name}.pt")
+        torch.nn.Linear(2, 3).load_state_dict(torch.load(place / f"{name}.pt"))
+        jobs.program("merge", "--only", "model.*", "--format", "dcp", place / name, "-o", place / f"{name}_model")
+        assert as_one(place / f"{name}_model").keys() == {"model"}, name
+        jobs.program("merge", "--only", "optim.*", place / name, "-o", place / f"{name}_optim.pt")
+        assert torch.load(place / f"{name}_optim.pt").keys() == {"optim"}, name
+
+
 if __name__ == "__main__":
-    jobs.main({"of torch": of_torch, "of one file": of_one_file, "fused cards": fused_cards})
+    jobs.main({"of torch": of_torch, "of one file": of_one_file, "fused cards": fused_cards, "chosen": chosen})

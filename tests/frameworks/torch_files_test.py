@@ -40,7 +40,24 @@ def files():
     check_file(place, all_of_them, place / "protocol_4.pt", pickle_protocol=4)
     of_old_types = {name: tensor for name, tensor in all_of_them.items()
                     if not name.startswith("float8") and name not in ("uint16", "uint32", "uint64")}
-    check_file(place, of_old_types, place / "legacy.pt", _use_new_zipfile_serialization=False)
+    for protocol in (2, 3, 4, 5):
+        check_file(place, of_old_types, place / f"legacy_{protocol}.pt", _use_new_zipfile_serialization=False, pickle_protocol=protocol)
+
+
+def quantised():
+    """what is quantised is an error only where it is kept, in both forms; what lies behind it is found"""
+    place = jobs.scratch()
+    plain = {"a": random_tensor(5, 4), "z": random_tensor(7, dtype=torch.int64)}
+    scales, zeros = torch.ones(3), torch.zeros(3)
+    odd = {f"q {dtype}": torch.quantize_per_tensor(random_tensor(3, 5), .1, 0, dtype) for dtype in (torch.qint8, torch.quint8, torch.qint32)}
+    odd["q4"] = torch.quantize_per_channel(random_tensor(3, 5), scales, zeros, 0, torch.quint4x2)
+    for form in (False, True):
+        path = place / f"zip_{form}.pt"
+        torch.save({"a": plain["a"], **odd, "z": plain["z"]}, path, _use_new_zipfile_serialization=form)
+        jobs.program("merge", "--drop", "q*", path, "-o", place / f"out_{form}.pt")
+        made = torch.load(place / f"out_{form}.pt")
+        assert made.keys() == plain.keys(), made.keys()
+        assert all(torch.equal(made[name], tensor) for name, tensor in plain.items())
 
 
 def save_ranks(rank, saved, place):
@@ -63,4 +80,4 @@ def sharded():
 
 
 if __name__ == "__main__":
-    jobs.main({"files": files, "sharded": sharded})
+    jobs.main({"files": files, "quantised": quantised, "sharded": sharded})

@@ -145,8 +145,8 @@ def save(path, obj, protocol=2, legacy=False):
         if legacy:
             system = {"protocol_version": 1001, "little_endian": True, "type_sizes": {"short": 2, "int": 4, "long": 4}}
             for part in (0x1950a86a20f9469cfc6c, 1001, system):
-                file.write(pickle.dumps(part, 2))
-            file.write(tree + pickle.dumps(sorted(raw), 2))
+                file.write(pickle.dumps(part, protocol))
+            file.write(tree + pickle.dumps(sorted(raw), protocol))
             for key in sorted(raw):
                 file.write(struct.pack("<q", storages[key].count) + raw[key])
         else:

@@ -1,10 +1,12 @@
 #include "store/torch/dcp_item.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string_view>
 
 #include "base/checked.hpp"
+#include "store/torch/element_types.hpp"
 #include "store/torch/little_endian.hpp"
 #include "store/torch/zip_records.hpp"
 
@@ -81,18 +83,18 @@ class Head {
   std::string_view name_;
 };
 
-/// The one storage that a tree speaks of; nothing where there are others beside it. `count` becomes the number of them.
-std::optional<StorageClaim> one_storage(const Pickle& tree, std::size_t& count) {
-  std::optional<StorageClaim> one;
-  count = 0;
-  for (PickleId id = 0; id < tree.nodes().size(); ++id) {
-    if (tree[id].kind != PickleKind::persistent) continue;
-    const StorageClaim claim = storage_claim(tree, id);
-    if (one && one->key == claim.key) continue;
-    ++count;
-    one = claim;
-  }
-  return one;
+/// The storages that a tree speaks of, each by one node.
+std::map<std::string_view, PickleId> storages_in(const Pickle& tree) {
+  std::map<std::string_view, PickleId> storages;
+  for (PickleId id = 0; id < tree.nodes().size(); ++id)
+    if (tree[id].kind == PickleKind::persistent) storages.emplace(storage_name(tree, id).key, id);
+  return storages;
+}
+
+/// What the tree says of its one storage; nothing where its type does not tell how long it is (quantised).
+std::optional<StorageClaim> claim_of(const Pickle& tree, PickleId storage) {
+  if (!storage_type(storage_name(tree, storage).type)) return std::nullopt;
+  return storage_claim(tree, storage);
 }
 
 /// Nothing where the head does not tell all.
@@ -105,10 +107,10 @@ std::optional<Archive> from_head(const PosixFile& file, Interval item) {
   auto tree = Pickle::read(*bytes, end);
   if (!tree || !head.skip(end - head.at())) return std::nullopt;
   Archive archive{std::move(bytes), std::move(*tree), {}};
-  std::size_t count = 0;
-  const auto claim = one_storage(archive.tree, count);
-  if (count == 0) return archive;
-  if (count > 1) return std::nullopt;
+  const auto storages = storages_in(archive.tree);
+  if (storages.empty()) return archive;
+  const auto claim = storages.size() == 1 ? claim_of(archive.tree, storages.begin()->second) : std::nullopt;
+  if (!claim) return std::nullopt;
   while (head.next()) {
     if (head.is_named("data/" + std::string(claim->key))) {
       const std::uint64_t size = checked_mul(claim->elements, claim->dtype.size, "a storage's number of bytes");

@@ -54,6 +54,17 @@ std::optional<DType> storage_type(std::string_view name) {
   return storages().type(within_torch(name));
 }
 
+/// https://github.com/pytorch/pytorch, torch/storage.py, _dtype_to_storage_type_map: several of a byte's elements count
+/// as one.
+std::optional<std::uint64_t> storage_element_bytes(std::string_view name) {
+  if (const auto type = storage_type(name)) return type->size;
+  name = within_torch(name);
+  if (name == "QInt32Storage") return 4;
+  const bool is_of_bytes =
+      name == "QInt8Storage" || name == "QUInt8Storage" || name == "QUInt4x2Storage" || name == "QUInt2x4Storage";
+  return is_of_bytes ? std::optional<std::uint64_t>(1) : std::nullopt;
+}
+
 std::optional<DType> element_type(std::string_view name) {
   return types().type(within_torch(name));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -9,6 +10,9 @@ namespace ckpt::torch {
 
 /// The elements of a typed storage: "torch.BFloat16Storage" → bf16; bytes of an untyped one. Nothing for others.
 std::optional<DType> storage_type(std::string_view name);
+
+/// The bytes that each element of a storage of this type takes in a file before torch 1.6, of quantised ones, too.
+std::optional<std::uint64_t> storage_element_bytes(std::string_view name);
 
 /// "torch.float8_e4m3fn" → f8_e4m3. Nothing for what is no type of whole bytes.
 std::optional<DType> element_type(std::string_view name);

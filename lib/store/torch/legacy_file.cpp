@@ -8,6 +8,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "store/torch/element_types.hpp"
 
 namespace ckpt::torch {
 
@@ -15,8 +16,11 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// The first pickle: protocol 2, the number 0x1950a86a20f9469cfc6c.
-constexpr std::string_view magic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
+/// All but the first opcodes of the first pickle: the number 0x1950a86a20f9469cfc6c.
+constexpr std::string_view magic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
+constexpr std::size_t protocol_bytes = 2;
+constexpr std::size_t frame_bytes = 9;
+constexpr std::uint64_t most_magic_bytes = protocol_bytes + frame_bytes + magic.size();
 constexpr std::int64_t protocol_version = 1001;
 
 /// How much of the file is read for the pickles at its start: nobody says how long they are.
@@ -28,6 +32,14 @@ constexpr std::uint64_t last_window = 256U << 20;
   throw Error(Kind::input, "", {"found " + found, "expected " + expected, remedy});
 }
 
+/// The length of the first pickle, where `begin` begins with it: of protocol 2 or 3, or of 4 or 5, which frame it.
+std::optional<std::size_t> magic_length(std::string_view begin) {
+  if (begin.size() < protocol_bytes || begin[0] != '\x80' || begin[1] < 2 || begin[1] > 5) return std::nullopt;
+  const bool is_framed = begin.size() > protocol_bytes && begin[protocol_bytes] == '\x95';
+  const std::size_t at = std::min(begin.size(), protocol_bytes + (is_framed ? frame_bytes : 0));
+  return begin.substr(at).starts_with(magic) ? std::optional(at + magic.size()) : std::nullopt;
+}
+
 struct Pickles {
   std::unique_ptr<const std::string> bytes;
   std::vector<Pickle> pickles;  ///< protocol, machine, tree, keys
@@ -37,7 +49,7 @@ struct Pickles {
 /// Reads the pickles, or nothing where `window` bytes do not hold them.
 std::optional<Pickles> read_window(const PosixFile& file, std::uint64_t window) {
   Pickles found{std::make_unique<const std::string>(file.text(0, window)), {}, 0};
-  std::size_t at = magic.size();
+  std::size_t at = magic_length(*found.bytes).value();
   for (int i = 0; i < 4; ++i) {
     auto pickle = Pickle::read(*found.bytes, at);
     if (!pickle) return std::nullopt;
@@ -67,13 +79,14 @@ void check_machine(const Pickles& found) {
                   "save it on another machine");
 }
 
-/// The bytes of an element of each storage: known to the tree alone.
+/// The bytes of an element of each storage: known to the tree alone. Of quantised ones, too, behind which others lie.
 std::map<std::string_view, std::uint64_t> element_bytes(const Pickle& tree) {
   std::map<std::string_view, std::uint64_t> bytes;
   for (PickleId id = 0; id < tree.nodes().size(); ++id) {
     if (tree[id].kind != PickleKind::persistent) continue;
-    const StorageClaim claim = storage_claim(tree, id);
-    bytes.emplace(claim.key, claim.dtype.size);
+    const StorageName storage = storage_name(tree, id);
+    const auto size = storage_element_bytes(storage.type);
+    bytes.emplace(storage.key, size ? *size : storage_claim(tree, id).dtype.size);
   }
   return bytes;
 }
@@ -107,7 +120,7 @@ Storages find_storages(const PosixFile& file, std::uint64_t file_bytes, const Pi
 }  // namespace
 
 bool is_legacy_file(const PosixFile& file, std::uint64_t file_bytes) {
-  return file_bytes >= magic.size() && file.text(0, magic.size()) == magic;
+  return magic_length(file.text(0, std::min(file_bytes, most_magic_bytes))).has_value();
 }
 
 Archive read_legacy_file(const PosixFile& file, std::uint64_t file_bytes) {

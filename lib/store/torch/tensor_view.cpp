@@ -217,17 +217,22 @@ std::optional<TensorView> dtensor_in(const Pickle& pickle, const Made& made, con
 
 }  // namespace
 
-StorageClaim storage_claim(const Pickle& pickle, PickleId persistent) {
+StorageName storage_name(const Pickle& pickle, PickleId persistent) {
   const PickleNode& node = pickle[persistent];
   const PickleNode* const key = node.kind == PickleKind::persistent ? &pickle[node.arguments] : nullptr;
   if (key == nullptr || key->kind != PickleKind::tuple || key->items.size() < 5 ||
       pickle[key->items[2]].kind != PickleKind::text)
     refuse_tensor("a storage of another form", "(\"storage\", type, key, location, elements)");
-  const std::string_view type = pickle.name_of(key->items[1]);
-  const auto dtype = storage_type(type);
+  return {pickle[key->items[2]].text, pickle.name_of(key->items[1])};
+}
+
+StorageClaim storage_claim(const Pickle& pickle, PickleId persistent) {
+  const StorageName name = storage_name(pickle, persistent);
+  const auto dtype = storage_type(name.type);
   if (!dtype)
-    refuse_tensor("a storage of type " + std::string(type), "elements of whole bytes that are not quantised", "");
-  return {pickle[key->items[2]].text, *dtype, count_at(pickle, key->items[4], "a storage's number of elements")};
+    refuse_tensor("a storage of type " + std::string(name.type), "elements of whole bytes that are not quantised", "");
+  const PickleId elements = pickle[pickle[persistent].arguments].items[4];
+  return {name.key, *dtype, count_at(pickle, elements, "a storage's number of elements")};
 }
 
 TensorView whole_storage(const Pickle& pickle, PickleId persistent, const Storages& storages) {

@@ -31,6 +31,12 @@ struct StorageClaim {
   std::uint64_t elements = 0;
 };
 
+/// What a storage is called, whatever its elements are.
+struct StorageName {
+  std::string_view key;
+  std::string_view type;  ///< "torch.FloatStorage"
+};
+
 /// A tensor: elements of a storage, from an offset on and with strides, which several may share.
 struct TensorView {
   DType dtype;
@@ -42,7 +48,10 @@ struct TensorView {
   std::optional<Piece> piece;           ///< and which
 };
 
-/// The storage that a persistent node names. Throws input for types that have no elements of their own (quantised).
+/// The storage that a persistent node names. Throws input for a node of another form.
+StorageName storage_name(const Pickle& pickle, PickleId persistent);
+
+/// What is said of it. Throws input for types that have no elements of their own (quantised).
 StorageClaim storage_claim(const Pickle& pickle, PickleId persistent);
 
 /// All of a storage, as a tensor of one dimension. Throws input as tensor_in does.
