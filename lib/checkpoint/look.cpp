@@ -9,6 +9,7 @@
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "checkpoint/surroundings.hpp"
 #include "frameworks/describe.hpp"
 #include "processes/wire.hpp"
 
@@ -130,8 +131,7 @@ bool is_single_file(const std::filesystem::path& path, SourceStore& store, Commu
   agree(processes, [&] { status = store.look_at(path); });
   const bool is_anywhere = processes.maximum(status ? 1 : 0) != 0;
   agree(processes, [&] {
-    if (!is_anywhere)
-      throw Error(Kind::input, path.string(), {"no such file or directory", "expected a checkpoint", "check the path"});
+    if (!is_anywhere) throw nothing_at(path, "a checkpoint");
   });
   return processes.maximum(status && !status->is_directory ? 1 : 0) != 0;
 }

@@ -4,11 +4,13 @@
 #include <array>
 #include <cctype>
 #include <fstream>
+#include <set>
 #include <system_error>
 
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/indexed_files.hpp"
+#include "checkpoint/one_of_several.hpp"
 #include "frameworks/describe.hpp"
 #include "frameworks/foreign.hpp"
 #include "frameworks/only_word.hpp"
@@ -51,13 +53,28 @@ bool holds_tensors(const fs::path& file, SourceStore& store) {
   }
 }
 
-bool is_by_itself(const fs::path& directory, SourceStore& store) {
+/// Whether a directory says what it holds, which no rank's own does.
+bool says_what_it_is(const fs::path& directory) {
   std::error_code none;
   if (fs::exists(directory / manifest_name, none) || SelfDescribed::find(directory) || foreign_directory(directory))
     return true;
   const std::vector<fs::path> entries = sorted_entries(directory);
+  return std::any_of(entries.begin(), entries.end(), is_index);
+}
+
+bool is_by_itself(const fs::path& directory, SourceStore& store) {
+  if (says_what_it_is(directory)) return true;
+  const std::vector<fs::path> entries = sorted_entries(directory);
   return std::any_of(entries.begin(), entries.end(),
-                     [&](const fs::path& entry) { return is_index(entry) || holds_tensors(entry, store); });
+                     [&](const fs::path& entry) { return holds_tensors(entry, store); });
+}
+
+/// 0, 1, 2: what a step's name is not.
+bool count_from_zero(const std::vector<std::string>& names) {
+  std::set<std::string> all(names.begin(), names.end());
+  for (std::size_t number = 0; number < names.size(); ++number)
+    if (!all.contains(std::to_string(number))) return false;
+  return true;
 }
 
 /// What a pointer's text names, relative to its directory; empty where it names nothing.
@@ -94,17 +111,24 @@ std::string named_by_tensorflow(const fs::path& pointer) {
 
 constexpr int most_levels_below = 3;
 
-void add_below(const fs::path& directory, const std::string& path, int levels, SourceStore& store,
-               std::vector<std::string>& below) {
+/// Those of ranks are one checkpoint, which the directory above them is.
+std::vector<std::string> found_below(const fs::path& directory, const std::string& path, int levels,
+                                     SourceStore& store) {
+  std::vector<std::string> below;
+  std::vector<std::string> holders;  // the directories right in this one below which they are
   for (const fs::path& entry : sorted_entries(directory / path)) {
     const std::string name = entry.filename().string();
     if (!is_folder(entry) || name.starts_with('.')) continue;
     const std::string inner = path.empty() ? name : path + "/" + name;
-    if (is_by_itself(entry, store))
-      below.push_back(inner);
-    else if (levels > 1)
-      add_below(directory, inner, levels - 1, store, below);
+    const bool is_one = is_by_itself(entry, store);
+    const auto inside =
+        is_one || levels <= 0 ? std::vector<std::string>{} : found_below(directory, inner, levels - 1, store);
+    if (is_one) below.push_back(inner);
+    below.insert(below.end(), inside.begin(), inside.end());
+    if (is_one || !inside.empty()) holders.push_back(name);
   }
+  if (!path.empty() && !holders.empty() && are_of_ranks(directory / path, holders)) return {path};
+  return below;
 }
 
 struct Pointer {
@@ -160,16 +184,31 @@ std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store
   return std::nullopt;
 }
 
+bool are_of_ranks(const fs::path& directory, const std::vector<std::string>& names) {
+  const bool are_numbered =
+      std::all_of(names.begin(), names.end(), [](const std::string& name) { return number_of_rank(name).has_value(); });
+  return (are_numbered || (names.size() > 1 && count_from_zero(names))) &&
+         std::none_of(names.begin(), names.end(),
+                      [&](const std::string& name) { return says_what_it_is(directory / name); });
+}
+
 std::vector<std::string> checkpoints_below(const fs::path& directory, SourceStore& store) {
-  std::vector<std::string> below;
-  add_below(directory, "", most_levels_below, store, below);
-  return below;
+  return found_below(directory, "", most_levels_below, store);
 }
 
 Error above_checkpoints(const fs::path& directory, const std::vector<std::string>& below) {
-  const std::string found = below.size() == 1 ? "it holds a checkpoint: " + below.front()
-                                              : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);
+  const std::string found = below.size() == 1
+                                ? "it holds a checkpoint: " + below.front()
+                                : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);
   return {Kind::input, directory.string(), {found, "expected the directory of one", give_one(directory, below)}};
+}
+
+Error nothing_at(const fs::path& path, const std::string& expected) {
+  if (const auto foreign = foreign_prefix(path))
+    return {Kind::input,
+            path.string(),
+            {"it is " + foreign->what + ": these programs do not read it", "expected " + expected, foreign->remedy}};
+  return {Kind::input, path.string(), {"no such file or directory", "expected " + expected, "check the path"}};
 }
 
 Error no_tensors(const fs::path& directory, SourceStore& store, const std::string& known_formats) {

@@ -69,7 +69,10 @@ std::optional<NumberedName> numbered(const std::string& name) {
   if (std::regex_match(name, found, of_world))
     return NumberedName{found[1], found[4], 1, as_number(found[3]), 0, as_number(found[2])};
   if (!rank) return std::nullopt;
-  return NumberedName{name.substr(0, rank->at), name.substr(rank->at + rank->digits), rank->digits, rank->value, 0, {}};
+  static const std::regex of_shard(R"(.*shard-\d+-model-\d+-of-\d+.*)");
+  const std::uint64_t first = std::regex_match(name, of_shard) ? 1 : 0;  // DCP counts both from 1
+  return NumberedName{
+      name.substr(0, rank->at), name.substr(rank->at + rank->digits), rank->digits, rank->value, first, {}};
 }
 
 /// The files right in the directory, without a trainer's own unless there is nothing else.
@@ -184,12 +187,6 @@ bool differ_in_one_number(const std::vector<std::string>& names) {
   return groups.size() == 1 && std::count(groups.front().pattern.begin(), groups.front().pattern.end(), '*') == 1;
 }
 
-/// Directories of which each is one rank's: rank_0/, mp_rank_00/.
-bool are_of_ranks(const std::vector<std::string>& directories) {
-  return std::all_of(directories.begin(), directories.end(),
-                     [](const std::string& name) { return number_of_rank(name).has_value(); });
-}
-
 std::vector<std::string> first_directories(const FoundFiles& found) {
   std::set<std::string, decltype(&natural_less)> directories(&natural_less);
   for (const std::string& name : found.names)
@@ -205,6 +202,14 @@ std::vector<std::string> names_but(const FoundFiles& found, const std::vector<st
   return others;
 }
 
+/// A file alone that carries the layout of a merged one, whatever its name counts.
+bool is_one_merged_file(const FoundFiles& found) {
+  if (found.names.size() != 1) return false;
+  const std::string& carried = found.catalogs.front().schema->layout;
+  return !carried.empty() &&
+         is_of_one_file(parse_layout(carried, "the layout that " + found.names.front() + " carries"));
+}
+
 }  // namespace
 
 bool is_state_of_trainer(const std::string& name) {
@@ -213,14 +218,22 @@ bool is_state_of_trainer(const std::string& name) {
   return std::regex_match(name, form);
 }
 
+bool is_of_one_file(const Layout& layout) {
+  return layout.mesh.size() == 1 && layout.files.count(layout.mesh) == 1;
+}
+
 std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store) {
+  const bool is_merged = is_one_merged_file(found);
   const std::vector<std::size_t> top = top_files(found);
-  const auto only = top.size() == 1 ? std::optional(top.front()) : only_model(found, top);
+  const auto only = is_merged         ? std::optional<std::size_t>(0)
+                    : top.size() == 1 ? std::optional(top.front())
+                                      : only_model(found, top);
   if (!only) return std::nullopt;
   const std::string& name = found.names[*only];
   const auto directories = first_directories(found);
-  if (top.size() == 1 && !directories.empty() && are_of_ranks(directories)) return std::nullopt;
-  const auto number = is_model(name) ? std::nullopt : numbered(name);
+  if (!is_merged && top.size() == 1 && !directories.empty() && are_of_ranks(found.path, directories))
+    return std::nullopt;
+  const auto number = is_merged || is_model(name) ? std::nullopt : numbered(name);
   if (number && (number->total.value_or(1) != 1 || number->number > number->first)) return std::nullopt;
   if (auto stale = stale_pointer(found.path, store)) {
     if (!is_model(name)) throw std::move(*stale);
@@ -250,11 +263,19 @@ std::optional<WeightMap> numbered_parts(const FoundFiles& found) {
   return map;
 }
 
+std::optional<Error> missing_by_count(const FoundFiles& found) {
+  for (const NumberedKind& kind : kinds_of(found.names)) {
+    if (!kind.name.is_of_ranks || !kind.name.total) continue;
+    if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore& store) {
   if (auto stale = stale_pointer(found.path, store)) return stale;
   const std::vector<std::size_t> top = top_files(found);
   const std::vector<std::string> directories = first_directories(found);
-  if (top.empty() && !are_of_ranks(directories))
+  if (top.empty() && !are_of_ranks(found.path, directories))
     if (const auto below = checkpoints_below(found.path, store); !below.empty())
       return above_checkpoints(found.path, below);
   for (const NumberedKind& kind : kinds_of(top.empty() ? directories : names_at(found, top)))
