@@ -167,10 +167,7 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
   const auto index = find_index(place.path, seen.is_single_file, processes);
   if (!index) return seen;
   WeightMap map;
-  agree(processes, [&] {
-    auto said = parse_reference(index->text, index->path.string());
-    if (auto* const found = std::get_if<WeightMap>(&said)) map = std::move(*found);
-  });
+  agree(processes, [&] { map = weight_map_of(*index); });
   if (map.file_of.empty()) return seen;
   Look indexed = look_at_indexed(index->path, map, store, processes);
   indexed.damaged_manifest = std::move(seen.damaged_manifest);

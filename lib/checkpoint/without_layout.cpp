@@ -162,7 +162,12 @@ void check_none_is_lost(const fs::path& directory, const std::string& chosen, So
   }
 }
 
+/// Some may be there, and yet no files of tensors: then that is told.
 Error missing_of(const fs::path& directory, const NumberedKind& kind, const std::vector<std::uint64_t>& missing) {
+  const std::string present = kind.name.with(*kind.numbers.begin());
+  for (const std::uint64_t number : missing)
+    if (auto other = unlike(directory / kind.name.with(number), "a file of tensors, as " + present + " beside it"))
+      return std::move(*other);
   std::vector<std::string> names;
   std::vector<std::string> numbers;
   for (const std::uint64_t number : missing) {
@@ -177,7 +182,7 @@ Error missing_of(const fs::path& directory, const NumberedKind& kind, const std:
       Kind::input,
       directory.string(),
       {what + (missing.size() == 1 ? " is" : " are") + " missing" + (is_of_ranks ? " (" + join(names, 3) + ")" : ""),
-       "expected " + std::to_string(count) + " files like " + kind.name.with(*kind.numbers.begin()),
+       "expected " + std::to_string(count) + " files like " + present,
        "copy " + std::string(missing.size() == 1 ? "it" : "them") + " into " + shell_word(directory.string())}};
 }
 
