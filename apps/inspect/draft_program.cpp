@@ -160,7 +160,7 @@ Mesh parse_axes(const std::string& text) {
   return mesh;
 }
 
-/// Whether no layout is needed. Where the files are plain ones and what they say is not enough, one is.
+/// Whether the checkpoint describes its own sharding, so that it needs no layout. Plain files may say too little.
 bool says_how_it_is_cut(const std::filesystem::path& path, SourceStore& store) {
   const auto found = SelfDescribed::find(path);
   if (!found || !found->has_plain_files()) return found.has_value();

@@ -187,7 +187,7 @@ std::string unread_array(const FoundFiles& found) {
   return "";
 }
 
-/// What is said of files that look like those of all ranks.
+/// The error text for files that look like those of all ranks. `unread`: the array that could not be read, if any.
 Error::Text ranks_without_layout(const FoundFiles& found, const std::string& unread) {
   return {"it carries no layout of its own, and its " + std::to_string(found.names.size()) +
               " files do not say how they are cut" + (unread.empty() ? "" : " (" + unread + ")"),

@@ -31,11 +31,11 @@ std::optional<WeightMap> numbered_parts(const FoundFiles& found);
 /// The error of files that are missing of those whose names say how many there are.
 std::optional<Error> lost_files(const FoundFiles& found);
 
-/// Names of files of tensors that are in a directory and are not taken, in a warning.
+/// Warns of files of tensors that are in a directory and are not taken, by their names.
 void warn_of_passed_over(const std::filesystem::path& directory, const std::vector<std::string>& names,
                          const std::set<std::string>& taken);
 
-/// Likewise of the files right in the directory. Of a file that cannot be read nothing is said.
+/// Looks for such files right in the directory. Skips files that cannot be read.
 void warn_of_passed_over(const std::filesystem::path& directory, SourceStore& store,
                          const std::set<std::string>& taken);
 

@@ -36,7 +36,7 @@ class FileSpecs {
   /// mostly do, share it where they share a tree. Threads may call it together.
   std::shared_ptr<const FileSpec> of(FileNumber file, SourceTrees::Tree tree);
 
-  /// Gives the memory back that the last one takes, when all files are made.
+  /// Frees the last specification, once all files are made.
   void forget_last() noexcept {
     spec_ = nullptr;
     forms_ = {};

@@ -30,8 +30,8 @@ struct FileMove {
   Journal* journal = nullptr;   ///< what is done; absent: nothing is noted
 };
 
-/// A job's data, from files to files. What is cast is what was read: that is checked before; what is written is what
-/// was cast: that has the sums which are kept.
+/// Moves a job's data from files to files. Checksums of the source are compared before elements are cast; the sums that
+/// the manifest keeps are taken of the elements after the cast.
 class FileWorkload final : public Workload {
  public:
   /// The chunks must be in the cells of `move.casts`.

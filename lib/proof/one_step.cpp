@@ -83,7 +83,7 @@ class Steps {
         saying_[{checkpoint_.table().entry(file), attribute.name}].insert(&schema);
   }
 
-  /// Files that lack what others of their kind say of the whole file. Of DCP one rank says it for all.
+  /// Warns of files that lack a step which others of their kind have. In a DCP directory one rank writes it for all.
   void warn_of_lacking() const {
     for (const auto& [what, schemas] : saying_) {
       const auto& [entry, name] = what;

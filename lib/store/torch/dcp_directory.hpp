@@ -38,8 +38,8 @@ std::vector<std::uint32_t> dcp_slots(const DcpMetadata& metadata);
 /// input, naming file and tensor, for an item that is not what the metadata says.
 std::vector<FileCatalog> read_dcp_catalogs(const std::filesystem::path& directory, const DcpMetadata& metadata);
 
-/// What a directory holds besides data (SourceStore::tree): the paths of its tensors, and its objects; read in a
-/// process of its own. Throws as the above.
+/// The tree of a directory (SourceStore::tree): the paths of its tensors, and its objects. A child process reads them.
+/// Throws as read_dcp_catalogs.
 std::string read_dcp_tree(const std::filesystem::path& directory);
 
 }  // namespace ckpt::torch

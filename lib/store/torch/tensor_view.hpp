@@ -31,7 +31,7 @@ struct StorageClaim {
   std::uint64_t elements = 0;
 };
 
-/// What a storage is called, whatever its elements are.
+/// The key and type of a storage. The type may be one whose elements cannot be read.
 struct StorageName {
   std::string_view key;
   std::string_view type;  ///< "torch.FloatStorage"
