@@ -35,6 +35,7 @@ class Rare {
   T& operator*() noexcept { return *value_; }
   const T* operator->() const noexcept { return value_.get(); }
   T* operator->() noexcept { return value_.get(); }
+  operator std::optional<T>() const { return has_value() ? std::optional<T>(*value_) : std::nullopt; }
   T value_or(T other) const { return has_value() ? *value_ : std::move(other); }
 
   friend bool operator==(const Rare& a, const Rare& b) { return a && b ? *a == *b : a.has_value() == b.has_value(); }

@@ -122,7 +122,9 @@ std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placemen
 std::uint64_t count_cast(const Selection& selection, const Placement& source) {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < selection.tensors.size(); ++i)
-    if (selection.tensors[i].dtype.name != source.tensors()[selection.source_of[i]].dtype.name) ++count;
+    if (!selection.tensors[i].verbatim &&
+        selection.tensors[i].dtype.name != source.tensors()[selection.source_of[i]].dtype.name)
+      ++count;
   return count;
 }
 

@@ -26,6 +26,17 @@ std::vector<std::pair<std::uint64_t, const Dataset*>> values(const ComparedSide&
   return values;
 }
 
+/// Of any length.
+bool is_text(const DType& dtype) {
+  return dtype.kind == ElementKind::text && dtype.size == 0;
+}
+
+/// Formats name texts differently.
+bool are_same_values(const Rare<Value>& a, const Rare<Value>& b) {
+  const bool are_texts = a && b && is_text(a->dtype) && is_text(b->dtype);
+  return are_texts ? a->shape == b->shape && a->bytes == b->bytes : a == b;
+}
+
 }  // namespace
 
 Pairing::Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSide& b, Selection of_a,
@@ -111,7 +122,7 @@ void Pairing::pair_rows(const Tensor& a, const Tensor& b) {
 }
 
 bool Pairing::is_comparable(const DType& a, const DType& b) const {
-  if (a == b || are_same_numbers(a, b)) return true;
+  if (a == b || are_same_numbers(a, b) || (is_text(a) && is_text(b))) return true;
   const auto one = number_format(a);
   const auto other = number_format(b);
   return is_tolerant_ && one && other && one->is_float && other->is_float;
@@ -125,7 +136,7 @@ void Pairing::compare_values(ParameterId in_a, ParameterId in_b) {
   const Dataset* const expected = values(a_, in_a).front().second;
   Difference difference{Difference::What::value, b_.placement().tensors()[in_b].name, "", "", {}, {}, 0, 0, 1, {}};
   for (const auto& [card, found] : values(b_, in_b))
-    if (found->verbatim != expected->verbatim) difference.cards.push_back(card);
+    if (!are_same_values(found->verbatim, expected->verbatim)) difference.cards.push_back(card);
   if (!difference.cards.empty()) comparison_.differences.push_back(std::move(difference));
 }
 

@@ -348,6 +348,9 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
         job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text(),
         source_formats(sides.checkpoint));
     sides.store = &stores.named(format->name);
+    for (Tensor& tensor : sides.selection.tensors)
+      if (tensor.verbatim && tensor.dtype.kind == ElementKind::text)
+        tensor.dtype = sides.store->text_dtype(tensor.dtype);
     if (job.keeps_trees) check_keeps_trees(*sides.store);
     if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(*format);
   });

@@ -25,11 +25,15 @@ std::vector<FileNumber> FileTable::owned_by(Position card) const {
   return owned;
 }
 
-ArrayFiles::ArrayFiles(const Placement& placement) : table_(placement.layout()) {
+ArrayFiles::ArrayFiles(const Placement& placement) : placement_(&placement), table_(placement.layout()) {
   const CardFiles& files = placement.layout().files;
   arrays_.reserve(placement.arrays().size());
-  for (const ArrayPlace& array : placement.arrays())
-    arrays_.push_back({files.entry_of(array.name).value_or(0), files.name_within(array.name)});
+  for (const ArrayPlace& array : placement.arrays()) {
+    std::string within = files.name_within(array.name);
+    Rare<std::string> other;
+    if (within != array.name) other = std::move(within);
+    arrays_.push_back({files.entry_of(array.name).value_or(0), std::move(other)});
+  }
 }
 
 }  // namespace ckpt

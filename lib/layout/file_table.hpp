@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rare.hpp"
 #include "layout/placement.hpp"
 
 namespace ckpt {
@@ -31,7 +32,7 @@ class FileTable {
   std::vector<FileNumber> of_card_;  // card by card, one for each entry
 };
 
-/// Where the arrays of a placement lie: in which file of a card, and under which name there.
+/// Where the arrays of a placement, which must outlive it, lie: in which file of a card, and under which name there.
 class ArrayFiles {
  public:
   explicit ArrayFiles(const Placement& placement);
@@ -40,13 +41,17 @@ class ArrayFiles {
   /// The file of a card that holds an array.
   FileNumber file(Position card, ArrayId array) const { return table_.of(card, arrays_[array].entry); }
   std::size_t entry(ArrayId array) const { return arrays_[array].entry; }
-  const std::string& name(ArrayId array) const { return arrays_[array].name; }
+  const std::string& name(ArrayId array) const {
+    const auto& other = arrays_[array].name;
+    return other ? *other : placement_->arrays()[array].name;
+  }
 
  private:
   struct Array {
     std::size_t entry;
-    std::string name;  // within its file
+    Rare<std::string> name;  // within its file, where it is not the placement's
   };
+  const Placement* placement_;
   FileTable table_;
   std::vector<Array> arrays_;
 };

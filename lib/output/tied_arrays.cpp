@@ -50,7 +50,7 @@ bool put_places(ByteWriter& out, const std::vector<Saying>& sayings, std::size_t
       out.number(extent.lo);
       out.number(extent.hi);
     }
-    put_extents(out, dataset.strides);
+    put_extents(out, dataset.strides.value_or({}));
     put_extents(out, (*sayings[i].schema->arrays)[found].shape);
   }
   return is_anywhere;

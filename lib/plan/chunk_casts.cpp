@@ -23,8 +23,9 @@ ChunkCasts::ChunkCasts(const Planner& planner)
     for (const ParameterId parameter : array.members) {
       const DType& read = planner.source().tensors()[planner.source_of(parameter)].dtype;
       is_mixed = is_mixed || !is_same_number(read, first);
-      // A table's datasets are never cast, and where shards begin is read nowhere.
-      if (is_same_number(read, array.dtype) || target_.layout().table_arrays.contains(array.name)) continue;
+      // A table's datasets are never cast, and where shards begin is read nowhere; a text is a text in every format.
+      if (array.verbatim || is_same_number(read, array.dtype) || target_.layout().table_arrays.contains(array.name))
+        continue;
       casts_[parameter].emplace(number_format(read).value(), number_format(array.dtype).value());
       is_cast = true;
       cell = std::max(cell, read.size);

@@ -55,7 +55,7 @@ struct Dataset {
   Rare<Value> verbatim;               ///< the whole value, for verbatim
   std::uint64_t chunk_bytes = 0;      ///< of what is decoded as a whole, for filtered; 0: any part may be read alone
   std::uint64_t decoding_bytes = 0;   ///< the memory that decoding a chunk takes, itself included
-  Extents strides;                    ///< for strided: elements from one index of each dimension to the next
+  Rare<Extents> strides;              ///< for strided: elements from one index of each dimension to the next
   Rare<Piece> piece;                  ///< of a tensor, as far as the file says
   std::vector<View> views = {};       ///< for views; `file` is an index into Schema::viewed
 };

@@ -176,7 +176,8 @@ void put(ByteWriter& out, const StoredArray& array) {
   out.text(array.name);
   put(out, array.dtype);
   put(out, array.shape);
-  put(out, array.global_shape);
+  out.flag(array.global_shape.has_value());
+  if (array.global_shape) put(out, *array.global_shape);
   out.flag(array.verbatim);
   out.flag(array.refusal.has_value());
   if (array.refusal) ckpt::put(out, *array.refusal);
@@ -222,7 +223,7 @@ void put(ByteWriter& out, const Dataset& dataset) {
     out.number(extent.lo);
     out.number(extent.size());
   }
-  put(out, dataset.strides);
+  put(out, dataset.strides.value_or({}));
   out.number(dataset.chunk_bytes);
   out.number(dataset.decoding_bytes);
   put(out, dataset.attributes);
@@ -242,7 +243,7 @@ Dataset take_dataset(ByteReader& in, std::uint64_t viewed_files) {
     extent.hi = checked_add(extent.lo, in.number());
   }
   dataset.extents = FileExtents(extents);
-  dataset.strides = take_extents(in);
+  if (Extents strides = take_extents(in); !strides.empty()) dataset.strides = std::move(strides);
   dataset.chunk_bytes = in.number();
   dataset.decoding_bytes = in.number();
   dataset.attributes = take_attributes(in);

@@ -56,7 +56,8 @@ void OffsetFile::read(std::size_t index, std::uint64_t offset, std::span<std::by
   check_range(index, bytes_of(array), offset, out.size());
   naming(index, [&] {
     if (is_read_by_format(dataset)) return read_by_format(index, offset, out);
-    read_strided(file_, {dataset.extents.offset(), array.dtype.size, array.shape, dataset.strides}, offset, out);
+    read_strided(file_, {dataset.extents.offset(), array.dtype.size, array.shape, dataset.strides.value_or({})}, offset,
+                 out);
   });
 }
 
@@ -89,7 +90,7 @@ void OffsetFile::read_by_format(std::size_t /*dataset*/, std::uint64_t /*offset*
 std::optional<StridedForm> OffsetFile::strided(std::size_t index) const {
   const Dataset& dataset = schema_->datasets.at(index);
   if (dataset.storage != Storage::strided) return std::nullopt;
-  return StridedForm{schema_->arrays->at(index).shape, dataset.strides};
+  return StridedForm{schema_->arrays->at(index).shape, dataset.strides.value_or({})};
 }
 
 std::optional<LocatedExtent> OffsetFile::located(std::size_t index, std::uint64_t offset) const {

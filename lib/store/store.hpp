@@ -246,6 +246,9 @@ class Store : public SourceStore {
   /// Which usual reader of such files takes none that has elements of this type; empty: they are taken.
   virtual std::string_view refused_by(const DType& /*dtype*/) const noexcept { return {}; }
 
+  /// The type that such files give a text of any length (StoredArray::verbatim) when they are read again.
+  virtual DType text_dtype(const DType& dtype) const { return dtype; }
+
   /// How the text of a manifest stands in a file: the same number of bytes for texts of the same form.
   virtual std::string manifest_bytes(const std::string& text) const { return text; }
 

@@ -18,7 +18,7 @@ struct StoredArray {
   DType dtype;
   Extents shape;
   /// The logical shape that the file itself carries (dataset attribute `ckpt_global_shape`), if it does.
-  std::optional<Extents> global_shape;
+  Rare<Extents> global_shape;
   /// It has no fixed-size bytes to move (variable-length strings, an empty dataspace): copied as it is, never split.
   bool verbatim = false;
   /// Why nobody can read it; it has no elements then. A catalog lists such an array: it is an error only where it is

@@ -74,6 +74,11 @@ class Hdf5Store final : public Store {
     return {};
   }
 
+  DType text_dtype(const DType& dtype) const override {
+    const hdf5::Lock lock;
+    return dtype == text_type() ? hdf5::describe(hdf5::make_type(dtype).get()) : dtype;
+  }
+
   bool ends_with_manifest() const noexcept override { return true; }
 
   bool can_show() const noexcept override { return true; }

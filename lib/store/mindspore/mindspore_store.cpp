@@ -115,6 +115,8 @@ class MindSporeStore final : public Store {
     return is_refused ? "MindSpore's load_checkpoint" : "";
   }
 
+  DType text_dtype(const DType& /*dtype*/) const override { return text_type(); }
+
   bool has_checksums() const noexcept override { return true; }
 
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
