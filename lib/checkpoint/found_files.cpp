@@ -120,7 +120,12 @@ std::string layout_in(const FoundFiles& found) {
   return text;
 }
 
-/// The layout that the files carry, where they are the whole of what it names.
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The layout that the files carry, where they are the whole of what it names. A merged file has the layout of one card
+/// and any name.
 std::optional<Layout> carried_by_all(const FoundFiles& found) {
   const std::string text = layout_in(found);
   if (text.empty()) return std::nullopt;
@@ -131,12 +136,9 @@ std::optional<Layout> carried_by_all(const FoundFiles& found) {
                  names.size());
     return std::nullopt;
   }
-  // A merged file's layout names no file of its own: whatever that is called, it is the whole.
-  if (!found.is_single_file && layout.mesh.size() == 1 && names.size() == 1 &&
-      std::find(found.names.begin(), found.names.end(), names[0]) == found.names.end())
-    return std::nullopt;
+  if (!found.is_single_file && is_of_one_file(layout) && !contains(found.names, names.front())) return std::nullopt;
   for (const std::string& name : names)
-    if (!found.is_single_file && std::find(found.names.begin(), found.names.end(), name) == found.names.end())
+    if (!found.is_single_file && !contains(found.names, name))
       throw Error(Kind::input, name, {"missing", "the checkpoint's own layout expects it", "restore the file"});
   return layout;
 }
@@ -151,9 +153,7 @@ void read_as_ranks(const FoundFiles& found, Look& seen, SourceStore& store) {
     throw;
   }
   if (!described) return;
-  if (auto lost = lost_files(found)) throw std::move(*lost);
-  const auto names = described->layout.files.paths(described->layout.mesh);
-  warn_of_passed_over(found.path, found.names, {names.begin(), names.end()});
+  if (auto lost = missing_by_count(found)) throw std::move(*lost);
   seen.layout = std::move(described->layout);
   seen.elsewhere = std::move(described->elsewhere);
   for (DescribedFile& file : described->files)
@@ -172,6 +172,7 @@ void take_whole(FoundFiles& found, Look& seen, SourceStore& store, Communicator&
     found = {found.path / found.names[*whole], true, {found.names[*whole]}, {found.catalogs[*whole]}};
     seen.path = found.path;
     seen.is_single_file = true;
+    agree(processes, [&] { seen.layout = carried_by_all(found); });
   } else if (numbered) {
     Look together = look_at_indexed(found.path / "the names of the files", *numbered, store, processes);
     together.threads = seen.threads;

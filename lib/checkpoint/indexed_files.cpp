@@ -12,6 +12,8 @@
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "frameworks/cut_rules.hpp"
+#include "processes/gather_all.hpp"
+#include "store/likely_content.hpp"
 #include "store/posix_file.hpp"
 
 namespace ckpt {
@@ -35,6 +37,11 @@ std::string text_in_file(const fs::path& path) {
   std::string text(bytes, '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
+}
+
+void check_not_empty(const fs::path& index, const std::string& text) {
+  if (text.empty())
+    throw Error(Kind::input, index.string(), {"it is empty", "expected an index", "copy or download it again"});
 }
 
 /// "model.safetensors.index.json", "pytorch_model.bin.index.fp16.json".
@@ -115,6 +122,27 @@ bool has_hyper_parameters(const fs::path& index, const WeightMap& map, Communica
                       [](const auto& entry) { return entry.second == hyper_parameters; });
 }
 
+/// Throws input where no process sees a file that the index names. Collective.
+void check_all_seen(const fs::path& index, const std::vector<fs::path>& files, Communicator& processes) {
+  std::vector<bool> mine;
+  std::error_code ignored;
+  for (const fs::path& file : files) mine.push_back(fs::exists(file, ignored));
+  const auto seen = gather_all(mine, processes);
+  std::vector<std::string> lost;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (std::none_of(seen.begin(), seen.end(), [i](const auto& theirs) { return theirs[i]; }))
+      lost.push_back(files[i].filename().string());
+  agree(processes, [&] {
+    if (lost.empty()) return;
+    const bool is_one = lost.size() == 1;
+    const std::string directory = index.parent_path().empty() ? "." : index.parent_path().string();
+    throw Error(Kind::input, (index.parent_path() / lost.front()).string(),
+                {is_one ? "no such file" : "no such file, and others neither: " + join(lost, 4),
+                 index.filename().string() + (is_one ? " names it" : " names them"),
+                 std::string("copy or download ") + (is_one ? "it" : "them") + " into " + shell_word(directory)});
+  });
+}
+
 Layout layout_of_files(const std::vector<std::string>& files, const std::vector<CutTensor>& tensors,
                        const std::string& origin) {
   const Mesh mesh{{"card"}, {files.size()}, {}};
@@ -144,7 +172,10 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
   agree(processes, [&] {
     std::error_code ignored;
     if (is_single_file) {
-      if (fs::exists(path, ignored) && is_index(path)) text = text_in_file(path);
+      if (fs::exists(path, ignored) && is_index(path)) {
+        text = text_in_file(path);
+        check_not_empty(path, text);
+      }
       return;
     }
     const std::vector<std::string> names = indexes_in(path);
@@ -158,6 +189,7 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
                    names.front(), names.back());
     name = names.front();
     text = text_in_file(path / name);
+    check_not_empty(path / name, text);
   });
   const auto names = processes.all_gather(name);
   const auto texts = processes.all_gather(text);
@@ -170,6 +202,22 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
   return found;
 }
 
+WeightMap weight_map_of(const IndexText& index) {
+  try {
+    auto said = parse_reference(index.text, index.path.string());
+    auto* const found = std::get_if<WeightMap>(&said);
+    return found != nullptr ? std::move(*found) : WeightMap{};
+  } catch (const Error& error) {
+    if (error.object().find(": /weight_map") != std::string::npos) throw;
+    const LikelyContent likely = likely_content(index.path, index.text);
+    const bool is_other = !likely.what.empty() && !likely.what.starts_with("text");
+    throw Error(Kind::input, is_other ? index.path.string() : error.object(),
+                {is_other ? "it seems to be " + likely.what : error.text().found,
+                 "expected the index of a checkpoint ({\"weight_map\": {NAME: FILE}})",
+                 is_other && !likely.remedy.empty() ? likely.remedy : "copy or download it again"});
+  }
+}
+
 Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& store, Communicator& processes) {
   const fs::path directory = index.parent_path();
   std::set<std::string, decltype(&natural_less)> distinct(&natural_less);
@@ -179,6 +227,7 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
   const std::vector<std::string> files(distinct.begin(), distinct.end());
   std::vector<fs::path> paths;
   for (const std::string& file : files) paths.push_back(directory / file);
+  check_all_seen(index, paths, processes);
   const std::vector<FileCatalog> catalogs = read_catalogs(with_readers(paths, processes), store, processes);
   Look seen;
   seen.path = directory;

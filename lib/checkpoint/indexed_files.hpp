@@ -23,6 +23,10 @@ bool is_index(const std::filesystem::path& path);
 /// same `is_single_file` everywhere; throws input for two in one directory.
 std::optional<IndexText> find_index(const std::filesystem::path& path, bool is_single_file, Communicator& processes);
 
+/// The files that an index names; nothing where it is JSON of a reference's other form. Throws input for what is no
+/// index, whatever its name.
+WeightMap weight_map_of(const IndexText& index);
+
 /// What an index says: each file beside it is a card that holds its tensors whole. Their metadata is read, shared out
 /// over the processes. Collective. A tensor that is in the index and not in its file, or the other way, is one of
 /// Look::contradictions. What MindSpore has in hyper_param.safetensors beside such an index is taken along.

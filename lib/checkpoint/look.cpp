@@ -1,6 +1,5 @@
 #include "checkpoint/look.hpp"
 
-#include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -10,7 +9,7 @@
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/read_manifest.hpp"
-#include "checkpoint/without_layout.hpp"
+#include "checkpoint/surroundings.hpp"
 #include "frameworks/describe.hpp"
 #include "frameworks/flat_parameters.hpp"
 #include "processes/wire.hpp"
@@ -95,10 +94,6 @@ std::optional<Described> describe_together(const std::filesystem::path& director
   agree(processes, [&] {
     if (rank != reader) return;
     described = is_for_given ? found->complete(*given, store) : found->describe(store);
-    std::set<std::string> taken;
-    for (const DescribedFile& file : described->files) taken.insert(file.path);
-    for (const FileBeside& file : described->beside) taken.insert(file.name);
-    warn_of_passed_over(directory, store, taken);
     if (size > 1) message = message_of(*described);
   });
   if (size > 1) message = processes.broadcast(message, static_cast<int>(reader));
@@ -137,8 +132,7 @@ bool is_single_file(const std::filesystem::path& path, SourceStore& store, Commu
   agree(processes, [&] { status = store.look_at(path); });
   const bool is_anywhere = processes.maximum(status ? 1 : 0) != 0;
   agree(processes, [&] {
-    if (!is_anywhere)
-      throw Error(Kind::input, path.string(), {"no such file or directory", "expected a checkpoint", "check the path"});
+    if (!is_anywhere) throw nothing_at(path, "a checkpoint");
   });
   return processes.maximum(status && !status->is_directory ? 1 : 0) != 0;
 }
@@ -176,17 +170,9 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
   const auto index = find_index(place.path, seen.is_single_file, processes);
   if (!index) return seen;
   WeightMap map;
-  agree(processes, [&] {
-    auto said = parse_reference(index->text, index->path.string());
-    if (auto* const found = std::get_if<WeightMap>(&said)) map = std::move(*found);
-  });
+  agree(processes, [&] { map = weight_map_of(*index); });
   if (map.file_of.empty()) return seen;
   Look indexed = look_at_indexed(index->path, map, store, processes);
-  agree(processes, [&] {
-    std::set<std::string> taken;
-    for (const auto& [name, file] : map.file_of) taken.insert(file);
-    if (processes.rank() == 0) warn_of_passed_over(index->path.parent_path(), store, taken);
-  });
   indexed.damaged_manifest = std::move(seen.damaged_manifest);
   return indexed;
 }

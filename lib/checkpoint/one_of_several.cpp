@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What stands before a number that counts the files of one checkpoint.
-constexpr std::array<std::string_view, 17> words_of_ranks{
-    "rank",   "card", "shard",  "part",  "tp",     "pp",      "dp",   "mp",          "ep",
-    "device", "gpu",  "worker", "stage", "server", "process", "proc", "consolidated"};
+constexpr std::array<std::string_view, 19> words_of_ranks{
+    "rank", "card",   "shard", "part",   "tp",      "pp",   "dp",   "mp",   "ep",          "device",
+    "gpu",  "worker", "stage", "server", "process", "proc", "host", "node", "consolidated"};
 
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;

@@ -11,6 +11,7 @@
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/reference_json.hpp"
+#include "checkpoint/surroundings.hpp"
 #include "checkpoint/without_layout.hpp"
 #include "processes/wire.hpp"
 #include "store/small_text.hpp"
@@ -36,9 +37,7 @@ std::string json_in(const std::filesystem::path& path) {
 
 Found found_at(const std::filesystem::path& path, SourceStore& store) {
   const auto status = store.look_at(path);
-  if (!status)
-    throw Error(Kind::input, path.string(),
-                {"no such file or directory", "expected a checkpoint, a safetensors index or JSON", "check the path"});
+  if (!status) throw nothing_at(path, "a checkpoint, a safetensors index or JSON");
   if (!status->is_directory && !store.recognises(path)) return {false, json_in(path)};
   return {true, ""};
 }

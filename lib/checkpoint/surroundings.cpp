@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <fstream>
+#include <set>
 #include <system_error>
 
 #include "base/shell_word.hpp"
@@ -52,13 +54,33 @@ bool holds_tensors(const fs::path& file, SourceStore& store) {
   }
 }
 
-bool is_by_itself(const fs::path& directory, SourceStore& store) {
+/// Whether a directory says what it holds, which no rank's own does.
+bool says_what_it_is(const fs::path& directory) {
   std::error_code none;
   if (fs::exists(directory / manifest_name, none) || SelfDescribed::find(directory) || foreign_directory(directory))
     return true;
   const std::vector<fs::path> entries = sorted_entries(directory);
+  return std::any_of(entries.begin(), entries.end(), is_index);
+}
+
+bool is_by_itself(const fs::path& directory, SourceStore& store) {
+  if (says_what_it_is(directory)) return true;
+  const std::vector<fs::path> entries = sorted_entries(directory);
   return std::any_of(entries.begin(), entries.end(),
-                     [&](const fs::path& entry) { return is_index(entry) || holds_tensors(entry, store); });
+                     [&](const fs::path& entry) { return holds_tensors(entry, store); });
+}
+
+/// 0, 1, 2, or 00, 01, 02: as steps never are.
+bool count_from_zero(const std::vector<std::string>& names) {
+  std::set<std::uint64_t> numbers;
+  for (const std::string& name : names) {
+    std::uint64_t number = 0;
+    const char* const end = name.data() + name.size();
+    const auto read = std::from_chars(name.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end) return false;
+    numbers.insert(number);
+  }
+  return names.size() > 1 && numbers.size() == names.size() && *numbers.rbegin() == names.size() - 1;
 }
 
 /// What a pointer's text names, relative to its directory; empty where it names nothing.
@@ -93,26 +115,26 @@ std::string named_by_tensorflow(const fs::path& pointer) {
   return fs::path(named).filename().string() + ".index";
 }
 
-bool holds_ranks(const fs::path& directory, SourceStore& store) {
-  std::vector<std::string> folders;
-  for (const fs::path& entry : sorted_entries(directory))
-    if (is_folder(entry) && is_by_itself(entry, store)) folders.push_back(entry.filename().string());
-  return !folders.empty() && are_of_ranks(folders);
-}
-
 constexpr int most_levels_below = 3;
 
-void add_below(const fs::path& directory, const std::string& path, int levels, SourceStore& store,
-               std::vector<std::string>& below) {
+/// Those of ranks are one checkpoint, which the directory above them is.
+std::vector<std::string> found_below(const fs::path& directory, const std::string& path, int levels,
+                                     SourceStore& store) {
+  std::vector<std::string> below;
+  std::vector<std::string> holders;  // the directories right in this one below which they are
   for (const fs::path& entry : sorted_entries(directory / path)) {
     const std::string name = entry.filename().string();
     if (!is_folder(entry) || name.starts_with('.')) continue;
     const std::string inner = path.empty() ? name : path + "/" + name;
-    if (is_by_itself(entry, store) || holds_ranks(entry, store))
-      below.push_back(inner);
-    else if (levels > 1)
-      add_below(directory, inner, levels - 1, store, below);
+    const bool is_one = is_by_itself(entry, store);
+    const auto inside =
+        is_one || levels <= 0 ? std::vector<std::string>{} : found_below(directory, inner, levels - 1, store);
+    if (is_one) below.push_back(inner);
+    below.insert(below.end(), inside.begin(), inside.end());
+    if (is_one || !inside.empty()) holders.push_back(name);
   }
+  if (!path.empty() && !holders.empty() && are_of_ranks(directory / path, holders)) return {path};
+  return below;
 }
 
 struct Pointer {
@@ -154,16 +176,6 @@ std::optional<Error> telling_file(const fs::path& directory, const std::string& 
 
 }  // namespace
 
-bool are_of_ranks(const std::vector<std::string>& directories) {
-  const auto is_number = [](const std::string& name) {
-    return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  };
-  const bool count_from_0 = !directories.empty() && directories.front().find_first_not_of('0') == std::string::npos;
-  return std::all_of(directories.begin(), directories.end(), [&](const std::string& name) {
-    return is_number(name) ? count_from_0 : number_of_rank(name).has_value() || name.starts_with("host_");
-  });
-}
-
 std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store) {
   for (const Pointer& pointer : pointers) {
     const std::string named = pointer.named(directory / pointer.file);
@@ -178,10 +190,17 @@ std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store
   return std::nullopt;
 }
 
+bool are_of_ranks(const fs::path& directory, const std::vector<std::string>& names) {
+  const bool are_named = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return number_of_rank(name).has_value() || name.starts_with("host_");
+  });
+  return (are_named || count_from_zero(names)) &&
+         std::none_of(names.begin(), names.end(),
+                      [&](const std::string& name) { return says_what_it_is(directory / name); });
+}
+
 std::vector<std::string> checkpoints_below(const fs::path& directory, SourceStore& store) {
-  std::vector<std::string> below;
-  add_below(directory, "", most_levels_below, store, below);
-  return below;
+  return found_below(directory, "", most_levels_below, store);
 }
 
 Error above_checkpoints(const fs::path& directory, const std::vector<std::string>& below) {
@@ -189,6 +208,14 @@ Error above_checkpoints(const fs::path& directory, const std::vector<std::string
                                 ? "it holds a checkpoint: " + below.front()
                                 : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);
   return {Kind::input, directory.string(), {found, "expected the directory of one", give_one(directory, below)}};
+}
+
+Error nothing_at(const fs::path& path, const std::string& expected) {
+  if (const auto foreign = foreign_prefix(path))
+    return {Kind::input,
+            path.string(),
+            {"it is " + foreign->what + ": these programs do not read it", "expected " + expected, foreign->remedy}};
+  return {Kind::input, path.string(), {"no such file or directory", "expected " + expected, "check the path"}};
 }
 
 Error no_tensors(const fs::path& directory, SourceStore& store, const std::string& known_formats) {

@@ -69,7 +69,10 @@ std::optional<NumberedName> numbered(const std::string& name) {
   if (std::regex_match(name, found, of_world))
     return NumberedName{found[1], found[4], 1, as_number(found[3]), 0, as_number(found[2])};
   if (!rank) return std::nullopt;
-  return NumberedName{name.substr(0, rank->at), name.substr(rank->at + rank->digits), rank->digits, rank->value, 0, {}};
+  static const std::regex of_shard(R"(.*shard-\d+-model-\d+-of-\d+.*)");
+  const std::uint64_t first = std::regex_match(name, of_shard) ? 1 : 0;  // DCP counts both from 1
+  return NumberedName{
+      name.substr(0, rank->at), name.substr(rank->at + rank->digits), rank->digits, rank->value, first, {}};
 }
 
 /// The files right in the directory, without a trainer's own unless there is nothing else.
@@ -159,7 +162,12 @@ void check_none_is_lost(const fs::path& directory, const std::string& chosen, So
   }
 }
 
+/// Some may be there, and yet no files of tensors: then that is told.
 Error missing_of(const fs::path& directory, const NumberedKind& kind, const std::vector<std::uint64_t>& missing) {
+  const std::string present = kind.name.with(*kind.numbers.begin());
+  for (const std::uint64_t number : missing)
+    if (auto other = unlike(directory / kind.name.with(number), "a file of tensors, as " + present + " beside it"))
+      return std::move(*other);
   std::vector<std::string> names;
   std::vector<std::string> numbers;
   for (const std::uint64_t number : missing) {
@@ -174,7 +182,7 @@ Error missing_of(const fs::path& directory, const NumberedKind& kind, const std:
       Kind::input,
       directory.string(),
       {what + (missing.size() == 1 ? " is" : " are") + " missing" + (is_of_ranks ? " (" + join(names, 3) + ")" : ""),
-       "expected " + std::to_string(count) + " files like " + kind.name.with(*kind.numbers.begin()),
+       "expected " + std::to_string(count) + " files like " + present,
        "copy " + std::string(missing.size() == 1 ? "it" : "them") + " into " + shell_word(directory.string())}};
 }
 
@@ -199,6 +207,14 @@ std::vector<std::string> names_but(const FoundFiles& found, const std::vector<st
   return others;
 }
 
+/// A file alone that carries the layout of a merged one, whatever its name counts.
+bool is_one_merged_file(const FoundFiles& found) {
+  if (found.names.size() != 1) return false;
+  const std::string& carried = found.catalogs.front().schema->layout;
+  return !carried.empty() &&
+         is_of_one_file(parse_layout(carried, "the layout that " + found.names.front() + " carries"));
+}
+
 }  // namespace
 
 bool is_state_of_trainer(const std::string& name) {
@@ -207,14 +223,22 @@ bool is_state_of_trainer(const std::string& name) {
   return std::regex_match(name, form);
 }
 
+bool is_of_one_file(const Layout& layout) {
+  return layout.mesh.size() == 1 && layout.files.count(layout.mesh) == 1;
+}
+
 std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store) {
+  const bool is_merged = is_one_merged_file(found);
   const std::vector<std::size_t> top = top_files(found);
-  const auto only = top.size() == 1 ? std::optional(top.front()) : only_model(found, top);
+  const auto only = is_merged         ? std::optional<std::size_t>(0)
+                    : top.size() == 1 ? std::optional(top.front())
+                                      : only_model(found, top);
   if (!only) return std::nullopt;
   const std::string& name = found.names[*only];
   const auto directories = first_directories(found);
-  if (top.size() == 1 && !directories.empty() && are_of_ranks(directories)) return std::nullopt;
-  const auto number = is_model(name) ? std::nullopt : numbered(name);
+  if (!is_merged && top.size() == 1 && !directories.empty() && are_of_ranks(found.path, directories))
+    return std::nullopt;
+  const auto number = is_merged || is_model(name) ? std::nullopt : numbered(name);
   if (number && (number->total.value_or(1) != 1 || number->number > number->first)) return std::nullopt;
   if (auto stale = stale_pointer(found.path, store)) {
     if (!is_model(name)) throw std::move(*stale);
@@ -244,44 +268,19 @@ std::optional<WeightMap> numbered_parts(const FoundFiles& found) {
   return map;
 }
 
-std::optional<Error> lost_files(const FoundFiles& found) {
-  for (const NumberedKind& kind : kinds_of(names_at(found, top_files(found))))
-    if (kind.name.total && kind.numbers.size() > 1)
-      if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);
-  return std::nullopt;
-}
-
-void warn_of_passed_over(const fs::path& directory, const std::vector<std::string>& names,
-                         const std::set<std::string>& taken) {
-  std::vector<std::string> others;
-  for (const std::string& name : names)
-    if (!taken.contains(name)) others.push_back(name);
-  if (!others.empty())
-    spdlog::warn("{}: other files of tensors are not looked at: {}", directory.string(), join(others, 4));
-}
-
-void warn_of_passed_over(const fs::path& directory, SourceStore& store, const std::set<std::string>& taken) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    std::error_code none;
-    const std::string name = it->path().filename().string();
-    if (taken.contains(name) || !it->is_regular_file(none)) continue;
-    try {
-      if (store.recognises(it->path())) names.push_back(name);
-    } catch (const Error&) {
-      continue;
-    }
+std::optional<Error> missing_by_count(const FoundFiles& found) {
+  for (const NumberedKind& kind : kinds_of(found.names)) {
+    if (!kind.name.is_of_ranks || !kind.name.total) continue;
+    if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);
   }
-  std::sort(names.begin(), names.end(), natural_less);
-  warn_of_passed_over(directory, names, taken);
+  return std::nullopt;
 }
 
 std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore& store) {
   if (auto stale = stale_pointer(found.path, store)) return stale;
   const std::vector<std::size_t> top = top_files(found);
   const std::vector<std::string> directories = first_directories(found);
-  if (top.empty() && !are_of_ranks(directories))
+  if (top.empty() && !are_of_ranks(found.path, directories))
     if (const auto below = checkpoints_below(found.path, store); !below.empty())
       return above_checkpoints(found.path, below);
   for (const NumberedKind& kind : kinds_of(top.empty() ? directories : names_at(found, top)))

@@ -13,6 +13,7 @@
 #include "frameworks/cut_rules.hpp"
 #include "frameworks/foreign.hpp"
 #include "frameworks/schemas.hpp"
+#include "store/likely_content.hpp"
 #include "store/posix_file.hpp"
 #include "store/small_text.hpp"
 #include "store/torch/dcp_directory.hpp"
@@ -95,12 +96,31 @@ std::string rank_in(const std::string& name) {
   return rank.empty() || rank.find_first_not_of("0123456789") != std::string::npos ? "" : " (of rank " + rank + ")";
 }
 
+/// Reads files, some of which are pickles; where that fails, whether one of them is something else than its name says
+/// counts first.
+template <class Work>
+decltype(auto) reading(const std::vector<fs::path>& files, const std::string& expected, Work&& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.kind() != Kind::input) throw;
+    for (const fs::path& file : files)
+      if (auto other = unlike(file, expected); other && !likely_content(file).is_pickle) throw std::move(*other);
+    throw;
+  }
+}
+
+torch::DcpMetadata read_metadata(const fs::path& directory) {
+  return reading(torch::dcp_metadata_files(directory), "what torch.distributed.checkpoint says of its files",
+                 [&] { return torch::read_dcp_metadata(directory); });
+}
+
 class DcpDescription {
  public:
   DcpDescription(const fs::path& directory, SourceStore& store)
       : directory_(directory),
         store_(store),
-        metadata_(torch::read_dcp_metadata(directory)),
+        metadata_(read_metadata(directory)),
         slots_(torch::dcp_slots(metadata_)),
         most_slots_(slots_.empty() ? 1 : *std::max_element(slots_.begin(), slots_.end())) {}
 
@@ -172,7 +192,10 @@ class DcpDescription {
 
   void read_files() {
     for (const std::string& name : metadata_.files) check_there(name);
-    std::vector<FileCatalog> catalogs = torch::read_dcp_catalogs(directory_, metadata_);
+    std::vector<fs::path> paths;
+    for (const std::string& name : metadata_.files) paths.push_back(directory_ / name);
+    std::vector<FileCatalog> catalogs = reading(paths, "data of torch.distributed.checkpoint",
+                                                [&] { return torch::read_dcp_catalogs(directory_, metadata_); });
     gather_leaves(catalogs);
     auto next = catalogs.begin();
     for (std::uint32_t file = 0; file < metadata_.files.size(); ++file) {

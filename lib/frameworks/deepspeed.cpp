@@ -32,6 +32,7 @@ using deepspeed::ModuleLayout;
 using deepspeed::TagFiles;
 
 constexpr unsigned most_at_once = 8;
+constexpr std::size_t most_named = 64;  // of ranks whose files are missing
 
 class DeepSpeedDescription {
  public:
@@ -52,6 +53,9 @@ class DeepSpeedDescription {
     const std::size_t models = files_.model_of_each_rank ? states_.data_ranks : 1;
     for (std::uint64_t rank = 0; rank < models; ++rank) add(files_.model, rank);
     const std::size_t all_models = described_.files.size();
+    if (std::any_of(described_.files.begin(), described_.files.end(),
+                    [&](const DescribedFile& file) { return !is_there(directory_ / file.path); }))
+      refuse_missing_models();
     if (!files_.optimizer.empty())
       for (std::uint64_t rank = 0; rank < states_.data_ranks; ++rank) add(files_.optimizer, rank);
     read_files();
@@ -75,8 +79,38 @@ class DeepSpeedDescription {
   }
 
  private:
+  static bool is_there(const fs::path& file) {
+    std::error_code ignored;
+    return fs::exists(file, ignored);
+  }
+
+  /// The ranks whose model states are missing, as far as files tell of ranks before one of these has been read.
+  [[noreturn]] void refuse_missing_models() const {
+    const std::uint64_t model_ranks = std::max(files_.model_ranks, states_.model_ranks);
+    const std::uint64_t data_ranks = files_.model_of_each_rank ? std::max(files_.data_ranks, states_.data_ranks) : 1;
+    std::vector<std::string> ranks;
+    std::vector<std::string> names;
+    for (std::uint64_t n = 0; n / model_ranks < data_ranks && names.size() < most_named; ++n) {
+      const std::string path = files_.path(files_.model, n / model_ranks, n % model_ranks);
+      if (is_there(directory_ / path)) continue;
+      const std::uint64_t rank = files_.model_of_each_rank ? n / model_ranks : n % model_ranks;
+      if (ranks.empty() || ranks.back() != std::to_string(rank)) ranks.push_back(std::to_string(rank));
+      names.push_back(path.substr(files_.folder.size()));
+    }
+    const bool are_all_shared = !files_.model_of_each_rank && model_ranks == 1;
+    if (are_all_shared) names.push_back("of ZeRO-3 zero_pp_rank_0_mp_rank_00_model_states.pt and those of other ranks");
+    const std::string whose = are_all_shared      ? ""
+                              : ranks.size() == 1 ? " of rank " + join(ranks)
+                                                  : " of ranks " + join(ranks);
+    const std::string folder = (directory_ / files_.folder).string();
+    throw Error(Kind::input, folder,
+                {"the model states" + whose + " are missing (" + join(names, 3) + ")",
+                 "expected them beside the others", "copy them into " + shell_word(folder)});
+  }
+
   ModelStates read_states(std::uint64_t model_rank) const {
     const fs::path file = directory_ / files_.path(files_.model, 0, model_rank);
+    if (!is_there(file)) refuse_missing_models();
     ModelStates states = deepspeed::read_model_states(file, module_ != nullptr);
     if (module_ == nullptr && states.model_ranks != 1)
       throw Error(Kind::input, file.string() + ": mp_world_size",

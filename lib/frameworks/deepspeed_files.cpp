@@ -41,6 +41,17 @@ bool has_files_of_ranks(const fs::path& directory) {
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return parse_file_name(name); });
 }
 
+/// Whether each data rank has its own model states, of which any may be missing. Where all share a file, those of ranks
+/// beside it are another job's unless they begin with the first.
+bool has_model_of_each_rank(const std::vector<std::string>& names) {
+  const auto is_there = [&](const char* name) { return std::binary_search(names.begin(), names.end(), name); };
+  if (is_there("mp_rank_00_model_states.pt")) return is_there("zero_pp_rank_0_mp_rank_00_model_states.pt");
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    const auto file = parse_file_name(name);
+    return file && !file->is_optimizer && file->data_rank;
+  });
+}
+
 /// The tag that `latest` names; empty where it names none.
 std::string latest_tag(const fs::path& directory) {
   const std::string tag = only_word(directory / latest_file);
@@ -120,13 +131,13 @@ TagFiles find_tag(const fs::path& directory, const std::string& model_axis) {
     const auto file = parse_file_name(name);
     if (!file) continue;
     files.model_ranks = std::max(files.model_ranks, file->model_rank + 1);
+    if (file->data_rank) files.data_ranks = std::max(files.data_ranks, *file->data_rank + 1);
     if (!file->is_optimizer) continue;
     precisions.insert(file->precision);
     ++files.optimizer_files;
   }
   const std::string of_rank = "zero_pp_rank_" + std::string(rank_word) + "_";
-  files.model_of_each_rank =
-      std::binary_search(names.begin(), names.end(), "zero_pp_rank_0_mp_rank_00_model_states.pt");
+  files.model_of_each_rank = has_model_of_each_rank(names);
   const std::string of_model = "mp_rank_" + (model_axis.empty() ? two_digits(0) : number_of_axis(model_axis));
   files.model = (files.model_of_each_rank ? of_rank : "") + of_model + "_model_states.pt";
   if (precisions.size() > 1)

@@ -29,6 +29,7 @@ struct TagFiles {
   std::uint64_t optimizer_files = 0;
   std::string model_axis;  ///< "mp_rank_{tp:02}_…"; empty: one model rank, and its number stands there
   std::uint64_t model_ranks = 1;
+  std::uint64_t data_ranks = 1;  ///< as far as names tell
 
   /// The path of a rank's file, below the directory.
   std::string path(const std::string& file, std::uint64_t data_rank, std::uint64_t model_rank = 0) const;

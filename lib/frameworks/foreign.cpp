@@ -137,6 +137,16 @@ std::optional<ForeignDirectory> paddle_directory(const fs::path& directory) {
   return paddle(directory, listed(directory));
 }
 
+std::optional<ForeignDirectory> foreign_prefix(const fs::path& prefix) {
+  const std::string begin = prefix.filename().string() + ".";
+  if (begin.size() == 1) return std::nullopt;
+  Names names = listed(prefix.has_parent_path() ? prefix.parent_path() : ".");
+  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(begin); });
+  for (const auto recognise : {tensorflow, paddle})
+    if (auto found = recognise(prefix.parent_path(), names)) return found;
+  return std::nullopt;
+}
+
 std::optional<ForeignDirectory> foreign_directory(const fs::path& directory) {
   const Names names = listed(directory);
   for (const auto recognise : {orbax, zarr, tensorflow, paddle, others})

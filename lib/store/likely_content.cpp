@@ -24,7 +24,7 @@ struct Looked {
   std::string name;
 };
 
-/// What is done about a kind of content: FILE stands for the file, OTHER for where its content goes.
+/// What is done about a kind of content: FILE stands for the file.
 struct Mark {
   std::size_t at;
   std::string_view bytes;
@@ -39,14 +39,6 @@ constexpr const char* as_numpy = "load it with NumPy, and save it with safetenso
 constexpr std::array marks{
     Mark{0, "version https://git-lfs"sv, "a Git LFS pointer, whose data was not fetched",
          "fetch the data: git lfs pull, in the repository's directory", true},
-    Mark{0, "\x1f\x8b"sv, "gzip data", "unpack it: gzip -dc FILE > OTHER"},
-    Mark{0, "\x28\xb5\x2f\xfd"sv, "zstd data", "unpack it: zstd -dc FILE > OTHER"},
-    Mark{0,
-         "\xfd"
-         "7zXZ\0"sv,
-         "xz data", "unpack it: xz -dc FILE > OTHER"},
-    Mark{0, "BZh"sv, "bzip2 data", "unpack it: bzip2 -dc FILE > OTHER"},
-    Mark{0, "\x04\x22\x4d\x18"sv, "lz4 data", "unpack it: lz4 -dc FILE > OTHER"},
     Mark{0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "unpack it: 7z x FILE"},
     Mark{257, "ustar"sv, "a tar archive", "unpack it: tar -xf FILE"},
     Mark{0, "\x93NUMPY"sv, "an array of NumPy (.npy)", as_numpy},
@@ -61,6 +53,19 @@ constexpr std::array marks{
          "ELF"sv,
          "a program", "check the path"},
 };
+
+/// A file packed as a whole: gzip, and others of its usage.
+struct Packing {
+  std::string_view bytes;
+  const char* tool;
+  const char* ending;
+};
+
+constexpr std::array packings{Packing{"\x1f\x8b"sv, "gzip", ".gz"}, Packing{"\x28\xb5\x2f\xfd"sv, "zstd", ".zst"},
+                              Packing{"\xfd"
+                                      "7zXZ\0"sv,
+                                      "xz", ".xz"},
+                              Packing{"BZh"sv, "bzip2", ".bz2"}, Packing{"\x04\x22\x4d\x18"sv, "lz4", ".lz4"}};
 
 Looked look_into(const std::filesystem::path& file) {
   Looked looked{std::string(bytes_looked_at, '\0'), std::string(last_bytes_looked_at, '\0'), file.filename().string()};
@@ -153,20 +158,24 @@ LikelyContent named_content(const Looked& file) {
   return {};
 }
 
-/// Where the content of a packed file goes: "m.pt" of "m.pt.gz", "unpacked-m.pt" of "m.pt".
-std::filesystem::path unpacked_path(const std::filesystem::path& file) {
-  for (const char* const ending : {".gz", ".zst", ".xz", ".bz2", ".lz4"})
-    if (file.extension() == ending) return file.parent_path() / file.stem();
-  return file.parent_path() / ("unpacked-" + file.filename().string());
+/// Others (an index, a layout) may know the file by its name: its content gets that, unless its ending says how it is
+/// packed.
+LikelyContent packed_content(const Looked& file, const Packing& packing) {
+  const std::string tool = packing.tool;
+  const std::string ending = packing.ending;
+  const bool is_named_so = file.name.ends_with(ending) && file.name.size() > ending.size();
+  return {tool + " data",
+          is_named_so ? "unpack it: " + tool + " -dc FILE > STEM"
+                      : "unpack it under its own name: mv FILE FILE" + ending + " && " + tool + " -d FILE" + ending};
 }
 
 std::string with_names(std::string remedy, const std::filesystem::path& file) {
   const auto put = [&](std::string_view word, const std::string& name) {
-    if (const std::size_t at = remedy.find(word); at != std::string::npos)
-      remedy.replace(at, word.size(), shell_word(name));
+    for (std::size_t at = remedy.find(word); at != std::string::npos; at = remedy.find(word, at + name.size()))
+      remedy.replace(at, word.size(), name);
   };
-  put("FILE", file.string());
-  put("OTHER", unpacked_path(file).string());
+  put("FILE", shell_word(file.string()));
+  put("STEM", shell_word((file.parent_path() / file.stem()).string()));
   return remedy;
 }
 
@@ -174,11 +183,17 @@ LikelyContent content_of(const Looked& file) {
   for (const Mark& mark : marks)
     if (file.first.size() > mark.at && std::string_view(file.first).substr(mark.at).starts_with(mark.bytes))
       return {mark.what, mark.remedy, mark.is_lost};
+  for (const Packing& packing : packings)
+    if (file.first.starts_with(packing.bytes)) return packed_content(file, packing);
   if (file.first.empty()) return {"empty", "was the save or the copy interrupted? Copy the file again", true};
   if (file.first.find_first_not_of('\0') == std::string::npos)
     return {"zeros, as a full disk or an interrupted copy leaves them", "copy the file again", true};
   if (file.first.starts_with("PK\x03\x04")) return zip_content(file);
-  if (is_pickle(file.first)) return pickle_content(file);
+  if (is_pickle(file.first)) {
+    LikelyContent pickle = pickle_content(file);
+    pickle.is_pickle = true;
+    return pickle;
+  }
   if (file.last == "\x57\xfb\x80\x8b\x24\x75\x47\xdb")
     return {"an index of TensorFlow's checkpoints",
             "load it with TensorFlow, and save it with safetensors.tensorflow.save_file"};
@@ -193,6 +208,25 @@ LikelyContent likely_content(const std::filesystem::path& file) {
   LikelyContent content = content_of(look_into(file));
   content.remedy = with_names(std::move(content.remedy), file);
   return content;
+}
+
+LikelyContent likely_content(const std::filesystem::path& file, std::string_view bytes) {
+  const std::size_t last = bytes.size() - std::min<std::size_t>(bytes.size(), last_bytes_looked_at);
+  LikelyContent content = content_of(
+      {std::string(bytes.substr(0, bytes_looked_at)), std::string(bytes.substr(last)), file.filename().string()});
+  content.remedy = with_names(std::move(content.remedy), file);
+  return content;
+}
+
+std::optional<Error> unlike(const std::filesystem::path& file, const std::string& expected) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(file, none)) return std::nullopt;
+  const LikelyContent likely = likely_content(file);
+  if (likely.what.empty()) return std::nullopt;
+  return Error(
+      Kind::input, file.string(),
+      {"it seems to be " + likely.what, "expected " + expected,
+       likely.remedy.empty() ? "was another file copied to its place? Copy or download it again" : likely.remedy});
 }
 
 }  // namespace ckpt

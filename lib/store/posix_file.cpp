@@ -97,7 +97,8 @@ PosixFile PosixFile::open_for_reading(const std::filesystem::path& path) {
   if (!fd) {
     const int error = errno;
     if (error == ENOENT || error == ENOTDIR)
-      throw Error(Kind::input, path.string(), {"no such file", "", "check the path and the layout's `files`"});
+      throw Error(Kind::input, path.string(),
+                  {"no such file", "", "check the path, and `files` where a layout is given"});
     fail_to_open(path.string(), "open", error);
   }
   const auto mode = stat_of(fd.get(), path.string()).st_mode;

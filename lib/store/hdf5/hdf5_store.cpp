@@ -93,7 +93,8 @@ class Hdf5Store final : public Store {
     if (status.bytes == 0)
       throw Error(Kind::input, path.string(), {"is empty", "expected an HDF5 file", "was its writer killed?"});
     if (!has_signature(file, status.bytes))
-      throw Error(Kind::input, path.string(), {"is no HDF5 file", "", "check the path and the layout's `files`"});
+      throw Error(Kind::input, path.string(),
+                  {"is no HDF5 file", "", "check the path, and `files` where a layout is given"});
     refuse_open_for_writing(file);
     const std::uint64_t seen = schemas_.version();
     auto schema = schemas_.find(file, status.bytes);

@@ -52,7 +52,7 @@ void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {
                first == strategy_key ? "expected a checkpoint" : "",
                first == strategy_key ? "give it as the layout"
                : file_bytes == 0     ? "MindSpore writes nothing of tensors without elements: was there anything else?"
-                                     : "check the path and the layout's `files`"})
+                                     : "check the path, and `files` where a layout is given"})
       .in_file(file.path());
 }
 

@@ -42,7 +42,7 @@ class SafetensorsStore final : public Store {
     const PosixFile::Status status = file.status();
     if (!safetensors::is_safetensors(file, {0, status.bytes}))
       throw Error(Kind::input, path.string(),
-                  {"is no safetensors file", "", "check the path and the layout's `files`"});
+                  {"is no safetensors file", "", "check the path, and `files` where a layout is given"});
     auto schema = schemas_.find(file, status.bytes);
     if (!schema) {
       schema = with_file(path.string(), [&] { return read_safetensors(file, status.bytes); });

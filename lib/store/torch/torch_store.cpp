@@ -92,7 +92,7 @@ class TorchStore final : public Store {
     const PosixFile::Status status = file.status();
     if (!torch::is_torch_file(file, status.bytes))
       throw Error(Kind::input, path.string(),
-                  {"is no file of torch.save", "", "check the path and the layout's `files`"});
+                  {"is no file of torch.save", "", "check the path, and `files` where a layout is given"});
     auto said = with_file(path.string(), [&] {
       return read_guarded<read_metadata>(file, status.bytes, format_name, torch::limits_of_file(status.bytes));
     });
