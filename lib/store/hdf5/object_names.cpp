@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -33,31 +34,66 @@ void check_parts(const char* what, const std::string& name, std::size_t most) {
            "at most " + std::to_string(most) + ", or the file could not be read back");
 }
 
+/// The shortest dataset's name that `name` goes on after, behind a slash; empty where there is none.
+std::string_view dataset_above(std::string_view name, const std::unordered_set<std::string_view>& datasets) {
+  for (std::size_t end = name.find('/'); end != std::string_view::npos; end = name.find('/', end + 1))
+    if (datasets.contains(name.substr(0, end))) return name.substr(0, end);
+  return {};
+}
+
+std::string with_dots(std::string text) {
+  std::replace(text.begin(), text.end(), '/', '.');
+  return text;
+}
+
+/// A name as the first of the renamings has it that fits, "{x}/END={x}.END".
+std::string renamed(std::string_view name, const std::vector<std::string>& ends) {
+  for (const std::string& end : ends)
+    if (name.size() > end.size() + 1 && name.ends_with("/" + end))
+      return std::string(name.substr(0, name.size() - end.size() - 1)) + "." + with_dots(end);
+  return std::string(name);
+}
+
+/// Whether the renamings leave each dataset a name of its own, and none below another.
+bool do_renames_help(const std::unordered_set<std::string_view>& datasets, const std::vector<std::string>& ends) {
+  std::vector<std::string> names;
+  for (const std::string_view name : datasets) names.push_back(renamed(name, ends));
+  const std::unordered_set<std::string_view> distinct(names.begin(), names.end());
+  return distinct.size() == names.size() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+           return dataset_above(name, distinct).empty();
+         });
+}
+
+/// `ends`: of names that lie below a dataset's, what stands behind it.
+Advice advice_on(const std::unordered_set<std::string_view>& datasets, std::vector<std::string> ends) {
+  constexpr std::size_t most_renames = 8;
+  const auto is_plain = [](const std::string& end) { return end.find_first_of("*?[]{}=\n'") == std::string::npos; };
+  // The first renaming that fits counts: "kernel/Adam/m" ends with "m", too.
+  std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  if (ends.size() > most_renames || !std::all_of(ends.begin(), ends.end(), is_plain) ||
+      !do_renames_help(datasets, ends))
+    return {Advice::What::rename, ""};
+  Advice advice{Advice::What::rename_all, ""};
+  for (const std::string& end : ends)
+    advice.detail += (advice.detail.empty() ? "" : "\n") + ("{x}/" + end) + "={x}." + with_dots(end);
+  return advice;
+}
+
 /// Throws where a dataset would have to be the group of another: "kernel" beside "kernel/Adam".
 void check_no_dataset_holds(const std::unordered_set<std::string_view>& datasets) {
-  std::set<std::string> ends;  // of names that lie below a dataset's
-  std::string_view above;
+  std::set<std::string> ends;
   std::string_view below;
-  for (const std::string_view name : datasets)
-    for (std::size_t end = name.find('/'); end != std::string_view::npos; end = name.find('/', end + 1))
-      if (datasets.contains(name.substr(0, end))) {
-        if (ends.empty() || name < below) below = name, above = name.substr(0, end);
-        ends.emplace(name.substr(end + 1));
-      }
-  if (ends.empty()) return;
-  constexpr std::size_t most_renames = 8;
-  Advice advice{Advice::What::rename, ""};
-  if (ends.size() <= most_renames && std::none_of(ends.begin(), ends.end(), [](const std::string& end) {
-        return end.find_first_of("*?[]{}=\n'") != std::string::npos;
-      })) {
-    advice.what = Advice::What::rename_all;
-    for (const std::string& end : ends)
-      advice.detail += (advice.detail.empty() ? "" : "\n") + ("{x}/" + end) + "={x}." + end;
+  for (const std::string_view name : datasets) {
+    const std::string_view above = dataset_above(name, datasets);
+    if (above.empty()) continue;
+    if (ends.empty() || name < below) below = name;
+    ends.emplace(name.substr(above.size() + 1));
   }
-  throw Error(Kind::input, "dataset name \"" + std::string(above) + '"',
+  if (ends.empty()) return;
+  throw Error(Kind::input, "dataset name \"" + std::string(dataset_above(below, datasets)) + '"',
               {"\"" + std::string(below) + "\" would lie below it, which HDF5 cannot store",
                "names of which none goes on after another and a slash", "write a format that has both, as safetensors",
-               std::move(advice)});
+               advice_on(datasets, {ends.begin(), ends.end()})});
 }
 
 /// Throws where a dataset stands in the place of a group with attributes, or of one that it lies in.
