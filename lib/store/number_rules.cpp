@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #include "base/log.hpp"
@@ -41,15 +42,77 @@ bool names_a_type(const std::string& attribute) {
   return false;
 }
 
-/// "dtype 'bf17'": what of a dataset's attributes seems to call its integers floats.
-std::string float_mark(const StoredArray& array, const Dataset& dataset) {
-  if (!is_whole_number(array.dtype) || array.verbatim) return "";
-  for (const Attribute& attribute : dataset.attributes) {
+/// What seems to call integers floats.
+struct FloatMark {
+  std::string words;  ///< "dtype 'bf17'"
+  std::string type;   ///< as --as names it
+};
+
+/// What of these attributes seems to call integers of so many bytes floats.
+std::optional<FloatMark> float_mark(const std::vector<Attribute>& attributes, std::uint64_t bytes) {
+  for (const Attribute& attribute : attributes) {
     if (!names_a_type(attribute.name)) continue;
     const auto text = text_in(attribute.value);
-    if (text && seems_float(*text, array.dtype.size)) return attribute.name + " '" + printable(*text) + "'";
+    if (!text || !seems_float(*text, bytes)) continue;
+    const auto known = type_by_word(*text);
+    return FloatMark{attribute.name + " '" + printable(*text) + "'",
+                     known ? std::string(known->name) : likely_float(bytes)};
   }
-  return "";
+  return std::nullopt;
+}
+
+bool says_a_type(const std::vector<Attribute>& attributes) {
+  return std::any_of(attributes.begin(), attributes.end(), [](const Attribute& attribute) {
+    return names_a_type(attribute.name) && text_in(attribute.value);
+  });
+}
+
+/// What the groups around a dataset say of its integers, where it says nothing itself: the innermost that says
+/// something, the file's root last. Only HDF5 lacks types for which it is said so, of one or two bytes.
+std::optional<FloatMark> mark_around(const Schema& schema, const StoredArray& array) {
+  constexpr std::uint64_t most_bytes = 2;
+  if (schema.format != "hdf5" || array.dtype.size > most_bytes) return std::nullopt;
+  const auto mark_in = [&](const std::vector<Attribute>& attributes, const std::string& where) {
+    auto mark = float_mark(attributes, array.dtype.size);
+    if (mark) mark->words += " of " + where;
+    return mark;
+  };
+  for (std::size_t end = array.name.rfind('/'); end != std::string::npos && end > 0;
+       end = array.name.rfind('/', end - 1)) {
+    const std::string path = array.name.substr(0, end);
+    const auto group = std::lower_bound(schema.groups.begin(), schema.groups.end(), path,
+                                        [](const Group& each, const std::string& other) { return each.path < other; });
+    if (group != schema.groups.end() && group->path == path && says_a_type(group->attributes))
+      return mark_in(group->attributes, "group /" + printable(path));
+  }
+  return mark_in(schema.attributes, "the file");
+}
+
+std::optional<FloatMark> mark_of(const Schema& schema, std::size_t i) {
+  const StoredArray& array = (*schema.arrays)[i];
+  if (!is_whole_number(array.dtype) || array.verbatim) return std::nullopt;
+  const std::vector<Attribute>& own = schema.datasets[i].attributes;
+  return says_a_type(own) ? float_mark(own, array.dtype.size) : mark_around(schema, array);
+}
+
+struct MarkedDataset {
+  std::size_t number;
+  FloatMark mark;
+};
+
+/// What --as says of the first of the marked datasets; of all, where all integers of its size are marked so.
+std::string example_of(const Schema& schema, const std::vector<MarkedDataset>& marked) {
+  const std::vector<StoredArray>& arrays = *schema.arrays;
+  const StoredArray& first = arrays[marked.front().number];
+  const std::string& type = marked.front().mark.type;
+  const auto is_like_first = [&](const StoredArray& array) {
+    return is_whole_number(array.dtype) && !array.verbatim && array.dtype.size == first.dtype.size;
+  };
+  const auto all = std::count_if(arrays.begin(), arrays.end(), is_like_first);
+  const auto alike = std::count_if(marked.begin(), marked.end(), [&](const MarkedDataset& each) {
+    return is_like_first(arrays[each.number]) && each.mark.type == type;
+  });
+  return type + ":" + (all > 1 && all == alike ? "*" : first.name);
 }
 
 }  // namespace
@@ -108,19 +171,19 @@ std::shared_ptr<const Schema> NumberRules::read_again(const std::shared_ptr<cons
 
 void NumberRules::warn_of_marks(const std::string& file, const Schema& schema) {
   std::vector<std::string> found;
-  std::string example;
+  std::vector<MarkedDataset> marked;
   for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
     const StoredArray& array = (*schema.arrays)[i];
-    const std::string mark = float_mark(array, schema.datasets[i]);
-    if (mark.empty() || !told_.insert(array.name).second) continue;
-    if (found.empty()) example = likely_float(array.dtype.size) + ":" + array.name;
-    found.push_back(printable(array.name) + " (" + array.dtype.name + ", attribute " + mark + ")");
+    auto mark = mark_of(schema, i);
+    if (!mark || !told_.insert(array.name).second) continue;
+    found.push_back(printable(array.name) + " (" + array.dtype.name + ", attribute " + mark->words + ")");
+    marked.push_back({i, *std::move(mark)});
   }
   if (!found.empty())
     spdlog::warn(
         "{}: integers that an attribute seems to call floats are read as integers: {}; where they are a float's bits, "
         "say so with --as, for example --as {}",
-        file, join(found), shell_word(example));
+        file, join(found), shell_word(example_of(schema, marked)));
 }
 
 }  // namespace ckpt

@@ -25,7 +25,8 @@ class NumberRules {
   void add(NumberRule rule) { rules_.push_back({std::move(rule), false}); }
 
   /// The catalog as the rules have it: the last that names a dataset decides. Files that share a schema go on to share
-  /// one. Warns of integers whose attributes seem to call them floats and are not understood, of each dataset once.
+  /// one. Warns of integers whose attributes, or those of the groups around them, seem to call them floats and are not
+  /// understood, of each dataset once.
   FileCatalog applied(const std::string& file, FileCatalog catalog);
 
   /// For each rule, whether a dataset has been read as it says.
