@@ -16,8 +16,8 @@
 #include "checkpoint/newest_files.hpp"
 #include "checkpoint/other_names.hpp"
 #include "checkpoint/read_catalogs.hpp"
+#include "checkpoint/surroundings.hpp"
 #include "checkpoint/whole_tensors.hpp"
-#include "store/stores.hpp"
 #include "store/torch/dcp_directory.hpp"
 
 namespace ckpt {
@@ -210,26 +210,17 @@ void Checkpoint::check_missing(bool is_alone) const {
 }
 
 /// Files of tensors that the layout does not name: its mesh may be too small, and yet fit the files that it names, or
-/// another checkpoint lies beside them. A layout with `cards` means to take some only.
+/// another checkpoint lies beside them or in a folder. A layout with `cards` means to take some only.
 void Checkpoint::warn_of_others(SourceStore& store) const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
-  std::set<std::filesystem::path> named;
-  std::set<std::filesystem::path> kinds;  // beyond the known formats' endings
+  std::set<std::string> named;
+  std::set<std::string> endings;  // beyond the known formats'
   for (FileNumber file = 0; file < table_.count(); ++file) {
-    named.insert(file_path(file));
-    kinds.insert(file_path(file).extension());
+    named.insert(paths_.empty() ? file_name(file) : paths_[file]);
+    endings.insert(file_path(file).extension().string());
   }
-  if (kinds.contains(torch::dcp_ending)) named.insert(path_ / torch::torch_dist_tree);
-  const auto may_hold_tensors = [&](const std::filesystem::path& file) {
-    return !named.contains(file) &&
-           (kinds.contains(file.extension()) || format_by_ending(formats(), file.native()) != nullptr);
-  };
-  std::vector<std::string> others;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path_, error))
-    if (may_hold_tensors(entry.path()) && entry.is_regular_file(error) && store.recognises(entry.path()))
-      others.push_back(entry.path().filename().string());
-  std::sort(others.begin(), others.end(), natural_less);
+  if (endings.contains(torch::dcp_ending)) named.insert(torch::torch_dist_tree);
+  const std::vector<std::string> others = files_passed_over(path_, named, endings, store);
   if (!others.empty())
     spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <fstream>
-#include <set>
+#include <regex>
 #include <system_error>
 
 #include "base/shell_word.hpp"
@@ -16,6 +16,7 @@
 #include "frameworks/foreign.hpp"
 #include "frameworks/only_word.hpp"
 #include "layout/file_template.hpp"
+#include "layout/name_groups.hpp"
 #include "store/likely_content.hpp"
 #include "store/stores.hpp"
 
@@ -68,6 +69,12 @@ bool is_by_itself(const fs::path& directory, SourceStore& store) {
   const std::vector<fs::path> entries = sorted_entries(directory);
   return std::any_of(entries.begin(), entries.end(),
                      [&](const fs::path& entry) { return holds_tensors(entry, store); });
+}
+
+/// "checkpoint-500", "global_step100_universal", "iter_0000010": as trainers call their steps' folders.
+bool is_of_step(const std::string& name) {
+  static const std::regex form(R"((checkpoint|ckpt|step|global_?step|iter|iteration|epoch)[-_=]?\d+(\D.*)?)");
+  return std::regex_match(name, form);
 }
 
 /// 0, 1, 2, or 00, 01, 02: as steps never are.
@@ -201,6 +208,34 @@ bool are_of_ranks(const fs::path& directory, const std::vector<std::string>& nam
 
 std::vector<std::string> checkpoints_below(const fs::path& directory, SourceStore& store) {
   return found_below(directory, "", most_levels_below, store);
+}
+
+std::vector<std::string> files_passed_over(const fs::path& directory, const std::set<std::string>& taken,
+                                           const std::set<std::string>& endings, SourceStore& store) {
+  std::set<std::string> folders;  // of which something is taken
+  for (const std::string& file : taken)
+    if (const std::size_t slash = file.find('/'); slash != std::string::npos) folders.insert(file.substr(0, slash));
+  const bool is_run = !folders.empty() && SelfDescribed::find(directory);
+  const auto may_hold_others = [&](const std::string& folder) {
+    if (folder.starts_with('.') || folders.contains(folder)) return false;
+    // Rank 2's folder beside those of ranks 0 and 1 is like them, and another step's beside the one that is taken.
+    const bool is_like_taken = std::any_of(folders.begin(), folders.end(),
+                                           [&](const std::string& other) { return differ_in_numbers(folder, other); });
+    return is_like_taken ? !is_run : !is_of_step(folder);
+  };
+  std::vector<std::string> others;
+  const auto look_at = [&](const fs::path& path, const std::string& name) {
+    const bool may_hold =
+        endings.contains(path.extension().string()) || format_by_ending(formats(), path.native()) != nullptr;
+    if (may_hold && !taken.contains(name) && holds_tensors(path, store)) others.push_back(name);
+  };
+  for (const fs::path& entry : sorted_entries(directory)) {
+    const std::string name = entry.filename().string();
+    look_at(entry, name);
+    if (!is_folder(entry) || !may_hold_others(name)) continue;
+    for (const fs::path& inner : sorted_entries(entry)) look_at(inner, name + "/" + inner.filename().string());
+  }
+  return others;
 }
 
 Error above_checkpoints(const fs::path& directory, const std::vector<std::string>& below) {

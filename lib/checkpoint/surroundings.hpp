@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ bool are_of_ranks(const std::filesystem::path& directory, const std::vector<std:
 /// these programs, of frameworks (also of such as are not read), those with an index or with files of tensors, and of
 /// directories of ranks the one above them.
 std::vector<std::string> checkpoints_below(const std::filesystem::path& directory, SourceStore& store);
+
+/// The files of tensors right in a directory and in its own folders, as paths relative to it in natural order, but for
+/// those in `taken`. Of files the endings say which may be some: those of known formats, and `endings`. Folders of
+/// which something is taken, and those of a run's other steps, are not looked into.
+std::vector<std::string> files_passed_over(const std::filesystem::path& directory, const std::set<std::string>& taken,
+                                           const std::set<std::string>& endings, SourceStore& store);
 
 /// The error of a directory that is above checkpoints, to be given one of them.
 Error above_checkpoints(const std::filesystem::path& directory, const std::vector<std::string>& below);
