@@ -215,6 +215,26 @@ bool is_one_merged_file(const FoundFiles& found) {
          is_of_one_file(parse_layout(carried, "the layout that " + found.names.front() + " carries"));
 }
 
+/// A draft is made of files of one kind, whose names differ in numbers only.
+bool may_be_drafted(const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return differ_in_numbers(name, names.front()); });
+}
+
+Advice without_draft(const Advice& advice) {
+  return advice.what == Advice::What::draft_layout ? Advice{Advice::What::give_layout, ""} : advice;
+}
+
+/// The command that puts files of one kind into a directory of their own: "mkdir src/rank && ln src/rank_*.h5
+/// src/rank".
+std::string command_apart(const fs::path& directory, const NumberedName& kind) {
+  const std::size_t end = kind.before.find_last_not_of("_-.=");
+  const fs::path own = directory / (end == std::string::npos ? "ranks" : kind.before.substr(0, end + 1));
+  const auto quoted = [](const std::string& text) { return text.empty() ? "" : shell_word(text); };
+  return "mkdir " + shell_word(own.string()) + " && ln " + quoted((directory / kind.before).string()) + "*" +
+         quoted(kind.behind) + " " + shell_word(own.string());
+}
+
 }  // namespace
 
 bool is_state_of_trainer(const std::string& name) {
@@ -292,7 +312,10 @@ Error without_layout(const FoundFiles& found, SourceStore& store, const Error::T
   if (auto unlike = unlike_one_checkpoint(found, store)) return std::move(*unlike);
   const std::vector<std::size_t> top = top_files(found);
   const std::vector<std::string> names = names_at(found, top);
-  if (names.size() > 1 && kinds_of(names).empty() && !differ_in_one_number(names)) {
+  const std::vector<NumberedKind> kinds = kinds_of(names);
+  const auto counted =
+      std::find_if(kinds.begin(), kinds.end(), [](const auto& kind) { return kind.numbers.size() > 1; });
+  if (names.size() > 1 && counted == kinds.end() && !differ_in_one_number(names)) {
     const std::size_t largest = *std::max_element(top.begin(), top.end(), [&](std::size_t a, std::size_t b) {
       return found.catalogs[a].bytes < found.catalogs[b].bytes;
     });
@@ -302,10 +325,18 @@ Error without_layout(const FoundFiles& found, SourceStore& store, const Error::T
                  " files of tensors, and nothing says how they belong together: " + join(names, 4),
              "expected one file, an index beside them, or a layout",
              "give the file that is meant, for example " + shell_word((found.path / found.names[largest]).string()),
-             // A draft is made of files of one kind.
-             otherwise.advice.what == Advice::What::draft_layout ? Advice{Advice::What::give_layout, ""}
-                                                                 : otherwise.advice}};
+             without_draft(otherwise.advice)}};
   }
+  if (!may_be_drafted(found.names))
+    return {Kind::usage,
+            found.path.string(),
+            {"it holds " + std::to_string(found.names.size()) +
+                 " files of tensors of several kinds, and nothing says how they are cut: " + join(found.names, 4),
+             "expected files of one kind, or a layout",
+             "put those of one kind into a directory of their own " +
+                 (counted == kinds.end() ? "(links will do)" : "(" + command_apart(found.path, counted->name) + ")") +
+                 " and give that",
+             without_draft(otherwise.advice)}};
   return {Kind::usage, found.path.string(), otherwise};
 }
 
