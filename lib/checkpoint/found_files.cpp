@@ -143,21 +143,27 @@ std::optional<Layout> carried_by_all(const FoundFiles& found) {
   return layout;
 }
 
-/// The layout that follows from what each rank's file says of its pieces, if any does.
-void read_as_ranks(const FoundFiles& found, Look& seen, SourceStore& store) {
+/// The layout that follows from what each rank's file says of its pieces, if any does. Gives why what they say is not
+/// enough, where flat parameters of FSDP1 are the reason.
+std::optional<Error> read_as_ranks(const FoundFiles& found, Look& seen, SourceStore& store) {
+  const auto flat = [&] { return flat_parameters_alone(found.names, found.catalogs, found.path.string()); };
   std::optional<Described> described;
   try {
     described = describe_rank_files(found.names, found.catalogs, "what " + found.path.string() + " says of itself");
   } catch (const Error&) {
     if (auto why = unlike_one_checkpoint(found, store)) throw std::move(*why);
+    if (auto why = flat()) return why;
     throw;
   }
-  if (!described) return;
+  if (!described) return found.names.size() == 1 ? std::nullopt : flat();
   if (auto lost = missing_by_count(found)) throw std::move(*lost);
   seen.layout = std::move(described->layout);
   seen.elsewhere = std::move(described->elsewhere);
-  for (DescribedFile& file : described->files)
+  for (DescribedFile& file : described->files) {
+    refuse_flat_parameters(file.catalog);
     seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
+  }
+  return std::nullopt;
 }
 
 /// Makes of a directory without a layout the one file that is the whole, or the files that are so together. Collective.
@@ -239,15 +245,16 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
     found.files = all_files(seen.path, seen.is_single_file, store, processes);
     agree(processes, [&] {
       seen.layout = carried_by_all(found.files);
-      if (seen.layout) return;
-      const bool is_alone = found.files.names.size() == 1;
-      if (is_alone) refuse_flat_parameters(found.files.catalogs.front());
-      if (seen.is_single_file) return;
-      if (!is_alone)
-        found.unplaced = flat_parameters_alone(found.files.names, found.files.catalogs, seen.path.string());
-      if (!found.unplaced) read_as_ranks(found.files, seen, store);
+      if (!seen.layout && !seen.is_single_file) found.unplaced = read_as_ranks(found.files, seen, store);
     });
-    if (!seen.layout && !seen.is_single_file) take_whole(found.files, seen, store, processes);
+    bool is_carried = seen.layout && !seen.elsewhere;
+    if (!seen.layout && !seen.is_single_file) {
+      take_whole(found.files, seen, store, processes);
+      is_carried = seen.layout && seen.is_single_file;
+    }
+    if (seen.layout || seen.is_single_file) found.unplaced.reset();
+    if (!is_carried && !found.unplaced)
+      for (FileCatalog& catalog : found.files.catalogs) refuse_flat_parameters(catalog);
     KnownFiles read = known_files(found.files);
     seen.known.merge(read);  // where more is known than was read, that stays
   }

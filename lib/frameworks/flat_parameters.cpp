@@ -46,11 +46,20 @@ std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names
         found.insert(array.name);
       }
   if (found.empty()) return std::nullopt;
-  return Error(Kind::input, origin + ": " + names[first],
-               {"holds the flat parameters " + join({found.begin(), found.end()}, 4) +
-                    " of FSDP's LOCAL_STATE_DICT, which do not say which parameters lie in them; those beside them "
-                    "are parts of unknown places",
-                "expected each parameter by itself, with its place", std::string(other_forms) + ", " + with_buckets});
+  Error error(Kind::input, origin + ": " + names[first],
+              {"holds the flat parameters " + join({found.begin(), found.end()}, 4) +
+                   " of FSDP's LOCAL_STATE_DICT, which do not say which parameters lie in them; those beside them "
+                   "are parts of unknown places",
+               "expected each parameter by itself, with its place",
+               std::string(other_forms) + ", " + with_buckets,
+               {Advice::What::leave_out, ""}});
+  return error.advise("", {Advice::What::draft_layout, origin});  // of what is left
+}
+
+bool hold_flat_parameters(const std::vector<FileCatalog>& files) {
+  const auto is_flat = [](const StoredArray& array) { return is_flat_parameter(array.name); };
+  return std::ranges::any_of(
+      files, [&](const FileCatalog& file) { return std::ranges::any_of(*file.schema->arrays, is_flat); });
 }
 
 void refuse_flat_parameters(FileCatalog& catalog, const Layout* layout) {

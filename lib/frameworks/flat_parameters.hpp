@@ -17,8 +17,11 @@ namespace ckpt {
 std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names,
                                            const std::vector<FileCatalog>& catalogs, const std::string& origin);
 
-/// Makes unreadable what is such a flat parameter in a file that is read whole, so that it is an error where it is
-/// kept. Not what a bucket of `layout` tells the members of.
+/// Whether there are such flat parameters in files, readable or not.
+bool hold_flat_parameters(const std::vector<FileCatalog>& files);
+
+/// Makes unreadable what is such a flat parameter in a file that is read by what it says of itself, so that it is an
+/// error where it is kept. Not what a bucket of `layout` tells the members of.
 void refuse_flat_parameters(FileCatalog& catalog, const Layout* layout = nullptr);
 
 }  // namespace ckpt

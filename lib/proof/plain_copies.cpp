@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "frameworks/flat_parameters.hpp"
 #include "processes/gather_all.hpp"
 #include "proof/replica_digests.hpp"
 
@@ -17,6 +20,23 @@ const Dataset* first_dataset(const ReplicatedFiles& files, ParameterId parameter
   return files.checkpoint.find(placement.first_base(parameter), placement.arrays()[placement.array_of(parameter)].name);
 }
 
+/// FSDP1 with use_orig_params saves, beside a flat parameter, each rank's part of what lies in it as a vector.
+void refuse_parts_of_flat(const std::set<std::string>& names, const ReplicatedFiles& files) {
+  const Placement& placement = files.placement;
+  for (const std::string& name : names) {
+    const Tensor& tensor = placement.tensors()[*placement.find(name)];
+    if (tensor.shape.size() != 1) continue;
+    throw Error(Kind::input, placement.layout().origin,
+                {"'" + name +
+                     "' stands beside flat parameters of FSDP's LOCAL_STATE_DICT, a vector of one value on "
+                     "each card, so that it may be whole or each card's part of it",
+                 "expected values that tell the one from the other",
+                 "where it is whole, say so with --first " + shell_word(name),
+                 {Advice::What::leave_out, ""}})
+        .of_parameter(name);
+  }
+}
+
 /// Parameters of which each card has a copy, by no more than that their shapes are the same.
 std::vector<ParameterId> plain_parameters(const ReplicatedFiles& files) {
   const Placement& placement = files.placement;
@@ -24,7 +44,7 @@ std::vector<ParameterId> plain_parameters(const ReplicatedFiles& files) {
     const Dataset* const dataset = first_dataset(files, parameter);
     return dataset != nullptr && dataset->piece.has_value();
   };
-  bool is_any_piece = false;
+  bool is_any_piece = hold_flat_parameters(files.checkpoint.files());
   for (ParameterId p = 0; p < placement.tensors().size() && !is_any_piece; ++p) is_any_piece = has_piece(p);
   if (!is_any_piece) return {};
   auto parameters = copied_parameters(files, Replicas::check, [](const Tensor& tensor) {
@@ -68,6 +88,9 @@ std::vector<std::string> warnings_of_plain_copies(const ReplicatedFiles& files, 
   std::set<std::string> names;
   for (const auto& theirs : gather_all(mine, processes)) names.insert(theirs.begin(), theirs.end());
   if (names.empty()) return {};
+  agree(processes, [&] {
+    if (hold_flat_parameters(files.checkpoint.files())) refuse_parts_of_flat(names, files);
+  });
   return {placement.layout().origin +
           ": plain tensors beside sharded ones are taken as whole, the same on each card; "
           "all of one value are " +

@@ -1,6 +1,7 @@
 #include "proof/replicas.hpp"
 
 #include "base/log.hpp"
+#include "frameworks/flat_parameters.hpp"
 #include "layout/literal.hpp"
 #include "proof/missing_counts.hpp"
 #include "proof/replica_elements.hpp"
@@ -29,8 +30,14 @@ std::string pattern_of_last_word(const std::string& name) {
   return dot == std::string::npos ? literal(name) : "*" + literal(name.substr(dot));
 }
 
-/// Where nobody wrote a layout, nobody can change its rules.
-void own_copies(const Tensor& tensor, ReplicaExplanation& why) {
+/// Where nobody wrote a layout, nobody can change its rules. Of a part of a flat parameter no card's copy is the whole.
+void own_copies(const Tensor& tensor, bool is_beside_flat, ReplicaExplanation& why) {
+  if (is_beside_flat && tensor.shape.size() == 1) {
+    why.over += ", as each card's part of one of FSDP's flat parameters beside it does";
+    why.remedy.clear();
+    why.advice = {Advice::What::leave_out, ""};
+    return;
+  }
   if (why.advice.what != Advice::What::trust_replicas) return;
   why.remedy = "if each card has its own, as of a batch norm's statistics, let the lowest card's count with --first '" +
                pattern_of_last_word(tensor.name) + "'";
@@ -46,7 +53,8 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
   };
   const ArrayId array = placement.array_of(between.parameter);
   ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, elements.are_most, counts);
-  if (checkpoint.describes_itself()) own_copies(placement.tensors()[between.parameter], why);
+  if (checkpoint.describes_itself())
+    own_copies(placement.tensors()[between.parameter], hold_flat_parameters(checkpoint.files()), why);
   return Error(Kind::input, checkpoint.place(between.odd.front(), placement.arrays()[array].name),
                {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ" + why.over +
                     ": " + cards(between.odd) + " from " + cards(between.right) +
