@@ -252,7 +252,10 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
       take_whole(found.files, seen, store, processes);
       is_carried = seen.layout && seen.is_single_file;
     }
-    if (seen.layout || seen.is_single_file) found.unplaced.reset();
+    if (seen.layout || seen.is_single_file)
+      found.unplaced.reset();
+    else if (!found.unplaced)
+      found.unplaced = seen.no_index;
     if (!is_carried && !found.unplaced)
       for (FileCatalog& catalog : found.files.catalogs) refuse_flat_parameters(catalog);
     KnownFiles read = known_files(found.files);

@@ -218,6 +218,14 @@ WeightMap weight_map_of(const IndexText& index) {
   }
 }
 
+Error no_weight_map(const fs::path& file) {
+  return {Kind::input,
+          file.string(),
+          {"it holds shapes of tensors, and does not say which files have them",
+           "expected the index of a checkpoint ({\"weight_map\": {NAME: FILE}})",
+           "copy the checkpoint's own index to its place, or, where it has none, give this file another name"}};
+}
+
 Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& store, Communicator& processes) {
   const fs::path directory = index.parent_path();
   std::set<std::string, decltype(&natural_less)> distinct(&natural_less);

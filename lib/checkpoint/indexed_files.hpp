@@ -27,6 +27,9 @@ std::optional<IndexText> find_index(const std::filesystem::path& path, bool is_s
 /// index, whatever its name.
 WeightMap weight_map_of(const IndexText& index);
 
+/// Why a file whose name is an index's, and that is JSON of a reference's other form, is none.
+Error no_weight_map(const std::filesystem::path& file);
+
 /// What an index says: each file beside it is a card that holds its tensors whole. Their metadata is read, shared out
 /// over the processes. Collective. A tensor that is in the index and not in its file, or the other way, is one of
 /// Look::contradictions. What MindSpore has in hyper_param.safetensors beside such an index is taken along.

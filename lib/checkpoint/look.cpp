@@ -171,7 +171,13 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
   if (!index) return seen;
   WeightMap map;
   agree(processes, [&] { map = weight_map_of(*index); });
-  if (map.file_of.empty()) return seen;
+  if (map.file_of.empty()) {
+    seen.no_index = no_weight_map(index->path);
+    agree(processes, [&] {
+      if (seen.is_single_file) throw Error(*seen.no_index);
+    });
+    return seen;
+  }
   Look indexed = look_at_indexed(index->path, map, store, processes);
   indexed.damaged_manifest = std::move(seen.damaged_manifest);
   return indexed;

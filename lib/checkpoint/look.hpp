@@ -24,6 +24,7 @@ struct Look {
   unsigned threads = 0;                                       ///< CheckpointPlace::threads
   KnownFiles known;                                           ///< what a directory's own metadata tells of its files
   std::optional<Error> damaged_manifest;                      ///< why this process's does not count
+  std::optional<Error> no_index;                              ///< why what a file is called after is not what it is
 };
 
 /// Whether a path is a single file; else it is a directory. Collective; throws input where no process sees either.
