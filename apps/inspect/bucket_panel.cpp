@@ -20,12 +20,12 @@ std::vector<Axis> axes_of_members(const Placement& placement, const ArrayPlace& 
 
 /// "w2 … b1 (2 members)": those of which a card holds something.
 std::string members_on(const Placement& placement, const ArrayPlace& array, Position position) {
-  std::vector<const std::string*> names;
+  std::vector<InternedText> names;
   for (const ParameterId member : array.members)
-    if (!placement.run_of(member, position).empty()) names.push_back(&placement.tensors()[member].name);
+    if (!placement.run_of(member, position).empty()) names.push_back(placement.tensors()[member].name);
   if (names.empty()) return "padding only";
-  if (names.size() == 1) return *names[0];
-  return *names.front() + (names.size() == 2 ? ", " : " … ") + *names.back() +
+  if (names.size() == 1) return names.front();
+  return names.front() + (names.size() == 2 ? ", " : " … ") + names.back() +
          (names.size() == 2 ? "" : " (" + counted(names.size(), "member") + ")");
 }
 

@@ -120,7 +120,7 @@ Lines rule_table(const std::string& title, const std::string& layout, const std:
               counted(use.parameters.size(), "parameter"));
     auto names = use.parameters;
     std::sort(names.begin(), names.end(), natural_less);
-    for (const auto& name : names) lines.add("    " + name);
+    for (const InternedText& name : names) lines.add("    " + name.str());
   }
   return lines;
 }

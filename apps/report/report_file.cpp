@@ -18,7 +18,11 @@ using Json = nlohmann::ordered_json;
 
 Json rules_json(const std::vector<Report::RuleUse>& rules) {
   Json list = Json::array();
-  for (const auto& use : rules) list.push_back({{"rule", use.rule}, {"parameters", use.parameters}});
+  for (const auto& use : rules) {
+    Json names = Json::array();
+    for (const InternedText& name : use.parameters) names.push_back(name.str());
+    list.push_back({{"rule", use.rule}, {"parameters", std::move(names)}});
+  }
   return list;
 }
 

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <compare>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace ckpt {
 
-/// One of few texts that very many objects hold, such as the name of a dtype: a pointer to a string that is kept once
-/// until the process ends. Copying and comparing take no memory and no look-up. Threads may use it.
+/// A text that many objects hold, such as the name of a tensor or of a dtype: a pointer to a string that is kept once
+/// until the process ends. Copying and comparing for equality take no memory and no look-up. Threads may use it.
 class InternedText {
  public:
   InternedText() noexcept;
@@ -19,11 +22,24 @@ class InternedText {
   operator const std::string&() const noexcept { return *text_; }
   operator std::string_view() const noexcept { return *text_; }
   bool empty() const noexcept { return text_->empty(); }
+  std::size_t size() const noexcept { return text_->size(); }
+  bool starts_with(std::string_view start) const noexcept { return text_->starts_with(start); }
+  bool ends_with(std::string_view end) const noexcept { return text_->ends_with(end); }
 
   friend bool operator==(const InternedText& a, const InternedText& b) noexcept { return a.text_ == b.text_; }
   friend bool operator==(const InternedText& a, const std::string& b) noexcept { return *a.text_ == b; }
   friend bool operator==(const InternedText& a, std::string_view b) noexcept { return *a.text_ == b; }
   friend bool operator==(const InternedText& a, const char* b) noexcept { return *a.text_ == b; }
+  /// By their characters.
+  friend std::strong_ordering operator<=>(const InternedText& a, const InternedText& b) noexcept {
+    return a.text_ == b.text_ ? std::strong_ordering::equal : *a.text_ <=> *b.text_;
+  }
+  friend std::strong_ordering operator<=>(const InternedText& a, const std::string& b) noexcept {
+    return *a.text_ <=> b;
+  }
+  friend std::strong_ordering operator<=>(const InternedText& a, std::string_view b) noexcept {
+    return std::string_view(*a.text_) <=> b;
+  }
   friend std::string operator+(std::string a, const InternedText& b) { return std::move(a) + *b.text_; }
   friend std::string operator+(const InternedText& a, const std::string& b) { return *a.text_ + b; }
   friend std::string operator+(const InternedText& a, const char* b) { return *a.text_ + b; }
@@ -33,3 +49,10 @@ class InternedText {
 };
 
 }  // namespace ckpt
+
+template <>
+struct std::hash<ckpt::InternedText> {
+  std::size_t operator()(const ckpt::InternedText& text) const noexcept {
+    return std::hash<const std::string*>()(&text.str());
+  }
+};

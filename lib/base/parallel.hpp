@@ -21,24 +21,28 @@ void for_each_in_parallel(unsigned threads, std::uint64_t count, const Make& mak
   std::mutex failing;  // for what follows
   std::uint64_t failed = count;
   std::exception_ptr error;
-  Workers workers(static_cast<unsigned>(std::min<std::uint64_t>(threads, count)));
-  TaskGroup tasks(workers);
-  for (unsigned i = 0; i < workers.count(); ++i)
-    tasks.run([&] {
-      auto own = make();
-      for (std::uint64_t n = next++; n < count; n = next++) {
-        try {
-          check_interrupt();
-          work(own, n);
-        } catch (...) {
-          next = count;  // the others end, too
-          const std::lock_guard lock(failing);
-          if (n < failed) error = std::current_exception();
-          failed = std::min(failed, n);
-        }
+  const auto take_turns = [&] {
+    auto own = make();
+    for (std::uint64_t n = next++; n < count; n = next++) {
+      try {
+        check_interrupt();
+        work(own, n);
+      } catch (...) {
+        next = count;  // the others end, too
+        const std::lock_guard lock(failing);
+        if (n < failed) error = std::current_exception();
+        failed = std::min(failed, n);
       }
-    });
-  tasks.wait();
+    }
+  };
+  if (const auto used = static_cast<unsigned>(std::min<std::uint64_t>(threads, count)); used == 1) {
+    take_turns();  // in the caller's own heap
+  } else {
+    Workers workers(used);
+    TaskGroup tasks(workers);
+    for (unsigned i = 0; i < workers.count(); ++i) tasks.run(take_turns);
+    tasks.wait();
+  }
   if (error) std::rethrow_exception(error);
 }
 

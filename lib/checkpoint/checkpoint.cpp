@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/heap.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -246,6 +247,7 @@ void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Comm
   }
   auto read = read_catalogs(to_read, store, processes);
   for (const auto& [file, i] : numbers) catalogs[file] = read[i];
+  return_freed_memory();
   agree(processes, [&] { keep(std::move(catalogs)); });
   const auto may_lack = [](const Rule& rule) { return rule.keys.replicas == Replicas::first; };
   // Copies that this checkpoint lacks are written for other cards.

@@ -22,11 +22,7 @@ const std::byte* first_of(const Region& region, const Chunk& chunk, std::uint64_
 ContentSums::ContentSums(const Placement& placement, bool every_copy)
     : placement_(placement), where_(placement), every_copy_(every_copy), parameters_(placement.tensors().size()) {
   keys_.reserve(placement.tensors().size());
-  tensor_strides_.reserve(placement.tensors().size());
-  for (const Tensor& tensor : placement.tensors()) {
-    keys_.emplace_back(tensor.name);
-    tensor_strides_.push_back(row_major_strides(tensor.shape));
-  }
+  for (const Tensor& tensor : placement.tensors()) keys_.emplace_back(tensor.name);
 }
 
 ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) const {
@@ -35,8 +31,8 @@ ChunkSums ContentSums::of(const Chunk& chunk, std::span<const std::byte> bytes) 
   sums.card = chunk.card;
   sums.in = where_.file(chunk.card, chunk.array);
   placement_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
-    const PartialSum sum =
-        sum_of(region, element, first_of(region, chunk, element, bytes.data()), tensor_strides_[parameter]);
+    const PartialSum sum = sum_of(region, element, first_of(region, chunk, element, bytes.data()),
+                                  row_major_strides(placement_.tensors()[parameter].shape));
     sums.all += keys_[parameter] * sum;
     if (region.fill) return;
     sums.file += keys_[parameter] * sum;

@@ -69,9 +69,8 @@ class ContentSums {
   const Placement& placement_;
   ArrayFiles where_;
   bool every_copy_;
-  std::vector<NameKey> keys_;            // by parameter
-  std::vector<Extents> tensor_strides_;  // by parameter
-  mutable std::mutex mutex_;             // for what follows
+  std::vector<NameKey> keys_;  // by parameter
+  mutable std::mutex mutex_;   // for what follows
   std::vector<PartialSum> parameters_;
   std::map<FileNumber, PartialSum> files_;
   std::map<Copy, PartialSum> copies_;

@@ -117,7 +117,7 @@ std::vector<std::string> names_of_module(const Schema& model, const ModelStates&
   std::vector<std::string> names;
   for (const StoredArray& array : *model.arrays)
     if (array.name.starts_with(weights_folder))
-      names.push_back(array.name.substr(std::string_view(weights_folder).size()));
+      names.push_back(array.name.str().substr(std::string_view(weights_folder).size()));
   for (const NamedShape& each : weights_in(states)) names.push_back(each.name);
   names.insert(names.end(), states.buffers.begin(), states.buffers.end());
   std::sort(names.begin(), names.end());

@@ -50,7 +50,7 @@ std::set<std::string> weights_in(const std::vector<Tensor>& tensors) {
   std::set<std::string> weights;
   for (const Tensor& tensor : tensors)
     if (tensor.name.starts_with(torch_dist::weights_folder) && !tensor.name.ends_with(torch_dist::extra_state))
-      weights.insert(tensor.name.substr(torch_dist::weights_folder.size()));
+      weights.insert(tensor.name.str().substr(torch_dist::weights_folder.size()));
   if (weights.empty())
     throw Error(
         Kind::usage, "--format torch_dist",
@@ -80,16 +80,16 @@ std::vector<std::string> torch_dist_names(const std::vector<Tensor>& tensors) {
   std::vector<std::string> names;
   names.reserve(tensors.size());
   for (const Tensor& tensor : tensors) {
-    const std::size_t slash = tensor.name.find('/');
-    const std::string below = slash == std::string::npos ? "" : tensor.name.substr(slash + 1);
+    const std::size_t slash = tensor.name.str().find('/');
+    const std::string below = slash == std::string::npos ? "" : tensor.name.str().substr(slash + 1);
     std::string& name = names.emplace_back();
     if (!weights.contains(below)) {
       check_has_name(tensor.name);
       continue;
     }
-    const std::string word = tensor.name.substr(0, slash + 1);
+    const std::string word = tensor.name.str().substr(0, slash + 1);
     if (word != torch_dist::weights_folder)
-      name = std::string(torch_dist::state_prefix) + tensor.name.substr(0, slash) + ".";
+      name = std::string(torch_dist::state_prefix) + tensor.name.str().substr(0, slash) + ".";
     name += name_with_fused_norms(below, weights);
   }
   return names;
@@ -110,7 +110,7 @@ std::string unread_states(const std::vector<std::string>& names) {
 
 void check_torch_dist_names(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors)
-    if (tensor.name.find(buffer_prefix) != std::string::npos)
+    if (tensor.name.str().find(buffer_prefix) != std::string::npos)
       throw Error(
           Kind::usage, "parameter " + tensor.name,
           {"is a buffer of the optimizer (dp_reshardable), which does not say where its parameters lie",

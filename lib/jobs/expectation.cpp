@@ -15,7 +15,8 @@ namespace {
 Tensor with_rows_of(const Selection& selection, const Layout& source, Tensor expected) {
   if (!source.table_arrays.contains(expected.name) || expected.shape.empty()) return expected;
   const auto found = selection.find(expected.name);
-  if (found && !selection.tensors[*found].shape.empty()) expected.shape[0] = selection.tensors[*found].shape[0];
+  if (found && !selection.tensors[*found].shape.empty())
+    expected.shape = expected.shape.with(0, selection.tensors[*found].shape[0]);
   return expected;
 }
 
@@ -31,7 +32,7 @@ ExpectedTensors::ExpectedTensors(const std::optional<Expectation>& expectation, 
 std::optional<Extents> ExpectedTensors::shape(const std::string& name) const {
   const auto number = reference_ ? reference_->find(name) : std::nullopt;
   if (!number) return std::nullopt;
-  return reference_->tensors()[*number].shape;
+  return Extents(reference_->tensors()[*number].shape);
 }
 
 Deviations ExpectedTensors::of(const Placement& placement) const {

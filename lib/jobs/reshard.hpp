@@ -76,9 +76,9 @@ struct Report {
   std::map<std::string, double>
       seconds;  ///< by phase: catalog, plan, read, exchange, write, metadata, publish, total; largest over processes
   struct RuleUse {
-    std::string rule;                     ///< its first patterns as written: "*.qkv.weight", or "(default)"
-    std::vector<std::string> parameters;  ///< that it decided
-    std::string place = {};               ///< in the layout: "/parameters/3"; empty for what is no rule
+    std::string rule;                      ///< its first patterns as written: "*.qkv.weight", or "(default)"
+    std::vector<InternedText> parameters;  ///< that it decided
+    std::string place = {};                ///< in the layout: "/parameters/3"; empty for what is no rule
   };
   struct TableUse {
     std::string name;

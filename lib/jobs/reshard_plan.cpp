@@ -52,7 +52,7 @@ std::vector<std::string> names_in_index(const ReshardSides& sides) {
     check_torch_dist_names(tensors);
   }
   std::vector<std::string> names;
-  for (const Tensor& tensor : tensors) names.push_back(keeps_names ? tensor.name : dcp_tensor_name(tensor.name));
+  for (const Tensor& tensor : tensors) names.push_back(keeps_names ? tensor.name.str() : dcp_tensor_name(tensor.name));
   return names;
 }
 

@@ -135,8 +135,12 @@ Tensor& tensor_of(const std::string& name, Selection& selection) {
 /// A table's datasets have as many rows as are taken.
 void set_rows(const TableRows& table, Selection& selection) {
   const std::uint64_t rows = std::accumulate(table.rows.begin(), table.rows.end(), std::uint64_t{0});
-  tensor_of(table.datasets.keys, selection).shape[0] = rows;
-  for (const std::string& name : table.datasets.rows) tensor_of(name, selection).shape[0] = rows;
+  const auto set = [&](const std::string& name) {
+    Tensor& tensor = tensor_of(name, selection);
+    tensor.shape = tensor.shape.with(0, rows);
+  };
+  set(table.datasets.keys);
+  for (const std::string& name : table.datasets.rows) set(name);
 }
 
 /// Adds the target's. What it is said to come from is never read, where it is not the same of the source.

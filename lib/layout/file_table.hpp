@@ -43,7 +43,7 @@ class ArrayFiles {
   std::size_t entry(ArrayId array) const { return arrays_[array].entry; }
   const std::string& name(ArrayId array) const {
     const auto& other = arrays_[array].name;
-    return other ? *other : placement_->arrays()[array].name;
+    return other ? *other : placement_->arrays()[array].name.str();
   }
 
  private:

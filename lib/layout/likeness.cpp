@@ -1,9 +1,11 @@
 #include "layout/likeness.hpp"
 
+#include "layout/rule_use.hpp"
+
 namespace ckpt {
 
-void Likeness::add(const Decision& decision, const std::string& where) {
-  parameters_.push_back({decision.likes, where, decision.keys.shape.has_value(), decision.keys.flat.has_value()});
+void Likeness::add(const Decision& decision) {
+  parameters_.push_back({decision.likes, decision.keys.shape.has_value(), decision.keys.flat.has_value()});
 }
 
 void Likeness::add_member() {
@@ -16,6 +18,7 @@ std::vector<std::string> Likeness::check(const Placement& placement, Kind kind) 
     const Borrower& mine = parameters_[parameter];
     const Tensor& tensor = placement.tensors()[parameter];
     if (tensor.shape.empty()) continue;
+    const auto where = [&] { return describe(placement.layout(), tensor.name, placement.spreads()[parameter].rule); };
     for (const std::string& name : mine.likes) {
       const auto other = placement.find(name);
       if (!other) continue;
@@ -26,12 +29,12 @@ std::vector<std::string> Likeness::check(const Placement& placement, Kind kind) 
           "expected " + to_string(liked.shape) + " as '" + name + "' has, which it is to be \"like\"";
       if (!mine.gives_shape && !parameters_[*other].gives_shape)
         throw Error(
-            kind, mine.where,
+            kind, where(),
             {found, expected,
              "one of the two rules is wrong; a parameter that is to have another shape says \"shape\", or has a "
              "rule of its own"});
       if (mine.is_flat && mine.gives_shape && liked.shape.size() == tensor.shape.size())
-        warnings.push_back(mine.where + ": " + found + " by \"shape\", and that of '" + name +
+        warnings.push_back(where() + ": " + found + " by \"shape\", and that of '" + name +
                            "', which it is to be \"like\", is " + to_string(liked.shape) +
                            ": is one of the two rules wrong?");
       break;

@@ -13,7 +13,7 @@ namespace ckpt {
 class Likeness {
  public:
   /// Parameters are added in the order of the placement; a bucket's member has no decision.
-  void add(const Decision& decision, const std::string& where);
+  void add(const Decision& decision);
   void add_member();
   /// Whether its rule borrows.
   bool is_like(ParameterId parameter) const { return !parameters_[parameter].likes.empty(); }
@@ -26,7 +26,6 @@ class Likeness {
  private:
   struct Borrower {
     std::vector<std::string> likes;
-    std::string where;
     bool gives_shape = false;
     bool is_flat = false;
   };

@@ -22,9 +22,9 @@ using Position = std::uint64_t;
 
 /// A tensor as the model knows it.
 struct Tensor {
-  std::string name;
+  InternedText name;
   DType dtype;
-  Extents shape;
+  Shape shape;
   bool verbatim = false;
 
   std::uint64_t bytes() const { return verbatim ? 0 : checked_mul(volume(shape), dtype.size, "a tensor"); }
@@ -62,7 +62,7 @@ class Spreads {
 
 /// A dataset that some of the cards store.
 struct ArrayPlace {
-  std::string name;  ///< in the file
+  InternedText name;  ///< in the file
   DType dtype;
   At at;                             ///< coordinates that hold it; axes not named: all
   std::vector<ParameterId> members;  ///< one, or a bucket's members

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "layout/keys_together.hpp"
+#include "layout/rule_use.hpp"
 
 namespace ckpt {
 
@@ -96,7 +97,6 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, Spread spread, const Key
   tensor.bytes();  // checked
   placement_.tensors_.push_back(std::move(tensor));
   placement_.spreads_.push_back(shared(std::move(spread)));
-  where_.push_back(where);
   return static_cast<ParameterId>(placement_.tensors_.size() - 1);
 }
 
@@ -158,11 +158,11 @@ void PlacementBuilder::check_alike(std::uint32_t bucket, const std::vector<Param
   if (flat == members.end()) return;
   const auto other = std::find_if_not(members.begin(), members.end(), is_flat);
   if (other != members.end())
-    throw Error(Kind::layout, where_[*other],
+    throw Error(Kind::layout, where(*other),
                 {"it has no \"flat\", and '" + placement_.tensors_[*flat].name + "' of its bucket has",
                  "all members of a bucket with it, or none", ""});
   if (layout().buckets[bucket].last_is_short)
-    throw Error(Kind::layout, where_[*flat],
+    throw Error(Kind::layout, where(*flat),
                 {R"(it has "flat", and its bucket "last": "short")", "one of the two",
                  "the padding of pieces that are cut first lies on every card"});
 }
@@ -212,7 +212,7 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
   const ArrayId array = placement_.array_of_[parameter];
   const At& at = placement_.arrays_[array].at;
   const auto refuse = [&](Axis axis) {
-    return Error(Kind::layout, where_[parameter],
+    return Error(Kind::layout, where(parameter),
                  {"it is cut over \"" + layout().mesh.axes[axis] + "\" but lives only at " + format_list(at.at(axis)) +
                       " of that axis",
                   "every piece on a card", "cut over another axis, or let it live on all of this one"});
@@ -233,6 +233,13 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
       throw refuse(*axis);
 }
 
+std::string PlacementBuilder::where(ParameterId parameter) const {
+  const std::string& name = placement_.tensors_[parameter].name;
+  const Spread& spread = placement_.spreads_[parameter];
+  return spread.bucket ? describe_member(layout(), name, layout().buckets[*spread.bucket])
+                       : describe(layout(), name, spread.rule);
+}
+
 /// Padding can make of a small tensor an array whose size overflows.
 void PlacementBuilder::check_size(ParameterId parameter) const {
   const Spread& spread = placement_.spreads_[parameter];
@@ -250,7 +257,7 @@ void PlacementBuilder::check_size(ParameterId parameter) const {
   } catch (Error& error) {
     error.of_kind(Kind::layout)
         .within("stored on one card")
-        .within(where_[parameter])
+        .within(where(parameter))
         .advise("check pad and multiple_of");
     throw;
   }
@@ -273,7 +280,7 @@ void PlacementBuilder::find_equalities() {
     if (!other) continue;
     const Extents& shape = placement_.tensors_[parameter].shape;
     if (const Extents& theirs = placement_.tensors_[*other].shape; !(shape == theirs))
-      throw Error(Kind::layout, where_[parameter],
+      throw Error(Kind::layout, where(parameter),
                   {"its logical shape is " + to_string(shape),
                    "\"equals\" '" + name + "', which is " + to_string(theirs), "the rule of one of the two is wrong"});
     placement_.equalities_.push_back({parameter, *other});

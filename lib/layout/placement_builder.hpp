@@ -68,6 +68,8 @@ class PlacementBuilder {
   void find_equalities();
   ParameterId last() const { return static_cast<ParameterId>(placement_.tensors_.size() - 1); }
   std::string over(const CutSpec& spec) const;
+  /// How messages name a parameter.
+  std::string where(ParameterId parameter) const;
 
   Placement placement_;
   std::map<std::pair<CutSpec, std::uint64_t>, std::shared_ptr<const DimCut>> cuts_;
@@ -75,7 +77,6 @@ class PlacementBuilder {
   std::map<Spread, std::shared_ptr<const Spread>> known_spreads_;
   std::map<std::uint32_t, ArrayId> bucket_arrays_;
   std::vector<std::pair<ParameterId, std::string>> equals_;
-  std::vector<std::string> where_;  // for each parameter, how messages name it
 };
 
 /// What a rule leaves to say of a tensor without dimensions, which has nothing to cut: where it lives, and how replicas

@@ -45,18 +45,7 @@ class SourceResolver {
 
   Resolved resolve() {
     std::vector<std::string> left_out;
-    auto decisions = decide(left_out);
-    builder_.reserve(decisions.size());
-    for (std::size_t n = 0; n < decisions.size(); ++n) {
-      const std::string& name = names_.logical()[n].name;
-      with_parameter(name, [&] {
-        if (names_.logical()[n].bucket)
-          add_member(n);
-        else
-          against_files([&] { add(n, std::move(*decisions[n])); });
-        if (auto other = naming_.equal_of(name)) equate(name, std::move(*other));
-      });
-    }
+    add_all(decide(left_out));
     Resolved resolved{against_files([&] { return builder_.finish(); }), use_.unused(names_.all()), std::move(left_out)};
     const std::vector<std::string> stale = check_cards(layout_, names_, resolved.placement);
     const auto is_like = [&](ParameterId parameter) { return likeness_.is_like(parameter); };
@@ -74,7 +63,8 @@ class SourceResolver {
     std::vector<std::optional<Decision>> decisions(names_.logical().size());
     std::vector<std::string> unmatched;
     std::size_t n = 0;  // the kept names are among all, and both are in order
-    for (const std::string& name : names_.all()) {
+    const std::vector<std::string> all = names_.all();
+    for (const std::string& name : all) {
       const bool is_kept = n < decisions.size() && names_.logical()[n].name == name;
       std::optional<Decision> decision;
       try {
@@ -94,7 +84,7 @@ class SourceResolver {
       decisions[n++] = std::move(decision);
     }
     if (unmatched.empty()) {
-      if (!layout_.parameters.empty() && layout_.buckets.empty()) use_.check_any(names_.all(), Kind::input);
+      if (!layout_.parameters.empty() && layout_.buckets.empty()) use_.check_any(all, Kind::input);
       return decisions;
     }
     const auto refuse = [&] { refuse_unmatched(layout_, unmatched, Kind::input); };
@@ -102,6 +92,20 @@ class SourceResolver {
     for (n = 0; names_.logical()[n].name != unmatched.front();) ++n;
     with_context(place(n, names_.first_position(n)), refuse);
     return {};
+  }
+
+  void add_all(std::vector<std::optional<Decision>> decisions) {
+    builder_.reserve(decisions.size());
+    for (std::size_t n = 0; n < decisions.size(); ++n) {
+      const std::string& name = names_.logical()[n].name;
+      with_parameter(name, [&] {
+        if (names_.logical()[n].bucket)
+          add_member(n);
+        else
+          against_files([&] { add(n, std::move(*decisions[n])); });
+        if (auto other = naming_.equal_of(name)) equate(name, std::move(*other));
+      });
+    }
   }
 
   void add_member(std::size_t n) {
@@ -120,7 +124,7 @@ class SourceResolver {
 
   void add(std::size_t n, Decision decision) {
     const Logical& logical = names_.logical()[n];
-    const std::string where = describe(layout_, logical.name, decision);
+    const std::string where = describe(layout_, logical.name, decision.rule);
     const StoredArray& first = names_.first(n);
     const std::size_t rank = rank_of(first, decision.keys, where);
     if (rank == 0 && first.shape.empty()) drop_cuts(decision.keys);
@@ -129,11 +133,11 @@ class SourceResolver {
     const At at = builder_.at_of(decision.keys, logical.stored, place.at);
     Tensor tensor{logical.name, first.dtype, shape_of(n, decision.keys, plan, at, where), first.verbatim};
     builder_.add(std::move(tensor), decision, plan, {logical.stored, std::move(place.at)}, where);
-    likeness_.add(decision, where);
+    likeness_.add(decision);
   }
 
   void equate(const std::string& name, std::string other) {
-    if (!std::binary_search(names_.all().begin(), names_.all().end(), other))
+    if (!names_.contains(other))
       throw Error(Kind::input, "parameter '" + name + "' (" + layout_.origin + ")",
                   {"it \"equals\" '" + other + "', which no file holds", "both",
                    "nearest names: " + join(nearest(other, names_.all()))});

@@ -164,8 +164,8 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
       likeness.add_member();
     } else if (auto decision = naming.decide(tensor.name)) {
       use.add(*decision);
-      const std::string where = describe(layout, tensor.name, *decision);
-      likeness.add(*decision, where);
+      const std::string where = describe(layout, tensor.name, decision->rule);
+      likeness.add(*decision);
       add_ruled(builder, naming, tensor, *decision, where);
     } else {
       return unmatched.push_back(tensor.name);

@@ -152,10 +152,9 @@ std::optional<PrefixChange> prefix_of_rules(const Layout& layout, const std::vec
 
 }  // namespace
 
-std::string describe(const Layout& layout, const std::string& name, const Decision& decision) {
+std::string describe(const Layout& layout, const std::string& name, std::optional<std::size_t> rule) {
   const std::string otherwise = layout.table_arrays.contains(name) ? "a table" : "default";
-  const std::string rule = decision.rule ? rule_name(layout, *decision.rule) : otherwise;
-  return "parameter '" + name + "' (" + layout.origin + ", " + rule + ")";
+  return "parameter '" + name + "' (" + layout.origin + ", " + (rule ? rule_name(layout, *rule) : otherwise) + ")";
 }
 
 std::string describe_member(const Layout& layout, const std::string& name, const Bucket& bucket) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,8 +9,8 @@
 
 namespace ckpt {
 
-/// "parameter 'w' (a.json, rule \"*.w\")".
-std::string describe(const Layout& layout, const std::string& name, const Decision& decision);
+/// "parameter 'w' (a.json, rule \"*.w\")". `rule`: as Decision has it.
+std::string describe(const Layout& layout, const std::string& name, std::optional<std::size_t> rule);
 std::string describe_member(const Layout& layout, const std::string& name, const Bucket& bucket);
 
 /// Throws an error of this kind that lists, in groups, the parameters that no rule matches.

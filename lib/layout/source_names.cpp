@@ -86,7 +86,7 @@ std::optional<std::uint32_t> SourceNames::bucket_of(const Layout& layout, const 
   return std::nullopt;
 }
 
-const std::string& SourceNames::renamed_once(const Layout& layout, const Naming& naming, const std::string& stored) {
+InternedText SourceNames::renamed_once(const Layout& layout, const Naming& naming, InternedText stored) {
   const auto [known, is_new] = renamed_.try_emplace(stored);
   if (is_new) {
     known->second = naming.renamed(stored);
@@ -104,11 +104,11 @@ SourceNames::Draft SourceNames::draft(const Layout& layout, const Naming& naming
   Draft draft{holding, position, {}, {}};
   draft.renamed.reserve(holding->size());
   for (const StoredArray& array : *holding) {
-    const std::string& name = renamed_once(layout, naming, array.name);
+    const InternedText name = renamed_once(layout, naming, array.name);
     const auto bucket = bucket_of(layout, name, position);
     if (bucket && array.verbatim)
       throw Error(Kind::input, "/" + array.name, {"a bucket without fixed-size elements", "a 1-D array", ""});
-    draft.renamed.push_back({&name, bucket});
+    draft.renamed.push_back({name, bucket});
   }
   return draft;
 }
@@ -121,7 +121,7 @@ void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<
   for (const auto& draft : drafts) {
     const auto coordinates = layout.mesh.coordinates(draft->position);
     for (const Renamed& renamed : draft->renamed)
-      if (!renamed.bucket) census.note_stored(*renamed.name, coordinates);
+      if (!renamed.bucket) census.note_stored(renamed.name, coordinates);
   }
   const auto totals = against_files([&] { return census.totals(); });
   naming.count_to(totals);
@@ -139,8 +139,8 @@ void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<
 void SourceNames::name(const Layout& layout, const Naming& naming, Draft& draft) const {
   const auto coordinates = layout.mesh.coordinates(draft.position);
   const Holding& holding = draft.holding;
-  std::map<std::string, std::string> seen;  // logical → stored, on this card
-  const auto add = [&](const std::string& logical, std::size_t array) {
+  std::unordered_map<InternedText, InternedText> seen;  // logical → stored, on this card
+  const auto add = [&](InternedText logical, std::size_t array) {
     const auto [other, is_first] = seen.emplace(logical, (*holding)[array].name);
     if (!is_first)
       throw Error(
@@ -152,31 +152,31 @@ void SourceNames::name(const Layout& layout, const Naming& naming, Draft& draft)
   for (std::size_t i = 0; i < holding->size(); ++i) {
     const Renamed& renamed = draft.renamed[i];
     if (!renamed.bucket)
-      add(naming.counted(*renamed.name, coordinates), i);
+      add(naming.counted(renamed.name, coordinates), i);
     else
       for (const BucketMember& member : layout.buckets[*renamed.bucket].members) add(member.name, i);
   }
 }
 
 void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr<Draft>>& drafts, const Keep& keep) {
-  std::map<std::string, Logical> by_name;
+  std::map<InternedText, Logical> by_name;
   const auto add_bucket = [&](std::uint32_t b) {
     for (std::uint32_t m = 0; m < layout.buckets[b].members.size(); ++m) {
       const std::string& name = layout.buckets[b].members[m].name;
       const auto found = stored_of_.find(layout.buckets[b].name);
-      if (!by_name.emplace(name, Logical{name, found == stored_of_.end() ? "" : found->second, b, m}).second)
+      const InternedText stored = found == stored_of_.end() ? InternedText() : found->second;
+      if (!by_name.emplace(name, Logical{name, stored, b, m}).second)
         throw Error(Kind::layout, layout.origin,
                     {"\"" + name + "\" is a member of two buckets", "each parameter in one", ""});
     }
   };
   for (std::uint32_t b = 0; b < layout.buckets.size(); ++b) add_bucket(b);
-  std::set<std::string> all;
   for (const auto& draft : drafts)
     for (const auto& [name, array] : draft->names) {
-      all.insert(name);
+      all_.push_back(name);
       const auto& why = (*draft->holding)[array].refusal;
       if (why) refused_.insert(name);
-      const std::string& stored = (*draft->holding)[array].name;
+      const InternedText stored = (*draft->holding)[array].name;
       if (keep && !keep(name) && by_name.count(name) == 0) continue;
       if (why) throw Error(*why).within(layout.files.place(layout.mesh, draft->position, stored)).of_parameter(name);
       const auto [found, is_new] = by_name.emplace(name, Logical{name, stored, std::nullopt, 0});
@@ -185,17 +185,15 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
                     {"\"" + found->second.stored + "\" and \"" + stored + "\" both become parameter '" + name + "'",
                      layout.origin + " expects one stored name for each", "see rename, indices and buckets"});
     }
-  all_.assign(all.begin(), all.end());
-  std::map<std::string, std::size_t> index;
-  for (auto& [name, logical] : by_name) {
-    index.emplace(name, logical_.size());
-    logical_.push_back(std::move(logical));
-  }
+  std::sort(all_.begin(), all_.end());
+  all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
+  logical_.reserve(by_name.size());
+  for (const auto& [name, logical] : by_name) logical_.push_back(logical);
+  by_name.clear();
   for (const auto& draft : drafts) {
     Table table{draft->holding, std::vector<std::int64_t>(logical_.size(), -1)};
     for (const auto& [name, array] : draft->names)
-      if (const auto found = index.find(name); found != index.end())
-        table.array_of[found->second] = static_cast<std::int64_t>(array);
+      if (const auto found = find(name)) table.array_of[*found] = static_cast<std::int64_t>(array);
     tables_.push_back(std::move(table));
   }
   constexpr Position nowhere = ~Position{0};
@@ -209,7 +207,7 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
                   {"no file holds bucket \"" + layout.buckets[*logical_[n].bucket].name + "\" (member '" +
                        logical_[n].name + "')",
                    layout.origin + " expects it",
-                   "nearest names: " + join(nearest(layout.buckets[*logical_[n].bucket].name, all_))});
+                   "nearest names: " + join(nearest(layout.buckets[*logical_[n].bucket].name, all()))});
 }
 
 std::optional<std::size_t> SourceNames::find(const std::string& name) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,8 +20,8 @@ namespace ckpt {
 class SourceNames {
  public:
   struct Logical {
-    std::string name;
-    std::string stored;                   ///< in the files: one name on every card that holds it
+    InternedText name;
+    InternedText stored;                  ///< in the files: one name on every card that holds it
     std::optional<std::uint32_t> bucket;  ///< a member of this bucket
     std::uint32_t member = 0;
   };
@@ -32,7 +33,10 @@ class SourceNames {
   /// Kept names, in order: the parameters of the placement to come.
   const std::vector<Logical>& logical() const noexcept { return logical_; }
   /// Every name found, also those that the job does not keep.
-  const std::vector<std::string>& all() const noexcept { return all_; }
+  std::vector<std::string> all() const { return {all_.begin(), all_.end()}; }
+  bool contains(const std::string& name) const {
+    return std::binary_search(all_.begin(), all_.end(), InternedText(name));
+  }
   /// The names, kept or not, of which an array cannot be read.
   const std::set<std::string>& refused() const noexcept { return refused_; }
   /// Warnings for the user.
@@ -53,29 +57,29 @@ class SourceNames {
   };
   /// A stored array's name after `rename`, and the bucket that it is on its card, if it is one.
   struct Renamed {
-    const std::string* name;
+    InternedText name;
     std::optional<std::uint32_t> bucket;
   };
   /// Before the logical names have their final numbers.
   struct Draft {
     Holding holding;
-    Position position;                                       // the first that is named so
-    std::vector<Renamed> renamed;                            // for each array of the holding
-    std::vector<std::pair<std::string, std::size_t>> names;  // logical name, array
+    Position position;                                        // the first that is named so
+    std::vector<Renamed> renamed;                             // for each array of the holding
+    std::vector<std::pair<InternedText, std::size_t>> names;  // logical name, array
   };
 
   std::optional<std::uint32_t> bucket_of(const Layout& layout, const std::string& name, Position position) const;
   Draft draft(const Layout& layout, const Naming& naming, const Holding& holding, Position position);
   void count(const Layout& layout, Naming& naming, const std::vector<std::unique_ptr<Draft>>& drafts);
   void name(const Layout& layout, const Naming& naming, Draft& draft) const;
-  const std::string& renamed_once(const Layout& layout, const Naming& naming, const std::string& stored);
+  InternedText renamed_once(const Layout& layout, const Naming& naming, InternedText stored);
   void number(const Layout& layout, const std::vector<std::unique_ptr<Draft>>& drafts, const Keep& keep);
 
   std::unordered_map<std::string, std::vector<std::uint32_t>> buckets_;  // by name
-  std::map<std::string, std::string> renamed_;                           // stored → renamed
-  std::map<std::string, std::string> stored_of_;                         // renamed → stored
+  std::unordered_map<InternedText, InternedText> renamed_;               // stored → renamed
+  std::unordered_map<InternedText, InternedText> stored_of_;             // renamed → stored
   std::vector<Logical> logical_;
-  std::vector<std::string> all_;
+  std::vector<InternedText> all_;
   std::set<std::string> refused_;
   std::vector<Table> tables_;
   std::vector<std::uint32_t> table_of_;  // for each position

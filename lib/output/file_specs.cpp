@@ -73,6 +73,7 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
         telling.insert((*saying.schema->arrays)[i].name);
   const auto by_card = planner_.source().mesh().by_card();
   const ArrayFiles from_files(planner_.source());
+  array_sources_.reserve(planner_.target().arrays().size());
   for (const ArrayPlace& place : planner_.target().arrays()) {
     const ParameterId from = planner_.source_of(place.members.front());
     const bool tells = telling.contains(from_files.name(planner_.source().array_of(from))) &&
@@ -209,7 +210,7 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
     Forms forms(target.arrays().size());
     for (ArrayId array = 0; array < forms.size(); ++array)
       if (const auto& members = target.arrays()[array].members; where_.entry(array) == entry)
-        forms[array] = Form{members.size() == 1 ? target.tensors()[members.front()].shape : Extents{1}, std::nullopt};
+        forms[array] = Form{members.size() == 1 ? target.tensors()[members.front()].shape : Shape{1}, std::nullopt};
     for (const std::string& what : store.losses(spec(entry, forms)))
       if (told.insert(what).second) losses.push_back(what);
   }

@@ -58,7 +58,7 @@ class FileSpecs {
     const Dataset* first = nullptr;
   };
   struct Form {
-    Extents shape;
+    Shape shape;
     Rare<Extents> corner;
     friend bool operator==(const Form&, const Form&) = default;
   };

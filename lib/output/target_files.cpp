@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/heap.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/parallel.hpp"
@@ -46,12 +47,12 @@ void TargetFiles::for_each_file(unsigned threads, const std::function<void(FileN
 void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading) {
   for_each_file(threads, [&](FileNumber file) {
     auto spec = specs_->of(file, trees_.of(file, reading));
-    if (place_.is_single_file) manifest_text_ = {};  // it has it now
+    if (place_.is_single_file) std::string().swap(manifest_text_);  // it has it now, and {} would keep the room
     if (place_.views != nullptr) spec = place_.views->shown(file, *spec);
     create_file(file, *spec, is_resumed);
   });
-  manifest_text_ = {};
   specs_->forget_last();
+  return_freed_memory();
   if (place_.pipe != nullptr && !store_.ends_with_manifest())  // what it can say it says now
     set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints));
 }

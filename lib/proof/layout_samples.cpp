@@ -18,8 +18,8 @@ std::vector<std::string> one_of_each_kind(const std::vector<StoredArray>& arrays
   for (const StoredArray& array : arrays) {
     std::string kind;
     for (std::size_t begin = 0; begin < array.name.size();) {
-      const std::size_t end = std::min(array.name.find_first_of("./", begin), array.name.size());
-      const std::string part = array.name.substr(begin, end - begin);
+      const std::size_t end = std::min(array.name.str().find_first_of("./", begin), array.name.size());
+      const std::string part = array.name.str().substr(begin, end - begin);
       kind += part.find_first_not_of("0123456789") == std::string::npos ? "*" : part;
       kind += '.';
       begin = end + 1;

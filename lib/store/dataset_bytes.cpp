@@ -175,9 +175,8 @@ Leaf take_leaf(ByteReader& in) {
 void put(ByteWriter& out, const StoredArray& array) {
   out.text(array.name);
   put(out, array.dtype);
-  put(out, array.shape);
-  out.flag(array.global_shape.has_value());
-  if (array.global_shape) put(out, *array.global_shape);
+  put(out, array.shape.extents());
+  put(out, std::optional<Extents>(array.global_shape));
   out.flag(array.verbatim);
   out.flag(array.refusal.has_value());
   if (array.refusal) ckpt::put(out, *array.refusal);

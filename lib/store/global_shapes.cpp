@@ -1,5 +1,6 @@
 #include "store/global_shapes.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/json.hpp"
@@ -7,11 +8,21 @@
 namespace ckpt {
 
 std::string global_shapes_text(const FileSpec& spec) {
-  nlohmann::json shapes = nlohmann::json::object();
+  std::vector<const FileSpec::Array*> arrays;
   for (const FileSpec::Array& array : spec.arrays)
-    if (array.global_shape)
-      shapes[array.name] = std::vector<std::uint64_t>(array.global_shape->begin(), array.global_shape->end());
-  return shapes.empty() ? "" : shapes.dump();
+    if (array.global_shape) arrays.push_back(&array);
+  if (arrays.empty()) return "";
+  std::sort(arrays.begin(), arrays.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  std::string text;
+  for (const FileSpec::Array* array : arrays) {  // one by one: there may be very many
+    text += text.empty() ? '{' : ',';
+    text += nlohmann::json(array->name.str()).dump() + ":[";
+    for (std::size_t d = 0; d < array->global_shape->size(); ++d)
+      text += (d == 0 ? "" : ",") + std::to_string((*array->global_shape)[d]);
+    text += ']';
+  }
+  text += '}';
+  return text;
 }
 
 GlobalShapes parse_global_shapes(const std::string& text, const std::string& origin) {

@@ -77,9 +77,9 @@ std::optional<FloatMark> mark_around(const Schema& schema, const StoredArray& ar
     if (mark) mark->words += " of " + where;
     return mark;
   };
-  for (std::size_t end = array.name.rfind('/'); end != std::string::npos && end > 0;
-       end = array.name.rfind('/', end - 1)) {
-    const std::string path = array.name.substr(0, end);
+  const std::string& name = array.name;
+  for (std::size_t end = name.rfind('/'); end != std::string::npos && end > 0; end = name.rfind('/', end - 1)) {
+    const std::string path = name.substr(0, end);
     const auto group = std::lower_bound(schema.groups.begin(), schema.groups.end(), path,
                                         [](const Group& each, const std::string& other) { return each.path < other; });
     if (group != schema.groups.end() && group->path == path && says_a_type(group->attributes))

@@ -24,18 +24,18 @@ inline constexpr std::uint64_t least_manifest_bytes = 4096;
 /// What is to be written into one target file: metadata whole, data as room that is filled by offset later.
 struct FileSpec {
   struct Array {
-    std::string name;
+    InternedText name;
     DType dtype;
-    Extents shape;
+    Shape shape;
     std::vector<Attribute> attributes;
-    std::optional<Extents> global_shape;  ///< written as `ckpt_global_shape`
-    Rare<Value> verbatim;                 ///< its whole value, where its elements have no fixed size
+    std::optional<Shape> global_shape;  ///< written as `ckpt_global_shape`
+    Rare<Value> verbatim;               ///< its whole value, where its elements have no fixed size
     /// An array before it (an index) whose bytes its own are in the source, too: a format may store them once.
     std::optional<std::size_t> same_as = {};
     /// Where in the tensor of `global_shape` it begins: of a format whose directories have an index.
     Rare<Extents> corner = {};
     /// Likewise: its name in the source, which may have groups.
-    std::string source_name = {};
+    InternedText source_name = {};
     /// Where it is to have no data of its own (Store::can_show): whose elements its own are; zeros where no view is.
     std::vector<View> views = {};
 

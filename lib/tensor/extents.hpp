@@ -16,6 +16,8 @@ namespace ckpt {
 /// The largest number of dimensions of a tensor (HDF5's own limit).
 inline constexpr std::size_t max_rank = 32;
 
+class Shape;
+
 /// One number for each dimension of a tensor: a shape, an index, strides. Without a heap for the ranks that models
 /// have.
 class Extents {
@@ -23,6 +25,7 @@ class Extents {
   Extents() noexcept = default;
   explicit Extents(std::size_t rank, std::uint64_t value = 0) { resize(rank, value); }
   Extents(std::initializer_list<std::uint64_t> values) { assign(values.begin(), values.end()); }
+  explicit Extents(const Shape& shape);
   explicit Extents(std::span<const std::uint64_t> values) { assign(values.begin(), values.end()); }
   Extents(const Extents& other) { copy(other); }
   Extents& operator=(const Extents& other) {

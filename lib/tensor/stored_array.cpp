@@ -4,9 +4,9 @@
 
 namespace ckpt {
 
-StoredArray unreadable(std::string name, const Error& why) {
+StoredArray unreadable(const std::string& name, const Error& why) {
   StoredArray array;
-  array.name = std::move(name);
+  array.name = name;
   array.dtype.name = "unreadable";
   array.shape = {0};
   Error::Text text = why.text();

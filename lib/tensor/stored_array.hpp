@@ -8,17 +8,17 @@
 #include "base/error.hpp"
 #include "base/rare.hpp"
 #include "tensor/dtype.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt {
 
 /// One dataset as a card's file declares it: all that a layout is checked against.
 struct StoredArray {
-  std::string name;  ///< its path in the file without the leading slash
+  InternedText name;  ///< its path in the file without the leading slash
   DType dtype;
-  Extents shape;
+  Shape shape;
   /// The logical shape that the file itself carries (dataset attribute `ckpt_global_shape`), if it does.
-  Rare<Extents> global_shape;
+  std::optional<Shape> global_shape;
   /// It has no fixed-size bytes to move (variable-length strings, an empty dataspace): copied as it is, never split.
   bool verbatim = false;
   /// Why nobody can read it; it has no elements then. A catalog lists such an array: it is an error only where it is
@@ -27,7 +27,7 @@ struct StoredArray {
 };
 
 /// An array that cannot be read. `why` names neither file nor array.
-StoredArray unreadable(std::string name, const Error& why);
+StoredArray unreadable(const std::string& name, const Error& why);
 
 /// The bytes of its elements, in any format that stores them as they are. Throws input where they are too many.
 inline std::uint64_t bytes_of(const StoredArray& array) {

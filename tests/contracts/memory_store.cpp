@@ -204,7 +204,8 @@ std::shared_ptr<MemoryFiles::File> MemoryFiles::find(const std::filesystem::path
   const std::lock_guard lock(mutex_);
   const auto found = files_.find(file.string());
   if (found == files_.end())
-    throw Error(Kind::input, file.string(), {"no such file", "", "check the path, and `files` where a layout is given"});
+    throw Error(Kind::input, file.string(),
+                {"no such file", "", "check the path, and `files` where a layout is given"});
   return found->second;
 }
 

@@ -222,7 +222,7 @@ void shares_what_files_say(const StoreUnderTest& under_test) {
   FileSpec spec = common_spec();
   make(*store, under_test.file("a"), spec);
   store->create(under_test.file("b"), spec);
-  spec.arrays[0].name += "s";
+  spec.arrays[0].name = spec.arrays[0].name + "s";
   make(*store, under_test.file("c"), spec);
   const auto reader = under_test.make();
   const auto first = reader->catalog(under_test.file("a")).schema;

@@ -154,7 +154,7 @@ TEST_CASE("one number of one region changed does not go unnoticed, whatever feat
       const auto other = tampered(choices, region);
       if (!other) continue;
       const ckpt::Region before = std::exchange(region, *other);
-      INFO(tensor.name << (is_source ? ", source" : ", target") << " region " << to_string(before.box));
+      INFO(tensor.name.str() << (is_source ? ", source" : ", target") << " region " << to_string(before.box));
       CHECK_FALSE(regions.is_right());
       region = before;
       const auto number = std::find_if(drawn.tensors.begin(), drawn.tensors.end(),

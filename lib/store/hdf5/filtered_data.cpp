@@ -232,7 +232,7 @@ const FilteredData::Open& FilteredData::opened(const Lock&, std::size_t index) {
   }
   const StoredArray& array = (*schema_->arrays)[index];
   if (!hdf5_) hdf5_ = open_file(file_.path());
-  auto id = own<DatasetId>(H5Dopen2(hdf5_.get(), array.name.c_str(), without_cache().get()), "opening it");
+  auto id = own<DatasetId>(H5Dopen2(hdf5_.get(), array.name.str().c_str(), without_cache().get()), "opening it");
   auto type = own<TypeId>(H5Dget_type(id.get()), "its type");
   auto space = own<SpaceId>(H5Dget_space(id.get()), "its dataspace");
   // What was catalogued is what room is measured by: a file that was replaced must not write past it.

@@ -73,8 +73,8 @@ PropertyId showing(const FileSpec::Array& array, const std::vector<ViewedFile>& 
   return properties;
 }
 
-template <class Named>
-std::vector<std::string> names_of(const std::vector<Named>& all, std::string Named::*name) {
+template <class Named, class Text>
+std::vector<std::string> names_of(const std::vector<Named>& all, Text Named::*name) {
   std::vector<std::string> names;
   names.reserve(all.size());
   for (const Named& each : all) names.push_back(each.*name);
@@ -217,14 +217,14 @@ void Skeleton::make_groups(const std::string& path) {
 void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
   make_groups(array.name);
   const auto type = make_type(array.dtype);
-  const auto space = make_space(array.verbatim ? array.verbatim->shape : array.shape);
+  const auto space = make_space(array.verbatim ? array.verbatim->shape : std::optional<Extents>(array.shape));
 
   image_.place_next(place);
   const PropertyId shown = array.views.empty() ? PropertyId() : showing(array, spec_.viewed);
   const PropertyId& creation = !array.views.empty() ? shown : array.verbatim ? verbatim_ : by_offset_;
-  const auto id = own<DatasetId>(
-      H5Dcreate2(file_.get(), array.name.c_str(), type.get(), space.get(), link_.get(), creation.get(), H5P_DEFAULT),
-      "creating it");
+  const auto id = own<DatasetId>(H5Dcreate2(file_.get(), array.name.str().c_str(), type.get(), space.get(), link_.get(),
+                                            creation.get(), H5P_DEFAULT),
+                                 "creating it");
   if (!place.empty() && H5Dget_offset(id.get()) != place.lo)
     throw Error(Kind::io, "",
                 {"HDF5 gave its data another place", "byte " + std::to_string(place.lo), "this is a defect"});

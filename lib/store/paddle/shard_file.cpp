@@ -109,7 +109,7 @@ class ShardFile final : public SourceFile {
     std::vector<std::string> tables;
     for (const StoredArray& array : arrays)
       if (array.name.ends_with(value_ending))
-        tables.push_back(array.name.substr(0, array.name.size() - value_ending.size()));
+        tables.push_back(array.name.str().substr(0, array.name.size() - value_ending.size()));
     std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     marks_.assign(tables.size(), {Mark{}});
     for (const std::string& table : tables)
@@ -121,7 +121,7 @@ class ShardFile final : public SourceFile {
     for (const StoredArray& array : arrays) {
       RowPart part;
       part.is_keys = !array.name.ends_with(value_ending);
-      const std::string table = array.name.substr(0, array.name.rfind('/'));
+      const std::string table = array.name.str().substr(0, array.name.str().rfind('/'));
       part.table = static_cast<std::size_t>(std::find(tables.begin(), tables.end(), table) - tables.begin());
       part.numbers = part.table == 0 ? 0 : always + numbers_of(table);
       part.first = part.table == 0 ? 0 : always;

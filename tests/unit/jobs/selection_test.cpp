@@ -42,7 +42,7 @@ TEST_CASE("rename takes the first that fits and keeps the order of names") {
   for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
     const Tensor& from = placement.tensors()[selection.source_of[i]];
     CHECK(from.shape == selection.tensors[i].shape);
-    CHECK(from.name.back() == selection.tensors[i].name.back());
+    CHECK(from.name.str().back() == selection.tensors[i].name.str().back());
   }
   job.rename = {{Pattern("m.{x}"), Pattern("{x}")}};
   CHECK_THROWS_WITH(select(job, placement),

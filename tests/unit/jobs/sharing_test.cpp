@@ -212,18 +212,19 @@ TEST_CASE("a plan in figures") {
 }
 
 TEST_CASE("each rule is shown with what it decided") {
+  using Names = std::vector<InternedText>;
   const Layout of = layout(R"(["x"])", "[1]",
                            R"("parameters": [{"name": "*.w"}, {"name": "no"}], "default": "replicate",
                               "buckets": [{"name": "flat", "axis": "x", "members": [{"name": "m", "shape": [1]}]}])");
   const auto use = rule_use(target(of, {tensor("a.w", {1}), tensor("b.w", {1}), tensor("m", {1}), tensor("z", {1})}));
   REQUIRE(use.size() == 4);
   CHECK(use[0].rule == "*.w");
-  CHECK(use[0].parameters == Words{"a.w", "b.w"});
+  CHECK(use[0].parameters == Names{"a.w", "b.w"});
   CHECK(use[1].parameters.empty());
   CHECK(use[2].rule == "bucket flat");
-  CHECK(use[2].parameters == Words{"m"});
+  CHECK(use[2].parameters == Names{"m"});
   CHECK(use[3].rule == "(default)");
-  CHECK(use[3].parameters == Words{"z"});
+  CHECK(use[3].parameters == Names{"z"});
 }
 
 TEST_CASE("small arrays that follow one another come card by card, large ones by themselves") {

@@ -20,7 +20,7 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(arrays);
   schema->datasets.resize(4);
   const std::vector<Attribute> attributes{{"unit", text_value("m")}, {"x", {*number_type("f64be"), {}, ""}}};
-  schema->datasets[0] = {Storage::strided, FileExtents(offset, 24), attributes, {}, 0, 0, {1, 2}, {}};
+  schema->datasets[0] = {Storage::strided, FileExtents(offset, 24), attributes, {}, 0, 0, Extents{1, 2}, {}};
   schema->datasets[1] = {Storage::filtered, {}, {}, {}, 4096, 5000, {}, {}};
   schema->datasets[2] = {Storage::verbatim, {}, {}, text_value("hello"), 0, 0, {}, {}};
   schema->datasets[3] = {Storage::raw,

@@ -133,7 +133,7 @@ TEST_CASE("What is in memory is read at once, all of it or nothing") {
   CHECK_FALSE(file.read_if_there(200'000, found));
   file.sync();
   file.drop_cached();
-  if (!is_in_memory(file.fd(), 0, written.size())) CHECK_FALSE(file.read_if_there(0, found));
+  if (!is_in_memory(file.fd(), 0, found.size())) CHECK_FALSE(file.read_if_there(0, found));
 }
 
 TEST_CASE("What is no readable file is named") {
