@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/without_layout.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/job_options.hpp"
@@ -194,6 +195,8 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
   bool is_complete = false;
   agree(processes, [&] {
     if (processes.rank() != 0) return;
+    if (!job.files.is_single_file)
+      if (auto why = unlike_one_checkpoint(job.files, stores.reading())) throw std::move(*why);
     job.reference = reference ? &*reference : nullptr;
     const drafting::Draft draft = drafting::make_draft(job, stores.reading());
     print_draft(draft);

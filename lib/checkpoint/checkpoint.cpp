@@ -176,7 +176,7 @@ void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
   owners_of_unshared_ = std::move(together.owners);
   for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
   agree(processes, [&] {
-    warn_of_others(store);
+    if (processes.rank() == 0) warn_of_others(store);
     check_missing(processes.size() == 1);
   });
 }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/log.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/look.hpp"
@@ -196,10 +197,14 @@ std::string unread_array(const FoundFiles& found) {
 
 /// The error text for files that look like those of all ranks. `unread`: the array that could not be read, if any.
 Error::Text ranks_without_layout(const FoundFiles& found, const std::string& unread) {
-  return {"it carries no layout of its own, and its " + std::to_string(found.names.size()) +
-              " files do not say how they are cut" + (unread.empty() ? "" : " (" + unread + ")"),
+  const bool is_one = found.names.size() == 1;
+  return {"it carries no layout of its own, and its " +
+              (is_one ? "one file does not say" : std::to_string(found.names.size()) + " files do not say") +
+              " how they are cut" + (unread.empty() ? "" : " (" + unread + ")"),
           "",
-          "",
+          is_one ? "where it is the only rank's, nothing is cut: give the file itself, " +
+                       shell_word((found.path / found.names.front()).string())
+                 : "",
           {Advice::What::draft_layout, found.path.string()}};
 }
 

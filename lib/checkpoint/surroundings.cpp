@@ -198,9 +198,8 @@ std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store
 }
 
 bool are_of_ranks(const fs::path& directory, const std::vector<std::string>& names) {
-  const bool are_named = std::all_of(names.begin(), names.end(), [](const std::string& name) {
-    return number_of_rank(name).has_value() || name.starts_with("host_");
-  });
+  const bool are_named =
+      std::all_of(names.begin(), names.end(), [](const std::string& name) { return number_of_rank(name).has_value(); });
   return (are_named || count_from_zero(names)) &&
          std::none_of(names.begin(), names.end(),
                       [&](const std::string& name) { return says_what_it_is(directory / name); });
@@ -218,6 +217,11 @@ std::vector<std::string> files_passed_over(const fs::path& directory, const std:
   const bool is_run = !folders.empty() && SelfDescribed::find(directory);
   const auto may_hold_others = [&](const std::string& folder) {
     if (folder.starts_with('.') || folders.contains(folder)) return false;
+    std::error_code none;  // `latest` is mostly a link to a folder beside it
+    if (std::any_of(folders.begin(), folders.end(), [&](const std::string& other) {
+          return fs::equivalent(directory / folder, directory / other, none);
+        }))
+      return false;
     // Rank 2's folder beside those of ranks 0 and 1 is like them, and another step's beside the one that is taken.
     const bool is_like_taken = std::any_of(folders.begin(), folders.end(),
                                            [&](const std::string& other) { return differ_in_numbers(folder, other); });

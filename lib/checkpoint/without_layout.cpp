@@ -108,6 +108,15 @@ struct NumberedKind {
   }
 };
 
+/// Whether a kind's files are copies that a person or a browser made: "rank_2 (1).pt" beside rank_0.pt to rank_3.pt.
+bool is_stray(const NumberedKind& kind, const NumberedKind& other) {
+  static const std::regex mark(R"(( - Copy( \(\d+\))?| ?\(\d+\)|[._-](bak|backup|copy|old|orig)\d*)(?=\.[^.]*$))",
+                               std::regex::icase);
+  return other.name.before == kind.name.before && std::regex_replace(kind.name.behind, mark, "") == other.name.behind &&
+         other.name.behind != kind.name.behind && other.missing().empty() &&
+         std::includes(other.numbers.begin(), other.numbers.end(), kind.numbers.begin(), kind.numbers.end());
+}
+
 std::vector<NumberedKind> kinds_of(const std::vector<std::string>& names) {
   std::map<std::string, NumberedKind> kinds;
   for (const std::string& name : names)
@@ -116,7 +125,9 @@ std::vector<NumberedKind> kinds_of(const std::vector<std::string>& names) {
       kind.numbers.insert(number->number);
     }
   std::vector<NumberedKind> all;
-  for (auto& [name, kind] : kinds) all.push_back(std::move(kind));
+  for (const auto& [name, kind] : kinds)
+    if (std::none_of(kinds.begin(), kinds.end(), [&](const auto& other) { return is_stray(kind, other.second); }))
+      all.push_back(kind);
   return all;
 }
 
@@ -235,6 +246,44 @@ std::string command_apart(const fs::path& directory, const NumberedName& kind) {
          quoted(kind.behind) + " " + shell_word(own.string());
 }
 
+/// The error of a rank's folder in which no file of tensors was found, as the others' have.
+std::optional<Error> unlike_in_folders(const FoundFiles& found) {
+  const std::string& name = found.names.front();
+  const std::vector<std::string> directories = first_directories(found);
+  std::error_code error;
+  for (fs::directory_iterator it(found.path, error), end; !error && it != end; it.increment(error)) {
+    const std::string folder = it->path().filename().string();
+    std::error_code none;
+    if (!it->is_directory(none) || std::find(directories.begin(), directories.end(), folder) != directories.end() ||
+        !differ_in_numbers(folder, directories.front()))
+      continue;
+    for (fs::directory_iterator inner(it->path(), none), last; !none && inner != last; inner.increment(none))
+      if (differ_in_numbers(folder + "/" + inner->path().filename().string(), name))
+        if (auto other = unlike(inner->path(), "a file of tensors, as " + name + " beside it")) return other;
+    return Error(Kind::input, it->path().string(),
+                 {"no file of tensors is in it", "expected one, as " + name + " beside it",
+                  "copy this rank's files into " + shell_word(it->path().string())});
+  }
+  return std::nullopt;
+}
+
+/// The error of models in several files each, whose names count them.
+std::optional<Error> several_models(const FoundFiles& found, const std::vector<std::string>& names) {
+  std::vector<NumberedKind> models;
+  std::vector<std::string> firsts;
+  for (NumberedKind& kind : kinds_of(names)) {
+    if (!kind.name.total || kind.name.is_of_ranks) continue;
+    firsts.push_back(kind.name.with(kind.name.first));
+    models.push_back(std::move(kind));
+  }
+  if (models.size() < 2 || !may_be_drafted(firsts)) return std::nullopt;
+  return Error(Kind::input, found.path.string(),
+               {"it holds " + std::to_string(models.size()) + " models of several files each: " + join(firsts, 4),
+                "expected the files of one",
+                "put those of one into a directory of their own (" + command_apart(found.path, models.front().name) +
+                    ") and give that"});
+}
+
 }  // namespace
 
 bool is_state_of_trainer(const std::string& name) {
@@ -305,7 +354,8 @@ std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore&
       return above_checkpoints(found.path, below);
   for (const NumberedKind& kind : kinds_of(top.empty() ? directories : names_at(found, top)))
     if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);
-  return std::nullopt;
+  if (top.empty()) return unlike_in_folders(found);
+  return several_models(found, names_at(found, top));
 }
 
 Error without_layout(const FoundFiles& found, SourceStore& store, const Error::Text& otherwise) {

@@ -52,9 +52,10 @@ bool is_table_word(std::string_view leaf) {
 }
 
 bool is_scale_word(std::string_view leaf) {
-  constexpr std::array<std::string_view, 7> parts{"scale", "zero_point",    "zeros",       "absmax",
-                                                  "amax",  "weight_offset", "input_offset"};
-  constexpr std::array<std::string_view, 8> words{"scb", "zero", "zp", "azp", "g_idx", "s", "su", "sv"};
+  constexpr std::array<std::string_view, 8> parts{"scale",  "scaling_factor", "zero_point",    "zeros",
+                                                  "absmax", "amax",           "weight_offset", "input_offset"};
+  constexpr std::array<std::string_view, 12> words{"scb", "zero", "zp",  "azp", "g_idx",  "s",
+                                                   "su",  "sv",   "suh", "svh", "smooth", "alpha"};
   return holds_any(leaf, parts) || std::find(words.begin(), words.end(), leaf) != words.end() ||
          leaf.ends_with("_zp") || leaf.ends_with("_azp");
 }
@@ -67,7 +68,10 @@ bool is_plain_spoken(const std::string& name, std::string_view leaf) {
       "qscale",       "amax_history", "weight_zp", "input_zp",     "smooth_scale"};
   constexpr std::array<std::string_view, 5> zeros{"weight_zero_point", "input_zero_point", "weight_offset",
                                                   "input_offset", "dequant_scale"};
-  if (holds_any(leaf, parts) || holds_any(leaf, zeros) || leaf == "scb" || leaf == "azp") return true;
+  constexpr std::array<std::string_view, 4> factors{"weights_scaling_factor", "activation_scaling_factor",
+                                                    "prequant_scaling_factor", "kv_cache_scaling_factor"};
+  if (holds_any(leaf, parts) || holds_any(leaf, zeros) || holds_any(leaf, factors) || leaf == "scb" || leaf == "azp")
+    return true;
   return name.find("quantizer") != std::string::npos && is_scale_word(leaf);
 }
 
@@ -85,7 +89,8 @@ bool may_pack(const Tensor& tensor) {
 }
 
 bool is_packed_word(std::string_view leaf) {
-  constexpr std::array<std::string_view, 7> parts{"weight", "packed", "blocks", "codes", "qdata", "w_q", "kernel"};
+  constexpr std::array<std::string_view, 8> parts{"weight", "packed", "blocks", "codes",
+                                                  "qdata",  "w_q",    "kernel", "trellis"};
   constexpr std::array<std::string_view, 5> words{"cb", "_data", "int_data", "b", "qidxs"};
   return (holds_any(leaf, parts) || std::find(words.begin(), words.end(), leaf) != words.end()) &&
          !is_scale_word(leaf) && !is_table_word(leaf);
@@ -117,7 +122,7 @@ class Ties {
     const bool is_table = is_table_word(leaf);
     if (is_table || is_scale_word(leaf)) {
       std::string codes = codes_for(tensor.name, leaf);
-      if (!codes.empty() || is_plain_spoken(tensor.name, leaf))
+      if (!codes.empty() || is_plain_spoken(tensor.name, leaf) || (is_of_attention(leaf) && !codes_.empty()))
         return NumberTie{is_table ? Role::table : Role::scale, std::move(codes)};
     }
     if (is_small_float(tensor.dtype)) return NumberTie{};

@@ -83,6 +83,8 @@ bool seems_float(std::string_view word, std::uint64_t bytes) {
   if (const auto known = type_by_word(text)) return known->is_float() && known->size == bytes;
   if (std::none_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != text.npos; }))
     return false;
+  for (const std::string_view of_8_bits : {"e4m3", "e5m2"})
+    if (text.find(of_8_bits) != text.npos) return bytes == 1;
   const std::size_t digits = text.find_first_of("0123456789");
   if (digits == text.npos) return bytes == 2 && (text.find("bfloat") != text.npos || text.find("brain") != text.npos);
   const std::size_t end = text.find_first_not_of("0123456789", digits);

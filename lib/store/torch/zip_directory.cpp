@@ -117,6 +117,9 @@ Central take_central(std::string_view& directory) {
   widen(directory.substr(central_bytes + name, extra), entry.bytes, packed, entry.offset);
   if ((flags & encrypted_flag) != 0)
     refuse_zip(std::string(entry.name), "an encrypted entry", "one stored as it is", "decrypt the file");
+  if (method != 0 && entry.name.find("/code/") != entry.name.npos)
+    refuse_zip(std::string(entry.name), "code of TorchScript (torch.jit.save)", "a file of torch.save",
+               "load it with torch.jit.load, and save its state_dict() with torch.save");
   if (method != 0 || packed != entry.bytes)
     refuse_zip(std::string(entry.name), "a compressed entry of " + format_bytes(packed), "one stored as it is",
                "load the file with torch, and save it again");

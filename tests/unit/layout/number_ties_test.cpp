@@ -34,6 +34,15 @@ TEST_CASE("What a quantised model's files hold beside codes belongs to them") {
         "scale of a.k_proj.weight");
   CHECK(tie_of_last({tensor("l/kernel", {8, 8}, type("f8_e4m3")), tensor("l/kernel_scale", {8})}) ==
         "scale of l/kernel");
+  CHECK(tie_of_last({fp8, tensor("attn.kv_scale", {})}) == "scale of ");  // in no module of codes
+  CHECK(tie_of_last({tensor("ln.bias", {8}), tensor("attn.kv_scale", {})}).empty());
+  const Tensor int8 = tensor("t.weight", {4, 4}, type("i8"));
+  for (const char* name : {"t.weights_scaling_factor", "t.alpha", "t.smooth"}) {
+    CAPTURE(name);
+    CHECK(tie_of_last({int8, tensor(name, {4})}) == "scale of t.weight");
+  }
+  CHECK(tie_of_last({int8, tensor("lora.alpha", {4})}).empty());
+  CHECK(tie_of_last({tensor("e.trellis", {4, 2}, type("i16")), tensor("e.suh", {4})}) == "scale of e.trellis");
   const Tensor gptq = tensor("q.qweight", {1, 8}, type("i32"));
   CHECK(tie_of_last({gptq, tensor("q.scales", {1, 8}, type("f16"))}) == "scale of q.qweight");
   CHECK(tie_of_last({gptq, tensor("q.qzeros", {1, 1}, type("i32"))}) == "scale of q.qweight");
