@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-/// Calls `work(own, n)` for each n below `count` on so many threads, each n as soon as one is free; `own` is what
+/// Calls `work(own, n)` for each n below `count` on `threads` threads, each n as soon as one is free; `own` is what
 /// `make()` gave the thread. Rethrows the error of the lowest n that fails, whatever the threads: all below one that
 /// was begun were begun before it, and come to their end.
 template <class Make, class Work>
@@ -46,7 +46,7 @@ void for_each_in_parallel(unsigned threads, std::uint64_t count, const Make& mak
   if (error) std::rethrow_exception(error);
 }
 
-/// Likewise for threads that own nothing: calls `work(n)`.
+/// Calls `work(n)` on threads that own nothing, with the errors of the other overload.
 template <class Work>
 void for_each_in_parallel(unsigned threads, std::uint64_t count, const Work& work) {
   for_each_in_parallel(

@@ -25,11 +25,11 @@ struct ChunkSums {
   bool has_clean_padding = true;                               ///< zeros, or what the layout says is repeated there
 };
 
-/// What the files of a checkpoint hold, summed chunk by chunk: for each parameter (every element once, however many
+/// Sums over the files of a checkpoint, chunk by chunk: for each parameter (every element once, however many
 /// cards repeat it) and for each file (every byte). Threads may share one.
 class ContentSums {
  public:
-  /// `every_copy`: sums each copy of a parameter for itself, too.
+  /// `every_copy`: also sums each copy of a parameter separately.
   explicit ContentSums(const Placement& placement, bool every_copy = false);
 
   const NameKey& key(ParameterId parameter) const noexcept { return keys_[parameter]; }
@@ -39,7 +39,7 @@ class ContentSums {
   void add(const ChunkSums& chunk);
   /// The value of a parameter that has no fixed-size elements, on a card that holds it.
   void add_verbatim(ParameterId parameter, Position card, const std::string& value);
-  /// What of a file is no data (sum_outside).
+  /// Adds the sum of a file's bytes outside its data (sum_outside).
   void add_metadata(FileNumber file, const PartialSum& sum);
 
   /// Gives what was added of a file to the process that `owner` names: only there `of_file` is then right. Collective.

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What lies beside a checkpoint's files may be anything: what cannot be read is none of them.
+/// Any file may lie beside a checkpoint's own: one that cannot be read does not belong to it.
 bool is_checkpoint_file(const fs::directory_entry& entry, SourceStore& store) {
   std::error_code error;
   if (!entry.is_regular_file(error)) return false;
@@ -46,7 +46,7 @@ std::vector<std::string> checkpoint_files_below(const fs::path& directory, Sourc
   if (!fs::exists(directory, error)) return names;  // another process's node may have it
   constexpr auto readable = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator it(directory, readable, error), end; !error && it != end; it.increment(error)) {
-    // What git and huggingface_hub keep for themselves is no second copy of the checkpoint.
+    // git and huggingface_hub keep copies in hidden folders, which are not a second checkpoint.
     if (it->path().filename().string().starts_with('.') && it->is_directory()) it.disable_recursion_pending();
     if (is_checkpoint_file(*it, store)) names.push_back(it->path().lexically_relative(directory).string());
   }

@@ -23,8 +23,8 @@ bool is_index(const std::filesystem::path& path);
 /// same `is_single_file` everywhere; throws input for two in one directory.
 std::optional<IndexText> find_index(const std::filesystem::path& path, bool is_single_file, Communicator& processes);
 
-/// The files that an index names; nothing where it is JSON of a reference's other form. Throws input for what is no
-/// index, whatever its name.
+/// The files that an index names; nothing where it is JSON of a reference's other form. Throws input where the text is
+/// not that of an index, whatever the file's name.
 WeightMap weight_map_of(const IndexText& index);
 
 /// Why a file whose name is an index's, and that is JSON of a reference's other form, is none.

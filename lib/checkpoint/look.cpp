@@ -73,8 +73,8 @@ Described described_in(const std::string& bytes) {
   return described;
 }
 
-/// What the directory's own metadata says, read by the first process that sees it. Where a layout is known, only what
-/// the files cannot be read without counts, and what completes the layout that is given.
+/// The directory's own metadata, read by the first process that sees it. Where a layout is known, only the parts count
+/// without which the files cannot be read, and those that complete the given layout.
 std::optional<Described> describe_together(const std::filesystem::path& directory, const Layout* given, bool has_layout,
                                            SourceStore& store, Communicator& processes) {
   std::optional<SelfDescribed> found;

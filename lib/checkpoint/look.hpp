@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-/// What a path is, and how it is cut, as far as that can be told without its files' metadata.
+/// The kind of a path and how it is cut, as far as this is known without its files' metadata.
 struct Look {
   std::filesystem::path path;  ///< a directory, or with `is_single_file` the file; of an index, its directory
   bool is_single_file = false;
@@ -22,9 +22,9 @@ struct Look {
   std::map<std::string, std::string> masters;  ///< Checkpoint::masters
   std::vector<std::pair<std::string, Error>> contradictions;  ///< Checkpoint::contradictions
   unsigned threads = 0;                                       ///< CheckpointPlace::threads
-  KnownFiles known;                                           ///< what a directory's own metadata tells of its files
+  KnownFiles known;                                           ///< the directory's own metadata of its files
   std::optional<Error> damaged_manifest;                      ///< why this process's does not count
-  std::optional<Error> no_index;                              ///< why what a file is called after is not what it is
+  std::optional<Error> no_index;                              ///< why a file with an index's name is none
 };
 
 /// Whether a path is a single file; else it is a directory. Collective; throws input where no process sees either.

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What stands before a number that counts the files of one checkpoint.
+/// The words before a number that counts the files of one checkpoint.
 constexpr std::array<std::string_view, 19> words_of_ranks{
     "rank", "card",   "shard", "part",   "tp",      "pp",   "dp",   "mp",   "ep",          "device",
     "gpu",  "worker", "stage", "server", "process", "proc", "host", "node", "consolidated"};

@@ -90,7 +90,7 @@ bool count_from_zero(const std::vector<std::string>& names) {
   return names.size() > 1 && numbers.size() == names.size() && *numbers.rbegin() == names.size() - 1;
 }
 
-/// What a pointer's text names, relative to its directory; empty where it names nothing.
+/// The path in a pointer's text, relative to its directory; empty where there is none.
 std::string named_by_word(const fs::path& pointer) {
   const std::string word = only_word(pointer);
   return fs::path(word).filename() == word && word != "." && word != ".." ? word : "";

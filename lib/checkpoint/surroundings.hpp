@@ -25,16 +25,16 @@ bool are_of_ranks(const std::filesystem::path& directory, const std::vector<std:
 /// directories of ranks the one above them.
 std::vector<std::string> checkpoints_below(const std::filesystem::path& directory, SourceStore& store);
 
-/// The files of tensors right in a directory and in its own folders, as paths relative to it in natural order, but for
-/// those in `taken`. Of files the endings say which may be some: those of known formats, and `endings`. Folders of
-/// which something is taken, and those of a run's other steps, are not looked into.
+/// The files of tensors right in a directory and in its own folders, as paths relative to it in natural order, without
+/// those in `taken`. Looks only at files with the endings of known formats or of `endings`. Skips folders of which
+/// something is taken, and those of a run's other steps.
 std::vector<std::string> files_passed_over(const std::filesystem::path& directory, const std::set<std::string>& taken,
                                            const std::set<std::string>& endings, SourceStore& store);
 
 /// The error of a directory that is above checkpoints, to be given one of them.
 Error above_checkpoints(const std::filesystem::path& directory, const std::vector<std::string>& below);
 
-/// The error of a path where nothing is, or that other systems' names of files begin with.
+/// The error of a path that does not exist; names the system whose files begin with it, if there are such files.
 Error nothing_at(const std::filesystem::path& path, const std::string& expected);
 
 /// The error of a directory below which no file of tensors is: what it is instead, as far as that can be told.

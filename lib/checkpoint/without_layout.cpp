@@ -173,7 +173,7 @@ void check_none_is_lost(const fs::path& directory, const std::string& chosen, So
   }
 }
 
-/// Some may be there, and yet no files of tensors: then that is told.
+/// A missing file may exist with other contents, such as a Git LFS pointer: the error then names these.
 Error missing_of(const fs::path& directory, const NumberedKind& kind, const std::vector<std::uint64_t>& missing) {
   const std::string present = kind.name.with(*kind.numbers.begin());
   for (const std::uint64_t number : missing)

@@ -84,7 +84,7 @@ class DeepSpeedDescription {
     return fs::exists(file, ignored);
   }
 
-  /// The ranks whose model states are missing, as far as files tell of ranks before one of these has been read.
+  /// Names the ranks whose model states are missing, as far as file names and the states read so far show them.
   [[noreturn]] void refuse_missing_models() const {
     const std::uint64_t model_ranks = std::max(files_.model_ranks, states_.model_ranks);
     const std::uint64_t data_ranks = files_.model_of_each_rank ? std::max(files_.data_ranks, states_.data_ranks) : 1;

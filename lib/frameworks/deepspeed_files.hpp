@@ -7,7 +7,7 @@
 
 namespace ckpt::deepspeed {
 
-/// What the name of a file of DeepSpeed says of it: "bf16_zero_pp_rank_3_mp_rank_00_optim_states.pt".
+/// The parts of a DeepSpeed file's name: "bf16_zero_pp_rank_3_mp_rank_00_optim_states.pt".
 struct FileName {
   bool is_optimizer = false;
   std::string precision;                   ///< "bf16_", or nothing
@@ -27,7 +27,7 @@ struct TagFiles {
   std::string optimizer;  ///< "bf16_zero_pp_rank_{dp}_mp_rank_00_optim_states.pt"; empty without ZeRO
   bool model_of_each_rank = false;  ///< ZeRO-3
   std::uint64_t optimizer_files = 0;
-  std::string model_axis;  ///< "mp_rank_{tp:02}_…"; empty: one model rank, and its number stands there
+  std::string model_axis;  ///< "mp_rank_{tp:02}_…"; empty: one model rank, whose number the name has
   std::uint64_t model_ranks = 1;
   std::uint64_t data_ranks = 1;  ///< as far as names tell
 

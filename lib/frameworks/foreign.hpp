@@ -16,8 +16,8 @@ struct ForeignDirectory {
 /// system is recognised.
 std::optional<ForeignDirectory> foreign_directory(const std::filesystem::path& directory);
 
-/// The same of a path that is no file, and with which names of files begin, as TensorFlow's and PaddlePaddle's users
-/// give their checkpoints.
+/// Recognises a prefix of file names, which does not exist itself, as users of TensorFlow and PaddlePaddle name their
+/// checkpoints.
 std::optional<ForeignDirectory> foreign_prefix(const std::filesystem::path& prefix);
 
 /// A checkpoint of PaddlePaddle, by its marks alone: its pieces have the ending of torch's.

@@ -26,12 +26,12 @@ std::vector<std::pair<std::uint64_t, const Dataset*>> values(const ComparedSide&
   return values;
 }
 
-/// Of any length.
+/// Whether elements are texts of any length.
 bool is_text(const DType& dtype) {
   return dtype.kind == ElementKind::text && dtype.size == 0;
 }
 
-/// Formats name texts differently.
+/// Compares texts by their bytes, as formats give them different types.
 bool are_same_values(const Rare<Value>& a, const Rare<Value>& b) {
   const bool are_texts = a && b && is_text(a->dtype) && is_text(b->dtype);
   return are_texts ? a->shape == b->shape && a->bytes == b->bytes : a == b;

@@ -78,7 +78,7 @@ struct Report {
   struct RuleUse {
     std::string rule;                      ///< its first patterns as written: "*.qkv.weight", or "(default)"
     std::vector<InternedText> parameters;  ///< that it decided
-    std::string place = {};                ///< in the layout: "/parameters/3"; empty for what is no rule
+    std::string place = {};                ///< in the layout: "/parameters/3"; empty for buckets and defaults
   };
   struct TableUse {
     std::string name;

@@ -247,7 +247,7 @@ std::span<const TableMove> layers_of(const std::vector<TableMove>& moves, std::s
   return std::span(moves).subspan(first, end - first);
 }
 
-/// Of each dataset, on one server, in all layers from the first on.
+/// The sums of each dataset on one server, over all layers from the first on.
 std::vector<PartialSum> sums_on(Position server, std::size_t parts, std::size_t first, std::size_t layers,
                                 const TableShuffle::Sums& sums) {
   std::vector<PartialSum> all(parts);

@@ -34,7 +34,7 @@ std::string_view without_format(std::string_view name) {
   return found == std::string_view::npos ? name : name.substr(0, found + word.size());
 }
 
-/// What a name ends with, behind the module's.
+/// The last part of a name, behind the module's.
 std::string leaf_of(std::string_view name) {
   name = without_format(name);
   return lower_case(name.substr(name.find_last_of(separators) + 1));
@@ -75,7 +75,7 @@ bool is_plain_spoken(const std::string& name, std::string_view leaf) {
   return name.find("quantizer") != std::string::npos && is_scale_word(leaf);
 }
 
-/// Scales of the attention's inputs, which stand in the module above the codes, or in one beside theirs.
+/// Scales of the attention's inputs, which belong to the module above the codes, or to one beside theirs.
 bool is_of_attention(std::string_view leaf) {
   return leaf == "k_scale" || leaf == "v_scale" || leaf == "q_scale" || leaf == "kv_scale" || leaf == "prob_scale";
 }

@@ -83,7 +83,7 @@ class PlacementBuilder {
 /// count. One that gives boxes, or the shape [] itself, means what it says: a scalar may lie flat over cards.
 void drop_cuts(Keys& keys);
 
-/// Both: coordinates that stand in a and in b.
+/// The coordinates that a and b have in common.
 At both(const At& a, const At& b);
 
 }  // namespace ckpt

@@ -16,7 +16,7 @@ std::string describe_member(const Layout& layout, const std::string& name, const
 /// Throws an error of this kind that lists, in groups, the parameters that no rule matches.
 [[noreturn]] void refuse_unmatched(const Layout& layout, const std::vector<std::string>& names, Kind kind);
 
-/// Which rules of a layout decide for some parameter, by themselves or borrowed by `like`.
+/// Records which rules of a layout decide for some parameter, directly or through `like`.
 class RuleUse {
  public:
   /// `layout` must outlive it.

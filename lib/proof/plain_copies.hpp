@@ -7,10 +7,10 @@
 
 namespace ckpt {
 
-/// Warns, in one text, of tensors that say nothing of their places beside some that do, and whose elements are all of
-/// one value: copies that are the same would also be parts that are. Throws input where flat parameters of FSDP1 stand
-/// beside vectors of that kind, which most likely are parts. Nothing is read with ReplicaCheck::trust. Collective; the
-/// same on every process.
+/// Warns, in one text, of tensors without a place beside tensors that have one, where all elements have one value:
+/// equal copies and equal parts look alike. Throws input where vectors of that kind accompany flat parameters of FSDP1,
+/// as most of these are parts. Reads nothing with ReplicaCheck::trust. Collective; every process gets the same
+/// warnings.
 std::vector<std::string> warnings_of_plain_copies(const ReplicatedFiles& files, Communicator& processes);
 
 }  // namespace ckpt

@@ -46,7 +46,7 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// What a dataset has besides its StoredArray.
+/// The place and the other properties of a StoredArray's dataset.
 struct Dataset {
   Storage storage = Storage::empty;
   FileExtents extents;                ///< for raw: as many bytes as the array has; for strided: from its first element
@@ -80,7 +80,7 @@ struct Leaf {
   friend bool operator==(const Leaf&, const Leaf&) = default;
 };
 
-/// What the metadata of one file says, for any number of files that say the same.
+/// The metadata of one file, shared by files whose metadata is equal.
 struct Schema {
   std::string format;                   ///< the Store's name
   Holding arrays;                       ///< sorted by name

@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// What a file that is no checkpoint seems to be.
+/// The likely kind of a file that is not a checkpoint.
 struct LikelyContent {
   std::string what;      ///< "text", "gzip data", "a Git LFS pointer"; empty where its bytes tell nothing
   std::string remedy;    ///< what to do about it; may be empty

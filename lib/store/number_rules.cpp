@@ -29,7 +29,7 @@ bool may_be_other(const StoredArray& array, const DType& number) {
          (is_whole_number(dtype) || dtype.kind == ElementKind::other || is_said_by_mark);
 }
 
-/// The float of so many bytes that models have most, as --as names it.
+/// The commonest float of this size in models, as --as names it.
 std::string likely_float(std::uint64_t bytes) {
   return bytes == 1 ? "f8_e4m3" : bytes == 2 ? "bf16" : "f" + std::to_string(8 * bytes);
 }
@@ -48,7 +48,7 @@ struct FloatMark {
   std::string type;   ///< as --as names it
 };
 
-/// What of these attributes seems to call integers of so many bytes floats.
+/// The first of these attributes that seems to call integers of this size floats.
 std::optional<FloatMark> float_mark(const std::vector<Attribute>& attributes, std::uint64_t bytes) {
   for (const Attribute& attribute : attributes) {
     if (!names_a_type(attribute.name)) continue;
@@ -67,8 +67,8 @@ bool says_a_type(const std::vector<Attribute>& attributes) {
   });
 }
 
-/// What the groups around a dataset say of its integers, where it says nothing itself: the innermost that says
-/// something, the file's root last. Only HDF5 lacks types for which it is said so, of one or two bytes.
+/// The mark of the innermost group around a dataset that has one, the file's root last. Only HDF5 needs such marks: it
+/// lacks types of one and two bytes.
 std::optional<FloatMark> mark_around(const Schema& schema, const StoredArray& array) {
   constexpr std::uint64_t most_bytes = 2;
   if (schema.format != "hdf5" || array.dtype.size > most_bytes) return std::nullopt;

@@ -21,7 +21,7 @@ namespace ckpt {
 /// A manifest of at least so many bytes stands in a file by itself, and may be written over by offset.
 inline constexpr std::uint64_t least_manifest_bytes = 4096;
 
-/// What is to be written into one target file: metadata whole, data as room that is filled by offset later.
+/// The contents of one target file: all metadata, and room for data that is filled by offset later.
 struct FileSpec {
   struct Array {
     InternedText name;
@@ -249,7 +249,7 @@ class Store : public SourceStore {
   /// The type that such files give a text of any length (StoredArray::verbatim) when they are read again.
   virtual DType text_dtype(const DType& dtype) const { return dtype; }
 
-  /// How the text of a manifest stands in a file: the same number of bytes for texts of the same form.
+  /// The bytes that a manifest's text becomes in a file; their number is equal for texts of the same form.
   virtual std::string manifest_bytes(const std::string& text) const { return text; }
 
   /// Whether a file may have a checksum of all its bytes (FileSpec::has_checksum).
