@@ -78,7 +78,7 @@ void bench_copies(NcclDevice& device, Device::Memory& memory, Device::Memory& ho
 }
 
 void bench_device() {
-  NcclDevice device(0, 0, 1);
+  NcclDevice device(0, 0, 1, std::thread::hardware_concurrency());
   constexpr std::uint64_t bytes = 1024 * mib;
   const auto memory = device.device_memory(4 * bytes + mib);
   const auto host = device.host_memory(bytes);
@@ -172,7 +172,7 @@ void bench_pipeline(const std::string& directory, std::uint64_t bytes) {
   const double all = time_exchange(*nccl_exchange(*alone, staging), directory, bytes);
   double link = 0;
   {
-    NcclDevice device(0, 0, 1);
+    NcclDevice device(0, 0, 1, std::thread::hardware_concurrency());
     const auto memory = device.device_memory(1024 * mib);
     const auto host = device.host_memory(1024 * mib);
     link = time_on_device(device, Queue::up, [&] { device.upload(memory->data(), host->data(), 1024 * mib); }) *

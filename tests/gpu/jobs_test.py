@@ -90,17 +90,19 @@ class Jobs:
             check(errors.count(expected) == 1, f"{what}: expected '{expected}' once\n{errors}")
 
     def faults_end_all(self):
-        output = self.folder / "none"
         program = self.programs.path("gpu_probe")
         with subprocess.Popen([program, "hold", "3000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             holder.stdout.readline()
+            output = self.folder / "no-memory"
             hungry = self.over_nccl("64-56", output, "--memory", "8GiB", "--device-memory", "8GiB")
             self.ends("no device memory", hungry, output, "out of memory")
             holder.stdin.close()
         hidden = self.folder / "c64" / "rank_3.h5"
         hidden.rename(hidden.with_suffix(".away"))
+        output = self.folder / "no-file"
         self.ends("a missing file", self.over_nccl("64-56", output), output, "rank_3.h5")
         hidden.with_suffix(".away").rename(hidden)
+        output = self.folder / "no-rank"
         self.ends("a killed rank", self.over_nccl("64-56", output, "--memory", "2MiB"), output, disturb=kill_one)
         noisy = self.folder / "noisy"
         self.programs.run_command(["env", "NCCL_DEBUG=INFO", *self.over_nccl("64-56", noisy)])

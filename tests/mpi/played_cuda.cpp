@@ -147,15 +147,16 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   std::memset(*memory, 0xA5, bytes);
   return cudaSuccess;
 }
-cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
-  return cudaMalloc(memory, bytes);
+cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned /*flags*/) {
+  std::memset(memory, 0xA5, bytes);
+  return cudaSuccess;
 }
 cudaError_t cudaFree(void* memory) {
   std::free(memory);
   return cudaSuccess;
 }
-cudaError_t cudaFreeHost(void* memory) {
-  return cudaFree(memory);
+cudaError_t cudaHostUnregister(void* /*memory*/) {
+  return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t stream) {

@@ -31,11 +31,13 @@ struct DeviceMemoryTraits {
   static void release(type memory) noexcept { cudaFree(memory); }
 };
 
-struct PinnedMemoryTraits {
+/// Host memory that is registered with CUDA, and owned by somebody else.
+struct PinTraits {
   using type = std::byte*;
   static type none() noexcept { return nullptr; }
-  static void release(type memory) noexcept { cudaFreeHost(memory); }
+  static void release(type memory) noexcept { cudaHostUnregister(memory); }
 };
+using Pin = Handle<PinTraits>;
 
 /// Ends what is still under way. One that was finalized is better destroyed.
 struct NcclCommTraits {

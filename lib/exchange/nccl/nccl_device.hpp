@@ -11,8 +11,8 @@ namespace ckpt {
 /// peer that may have gone.
 class NcclDevice final : public Device {
  public:
-  /// One process of `size`, on the device `gpu` of those that it sees.
-  NcclDevice(int gpu, int rank, int size);
+  /// One process of `size`, on the device `gpu` of those that it sees. `threads` make host memory ready.
+  NcclDevice(int gpu, int rank, int size, unsigned threads);
   NcclDevice(const NcclDevice&) = delete;
   NcclDevice& operator=(const NcclDevice&) = delete;
   NcclDevice(NcclDevice&&) = delete;
@@ -42,6 +42,7 @@ class NcclDevice final : public Device {
   int gpu_;
   int rank_;
   int size_;
+  unsigned threads_;
   unsigned blocks_ = 1;  ///< of the copy kernel, as many as the device runs at a time
   NcclComm comm_;
   bool is_finalized_ = false;
