@@ -164,7 +164,8 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
   line.value(
       "--exchange", to.exchange, "auto|direct|mpi|nccl",
       "how bytes get from reader to writer: direct, where every process sees every source file; mpi, where a file is "
-      "seen by some; nccl, the same by way of GPUs; default: auto; environment variable: CKPT_EXCHANGE");
+      "seen by some; nccl, the same by way of GPUs (tested on one GPU, not yet on several); default: auto; environment "
+      "variable: CKPT_EXCHANGE");
   line.value("--memory", to.memory, "SIZE",
              "staging memory of each process, for example 512MiB (the default) or 4G, as Slurm writes it; environment "
              "variable: CKPT_MEMORY");

@@ -40,6 +40,16 @@ bool is_checkpoint_file(const fs::directory_entry& entry, SourceStore& store) {
   }
 }
 
+/// A rank's folder, or a step's, that lies elsewhere. Links into the directory itself lead to what is found there.
+bool is_linked_folder(const fs::directory_entry& entry, const fs::path& directory) {
+  const std::string name = entry.path().filename().string();
+  std::error_code none;
+  const bool may_hold_tensors = number_of_rank(name) || is_of_step(name) || name == "latest";
+  if (!may_hold_tensors || !entry.is_symlink(none) || !entry.is_directory(none)) return false;
+  const fs::path within = fs::canonical(entry.path(), none).lexically_relative(fs::canonical(directory, none));
+  return !none && (within.empty() || *within.begin() == "..");
+}
+
 std::vector<std::string> checkpoint_files_below(const fs::path& directory, SourceStore& store) {
   std::vector<std::string> names;
   std::error_code error;
@@ -49,6 +59,10 @@ std::vector<std::string> checkpoint_files_below(const fs::path& directory, Sourc
     // git and huggingface_hub keep copies in hidden folders, which are not a second checkpoint.
     if (it->path().filename().string().starts_with('.') && it->is_directory()) it.disable_recursion_pending();
     if (is_checkpoint_file(*it, store)) names.push_back(it->path().lexically_relative(directory).string());
+    if (it.depth() > 0 || !is_linked_folder(*it, directory)) continue;
+    std::error_code unreadable;
+    for (const auto& inner : fs::directory_iterator(it->path(), readable, unreadable))
+      if (is_checkpoint_file(inner, store)) names.push_back((it->path().filename() / inner.path().filename()).string());
   }
   if (error) throw system_error(directory.string(), "list", error.value());
   return names;

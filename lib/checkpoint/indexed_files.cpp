@@ -12,6 +12,7 @@
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "frameworks/cut_rules.hpp"
+#include "frameworks/flat_parameters.hpp"
 #include "processes/gather_all.hpp"
 #include "store/likely_content.hpp"
 #include "store/posix_file.hpp"
@@ -236,10 +237,11 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
   std::vector<fs::path> paths;
   for (const std::string& file : files) paths.push_back(directory / file);
   check_all_seen(index, paths, processes);
-  const std::vector<FileCatalog> catalogs = read_catalogs(with_readers(paths, processes), store, processes);
+  std::vector<FileCatalog> catalogs = read_catalogs(with_readers(paths, processes), store, processes);
   Look seen;
   seen.path = directory;
   agree(processes, [&] {
+    for (FileCatalog& catalog : catalogs) refuse_flat_parameters(catalog);
     for (std::size_t i = 0; i < files.size(); ++i)
       if (files[i] == hyper_parameters && distinct.size() > 1)
         for (const StoredArray& array : *catalogs[i].schema->arrays) all.file_of.try_emplace(array.name, files[i]);

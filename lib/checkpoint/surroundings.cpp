@@ -71,12 +71,6 @@ bool is_by_itself(const fs::path& directory, SourceStore& store) {
                      [&](const fs::path& entry) { return holds_tensors(entry, store); });
 }
 
-/// "checkpoint-500", "global_step100_universal", "iter_0000010": as trainers call their steps' folders.
-bool is_of_step(const std::string& name) {
-  static const std::regex form(R"((checkpoint|ckpt|step|global_?step|iter|iteration|epoch)[-_=]?\d+(\D.*)?)");
-  return std::regex_match(name, form);
-}
-
 /// 0, 1, 2, or 00, 01, 02: as steps never are.
 bool count_from_zero(const std::vector<std::string>& names) {
   std::set<std::uint64_t> numbers;
@@ -124,6 +118,18 @@ std::string named_by_tensorflow(const fs::path& pointer) {
 
 constexpr int most_levels_below = 3;
 
+/// `latest` is mostly a link to a folder beside it, which counts under its own name.
+bool is_beside_itself(const fs::path& entry) {
+  std::error_code none;
+  return fs::is_symlink(entry, none) &&
+         fs::equivalent(fs::weakly_canonical(entry, none).parent_path(), entry.parent_path(), none);
+}
+
+/// huggingface_hub keeps the files of all snapshots here, under the sums of their bytes.
+bool is_cache_of_blobs(const fs::path& folder) {
+  return folder.filename() == "blobs" && is_folder(folder.parent_path() / "snapshots");
+}
+
 /// Those of ranks are one checkpoint, which the directory above them is.
 std::vector<std::string> found_below(const fs::path& directory, const std::string& path, int levels,
                                      SourceStore& store) {
@@ -131,7 +137,7 @@ std::vector<std::string> found_below(const fs::path& directory, const std::strin
   std::vector<std::string> holders;  // the directories right in this one below which they are
   for (const fs::path& entry : sorted_entries(directory / path)) {
     const std::string name = entry.filename().string();
-    if (!is_folder(entry) || name.starts_with('.')) continue;
+    if (!is_folder(entry) || name.starts_with('.') || is_beside_itself(entry) || is_cache_of_blobs(entry)) continue;
     const std::string inner = path.empty() ? name : path + "/" + name;
     const bool is_one = is_by_itself(entry, store);
     const auto inside =
@@ -163,11 +169,13 @@ std::string give_one(const fs::path& directory, const std::vector<std::string>& 
   return below.size() == 1 ? "give " + path : "give the one that is meant, for example " + path;
 }
 
-/// A file that says more of a directory without tensors than others do: one whose data is lost, else one that is
-/// recognised and no text.
-std::optional<Error> telling_file(const fs::path& directory, const std::string& known_formats) {
+/// A file that says more of a directory without tensors than others do, in it or below: one whose data is lost, else
+/// one that is recognised and no text.
+std::optional<Error> telling_file(const fs::path& directory, const std::string& known_formats, int levels) {
   std::optional<Error> telling;
+  std::vector<fs::path> folders;
   for (const fs::path& entry : sorted_entries(directory)) {
+    if (is_folder(entry) && !entry.filename().string().starts_with('.')) folders.push_back(entry);
     if (!is_plain_file(entry)) continue;
     const LikelyContent likely = likely_content(entry);
     const bool is_named_as_ours = format_by_ending(formats(), entry.native()) != nullptr;
@@ -178,6 +186,8 @@ std::optional<Error> telling_file(const fs::path& directory, const std::string& 
                      "expected a checkpoint (" + known_formats + ")", likely.remedy});
     if (is_named_as_ours) break;
   }
+  for (auto folder = folders.begin(); levels > 0 && !telling && folder != folders.end(); ++folder)
+    telling = telling_file(*folder, known_formats, levels - 1);
   return telling;
 }
 
@@ -185,16 +195,27 @@ std::optional<Error> telling_file(const fs::path& directory, const std::string& 
 
 std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store) {
   for (const Pointer& pointer : pointers) {
-    const std::string named = pointer.named(directory / pointer.file);
+    const fs::path file = directory / pointer.file;
+    const std::string named = pointer.named(file);
     std::error_code error;
-    if (named.empty() || fs::exists(directory / named, error) || error) continue;
+    const bool is_empty = is_plain_file(file) && fs::file_size(file, error) == 0;
+    if (!is_empty && (named.empty() || fs::exists(directory / named, error) || error)) continue;
     const std::vector<std::string> below = checkpoints_below(directory, store);
-    return Error(Kind::input, (directory / pointer.file).string(),
+    if (is_empty)
+      return Error(Kind::input, file.string(),
+                   {"it is empty", "expected the name of a checkpoint beside it",
+                    below.empty() ? "give the path of the checkpoint" : give_one(directory, below)});
+    return Error(Kind::input, file.string(),
                  {"it names " + named + ", which is not there",
                   below.empty() ? "expected that checkpoint, and there is no other" : "there is " + join(below),
                   below.empty() ? "copy it, too, or give the path of another checkpoint" : give_one(directory, below)});
   }
   return std::nullopt;
+}
+
+bool is_of_step(const std::string& name) {
+  static const std::regex form(R"((checkpoint|ckpt|step|global_?step|iter|iteration|epoch)[-_=]?\d+(\D.*)?)");
+  return std::regex_match(name, form);
 }
 
 bool are_of_ranks(const fs::path& directory, const std::vector<std::string>& names) {
@@ -231,12 +252,19 @@ std::vector<std::string> files_passed_over(const fs::path& directory, const std:
   const auto look_at = [&](const fs::path& path, const std::string& name) {
     const bool may_hold =
         endings.contains(path.extension().string()) || format_by_ending(formats(), path.native()) != nullptr;
-    if (may_hold && !taken.contains(name) && holds_tensors(path, store)) others.push_back(name);
+    if (!may_hold || taken.contains(name) || !is_plain_file(path)) return;
+    if (holds_tensors(path, store)) return others.push_back(name);
+    if (const LikelyContent likely = likely_content(path); likely.is_lost)
+      others.push_back(name + " (" + likely.what + ")");
   };
   for (const fs::path& entry : sorted_entries(directory)) {
     const std::string name = entry.filename().string();
     look_at(entry, name);
     if (!is_folder(entry) || !may_hold_others(name)) continue;
+    if (SelfDescribed::find(entry)) {
+      others.push_back(name + " (a checkpoint by itself)");
+      continue;
+    }
     for (const fs::path& inner : sorted_entries(entry)) look_at(inner, name + "/" + inner.filename().string());
   }
   return others;
@@ -272,7 +300,7 @@ Error no_tensors(const fs::path& directory, SourceStore& store, const std::strin
       return refuse(directory / below.back(), *foreign);
     return above_checkpoints(directory, below);
   }
-  if (auto telling = telling_file(directory, known_formats)) return std::move(*telling);
+  if (auto telling = telling_file(directory, known_formats, most_levels_below)) return std::move(*telling);
   std::error_code error;
   if (fs::is_empty(directory, error) && !error)
     return {Kind::input, directory.string(), {"an empty directory", "expected a checkpoint", "check the path"}};

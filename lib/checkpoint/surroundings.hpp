@@ -12,7 +12,7 @@
 namespace ckpt {
 
 /// The error of a directory in which a file that names a run's last checkpoint (DeepSpeed's `latest`, Megatron's,
-/// TensorFlow's) names one that is not there.
+/// TensorFlow's) is empty, or names one that is not there.
 std::optional<Error> stale_pointer(const std::filesystem::path& directory, SourceStore& store);
 
 /// Whether each of a directory's own directories is one rank's: rank_0/, mp_rank_00/, host_0/, or 0/, 1/ without a gap,
@@ -20,14 +20,18 @@ std::optional<Error> stale_pointer(const std::filesystem::path& directory, Sourc
 /// their own.
 bool are_of_ranks(const std::filesystem::path& directory, const std::vector<std::string>& names);
 
+/// Whether a folder is called as trainers call their steps' ("checkpoint-500", "iter_0000010").
+bool is_of_step(const std::string& name);
+
 /// The directories below one that are checkpoints by themselves, in natural order, as paths relative to it: those of
 /// these programs, of frameworks (also of such as are not read), those with an index or with files of tensors, and of
 /// directories of ranks the one above them.
 std::vector<std::string> checkpoints_below(const std::filesystem::path& directory, SourceStore& store);
 
 /// The files of tensors right in a directory and in its own folders, as paths relative to it in natural order, without
-/// those in `taken`. Looks only at files with the endings of known formats or of `endings`. Skips folders of which
-/// something is taken, and those of a run's other steps.
+/// those in `taken`. Of one whose data is lost (a Git LFS pointer) the name is followed by what it is. A framework's own
+/// directory stands for its files. Looks only at files with the endings of known formats or of `endings`. Skips folders
+/// of which something is taken, and those of a run's other steps.
 std::vector<std::string> files_passed_over(const std::filesystem::path& directory, const std::set<std::string>& taken,
                                            const std::set<std::string>& endings, SourceStore& store);
 

@@ -158,6 +158,17 @@ std::optional<std::size_t> only_model(const FoundFiles& found, const std::vector
   return has_more ? std::nullopt : model;
 }
 
+/// The file that the chosen model's library would rather load, where that is none.
+std::optional<Error> preferred_is_lost(const fs::path& directory, const std::string& chosen) {
+  for (const auto& formats : names_of_models) {
+    const auto* const end = std::find(formats.begin(), formats.end(), chosen);
+    if (end == formats.end()) continue;
+    for (const auto* name = formats.begin(); name != end; ++name)
+      if (auto lost = unlike(directory / *name, "the model")) return lost;
+  }
+  return std::nullopt;
+}
+
 /// A file beside the chosen one that ought to be one like it, and has no data.
 void check_none_is_lost(const fs::path& directory, const std::string& chosen, SourceStore& store) {
   std::error_code error;
@@ -173,6 +184,15 @@ void check_none_is_lost(const fs::path& directory, const std::string& chosen, So
   }
 }
 
+/// "rank_2.pt.tmp" of rank_2.pt.
+std::optional<fs::path> unfinished(const fs::path& file) {
+  std::error_code error;
+  const std::string begin = file.filename().string() + ".";
+  for (fs::directory_iterator it(file.parent_path(), error), end; !error && it != end; it.increment(error))
+    if (it->path().filename().string().starts_with(begin)) return it->path();
+  return std::nullopt;
+}
+
 /// A missing file may exist with other contents, such as a Git LFS pointer: the error then names these.
 Error missing_of(const fs::path& directory, const NumberedKind& kind, const std::vector<std::uint64_t>& missing) {
   const std::string present = kind.name.with(*kind.numbers.begin());
@@ -181,9 +201,12 @@ Error missing_of(const fs::path& directory, const NumberedKind& kind, const std:
       return std::move(*other);
   std::vector<std::string> names;
   std::vector<std::string> numbers;
+  std::string hint;
   for (const std::uint64_t number : missing) {
     names.push_back(kind.name.with(number));
     numbers.push_back(std::to_string(number));
+    if (const auto part = unfinished(directory / names.back()); part && hint.empty())
+      hint = "; " + shell_word(part->string()) + " may be the rest of an interrupted save or copy";
   }
   const bool is_of_ranks = kind.name.is_of_ranks;
   const std::string what =
@@ -194,7 +217,7 @@ Error missing_of(const fs::path& directory, const NumberedKind& kind, const std:
       directory.string(),
       {what + (missing.size() == 1 ? " is" : " are") + " missing" + (is_of_ranks ? " (" + join(names, 3) + ")" : ""),
        "expected " + std::to_string(count) + " files like " + present,
-       "copy " + std::string(missing.size() == 1 ? "it" : "them") + " into " + shell_word(directory.string())}};
+       "copy " + std::string(missing.size() == 1 ? "it" : "them") + " into " + shell_word(directory.string()) + hint}};
 }
 
 /// model_0, model_1, model_2: whatever their word means, most likely one checkpoint's.
@@ -210,12 +233,19 @@ std::vector<std::string> first_directories(const FoundFiles& found) {
   return {directories.begin(), directories.end()};
 }
 
-/// The names of all files but these.
+/// The names of all files with tensors but these.
 std::vector<std::string> names_but(const FoundFiles& found, const std::vector<std::size_t>& taken) {
   std::vector<std::string> others;
   for (std::size_t i = 0; i < found.names.size(); ++i)
-    if (std::find(taken.begin(), taken.end(), i) == taken.end()) others.push_back(found.names[i]);
+    if (!found.catalogs[i].schema->arrays->empty() && std::find(taken.begin(), taken.end(), i) == taken.end())
+      others.push_back(found.names[i]);
   return others;
+}
+
+/// What an interrupted save or an editor leaves: "tmp_model.pt", "model.bak.pt".
+bool is_leftover(const std::string& name) {
+  static const std::regex form(R"((.*[._ -])?(te?mp|bak|backup|copy|old|orig)\d*([._ -].*)?)", std::regex::icase);
+  return std::regex_match(name, form);
 }
 
 /// A file alone that carries the layout of a merged one, whatever its name counts.
@@ -267,6 +297,31 @@ std::optional<Error> unlike_in_folders(const FoundFiles& found) {
   return std::nullopt;
 }
 
+/// One file, in the folder of the first rank (mp_rank_00/model_optim_rng.pt), where no other rank has a folder.
+bool is_of_only_rank(const FoundFiles& found) {
+  const std::vector<std::string> directories = first_directories(found);
+  if (found.names.size() != 1 || directories.size() != 1) return false;
+  const auto rank = number_of_rank(directories.front());
+  if (!rank || rank->value != 0 || !are_of_ranks(found.path, directories)) return false;
+  if (auto unlike = unlike_in_folders(found)) throw std::move(*unlike);
+  return true;
+}
+
+/// The error of two files of one rank: "rank_2.pt" and "rank_02.pt".
+std::optional<Error> same_rank_twice(const FoundFiles& found) {
+  std::map<std::pair<std::string, std::uint64_t>, std::string> files;
+  for (const std::string& name : found.names) {
+    const auto number = numbered(name);
+    if (!number || !number->is_of_ranks) continue;
+    const auto [other, is_new] = files.emplace(std::pair(number->kind(), number->number), name);
+    if (!is_new)
+      return Error(Kind::input, found.path.string(),
+                   {other->second + " and " + name + " are both rank " + std::to_string(number->number) + "'s",
+                    "expected one file for each rank", "move the one away that is stale"});
+  }
+  return std::nullopt;
+}
+
 /// The error of models in several files each, whose names count them.
 std::optional<Error> several_models(const FoundFiles& found, const std::vector<std::string>& names) {
   std::vector<NumberedKind> models;
@@ -299,9 +354,9 @@ bool is_of_one_file(const Layout& layout) {
 std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store) {
   const bool is_merged = is_one_merged_file(found);
   const std::vector<std::size_t> top = top_files(found);
-  const auto only = is_merged         ? std::optional<std::size_t>(0)
-                    : top.size() == 1 ? std::optional(top.front())
-                                      : only_model(found, top);
+  const auto only = is_merged || is_of_only_rank(found) ? std::optional<std::size_t>(0)
+                    : top.size() == 1                   ? std::optional(top.front())
+                                                        : only_model(found, top);
   if (!only) return std::nullopt;
   const std::string& name = found.names[*only];
   const auto directories = first_directories(found);
@@ -313,6 +368,8 @@ std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& stor
     if (!is_model(name)) throw std::move(*stale);
     spdlog::warn("{}: {}; {} beside it is taken", stale->object(), stale->text().found, name);
   }
+  if (const auto lost = preferred_is_lost(found.path, name))
+    spdlog::warn("{}: {}; {} beside it is taken", lost->object(), lost->text().found, name);
   if (number && !number->total)
     spdlog::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
   check_none_is_lost(found.path, name, store);
@@ -352,6 +409,7 @@ std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore&
   if (top.empty() && !are_of_ranks(found.path, directories))
     if (const auto below = checkpoints_below(found.path, store); !below.empty())
       return above_checkpoints(found.path, below);
+  if (auto twice = same_rank_twice(found)) return twice;
   for (const NumberedKind& kind : kinds_of(top.empty() ? directories : names_at(found, top)))
     if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);
   if (top.empty()) return unlike_in_folders(found);
@@ -367,7 +425,8 @@ Error without_layout(const FoundFiles& found, SourceStore& store, const Error::T
       std::find_if(kinds.begin(), kinds.end(), [](const auto& kind) { return kind.numbers.size() > 1; });
   if (names.size() > 1 && counted == kinds.end() && !differ_in_one_number(names)) {
     const std::size_t largest = *std::max_element(top.begin(), top.end(), [&](std::size_t a, std::size_t b) {
-      return found.catalogs[a].bytes < found.catalogs[b].bytes;
+      return std::pair(!is_leftover(found.names[a]), found.catalogs[a].bytes) <
+             std::pair(!is_leftover(found.names[b]), found.catalogs[b].bytes);
     });
     return {Kind::usage,
             found.path.string(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <regex>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -24,6 +25,14 @@ std::string label_of(const std::string& before) {
   return label;
 }
 
+/// "model_world_size_1_rank_0.pt": of a job of one rank, whose names differ from no other's.
+std::optional<RankFamily> family_of_one(const std::string& name, std::size_t place) {
+  static const std::regex form(R"((.*_world_size_1_rank_)0(\D.*))");
+  std::smatch found;
+  if (!std::regex_match(name, found, form)) return std::nullopt;
+  return RankFamily{found[1], found[2], label_of(found[1]), {{0, place}}};
+}
+
 std::uint64_t number_in(std::string_view name, const RankFamily& family) {
   name.remove_prefix(family.before.size());
   std::uint64_t number = 0;
@@ -40,7 +49,11 @@ std::vector<RankFamily> rank_families(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) place.emplace(names[i], i);
   std::vector<RankFamily> families;
   for (const NameGroup& group : group_names(names)) {
-    if (group.names.size() < 2) continue;
+    if (group.names.size() < 2) {
+      if (auto one = family_of_one(group.names.front(), place.at(group.names.front())))
+        families.push_back(std::move(*one));
+      continue;
+    }
     const std::size_t mark = group.pattern.find(number_mark);
     if (std::count(group.pattern.begin(), group.pattern.end(), number_mark) != 1)
       throw Error(Kind::input, group.pattern,

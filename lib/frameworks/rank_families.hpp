@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct RankFamily {
   std::vector<File> files;  ///< by their ranks
 };
 
-/// The families of two files or more. Throws input where several numbers vary: those are files of several jobs.
+/// The families of two files or more, and those of a job of one rank (world_size_1_rank_0). Throws input where several
+/// numbers vary: those are files of several jobs.
 std::vector<RankFamily> rank_families(const std::vector<std::string>& names);
 
 }  // namespace ckpt

@@ -55,11 +55,13 @@ class RankFiles {
                        [&](const auto& file) { return ckpt::says_pieces(*catalogs_[file.file].schema); });
   }
 
-  /// Those of which one says pieces, and others of the same ranks.
+  /// Those of which one says pieces, and others of the same ranks. A job of one rank cuts nothing.
   void choose_families() {
     if (std::none_of(catalogs_.begin(), catalogs_.end(),
-                     [](const FileCatalog& catalog) { return ckpt::says_pieces(*catalog.schema); }))
-      return;
+                     [](const FileCatalog& catalog) { return ckpt::says_pieces(*catalog.schema); })) {
+      if (names_.size() > 1 && are_of_one_rank()) families_ = rank_families(names_);
+      return check_labels();
+    }
     if (auto shards = corner_family(names_, catalogs_)) {
       families_.push_back(std::move(*shards));
       return;
@@ -82,6 +84,10 @@ class RankFiles {
                      "expected " + std::to_string(ranks.size()) + ", as of the others",
                      "are all of the checkpoint's files there?"});
     }
+    check_labels();
+  }
+
+  void check_labels() const {
     std::set<std::string> labels;
     for (const RankFamily& family : families_)
       if (!labels.insert(family.label).second)
@@ -91,6 +97,11 @@ class RankFiles {
     if (families_.size() > 1)
       spdlog::info("{} holds files of several kinds, whose names begin with {}", origin_,
                    join({labels.begin(), labels.end()}));
+  }
+
+  bool are_of_one_rank() const {
+    return std::all_of(names_.begin(), names_.end(),
+                       [](const std::string& name) { return name.find("_world_size_1_rank_0.") != std::string::npos; });
   }
 
   /// What follows from the pieces alone may be too short.

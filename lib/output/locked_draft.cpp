@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "base/shell_word.hpp"
 #include "output/lock_token.hpp"
 #include "store/file_lock.hpp"
 
@@ -24,8 +25,11 @@ constexpr std::chrono::milliseconds pause{10};
 Fd open_draft(const std::filesystem::path& path, int flags) {
   Fd fd = open_named(path, O_RDWR | O_CREAT | flags);
   struct stat made {};
-  if (!fd || ::fstat(fd.get(), &made) != 0)
-    throw system_error(path.string(), "cannot be made", errno, "may you write there? move away what has this name");
+  const bool is_made = fd && ::fstat(fd.get(), &made) == 0;
+  if (const int why = errno; !is_made)
+    throw system_error(path.string(), "cannot be made", why,
+                       why == ENOENT ? "make its directory: mkdir -p " + shell_word(path.parent_path().string())
+                                     : "may you write there? move away what has this name");
   if (!S_ISREG(made.st_mode))
     throw Error(Kind::io, path.string(), {"it is no file", "expected to make one there", "move it away"});
   return fd;

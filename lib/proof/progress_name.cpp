@@ -38,16 +38,15 @@ bool is_among(const std::string& word, const std::array<std::string_view, n>& wo
 }
 
 /// The words that count, and those that may stand beside them. "time per step" and "warmup steps" are something else.
-constexpr std::array<std::string_view, 9> counted{"step",       "steps", "epoch", "epochs", "iteration",
-                                                  "iterations", "iter",  "iters", "updates"};
+constexpr std::array<std::string_view, 10> counted{"step",       "steps", "epoch", "epochs", "iteration",
+                                                   "iterations", "iter",  "iters", "update", "updates"};
 constexpr std::array<std::string_view, 26> beside{
     "global", "current",   "cur",   "last",     "latest", "train",  "training",   "trainer",  "trained",
     "total",  "completed", "done",  "finished", "num",    "number", "n",          "no",       "nr",
     "count",  "idx",       "index", "id",       "saved",  "ckpt",   "checkpoint", "optimizer"};
-/// What else frameworks count over all cards.
-constexpr std::array<std::string_view, 6> counted_samples{"global_samples",         "consumed_samples",
-                                                          "consumed_train_samples", "consumed_tokens",
-                                                          "consumed_train_tokens",  "global_tokens"};
+/// What else frameworks count over all cards, and how they say so: "consumed_train_samples", "tokens_seen".
+constexpr std::array<std::string_view, 5> samples{"samples", "tokens", "examples", "batches", "sequences"};
+constexpr std::array<std::string_view, 5> of_all_cards{"consumed", "global", "trained", "seen", "processed"};
 /// Parts of a path below which each card's own things are.
 constexpr std::array<std::string_view, 12> of_each_card{"rng",        "random",   "generator", "loader",
                                                         "dataloader", "sampler",  "dataset",   "datasets",
@@ -60,11 +59,17 @@ bool is_progress_name(std::string_view path) {
     if (is_among(word, of_each_card)) return false;
   const std::size_t slash = path.find_last_of("/.");
   const std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  if (is_among(std::string(last), counted_samples)) return true;
   const Words words = words_of(last);
-  return std::any_of(words.begin(), words.end(), [](const auto& word) { return is_among(word, counted); }) &&
-         std::all_of(words.begin(), words.end(),
-                     [](const auto& word) { return is_among(word, counted) || is_among(word, beside); });
+  const auto has = [&](const auto& these) {
+    return std::any_of(words.begin(), words.end(), [&](const auto& word) { return is_among(word, these); });
+  };
+  const auto has_no_other_than = [&](const auto& these, const auto& those) {
+    return std::all_of(words.begin(), words.end(), [&](const auto& word) {
+      return is_among(word, these) || is_among(word, those) || is_among(word, beside);
+    });
+  };
+  return (has(counted) && has_no_other_than(counted, counted)) ||
+         (has(samples) && has(of_all_cards) && has_no_other_than(samples, of_all_cards));
 }
 
 }  // namespace ckpt

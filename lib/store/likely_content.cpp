@@ -33,6 +33,8 @@ struct Mark {
   bool is_lost = false;
 };
 
+constexpr std::array endings_of_tensors{".safetensors"sv, ".pt"sv, ".pth"sv, ".bin"sv, ".h5"sv, ".hdf5"sv, ".ckpt"sv};
+
 constexpr const char* no_tensors_to_read = "take the checkpoint that it was made from";
 constexpr const char* as_numpy = "load it with NumPy, and save it with safetensors.numpy.save_file";
 
@@ -100,9 +102,15 @@ LikelyContent text_content(const Looked& file) {
   const char* const again = "a server has answered with it instead of the file: download the file again";
   if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) return {"an HTML page", again, true};
   if (begin.starts_with("<?xml")) return {"XML", again, true};
-  if (begin.starts_with("{") || begin.starts_with("[")) return {"text, perhaps JSON", ""};
+  const bool is_named_as_tensors = std::any_of(endings_of_tensors.begin(), endings_of_tensors.end(),
+                                               [&](const auto& ending) { return file.name.ends_with(ending); });
+  const char* const remedy =
+      is_named_as_tensors
+          ? "was it downloaded? A server may have answered with it instead of the file: download it again"
+          : "";
+  if (begin.starts_with("{") || begin.starts_with("[")) return {"text, perhaps JSON", remedy};
   if (begin.starts_with("model_checkpoint_path")) return {"the file in which TensorFlow names its checkpoints", ""};
-  return {"text", ""};
+  return {"text", remedy};
 }
 
 /// By the name of its first file: "PK\3\4" … u16 length at 26, the name at 30.

@@ -6,6 +6,8 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "store/number_words.hpp"
 #include "store/offset_file.hpp"
 #include "store/outside_data.hpp"
 #include "store/posix_file.hpp"
@@ -26,6 +28,19 @@ FileRoom write_new(const std::filesystem::path& path, const NewFile& made) {
 }
 
 }  // namespace
+
+std::string lost_attributes_of_arrays(const FileSpec& spec) {
+  std::vector<std::string> names;
+  for (const FileSpec::Array& array : spec.arrays) {
+    const auto says_type = [&](const Attribute& attribute) {
+      const auto text = attribute.name == "dtype" ? text_in(attribute.value) : std::nullopt;
+      const auto said = type_by_word(text.value_or(""));
+      return said && said->kind == array.dtype.kind && said->size == array.dtype.size;
+    };
+    if (!std::all_of(array.attributes.begin(), array.attributes.end(), says_type)) names.push_back(array.name);
+  }
+  return names.empty() ? "" : "attributes of " + join(names);
+}
 
 std::vector<Interval> written_later(const FileRoom& room) {
   std::vector<Interval> later;

@@ -55,6 +55,10 @@ struct FileSpec {
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
 
+/// The arrays whose attributes a format loses that holds none, in words ("attributes of w"); empty where there are
+/// none. An attribute `dtype` that says what the array's type says is no loss.
+std::string lost_attributes_of_arrays(const FileSpec& spec);
+
 /// Where a new file's data goes: one array's after the other's, each as near as its alignment allows.
 struct FileRoom {
   std::vector<FileExtents> data;     ///< parallel to FileSpec::arrays; none for empty and verbatim arrays

@@ -74,6 +74,8 @@ class Found:
                                   timeout=TIMEOUT_S)
             self.status = done.returncode
             self.lines = {"stdout": done.stdout.splitlines(), "stderr": own(done.stderr.splitlines())}
+            self.broken = ["a helper of this case failed: " + line for line in done.stderr.splitlines()[-1:]
+                           if "Traceback (most recent call last):" in done.stderr]
             self.left = leftovers(directory, self.status != 0, lines_of(case / "left"))
             self.remedies = remedies.problems(self.lines["stderr"], directory, environment(programs, ""))
 
@@ -82,7 +84,7 @@ class Found:
         problems = [] if self.status == status else [f"exit status: expected {status}, found {self.status}"]
         for what, lines in self.lines.items():
             problems += differences(what, lines_of(case / what), lines)
-        return problems + self.left + self.remedies
+        return problems + self.broken + self.left + self.remedies
 
     def rewrite(self, case):
         files = {"exit": [str(self.status)] if self.status else []}

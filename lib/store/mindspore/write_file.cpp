@@ -178,12 +178,9 @@ std::vector<std::string> losses(const FileSpec& spec) {
     if (!held_text(attribute)) lost.push_back("attribute " + attribute.name + ", which is no text");
   for (const Group& group : spec.groups)
     if (!group.attributes.empty()) lost.push_back("attributes of group " + group.path);
-  std::vector<std::string> names;
-  for (const FileSpec::Array& array : spec.arrays) {
+  for (const FileSpec::Array& array : spec.arrays)
     if (type_of(array).empty()) refuse_mindspore_type(array);
-    if (!array.attributes.empty()) names.push_back(array.name);
-  }
-  if (!names.empty()) lost.push_back("attributes of " + join(names));
+  if (auto attributes = lost_attributes_of_arrays(spec); !attributes.empty()) lost.push_back(std::move(attributes));
   return lost;
 }
 

@@ -66,13 +66,11 @@ std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost;
   for (const std::string& name : no_texts(spec).lost)
     lost.push_back("attribute " + name + ", which is no number, text, or list of them");
-  std::vector<std::string> names;
   for (const FileSpec::Array& array : spec.arrays) {
     if (type_word(array.dtype).empty() || array.verbatim) refuse_type(array);
     if (type_word(array.dtype) == "F4" && array.shape.empty()) refuse_type(array);  // two elements, which are no scalar
-    if (!array.attributes.empty()) names.push_back(array.name);
   }
-  if (!names.empty()) lost.push_back("attributes of " + join(names));
+  if (auto attributes = lost_attributes_of_arrays(spec); !attributes.empty()) lost.push_back(std::move(attributes));
   return lost;
 }
 

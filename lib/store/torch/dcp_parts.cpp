@@ -163,12 +163,8 @@ std::vector<std::string> dcp_losses(const FileSpec& spec) {
     if (!is_held(value)) return lost.push_back("attribute " + name + ", which is no number, text, or list of them");
     if (!names.insert(name).second) refuse_twice(name);
   });
-  std::vector<std::string> marked;
-  for (const FileSpec::Array& array : spec.arrays) {
-    checked_type(array);
-    if (!array.attributes.empty()) marked.push_back(array.name);
-  }
-  if (!marked.empty()) lost.push_back("attributes of " + join(marked));
+  for (const FileSpec::Array& array : spec.arrays) checked_type(array);
+  if (auto attributes = lost_attributes_of_arrays(spec); !attributes.empty()) lost.push_back(std::move(attributes));
   return lost;
 }
 

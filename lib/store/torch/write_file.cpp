@@ -79,12 +79,8 @@ PartialSum sum_of_passages(const ZipForm& zip) {
 
 std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost = lost_attributes(spec);
-  std::vector<std::string> names;
-  for (const FileSpec::Array& array : spec.arrays) {
-    checked_type(array);
-    if (!array.attributes.empty()) names.push_back(array.name);
-  }
-  if (!names.empty()) lost.push_back("attributes of " + join(names));
+  for (const FileSpec::Array& array : spec.arrays) checked_type(array);
+  if (auto attributes = lost_attributes_of_arrays(spec); !attributes.empty()) lost.push_back(std::move(attributes));
   return lost;
 }
 
