@@ -106,7 +106,7 @@ LikelyContent text_content(const Looked& file) {
                                                [&](const auto& ending) { return file.name.ends_with(ending); });
   const char* const remedy =
       is_named_as_tensors
-          ? "was it downloaded? A server may have answered with it instead of the file: download it again"
+          ? "was another file copied to its place, or a server's answer saved? Copy or download it again"
           : "";
   if (begin.starts_with("{") || begin.starts_with("[")) return {"text, perhaps JSON", remedy};
   if (begin.starts_with("model_checkpoint_path")) return {"the file in which TensorFlow names its checkpoints", ""};

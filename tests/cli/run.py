@@ -74,8 +74,8 @@ class Found:
                                   timeout=TIMEOUT_S)
             self.status = done.returncode
             self.lines = {"stdout": done.stdout.splitlines(), "stderr": own(done.stderr.splitlines())}
-            self.broken = ["a helper of this case failed: " + line for line in done.stderr.splitlines()[-1:]
-                           if "Traceback (most recent call last):" in done.stderr]
+            helper_fails = re.search(r"^Traceback .*\n(?:[ \t].*\n)+(?!BrokenPipeError|[ \t])(.+)", done.stderr, re.M)
+            self.broken = [f"a helper of this case fails: {helper_fails[1]}"] if helper_fails else []
             self.left = leftovers(directory, self.status != 0, lines_of(case / "left"))
             self.remedies = remedies.problems(self.lines["stderr"], directory, environment(programs, ""))
 
