@@ -181,8 +181,7 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   const std::string& word = extra.front();
   if (word.size() > 1 && word[0] == '-')
     throw Error(Kind::usage, word, {"unknown option", "", guess(word, *app_) + see_help()});
-  throw Error(Kind::usage, "'" + word + "'",
-              {"one argument too many", "expected one " + join(positionals_), see_help()});
+  throw Error(Kind::usage, "'" + word + "'", {"one argument too many", "one " + join(positionals_), see_help()});
 }
 
 void CommandLine::refuse_count(const std::vector<std::string>& words) const {
@@ -202,9 +201,9 @@ void CommandLine::refuse_count(const std::vector<std::string>& words) const {
     const bool is_once =
         option->get_expected_max() == 1 && option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
     if (count > 1 && is_once)
-      throw Error(Kind::usage, names, {"given " + std::to_string(count) + " times", "expected once", see_help()});
+      throw Error(Kind::usage, names, {"given " + std::to_string(count) + " times", "once", see_help()});
   }
-  throw Error(Kind::usage, words.empty() ? "" : words.back(), {"no value", "expected one", see_help()});
+  throw Error(Kind::usage, words.empty() ? "" : words.back(), {"no value", "one", see_help()});
 }
 
 std::string CommandLine::help() const {

@@ -99,7 +99,7 @@ std::vector<DoneLine> parse_done_lines(std::string_view text, const std::string&
     if (!found)
       throw Error(Kind::input, file + ": line " + std::to_string(number),
                   {"'" + std::string(line.substr(0, 100)) + (line.size() > 100 ? "…" : "") + "'",
-                   "expected day, key, path/DAY/PASS and pass between tabs, or JSON with \"key\" and \"input\"",
+                   "day, key, path/DAY/PASS and pass between tabs, or JSON with \"key\" and \"input\"",
                    "is it being written? run it again when the line is whole"});
     lines.push_back(*found);
   }

@@ -18,8 +18,7 @@ std::optional<Expectation> parse_expectation(const ExpectOptions& options) {
   if (options.reference.empty()) {
     for (const auto& [option, globs] :
          {std::pair{"--expect-missing", &options.missing}, std::pair{"--expect-extra", &options.extra}})
-      if (!globs->empty())
-        throw Error(Kind::usage, option, {"given without --expect", "expected --expect REF too", ""});
+      if (!globs->empty()) throw Error(Kind::usage, option, {"given without --expect", "--expect REF too", ""});
     return std::nullopt;
   }
   return Expectation{

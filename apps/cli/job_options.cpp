@@ -44,7 +44,7 @@ Value choose(const Setting& setting, const std::vector<std::pair<std::string, Va
     if (word == setting.text) return value;
     words.push_back(word);
   }
-  throw Error(Kind::usage, setting.origin, {"'" + setting.text + "'", "expected one of " + join(words), ""});
+  throw Error(Kind::usage, setting.origin, {"'" + setting.text + "'", "one of " + join(words), ""});
 }
 
 std::uint64_t parse_count(const Setting& setting, std::uint64_t most) {
@@ -53,14 +53,13 @@ std::uint64_t parse_count(const Setting& setting, std::uint64_t most) {
   const auto [rest, status] = std::from_chars(setting.text.data(), end, number);
   if (status != std::errc{} || rest != end || number == 0 || number > most)
     throw Error(Kind::usage, setting.origin,
-                {"'" + setting.text + "'", "expected a whole number from 1 to " + std::to_string(most), ""});
+                {"'" + setting.text + "'", "a whole number from 1 to " + std::to_string(most), ""});
   return number;
 }
 
 std::uint64_t parse_memory(const Setting& setting) {
   const std::uint64_t bytes = parse_bytes(setting.text, setting.origin);
-  if (bytes < least_memory)
-    throw Error(Kind::usage, setting.origin, {"'" + setting.text + "'", "expected at least 1MiB", ""});
+  if (bytes < least_memory) throw Error(Kind::usage, setting.origin, {"'" + setting.text + "'", "at least 1MiB", ""});
   return bytes;
 }
 
@@ -98,7 +97,7 @@ NameChoice names_from(const Options& options) {
 
 std::uint64_t parse_shard_size(const std::string& text) {
   const std::uint64_t bytes = parse_bytes(text, "--shard-size");
-  if (bytes == 0) throw Error(Kind::usage, "--shard-size", {"'" + text + "'", "expected at least 1", ""});
+  if (bytes == 0) throw Error(Kind::usage, "--shard-size", {"'" + text + "'", "at least 1", ""});
   return bytes;
 }
 
@@ -112,7 +111,7 @@ CastRule parse_cast(const std::string& text) {
   for (const char* dtype : {"f64", "f32", "f16", "bf16"})
     if (word == dtype) return {number_type(dtype).value(), parse_globs("--cast", {names}).front(), takes_tied};
   throw Error(Kind::usage, "--cast '" + text + "'",
-              {"'" + word + "'", "expected one of f64, f32, f16, bf16", "write for example bf16, or 'f32:*.norm.*'"});
+              {"'" + word + "'", "one of f64, f32, f16, bf16", "write for example bf16, or 'f32:*.norm.*'"});
 }
 
 /// "embedding: show >= 10": what the condition says is known with the layout.
@@ -120,9 +119,8 @@ KeepRule parse_keep(const std::string& text) {
   const std::size_t colon = text.find(':');
   const auto is_blank = [](std::string_view part) { return part.find_first_not_of(' ') == std::string_view::npos; };
   if (colon == std::string::npos || colon == 0 || is_blank(std::string_view(text).substr(colon + 1)))
-    throw Error(
-        Kind::usage, "--keep '" + text + "'",
-        {"not a table and a condition", "expected TABLE:CONDITION", "write for example 'embedding: show >= 10'"});
+    throw Error(Kind::usage, "--keep '" + text + "'",
+                {"not a table and a condition", "TABLE:CONDITION", "write for example 'embedding: show >= 10'"});
   const std::size_t begin = text.find_first_not_of(' ', colon + 1);
   return {parse_globs("--keep", {text.substr(0, colon)}).front(), text.substr(begin)};
 }
@@ -156,7 +154,7 @@ double parse_bound(std::string_view text, const std::string& whole) {
   const auto [rest, status] = std::from_chars(text.data(), end, bound);
   if (status != std::errc{} || rest != end || !std::isfinite(bound) || bound < 0)
     throw Error(Kind::usage, "--tolerance",
-                {"'" + whole + "'", "expected REL or REL,ABS", "write for example 1e-2, or 5e-4,3e-8"});
+                {"'" + whole + "'", "REL or REL,ABS", "write for example 1e-2, or 5e-4,3e-8"});
   return bound;
 }
 
@@ -177,12 +175,11 @@ std::vector<std::pair<std::string, std::uint64_t>> axis_sizes(const std::string&
     const std::string_view entry = text.substr(0, text.find(','));
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos || equals == 0)
-      throw Error(Kind::usage, option,
-                  {"'" + std::string(entry) + "'", "expected AXIS=N", "write for example dp=7,tp=8"});
+      throw Error(Kind::usage, option, {"'" + std::string(entry) + "'", "AXIS=N", "write for example dp=7,tp=8"});
     const std::string axis(entry.substr(0, equals));
     const std::uint64_t size = parse_count({std::string(entry.substr(equals + 1)), option + " " + axis}, max_cards);
     if (std::any_of(sizes.begin(), sizes.end(), [&](const auto& known) { return known.first == axis; }))
-      throw Error(Kind::usage, option, {"axis " + axis + " is given twice", "expected once", ""});
+      throw Error(Kind::usage, option, {"axis " + axis + " is given twice", "once", ""});
     sizes.emplace_back(axis, size);
     if (entry.size() == text.size()) return sizes;
     text.remove_prefix(entry.size() + 1);
@@ -198,15 +195,15 @@ Rename parse_rename(const std::string& text) {
   const std::string origin = "--rename '" + text + "'";
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw Error(Kind::usage, origin, {"not a renaming", "expected OLD=NEW", "write for example 'model.{x}={x}'"});
+    throw Error(Kind::usage, origin, {"not a renaming", "OLD=NEW", "write for example 'model.{x}={x}'"});
   return with_context(origin, [&] {
     Rename rename{Pattern(text.substr(0, equals)), Pattern(text.substr(equals + 1))};
     if (rename.name.has_wildcard())
       throw Error(Kind::usage, "",
-                  {"NEW has a wildcard", "expected captures of OLD and literal text", "write {x} on both sides"});
+                  {"NEW has a wildcard", "captures of OLD and literal text", "write {x} on both sides"});
     for (const auto& capture : rename.name.captures()) {
       if (!rename.stored.captures().contains(capture))
-        throw Error(Kind::usage, "", {"NEW has {" + capture + "}", "expected a capture of OLD", ""});
+        throw Error(Kind::usage, "", {"NEW has {" + capture + "}", "a capture of OLD", ""});
     }
     return rename;
   });
@@ -231,7 +228,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.output.is_single_file = is_merged && !is_of_directories(options.format);
   if (job.output.is_single_file && options.output.ends_with('/'))
     throw Error(Kind::usage, "-o " + shell_word(options.output),
-                {"the name of a directory", "expected that of the file to write",
+                {"the name of a directory", "that of the file to write",
                  "give one, for example -o " + shell_word(options.output + "merged.h5")});
   if (is_merged) job.target.layout = single_card();
   if (!options.shard_size.empty()) job.target.file_bytes = parse_shard_size(options.shard_size);
@@ -264,7 +261,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (job.target.file_bytes && is_of_directories(job.format))
     throw Error(Kind::usage, "--shard-size",
                 {"a directory of files with an index of its own (--format " + job.format + ")",
-                 "expected a format whose files are read by themselves", "leave --shard-size out"});
+                 "a format whose files are read by themselves", "leave --shard-size out"});
   if (!options.leaves.empty())
     job.keeps_trees = choose<bool>({options.leaves, "--leaves"}, {{"json", false}, {"tree", true}});
   job.dry_run = options.dry_run;

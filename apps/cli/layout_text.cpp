@@ -41,7 +41,7 @@ std::string read_text(const std::string& file, const std::string& origin) {
     text.append(block.data(), count);
     if (text.size() > most_bytes)
       throw Error(Kind::layout, origin,
-                  {"larger than " + format_bytes(most_bytes), "expected a layout, which is JSON text",
+                  {"larger than " + format_bytes(most_bytes), "a layout, which is JSON text",
                    "were the arguments given in another order?"});
   }
   check_interrupt();
@@ -64,7 +64,7 @@ std::vector<StrategyText> read_strategies(const std::filesystem::path& directory
   }
   if (texts.empty())
     throw Error(Kind::layout, directory.string(),
-                {"a directory without strategy files", "expected a layout, or MindSpore's strategies",
+                {"a directory without strategy files", "a layout, or MindSpore's strategies",
                  "were the arguments given in another order?"});
   return texts;
 }

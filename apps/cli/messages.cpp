@@ -8,13 +8,13 @@ namespace ckpt::cli {
 namespace {
 
 std::string level_of(const MessageOptions& options) {
-  if (options.quiet && options.verbose) throw Error(Kind::usage, "", {"-q and -v", "expected one of them at most", ""});
+  if (options.quiet && options.verbose) throw Error(Kind::usage, "", {"-q and -v", "one of them at most", ""});
   if (options.log_level.empty()) return options.quiet ? "error" : options.verbose ? "debug" : "info";
   for (const char* level : {"trace", "debug", "info", "warn", "error", "off"}) {
     if (options.log_level == level) return level;
   }
   throw Error(Kind::usage, "--log-level",
-              {"'" + options.log_level + "'", "expected one of trace, debug, info, warn, error, off", ""});
+              {"'" + options.log_level + "'", "one of trace, debug, info, warn, error, off", ""});
 }
 
 }  // namespace

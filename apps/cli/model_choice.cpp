@@ -46,10 +46,10 @@ DoneFile done_file(const std::filesystem::path& directory, std::span<const char*
     throw Error(
         Kind::input, directory.string(),
         {"it has no " + std::string(names.front()) + (names.size() > 1 ? " and no " + std::string(names.back()) : ""),
-         "expected the output directory of a training job, which notes its models there",
+         "the output directory of a training job, which notes its models there",
          "name the model itself: SRC, and --delta for what came after it"});
   if (found->lines.empty())
-    throw Error(Kind::input, found->path.string(), {"no line", "expected one for each model that is whole", ""});
+    throw Error(Kind::input, found->path.string(), {"no line", "one for each model that is whole", ""});
   return std::move(*found);
 }
 
@@ -68,9 +68,8 @@ DoneLine base_of(const DoneLine& delta, const DoneFile& bases) {
   const auto base = std::find_if(bases.lines.rbegin(), bases.lines.rend(),
                                  [&](const DoneLine& line) { return line.key == delta.key; });
   if (base == bases.lines.rend())
-    throw Error(
-        Kind::input, bases.path.string(),
-        {"no base with key " + delta.key, "expected that of " + delta.name(), "it cannot be put on another base"});
+    throw Error(Kind::input, bases.path.string(),
+                {"no base with key " + delta.key, "that of " + delta.name(), "it cannot be put on another base"});
   return *base;
 }
 
@@ -82,7 +81,7 @@ std::vector<DoneLine> named_model(const std::filesystem::path& directory, const 
                                  [&](const DoneLine& each) { return each.name() == wanted.name(); });
   if (line == file.lines.rend())
     throw Error(Kind::input, file.path.string(),
-                {"no line for " + wanted.name(), "expected one, for the model is whole only then",
+                {"no line for " + wanted.name(), "one, for the model is whole only then",
                  "the last is " + file.lines.back().name() + "; --wait-for " + file.path.string() + ":" +
                      wanted.name() + " waits for it"});
   if (!wanted.is_delta()) return {*line};
@@ -96,10 +95,9 @@ bool has_line(const std::vector<DoneLine>& lines, const DoneLine& line) {
 /// Whoever reads a done-file takes its last line for the latest model.
 void check_is_last(const std::vector<DoneLine>& lines, const DoneLine& line, const std::filesystem::path& file) {
   if (lines.empty() || !line.is_before(lines.back())) return;
-  throw Error(
-      Kind::usage, "--done",
-      {file.string() + " ends with " + lines.back().name() + ", which came after " + line.name(),
-       "expected a later model: its last line is taken for the latest", "leave --done out, or name another file"});
+  throw Error(Kind::usage, "--done",
+              {file.string() + " ends with " + lines.back().name() + ", which came after " + line.name(),
+               "a later model: its last line is taken for the latest", "leave --done out, or name another file"});
 }
 
 std::filesystem::path without_slash(const std::filesystem::path& path) {
@@ -133,7 +131,7 @@ ModelChoice choose_model(const std::filesystem::path& directory, const std::stri
   const auto named = parse_day_and_pass(wanted);
   if (!named)
     throw Error(Kind::usage, "--latest",
-                {"'" + wanted + "'", "expected checkpoint, base, chain, or DAY/PASS",
+                {"'" + wanted + "'", "checkpoint, base, chain, or DAY/PASS",
                  "write for example 20190720/6, 20190721/base or 20190720/delta-6"});
   return {named_model(directory, *named), directory};
 }
@@ -168,11 +166,11 @@ DoneLine line_for(const std::filesystem::path& path, const std::string& key) {
   if (!line)
     throw Error(Kind::usage, "--done",
                 {"the output " + path.string() + " ends with no day and pass",
-                 "expected one such as OUT/20190720/6, OUT/20190721/base or OUT/20190720/delta-6", ""});
+                 "one such as OUT/20190720/6, OUT/20190721/base or OUT/20190720/delta-6", ""});
   if (line->is_delta() && key.empty())
     throw Error(Kind::usage, "--done",
-                {"the key of the base that " + line->name() + " belongs to is not known",
-                 "expected a delta of done-files", "choose it with --model and --latest"});
+                {"the key of the base that " + line->name() + " belongs to is not known", "a delta of done-files",
+                 "choose it with --model and --latest"});
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   line->id = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count());
   line->key = key.empty() ? line->id : key;

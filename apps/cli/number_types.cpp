@@ -21,8 +21,8 @@ void read_number_types(const std::vector<std::string>& rules, SourceStore& store
     const auto dtype = type_by_word(text.substr(0, colon));
     if (colon == std::string::npos || colon + 1 == text.size() || !dtype)
       throw Error(Kind::usage, "--as '" + text + "'",
-                  {dtype ? "no names" : "'" + text.substr(0, colon) + "', which is no type of numbers",
-                   "expected DTYPE:GLOB", "write for example 'bf16:*.weight'"});
+                  {dtype ? "no names" : "'" + text.substr(0, colon) + "', which is no type of numbers", "DTYPE:GLOB",
+                   "write for example 'bf16:*.weight'"});
     const Pattern names = parse_globs("--as", {text.substr(colon + 1)}).front();
     store.read_as({*dtype, text, [names](const std::string& dataset) { return names.matches(dataset); }});
   }

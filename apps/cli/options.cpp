@@ -202,11 +202,11 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
 /// --layout stands for --from where no other layout can be meant.
 void take_only_layout(const Program& program, Options& options) {
   if (options.only_layout.empty()) return;
-  if (!options.source_layout.empty()) contradiction("--layout and --from are given", "expected one of them");
+  if (!options.source_layout.empty()) contradiction("--layout and --from are given", "one of them");
   const bool is_reshard = program.verb == Verb::reshard;
   if (is_reshard ? options.to_mesh.empty() && options.cards.empty() : !options.output.empty())
     throw Error(Kind::usage, "--layout",
-                {"it may be that of either checkpoint", "expected --from and --to",
+                {"it may be that of either checkpoint", "--from and --to",
                  std::string("say --from for ") + (is_reshard ? "SRC, --to for the output" : "A, --to for B")});
   options.source_layout = options.only_layout;
 }
@@ -215,12 +215,12 @@ void check_targets(const Program& program, const CommandLine& line, const Option
   if (program.verb == Verb::merge || program.verb == Verb::verify) return;
   if (program.verb == Verb::split) {
     if (options.target_layout.empty())
-      throw Error(Kind::usage, "--layout B.json", {"missing", "expected the layout of the output", line.see_help()});
+      throw Error(Kind::usage, "--layout B.json", {"missing", "the layout of the output", line.see_help()});
     return;
   }
   const auto given = [](const std::string& value) { return value.empty() ? 0 : 1; };
   const int count = given(options.target_layout) + given(options.to_mesh) + given(options.cards);
-  const std::string expected = "expected one of --to, --to-mesh and --cards";
+  const std::string expected = "one of --to, --to-mesh and --cards";
   if (count == 0) throw Error(Kind::usage, "", {"no target is given", expected, line.see_help()});
   if (count > 1) contradiction("more than one target is given", expected);
 }
@@ -228,11 +228,11 @@ void check_targets(const Program& program, const CommandLine& line, const Option
 /// What only makes sense with a second checkpoint.
 void check_comparison(const CommandLine& line, const Options& options) {
   if (!options.output.empty()) {
-    if (!options.fingerprints.empty()) contradiction("--fingerprints and B are given", "expected one of them");
+    if (!options.fingerprints.empty()) contradiction("--fingerprints and B are given", "one of them");
     return;
   }
   const auto refuse = [&](const std::string& option) {
-    throw Error(Kind::usage, option, {"given without B", "expected two checkpoints to compare", line.see_help()});
+    throw Error(Kind::usage, option, {"given without B", "two checkpoints to compare", line.see_help()});
   };
   if (!options.target_layout.empty()) refuse("--to");
   if (!options.tolerance.empty()) refuse("--tolerance");
@@ -244,7 +244,7 @@ void check_comparison(const CommandLine& line, const Options& options) {
 /// What only makes sense where data is written.
 void check_view(const Options& options) {
   const auto refuse = [](const std::string& option, const std::string& found, const std::string& remedy) {
-    throw Error(Kind::usage, option, {"given with --virtual, " + found, "expected one of them", remedy});
+    throw Error(Kind::usage, option, {"given with --virtual, " + found, "one of them", remedy});
   };
   if (options.resume) refuse("--resume", "which has no data to go on with", "start anew with --force");
   if (!options.delta.empty()) refuse("--delta", "which shows the rows of one checkpoint", "leave out one of them");
@@ -258,36 +258,35 @@ void check_view(const Options& options) {
 void check_output(const CommandLine& line, const Options& options) {
   if (options.view) check_view(options);
   if (options.output.empty() && options.dry_run) return;
-  if (options.output.empty())
-    throw Error(Kind::usage, "-o PATH", {"missing", "expected where to write", line.see_help()});
+  if (options.output.empty()) throw Error(Kind::usage, "-o PATH", {"missing", "where to write", line.see_help()});
 }
 
 /// What takes the place of SRC.
 void check_model(const Options& options) {
   if (options.model.empty() != options.latest.empty())
     contradiction(options.model.empty() ? "--latest without --model" : "--model without --latest",
-                  "expected --model OUT --latest checkpoint, base, chain or DAY/PASS");
+                  "--model OUT --latest checkpoint, base, chain or DAY/PASS");
   if (options.model.empty()) return;
-  if (!options.source.empty()) contradiction("SRC and --model are given", "expected one of them");
-  if (!options.delta.empty()) contradiction("--delta and --model are given", "expected one of them: chain has deltas");
+  if (!options.source.empty()) contradiction("SRC and --model are given", "one of them");
+  if (!options.delta.empty()) contradiction("--delta and --model are given", "one of them: chain has deltas");
 }
 
 void check(const Program& program, const CommandLine& line, const Options& options) {
   const bool is_verify = program.verb == Verb::verify;
   check_model(options);
   if (options.source.empty() && options.model.empty())
-    throw Error(Kind::usage, is_verify ? "A" : "SRC", {"missing", "expected a checkpoint's path", line.see_help()});
+    throw Error(Kind::usage, is_verify ? "A" : "SRC", {"missing", "a checkpoint's path", line.see_help()});
   check_targets(program, line, options);
   if (is_verify)
     check_comparison(line, options);
   else
     check_output(line, options);
   if (options.source_layout == "-" && options.target_layout == "-")
-    contradiction("two layouts are to come from standard input", "expected at most one -");
+    contradiction("two layouts are to come from standard input", "at most one -");
   if (!options.delta_layout.empty() && options.delta.empty() && options.model.empty())
-    contradiction("--delta-layout without --delta", "expected --delta DIR, or --model, too");
+    contradiction("--delta-layout without --delta", "--delta DIR, or --model, too");
   if (!options.wait_timeout.empty() && options.wait_for.empty())
-    contradiction("--wait-timeout without --wait-for", "expected --wait-for FILE too");
+    contradiction("--wait-timeout without --wait-for", "--wait-for FILE too");
 }
 
 /// All words but the last that is this one.

@@ -54,7 +54,7 @@ bool writes_pipe(const Program& program, const Options& options, Communicator& p
 void check_pipe(const Program& program, const Options& options) {
   const auto refuse = [&](const char* found, const char* remedy) {
     throw Error(Kind::usage, "-o " + options.output,
-                {found, "expected one file, written from its beginning to its end", remedy});
+                {found, "one file, written from its beginning to its end", remedy});
   };
   if (program.verb != Verb::merge || !options.shard_size.empty())
     refuse("the output is a directory of files, and no pipe takes that",
@@ -74,12 +74,12 @@ void check_pipe(const Program& program, const Options& options) {
 
 Fd open_pipe(const std::string& path, Fd standard) {
   if (path != "-") return open_when_read(path);
-  if (!standard) throw Error(Kind::io, "standard output", {"it is closed", "expected a pipe or a file", ""});
+  if (!standard) throw Error(Kind::io, "standard output", {"it is closed", "a pipe or a file", ""});
   if (::isatty(standard.get()) != 1) return standard;
   if (has_size(standard.get()))
-    throw Error(Kind::usage, "-o -",
-                {"standard output is a terminal", "expected a pipe or a file",
-                 "for example: ckpt-merge ... -o - | zstd > merged.zst"});
+    throw Error(
+        Kind::usage, "-o -",
+        {"standard output is a terminal", "a pipe or a file", "for example: ckpt-merge ... -o - | zstd > merged.zst"});
   spdlog::info(
       "standard output passes through mpirun, which is slow and keeps in memory what its reader has not taken: a named "
       "pipe (mkfifo) is faster");

@@ -127,7 +127,7 @@ bool is_to_go_alone(int argc, const char* const* argv) {
   const std::string_view said = value != nullptr ? value : "";
   if (said.empty() || said == "0") return false;
   if (said == "1") return true;
-  throw Error(Kind::usage, alone_variable, {"'" + std::string(said) + "'", "expected 1 or 0", ""});
+  throw Error(Kind::usage, alone_variable, {"'" + std::string(said) + "'", "1 or 0", ""});
 }
 
 void declare_alone(CommandLine& line, bool& to) {

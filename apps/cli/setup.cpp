@@ -29,9 +29,9 @@ void check_same_words(const Options& options, Communicator& processes) {
   const auto other = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each != all[0]; });
   agree(processes, [&] {
     if (other != all.end())
-      throw Error(Kind::usage, "process " + std::to_string(other - all.begin()),
-                  {"other options than process 0", "expected the same on every process",
-                   "only the checkpoints' paths may differ"});
+      throw Error(
+          Kind::usage, "process " + std::to_string(other - all.begin()),
+          {"other options than process 0", "the same on every process", "only the checkpoints' paths may differ"});
   });
 }
 

@@ -46,7 +46,7 @@ Seconds parse_wait_timeout(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, status] = std::from_chars(text.data(), end, seconds);
   if (status != std::errc{} || rest != end || !(seconds >= 0 && seconds <= longest_timeout_s))
-    throw Error(Kind::usage, "--wait-timeout", {"'" + text + "'", "expected a number of seconds", ""});
+    throw Error(Kind::usage, "--wait-timeout", {"'" + text + "'", "a number of seconds", ""});
   return Seconds(seconds);
 }
 
@@ -72,7 +72,7 @@ void wait_for(const Awaited& awaited, std::optional<Seconds> timeout, Communicat
         throw Error(Kind::io, awaited.file.string(),
                     {fmt::format("{}not there after {} s",
                                  awaited.line ? "the line of " + awaited.line->name() + " is " : "", timeout->count()),
-                     "--wait-for expected it", "is the job that writes it still running?"});
+                     "", "is the job that writes it still running?"});
     });
     if (processes.maximum(found ? 1 : 0) != 0) return;
     // The other processes' `left` is unbounded, so they may sleep longer than process 0: by less than one pause.

@@ -154,7 +154,7 @@ Mesh parse_axes(const std::string& text) {
   Mesh mesh;
   for (const auto& [axis, size] : axis_sizes("--mesh", text)) {
     if (axis == "card")
-      throw Error(Kind::usage, "--mesh", {"an axis named card", "expected another name", "{card} is the card's id"});
+      throw Error(Kind::usage, "--mesh", {"an axis named card", "another name", "{card} is the card's id"});
     mesh.axes.push_back(axis);
     mesh.shape.push_back(size);
   }
@@ -183,7 +183,7 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
     if (!options.mesh.empty()) job.mesh = parse_axes(options.mesh);
     if (says_how_it_is_cut(options.path, stores.reading()))
       throw Error(Kind::usage, options.path,
-                  {"it says itself how it is cut", "expected a checkpoint that does not",
+                  {"it says itself how it is cut", "a checkpoint that does not",
                    "it needs no layout: give the directory alone; ckpt-inspect --as-layout prints what it says"});
     expectation = parse_expectation(options.expectation);
     if (expectation) job.may_be_missing = expectation->excuses.missing;

@@ -72,13 +72,12 @@ Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, 
     inspection.logical = logical_view(*inspection.placement);
     inspection.tables = table_views(*found.checkpoint, *inspection.placement, options.key, store);
     if (!options.key.empty() && inspection.tables.empty())
-      throw Error(
-          Kind::usage, "--key",
-          {"given for a checkpoint without tables", "expected \"tables\" in " + found.checkpoint->layout().origin,
-           "leave it out, or give another layout"});
+      throw Error(Kind::usage, "--key",
+                  {"given for a checkpoint without tables", "\"tables\" in " + found.checkpoint->layout().origin,
+                   "leave it out, or give another layout"});
   } else if (!options.key.empty()) {
     throw Error(Kind::usage, "--key",
-                {"given for files that carry no layout", "expected their layout", "give it with --layout"});
+                {"given for files that carry no layout", "their layout", "give it with --layout"});
   }
   keep_asked_for(inspection, patterns);
   return inspection;
@@ -89,7 +88,7 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
   if (inspection.placement) return *inspection.placement;
   if (files.names.size() != 1)
     throw Error(Kind::usage, "--expect",
-                {"given for files that carry no layout", "expected their layout", "give it with --layout"});
+                {"given for files that carry no layout", "their layout", "give it with --layout"});
   whole =
       resolve_readable(Checkpoint::of(inspection.path, true, single_card(), {files.catalogs.front()}), {}).placement;
   return *whole;
@@ -199,22 +198,20 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   }
   if (options.path.empty() && !options.picture.empty())
     throw Error(Kind::usage, "--picture",
-                {"given without PATH", "expected the checkpoint whose parameters are to be seen",
+                {"given without PATH", "the checkpoint whose parameters are to be seen",
                  "a layout alone says neither their names nor their shapes"});
   if (options.path.empty() && options.as_layout.empty())
-    throw Error(Kind::usage, "PATH", {"missing", "expected a checkpoint's path", line.see_help()});
+    throw Error(Kind::usage, "PATH", {"missing", "a checkpoint's path", line.see_help()});
   if (options.json && options.picture == "-")
-    throw Error(Kind::usage, "", {"--json and --picture -", "expected one of them at most on standard output", ""});
+    throw Error(Kind::usage, "", {"--json and --picture -", "one of them at most on standard output", ""});
   if (!options.key.empty() && (options.path.empty() || options.draft || !options.picture.empty()))
-    throw Error(Kind::usage, "--key",
-                {"given without PATH, or with --draft or --picture", "expected PATH's tables", ""});
+    throw Error(Kind::usage, "--key", {"given without PATH, or with --draft or --picture", "PATH's tables", ""});
   if (options.draft &&
       (!options.layout.empty() || !options.parameters.empty() || options.json || !options.picture.empty()))
-    throw Error(
-        Kind::usage, "--draft",
-        {"given with --layout, --param, --json or --picture", "expected --mesh and --expect beside it at most", ""});
+    throw Error(Kind::usage, "--draft",
+                {"given with --layout, --param, --json or --picture", "--mesh and --expect beside it at most", ""});
   if (!options.draft && !options.mesh.empty())
-    throw Error(Kind::usage, "--mesh", {"given without --draft", "expected what a layout is drafted on", ""});
+    throw Error(Kind::usage, "--mesh", {"given without --draft", "what a layout is drafted on", ""});
   return options;
 }
 

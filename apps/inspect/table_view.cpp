@@ -25,7 +25,7 @@ std::uint64_t parse_key(const std::string& text) {
   if (std::from_chars(text.data(), end, key) == std::from_chars_result{end, std::errc{}}) return key;
   if (std::from_chars(text.data(), end, negative) == std::from_chars_result{end, std::errc{}})
     return static_cast<std::uint64_t>(negative);
-  throw Error(ckpt::Kind::usage, "--key", {"found " + text, "expected a whole number of 64 bits", ""});
+  throw Error(ckpt::Kind::usage, "--key", {"found " + text, "a whole number of 64 bits", ""});
 }
 
 std::string place_text(const KeyedTable& entry) {
@@ -128,9 +128,8 @@ std::vector<TableView> table_views(const Checkpoint& checkpoint, const Placement
                                    SourceStore& store) {
   const std::vector<StoredTable> tables = stored_tables(placement);
   if (tables.empty() && !key.empty())
-    throw Error(
-        ckpt::Kind::usage, "--key",
-        {placement.layout().origin + " has no tables", "expected a layout with \"tables\"", "give it with --layout"});
+    throw Error(ckpt::Kind::usage, "--key",
+                {placement.layout().origin + " has no tables", "a layout with \"tables\"", "give it with --layout"});
   const auto told = told_of_tables(checkpoint);
   TableReader reader(checkpoint, store, files_in_cache(1));
   std::vector<TableView> views;

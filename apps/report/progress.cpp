@@ -110,7 +110,7 @@ ProgressStyle parse_progress(const std::string& text, bool is_terminal) {
   if (text == "bar") return ProgressStyle::bar;
   if (text == "lines") return ProgressStyle::lines;
   if (text == "none") return ProgressStyle::none;
-  throw Error(Kind::usage, "--progress", {"'" + text + "'", "expected one of auto, bar, lines, none", ""});
+  throw Error(Kind::usage, "--progress", {"'" + text + "'", "one of auto, bar, lines, none", ""});
 }
 
 bool is_terminal() {

@@ -100,7 +100,7 @@ void ResultFile::check_replaceable() const {
   throw Error(Kind::io, object(),
               {(path_ == real_.string() ? "it exists" : "it leads to " + real_.string() + ", which exists") +
                    std::string(", and is no ") + kind_->noun + " of these programs",
-               std::string("only a ") + kind_->noun + " is replaced", "choose another name"});
+               std::string("a ") + kind_->noun + " to replace", "choose another name"});
 }
 
 ResultFile::~ResultFile() {

@@ -23,7 +23,7 @@ void Error::build() {
   message_ = object_;
   if (!message_.empty() && !text_.found.empty()) message_ += ": ";
   message_ += text_.found;
-  if (!text_.expected.empty()) message_ += (message_.empty() ? "" : ", ") + text_.expected;
+  if (!text_.expected.empty()) message_ += (message_.empty() ? "expected " : ", expected ") + text_.expected;
   if (!text_.remedy.empty()) message_ += "; " + text_.remedy;
   message_ = with_visible_nuls(std::move(message_));
 }

@@ -19,12 +19,13 @@ enum class Kind {
   terminated,   ///< SIGTERM
 };
 
-/// The project's one exception type. Its parts are kept apart until it is printed as "object: found, expected; remedy".
+/// The project's one exception type. Its parts are kept apart until it is printed as "OBJECT: FOUND, expected EXPECTED;
+/// REMEDY".
 class Error : public std::exception {
  public:
   struct Text {
     std::string found;     ///< what is there: "stored shape [512, 4096]"
-    std::string expected;  ///< what ought to be: "layout a.json expects [1024, 4096]"; may be empty
+    std::string expected;  ///< what ought to be: "[1024, 4096] by a.json"; may be empty
     std::string remedy;    ///< what to do: "was it saved with tp=8?"; may be empty
     Advice advice = {};    ///< what to do by other settings of the job
   };

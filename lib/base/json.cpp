@@ -65,7 +65,7 @@ class Builder final : public nlohmann::json_sax<json> {
     level.member = &*member;
     level.key = std::move(key);
     if (is_streaming()) kept_values_ = values_;
-    if (!is_new) fail("found the key \"" + level.key + "\" twice", "expected each key once");
+    if (!is_new) fail("found the key \"" + level.key + "\" twice", "each key once");
     return true;
   }
 
@@ -82,7 +82,7 @@ class Builder final : public nlohmann::json_sax<json> {
 
   json* place(json&& value) {
     if (++values_ > rules_.max_values)
-      fail("found more than " + std::to_string(rules_.max_values) + " values", "expected " + rules_.expected);
+      fail("found more than " + std::to_string(rules_.max_values) + " values", rules_.expected);
     if (open_.empty()) return &(root_ = std::move(value));
     auto& level = open_.back();
     if (level.value->is_object()) return &(*level.member = std::move(value));
@@ -99,8 +99,7 @@ class Builder final : public nlohmann::json_sax<json> {
   bool open(json&& value) {
     json* const placed = place(std::move(value));
     if (open_.size() >= rules_.max_depth)
-      fail("found lists and objects nested deeper than " + std::to_string(rules_.max_depth),
-           "expected " + rules_.expected);
+      fail("found lists and objects nested deeper than " + std::to_string(rules_.max_depth), rules_.expected);
     open_.push_back({placed, {}});
     return true;
   }

@@ -15,8 +15,7 @@ constexpr unsigned wire_bits = 3;
 constexpr unsigned varint_bits = 7;
 
 [[noreturn]] void refuse(std::uint64_t offset, const std::string& found, const std::string& expected) {
-  throw Error(Kind::input, "byte " + std::to_string(offset),
-              {found, "expected " + expected, "is the file damaged or cut off?"});
+  throw Error(Kind::input, "byte " + std::to_string(offset), {found, expected, "is the file damaged or cut off?"});
 }
 
 }  // namespace
@@ -87,13 +86,13 @@ Field Reader::next(Range& message) {
 
 Range Reader::message(const Field& field) {
   if (field.wire != Wire::bytes)
-    throw Error(Kind::input, "field " + std::to_string(field.number), {"is a number", "expected a message", ""});
+    throw Error(Kind::input, "field " + std::to_string(field.number), {"is a number", "a message", ""});
   return field.place;
 }
 
 std::uint64_t Reader::number(const Field& field) {
   if (field.wire == Wire::bytes)
-    throw Error(Kind::input, "field " + std::to_string(field.number), {"is no number", "expected a number", ""});
+    throw Error(Kind::input, "field " + std::to_string(field.number), {"is no number", "a number", ""});
   return field.value;
 }
 
@@ -101,7 +100,7 @@ std::string Reader::text(const Field& field, std::uint64_t most) {
   const Range place = message(field);
   if (place.size() > most)
     throw Error(Kind::input, "field " + std::to_string(field.number),
-                {"has " + std::to_string(place.size()) + " bytes", "expected at most " + std::to_string(most), ""});
+                {"has " + std::to_string(place.size()) + " bytes", "at most " + std::to_string(most), ""});
   std::string text(place.size(), '\0');
   if (text.empty()) return text;
   if (place.begin >= window_at_ && place.end <= window_at_ + window_.size())
@@ -115,7 +114,7 @@ void Reader::append_numbers(const Field& field, std::vector<std::uint64_t>& numb
   const auto append = [&](std::uint64_t value) {
     if (numbers.size() == most)
       throw Error(Kind::input, "field " + std::to_string(field.number),
-                  {"more than " + std::to_string(most) + " numbers", "expected fewer", ""});
+                  {"more than " + std::to_string(most) + " numbers", "fewer", ""});
     numbers.push_back(value);
   };
   if (field.wire != Wire::bytes) return append(field.value);

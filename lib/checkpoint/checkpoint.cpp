@@ -40,9 +40,9 @@ void check_single_file(const std::filesystem::path& path, const Layout& layout) 
   if (layout.mesh.size() == 1 && files == 1) return;
   throw Error(Kind::usage, path.string(),
               {"it is a single file",
-               layout.origin + " has " +
-                   (layout.mesh.size() != 1 ? std::to_string(layout.mesh.size()) + " cards"
-                                            : std::to_string(files) + " files for its card"),
+               (layout.mesh.size() != 1 ? "the files of " + std::to_string(layout.mesh.size()) + " cards"
+                                        : "the " + std::to_string(files) + " files of its card") +
+                   ", as " + layout.origin + " says",
                "give the directory that holds their files"});
 }
 
@@ -203,10 +203,11 @@ void Checkpoint::check_missing(bool is_alone) const {
   throw Error(Kind::input, file_name(*lost.begin()),
               {dangling(file_path(*lost.begin()))
                    .value_or("no such file in " + path_.string() + (is_alone ? "" : " on any process's node")),
-               layout_.origin + " expects " + std::to_string(count) +
+               std::to_string(count) +
                    (count == 1    ? " file"
                     : is_one_each ? " files, one for each card"
-                                  : " files"),
+                                  : " files") +
+                   ", as " + layout_.origin + " says",
                "is the checkpoint complete, and the layout's mesh the one that it was saved with?"});
 }
 

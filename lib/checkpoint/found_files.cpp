@@ -154,7 +154,7 @@ std::optional<Layout> carried_by_all(const FoundFiles& found) {
   if (!found.is_single_file && is_of_one_file(layout) && !contains(found.names, names.front())) return std::nullopt;
   for (const std::string& name : names)
     if (!found.is_single_file && !contains(found.names, name))
-      throw Error(Kind::input, name, {"missing", "the checkpoint's own layout expects it", "restore the file"});
+      throw Error(Kind::input, name, {"missing, though the checkpoint's own layout names it", "", "restore the file"});
   return layout;
 }
 

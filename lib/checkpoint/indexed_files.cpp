@@ -34,15 +34,14 @@ std::string text_in_file(const fs::path& path) {
   const std::uint64_t bytes = file.status().bytes;
   if (bytes > most_index_bytes)
     throw Error(Kind::input, path.string(),
-                {"has " + format_bytes(bytes), "expected an index of at most " + format_bytes(most_index_bytes), ""});
+                {"has " + format_bytes(bytes), "an index of at most " + format_bytes(most_index_bytes), ""});
   std::string text(bytes, '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
 }
 
 void check_not_empty(const fs::path& index, const std::string& text) {
-  if (text.empty())
-    throw Error(Kind::input, index.string(), {"it is empty", "expected an index", "copy or download it again"});
+  if (text.empty()) throw Error(Kind::input, index.string(), {"it is empty", "an index", "copy or download it again"});
 }
 
 /// "model.safetensors.index.json", "pytorch_model.bin.index.fp16.json".
@@ -95,19 +94,19 @@ Contradictions contradictions_of(const std::string& origin, const WeightMap& ind
       held.emplace(files[i], array.name);
       const auto said = index.file_of.find(array.name);
       if (said == index.file_of.end() || said->second != files[i])
-        found.emplace_back(
-            array.name,
-            Error(Kind::input, files[i],
-                  {"it holds '" + array.name + "'",
-                   origin + (said == index.file_of.end() ? " does not name it" : " says it is in " + said->second),
-                   remedy,
-                   {Advice::What::leave_out, ""}}));
+        found.emplace_back(array.name,
+                           Error(Kind::input, files[i],
+                                 {"it holds '" + array.name + "', which " + origin +
+                                      (said == index.file_of.end() ? " does not name" : " says is in " + said->second),
+                                  "",
+                                  remedy,
+                                  {Advice::What::leave_out, ""}}));
     }
   for (const auto& [name, file] : index.file_of)
     if (!held.contains({file, name}))
       found.emplace_back(name, Error(Kind::input, file,
                                      {"it does not hold '" + name + "'",
-                                      origin + " says that it does",
+                                      "it, as " + origin + " says",
                                       remedy,
                                       {Advice::What::leave_out, ""}}));
   return found;
@@ -139,7 +138,7 @@ void check_all_seen(const fs::path& index, const std::vector<fs::path>& files, C
     const std::string directory = index.parent_path().empty() ? "." : index.parent_path().string();
     throw Error(Kind::input, (index.parent_path() / lost.front()).string(),
                 {is_one ? "no such file" : "no such file, and others neither: " + join(lost, 4),
-                 index.filename().string() + (is_one ? " names it" : " names them"),
+                 std::string(is_one ? "it" : "them") + ", as " + index.filename().string() + " says",
                  std::string("copy or download ") + (is_one ? "it" : "them") + " into " + shell_word(directory)});
   });
 }
@@ -183,7 +182,7 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
     if (names.empty()) return;
     if (names.size() > 1 && !are_one_model(names))
       throw Error(Kind::input, path.string(),
-                  {"it holds the indexes " + join(names), "expected one",
+                  {"it holds the indexes " + join(names), "one",
                    "give the one that is meant, for example " + shell_word((path / names.front()).string())});
     if (names.size() > 1)
       spdlog::warn("{}: {} is taken, as transformers takes it; what {} names is not looked at", path.string(),
@@ -214,7 +213,7 @@ WeightMap weight_map_of(const IndexText& index) {
     const bool is_other = !likely.what.empty() && !likely.what.starts_with("text");
     throw Error(Kind::input, is_other ? index.path.string() : error.object(),
                 {is_other ? "it seems to be " + likely.what : error.text().found,
-                 "expected the index of a checkpoint ({\"weight_map\": {NAME: FILE}})",
+                 "the index of a checkpoint ({\"weight_map\": {NAME: FILE}})",
                  is_other && !likely.remedy.empty() ? likely.remedy : "copy or download it again"});
   }
 }
@@ -223,7 +222,7 @@ Error no_weight_map(const fs::path& file) {
   return {Kind::input,
           file.string(),
           {"it holds shapes of tensors, and does not say which files have them",
-           "expected the index of a checkpoint ({\"weight_map\": {NAME: FILE}})",
+           "the index of a checkpoint ({\"weight_map\": {NAME: FILE}})",
            "copy the checkpoint's own index to its place, or, where it has none, give this file another name"}};
 }
 

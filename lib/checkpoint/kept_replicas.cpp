@@ -135,7 +135,7 @@ void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>&
   if (keys.uneven || keys.sizes || keys.parts || keys.pad || keys.flat || keys.permute)
     throw Error(Kind::layout, "parameter '" + first.name + "'",
                 {"the cards that kept it are at positions " + format_list(holders),
-                 "expected those with some coordinates of the mesh", "is the layout's mesh the job's?"});
+                 "those with some coordinates of the mesh", "is the layout's mesh the job's?"});
   const std::size_t rank = first.shape.size();
   auto split = keys.split.value_or(std::vector<std::vector<Axis>>{});
   split.resize(std::max(rank, split.size()));

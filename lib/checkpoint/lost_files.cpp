@@ -74,7 +74,7 @@ class Search {
   [[noreturn]] void refuse(const std::string& file, const std::string& why) const {
     throw Error(
         Kind::input, file,
-        {"no such file", "it may hold what no other file does (" + checkpoint_.layout().origin + ": " + why + ")",
+        {"no such file, and it may hold what no other file does (" + checkpoint_.layout().origin + ": " + why + ")", "",
          "restore it, or take its entry out of \"files\" if it never was"})
         .in_file(file);
   }

@@ -223,7 +223,7 @@ void check_manifest_size(const Placement& placement, bool is_single_file, bool w
   if (bytes > most_bytes)
     throw Error(Kind::input, "the output's manifest",
                 {"its " + std::to_string(placement.tensors().size()) + " parameters would take " + format_bytes(bytes),
-                 "expected at most " + format_bytes(most_bytes),
+                 "at most " + format_bytes(most_bytes),
                  "",
                  {Advice::What::leave_out, ""}});
 }

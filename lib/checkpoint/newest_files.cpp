@@ -104,13 +104,13 @@ std::vector<std::string> common_names(const Mesh& mesh, const Names& names) {
   for (std::uint64_t position = 0; position < names.size(); ++position)
     if (names[position].empty())
       throw Error(Kind::input, name_on(text, mesh.card(position)),
-                  {"no such file", "expected one for each of " + std::to_string(names.size()) + " cards",
+                  {"no such file", "one for each of " + std::to_string(names.size()) + " cards",
                    "is the checkpoint complete, and the layout's mesh the one that it was saved with?"});
   throw Error(
       Kind::input, text,
       {"no name that all cards have: card " + std::to_string(mesh.card(0)) + " has " + some_names(names.front()) +
            ", card " + std::to_string(mesh.card(names.size() - 1)) + " has " + some_names(names.back()),
-       "expected names that differ in the card's number alone", "is the checkpoint complete?"});
+       "names that differ in the card's number alone", "is the checkpoint complete?"});
 }
 
 /// In the place of a name with *, which a strategy always has: a layout of one's own says which.
@@ -137,7 +137,7 @@ std::string newest_of(const std::vector<std::string>& common, const std::string&
   if (is_tie)
     throw Error(Kind::input, text,
                 {"several checkpoints: " + join(common),
-                 "expected one, or names that end in epoch and step (-1_10), of which one is the newest",
+                 "one, or names that end in epoch and step (-1_10), of which one is the newest",
                  say_which("\"" + text.substr(0, text.rfind('/') + 1) + common.back() + "\"")});
   return chosen;
 }
@@ -168,7 +168,7 @@ std::vector<std::string> passed_over(const std::string& path, const Mesh& mesh, 
         throw Error(Kind::input, name_on(folder, mesh.card(position)) + other,
                     {"card " + std::to_string(mesh.card(position)) + " has it beside " + chosen +
                          ", the newest that all cards have",
-                     "expected names of one series, of which all cards have the newest",
+                     "names of one series, of which all cards have the newest",
                      say_which("\"" + path + "\", or by the cards' ids, {\"" + std::to_string(mesh.card(position)) +
                                "\": \"" + name_on(folder, mesh.card(position)) + other + "\", ...}")});
       passed.insert(name_on(folder, mesh.card(position)) + other);
@@ -254,7 +254,7 @@ void check_others(const Layout& layout, const fs::path& directory, Communicator&
         throw Error(
             Kind::input, layout.origin,
             {"it is the strategy of one pipeline stage, from card " + std::to_string(layout.mesh.cards.front()) + " on",
-             "expected those of all stages, else their part of the model is left out",
+             "those of all stages, else their part of the model is left out",
              "give the directory with the strategies of all stages; to take this stage alone, give its layout in JSON: "
              "ckpt-inspect --as-layout " +
                  layout.origin + " > stage.json"});
@@ -269,8 +269,7 @@ void check_others(const Layout& layout, const fs::path& directory, Communicator&
   }
   agree(processes, [&] {
     throw Error(Kind::input, directory.string(),
-                {found + " of cards that " + layout.origin + " has not",
-                 "expected " + std::to_string(layout.mesh.size()) + " cards",
+                {found + " of cards that " + layout.origin + " has not", std::to_string(layout.mesh.size()) + " cards",
                  "is it the strategy of one pipeline stage? Give the directory with the strategies of all stages"});
   });
 }
@@ -300,7 +299,7 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
     if (star == std::string::npos) continue;
     if (star != text.rfind('/') + 1 || text.find('*', star + 1) != std::string::npos)
       throw Error(Kind::layout, layout.origin,
-                  {"the file name " + text, "expected * for a whole name, as in rank_{card}/*.ckpt", ""});
+                  {"the file name " + text, "* for a whole name, as in rank_{card}/*.ckpt", ""});
     check_others(layout, directory, processes);
     const std::string ending = text.substr(star + 1);
     Names names = names_of_cards(text, layout.mesh, directory, ending, processes);

@@ -114,16 +114,15 @@ void check_is_whole(const fs::path& file, const Schema& schema, SourceStore& sto
     throw Error(
         Kind::input, file.string() + ": /" + array.name,
         {"it is a piece of shape " + to_string(array.shape) + " of a tensor of " + to_string(*array.global_shape),
-         "expected whole tensors in a single file",
+         "whole tensors in a single file",
          "give the directory that holds the files of all ranks: " +
              (directory.empty() ? std::string(".") : directory.string())});
   }
   if (const auto piece = with_file(file.string(), [&] { return piece_by_corner(schema); }))
-    throw Error(
-        Kind::input, file.string() + ": /" + *piece,
-        {"it is a piece of a larger tensor, as DCP_SHARDING_INFO says", "expected whole tensors in a single file",
-         "give the directory that holds all files of the save: " +
-             (directory.empty() ? std::string(".") : directory.string())});
+    throw Error(Kind::input, file.string() + ": /" + *piece,
+                {"it is a piece of a larger tensor, as DCP_SHARDING_INFO says", "whole tensors in a single file",
+                 "give the directory that holds all files of the save: " +
+                     (directory.empty() ? std::string(".") : directory.string())});
   const std::string path = file.string();
   const std::size_t name = directory.parent_path().string().size();  // the last directory's, and the file's
   for (auto number = next_number(path, name); number; number = next_number(path, number->at + number->digits)) {

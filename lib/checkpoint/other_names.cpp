@@ -64,7 +64,7 @@ std::optional<Error> under_other_names(const fs::path& directory, const Layout& 
   }
   if (fitting.empty()) return std::nullopt;
   const std::string line = "\"files\": \"" + fitting + "\"";
-  Error::Text text{"it has " + example + " and others like it", layout.origin + " expects " + expected, "", {}};
+  Error::Text text{"it has " + example + " and others like it", expected + ", as " + layout.origin + " says", "", {}};
   if (layout.is_plan)
     text.advice = {Advice::What::print_layout, layout.origin + "\n" + line};
   else

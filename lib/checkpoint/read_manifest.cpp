@@ -62,7 +62,7 @@ void check_files(const Manifest& manifest) {
   for (const auto& [name, file] : manifest.beside)
     if (!is_name_beside(name, manifest))
       throw Error(Kind::input, manifest.origin,
-                  {"it names \"" + name + "\" beside its files", "expected a bare name", "is it damaged?"});
+                  {"it names \"" + name + "\" beside its files", "a bare name", "is it damaged?"});
 }
 
 bool lacks_fingerprint(const std::map<std::string, ManifestFile>& files) {
@@ -73,13 +73,13 @@ void check_fingerprints(const Manifest& manifest) {
   if (manifest.without_fingerprints == in_place_of_fingerprints(FingerprintPlace::views))
     throw Error(Kind::input, manifest.origin,
                 {"it holds no fingerprints: the files show data of others, and have none of their own",
-                 "expected one for each file and parameter",
+                 "one for each file and parameter",
                  "",
                  {Advice::What::compare_two, ""}});
   if (!manifest.without_fingerprints.empty())
     throw Error(Kind::input, manifest.origin,
                 {"it holds no fingerprints: they were not known yet when it went into a pipe",
-                 "expected one for each file and parameter",
+                 "one for each file and parameter",
                  "give the report of the job that wrote it (--fingerprints)",
                  {Advice::What::compare_two, ""}});
   if (lacks_fingerprint(manifest.files) || lacks_fingerprint(manifest.beside) ||
@@ -87,7 +87,7 @@ void check_fingerprints(const Manifest& manifest) {
                   [](const auto& entry) { return entry.second.empty(); }))
     throw Error(Kind::input, manifest.origin,
                 {"it holds no fingerprints",
-                 "expected one for each file and parameter",
+                 "one for each file and parameter",
                  "was it written without being verified?",
                  {Advice::What::compare_two, ""}});
 }
@@ -179,16 +179,13 @@ std::optional<std::string> carried_layout(const std::filesystem::path& directory
   if (!text) return std::nullopt;
   const std::string path = (directory / manifest_name).string();
   if (!is_sealed(*text))
-    throw Error(Kind::input, path,
-                {"it is not as it was written",
-                 "expected a manifest that these programs wrote",
-                 "",
-                 {Advice::What::give_layout, ""}});
-  const Json json = parsing::parse_json(*text, path, parameters_key, [](const std::string&, const Json&) {});
-  if (!json.is_object() || !json.contains("layout"))
     throw Error(
         Kind::input, path,
-        {"it holds no layout", "expected a manifest that these programs wrote", "", {Advice::What::give_layout, ""}});
+        {"it is not as it was written", "a manifest that these programs wrote", "", {Advice::What::give_layout, ""}});
+  const Json json = parsing::parse_json(*text, path, parameters_key, [](const std::string&, const Json&) {});
+  if (!json.is_object() || !json.contains("layout"))
+    throw Error(Kind::input, path,
+                {"it holds no layout", "a manifest that these programs wrote", "", {Advice::What::give_layout, ""}});
   return json["layout"].dump();
 }
 
@@ -227,7 +224,7 @@ ManifestText reported_manifest(const std::filesystem::path& report, ManifestText
     const Json json = bytes > most_manifest_bytes ? Json() : Json::parse(file.text(0, bytes), nullptr, false);
     if (!json.is_object() || !json.contains("manifest"))
       throw Error(Kind::input, report.string(),
-                  {"it tells of no file that went into a pipe", "expected the report of the job that wrote it", ""});
+                  {"it tells of no file that went into a pipe", "the report of the job that wrote it", ""});
     found.text = json["manifest"].dump();
   });
   found.text = processes.broadcast(found.text, 0);
@@ -240,7 +237,8 @@ Manifest parse_manifest(const ManifestText& found) {
   try {
     manifest = parsed(found);
   } catch (const Json::exception& problem) {
-    throw Error(Kind::input, found.origin, {"it is no manifest of these programs", problem.what(), "is it damaged?"});
+    throw Error(Kind::input, found.origin,
+                {std::string("it is no manifest of these programs (") + problem.what() + ")", "", "is it damaged?"});
   }
   if (found.is_directory) check_files(manifest);
   check_fingerprints(manifest);

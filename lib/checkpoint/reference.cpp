@@ -47,7 +47,7 @@ Reference::Part part_of(FoundCheckpoint found, SourceStore& store, Communicator&
   agree(processes, [&] {
     if (!found.checkpoint && !found.files.is_single_file)
       throw without_layout(found.files, store,
-                           {"it carries no layout of its own", "expected a reference that says how it is cut",
+                           {"it carries no layout of its own", "a reference that says how it is cut",
                             "merge it into one file with its layout first"})
           .of_kind(Kind::input);
   });

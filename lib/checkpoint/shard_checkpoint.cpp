@@ -59,7 +59,7 @@ Layout with_room(const Layout& layout, std::uint64_t shards) {
   }
   if (!layout.mesh.cards.empty())
     throw Error(Kind::usage, layout.origin,
-                {"\"cards\" beside tables of Paddle's text", "expected cards that are numbered from 0",
+                {"\"cards\" beside tables of Paddle's text", "cards that are numbered from 0",
                  "leave \"cards\" out, or give the text a job of its own"});
   auto json = nlohmann::json::parse(to_json(rest));
   json["mesh"]["axes"].insert(json["mesh"]["axes"].begin(), text_axis);
@@ -82,7 +82,7 @@ std::vector<FileEntry> entries_of(const Layout& layout, const Mesh& mesh) {
     std::string path = entry.path.text();
     if (entry.path.by_card() != nullptr)
       throw Error(Kind::usage, layout.origin,
-                  {"\"files\" by card beside tables of Paddle's text", "expected a text such as \"server_{server}.h5\"",
+                  {"\"files\" by card beside tables of Paddle's text", "a text such as \"server_{server}.h5\"",
                    "or give the text a job of its own"});
     for (const std::string_view mark : {"{card}", "{card:"})
       for (std::size_t at = path.find(mark); at != std::string::npos; at = path.find(mark, at + 1))
@@ -156,7 +156,7 @@ std::vector<std::uint64_t> dims_of(const TextTable& table, const std::vector<Sha
   if (dims.size() > most_dims)
     throw Error(Kind::input, "table '" + table.name + "'",
                 {"its rows have tails of " + std::to_string(dims.size()) + " different lengths (mf_dim)",
-                 "expected at most " + std::to_string(most_dims),
+                 "at most " + std::to_string(most_dims),
                  "is the accessor of the layout that of the files? each length is a table of its own"});
   return {dims.begin(), dims.end()};
 }

@@ -183,7 +183,7 @@ std::optional<Error> telling_file(const fs::path& directory, const std::string& 
     if (telling && !is_named_as_ours) continue;
     telling = Error(Kind::input, entry.string(),
                     {"no file of tensors is beside it, and it seems to be " + likely.what,
-                     "expected a checkpoint (" + known_formats + ")", likely.remedy});
+                     "a checkpoint (" + known_formats + ")", likely.remedy});
     if (is_named_as_ours) break;
   }
   for (auto folder = folders.begin(); levels > 0 && !telling && folder != folders.end(); ++folder)
@@ -203,11 +203,13 @@ std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store
     const std::vector<std::string> below = checkpoints_below(directory, store);
     if (is_empty)
       return Error(Kind::input, file.string(),
-                   {"it is empty", "expected the name of a checkpoint beside it",
+                   {"it is empty", "the name of a checkpoint beside it",
                     below.empty() ? "give the path of the checkpoint" : give_one(directory, below)});
     return Error(Kind::input, file.string(),
                  {"it names " + named + ", which is not there",
-                  below.empty() ? "expected that checkpoint, and there is no other" : "there is " + join(below),
+                  below.empty()       ? "that checkpoint, and there is no other"
+                  : below.size() == 1 ? below.front()
+                                      : "one of " + join(below),
                   below.empty() ? "copy it, too, or give the path of another checkpoint" : give_one(directory, below)});
   }
   return std::nullopt;
@@ -274,22 +276,21 @@ Error above_checkpoints(const fs::path& directory, const std::vector<std::string
   const std::string found = below.size() == 1
                                 ? "it holds a checkpoint: " + below.front()
                                 : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);
-  return {Kind::input, directory.string(), {found, "expected the directory of one", give_one(directory, below)}};
+  return {Kind::input, directory.string(), {found, "the directory of one", give_one(directory, below)}};
 }
 
 Error nothing_at(const fs::path& path, const std::string& expected) {
   if (const auto foreign = foreign_prefix(path))
     return {Kind::input,
             path.string(),
-            {"it is " + foreign->what + ": these programs do not read it", "expected " + expected, foreign->remedy}};
-  return {Kind::input, path.string(), {"no such file or directory", "expected " + expected, "check the path"}};
+            {"it is " + foreign->what + ": these programs do not read it", expected, foreign->remedy}};
+  return {Kind::input, path.string(), {"no such file or directory", expected, "check the path"}};
 }
 
 Error no_tensors(const fs::path& directory, SourceStore& store, const std::string& known_formats) {
   const auto refuse = [&](const fs::path& where, const ForeignDirectory& foreign) {
-    return Error(
-        Kind::input, where.string(),
-        {"it is " + foreign.what + ": these programs do not read it", "expected " + known_formats, foreign.remedy});
+    return Error(Kind::input, where.string(),
+                 {"it is " + foreign.what + ": these programs do not read it", known_formats, foreign.remedy});
   };
   if (auto stale = stale_pointer(directory, store)) return std::move(*stale);
   if (const auto foreign = foreign_directory(directory)) return refuse(directory, *foreign);
@@ -303,10 +304,10 @@ Error no_tensors(const fs::path& directory, SourceStore& store, const std::strin
   if (auto telling = telling_file(directory, known_formats, most_levels_below)) return std::move(*telling);
   std::error_code error;
   if (fs::is_empty(directory, error) && !error)
-    return {Kind::input, directory.string(), {"an empty directory", "expected a checkpoint", "check the path"}};
+    return {Kind::input, directory.string(), {"an empty directory", "a checkpoint", "check the path"}};
   return {Kind::input,
           directory.string(),
-          {"no file of tensors (" + known_formats + ") is in it", "expected a checkpoint", "check the path"}};
+          {"no file of tensors (" + known_formats + ") is in it", "a checkpoint", "check the path"}};
 }
 
 }  // namespace ckpt

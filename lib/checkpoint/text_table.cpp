@@ -26,7 +26,7 @@ std::vector<std::string> shard_names_in(const std::filesystem::path& directory) 
     if (!at->is_directory(error)) names.push_back(at->path().filename().string());
   if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory)
     throw Error(Kind::input, "",
-                {"no such directory", "expected the files of a table's shards in it",
+                {"no such directory", "the files of a table's shards in it",
                  "give the directory that \"files\" of the layout begins in"});
   if (error) throw system_error(directory.string(), "list", error.value());
   std::sort(names.begin(), names.end());
@@ -129,7 +129,7 @@ void check_is_found(const TextTable& found, std::uint64_t shard, const PosixFile
   const std::string name = found.files[shard].string();
   throw Error(Kind::input, name,
               {"it is not the file that was found there: its size or its time is another",
-               "expected one that nobody writes, the same on all nodes",
+               "one that nobody writes, the same on all nodes",
                "",
                {Advice::What::wait_for_writer, ""}})
       .in_file(name);

@@ -179,7 +179,7 @@ void check_none_is_lost(const fs::path& directory, const std::string& chosen, So
     const LikelyContent likely = likely_content(it->path());
     if (likely.is_lost)
       throw Error(Kind::input, it->path().string(),
-                  {"it seems to be " + likely.what, "expected a file of tensors, as " + chosen + " beside it",
+                  {"it seems to be " + likely.what, "a file of tensors, as " + chosen + " beside it",
                    likely.remedy + "; or give " + shell_word((directory / chosen).string()) + " alone"});
   }
 }
@@ -216,7 +216,7 @@ Error missing_of(const fs::path& directory, const NumberedKind& kind, const std:
       Kind::input,
       directory.string(),
       {what + (missing.size() == 1 ? " is" : " are") + " missing" + (is_of_ranks ? " (" + join(names, 3) + ")" : ""),
-       "expected " + std::to_string(count) + " files like " + present,
+       std::to_string(count) + " files like " + present,
        "copy " + std::string(missing.size() == 1 ? "it" : "them") + " into " + shell_word(directory.string()) + hint}};
 }
 
@@ -291,7 +291,7 @@ std::optional<Error> unlike_in_folders(const FoundFiles& found) {
       if (differ_in_numbers(folder + "/" + inner->path().filename().string(), name))
         if (auto other = unlike(inner->path(), "a file of tensors, as " + name + " beside it")) return other;
     return Error(Kind::input, it->path().string(),
-                 {"no file of tensors is in it", "expected one, as " + name + " beside it",
+                 {"no file of tensors is in it", "one, as " + name + " beside it",
                   "copy this rank's files into " + shell_word(it->path().string())});
   }
   return std::nullopt;
@@ -317,7 +317,7 @@ std::optional<Error> same_rank_twice(const FoundFiles& found) {
     if (!is_new)
       return Error(Kind::input, found.path.string(),
                    {other->second + " and " + name + " are both rank " + std::to_string(number->number) + "'s",
-                    "expected one file for each rank", "move the one away that is stale"});
+                    "one file for each rank", "move the one away that is stale"});
   }
   return std::nullopt;
 }
@@ -334,7 +334,7 @@ std::optional<Error> several_models(const FoundFiles& found, const std::vector<s
   if (models.size() < 2 || !may_be_drafted(firsts)) return std::nullopt;
   return Error(Kind::input, found.path.string(),
                {"it holds " + std::to_string(models.size()) + " models of several files each: " + join(firsts, 4),
-                "expected the files of one",
+                "the files of one",
                 "put those of one into a directory of their own (" + command_apart(found.path, models.front().name) +
                     ") and give that"});
 }
@@ -432,7 +432,7 @@ Error without_layout(const FoundFiles& found, SourceStore& store, const Error::T
             found.path.string(),
             {"it holds " + std::to_string(names.size()) +
                  " files of tensors, and nothing says how they belong together: " + join(names, 4),
-             "expected one file, an index beside them, or a layout",
+             "one file, an index beside them, or a layout",
              "give the file that is meant, for example " + shell_word((found.path / found.names[largest]).string()),
              without_draft(otherwise.advice)}};
   }
@@ -441,7 +441,7 @@ Error without_layout(const FoundFiles& found, SourceStore& store, const Error::T
             found.path.string(),
             {"it holds " + std::to_string(found.names.size()) +
                  " files of tensors of several kinds, and nothing says how they are cut: " + join(found.names, 4),
-             "expected files of one kind, or a layout",
+             "files of one kind, or a layout",
              "put those of one kind into a directory of their own " +
                  (counted == kinds.end() ? "(links will do)" : "(" + command_apart(found.path, counted->name) + ")") +
                  " and give that",

@@ -63,23 +63,21 @@ void check_ranks_finished(const fs::path& directory) {
     if (const auto found = ranks.find(rank); found == ranks.end() || !found->second)
       missing.push_back("__" + std::to_string(rank) + metadata_file);
   if (missing.empty()) return;
-  throw Error(
-      Kind::input, directory.string(),
-      {"a checkpoint that was saved without collectives, and has no " + join(missing), "expected one for each rank",
-       "copy them from where these ranks have saved, or take another checkpoint"});
+  throw Error(Kind::input, directory.string(),
+              {"a checkpoint that was saved without collectives, and has no " + join(missing), "one for each rank",
+               "copy them from where these ranks have saved, or take another checkpoint"});
 }
 
 void check_finished(const fs::path& directory) {
   const auto refuse = [&](const std::string& found, const std::string& remedy) {
-    throw Error(Kind::input, directory.string(), {found, "expected it beside them", remedy});
+    throw Error(Kind::input, directory.string(), {found, "it beside them", remedy});
   };
   if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty())
     check_ranks_finished(directory);
   else if (!is_there(directory / metadata_file)) {
     if (const auto foreign = paddle_directory(directory))
-      throw Error(
-          Kind::input, directory.string(),
-          {"it is " + foreign->what + ": these programs do not read it", "expected files of torch", foreign->remedy});
+      throw Error(Kind::input, directory.string(),
+                  {"it is " + foreign->what + ": these programs do not read it", "files of torch", foreign->remedy});
     refuse("it has .distcp files and no .metadata, without which nobody can read them",
            "copy that file, too (cp DIR/* and others leave out names that begin with a dot); torch writes it last, so "
            "that where it never was the save did not end");
@@ -127,7 +125,7 @@ class DcpDescription {
   Described describe() {
     if (metadata_.files.empty())
       throw Error(Kind::input, metadata_name(),
-                  {"names no file", "expected files with data", "was an empty state saved? Take another checkpoint"});
+                  {"names no file", "files with data", "was an empty state saved? Take another checkpoint"});
     check_cards();
     const std::string origin = "what " + directory_.string() + " says of itself";
     const std::vector<CutTensor> tensors = cut_tensors();
@@ -145,7 +143,7 @@ class DcpDescription {
     throw Error(Kind::input, metadata_name(),
                 {std::to_string(metadata_.files.size()) + " files that hold up to " + std::to_string(most_slots_) +
                      " pieces of one tensor each",
-                 "expected at most " + std::to_string(max_cards) + " files times pieces, as many as a layout has cards",
+                 "at most " + std::to_string(max_cards) + " files times pieces, as many as a layout has cards",
                  "load it with torch, and save it from fewer processes"});
   }
 
@@ -212,7 +210,7 @@ class DcpDescription {
   void check_there(const std::string& name) const {
     if (is_there(directory_ / name)) return;
     throw Error(Kind::input, (directory_ / name).string(),
-                {"no such file" + rank_in(name), std::string(metadata_file) + " expects it",
+                {"no such file" + rank_in(name), "it, as " + std::string(metadata_file) + " says",
                  "copy it into " + shell_word(directory_.string())});
   }
 

@@ -66,7 +66,7 @@ Layout dcp_layout(const Placement& target, const std::vector<std::string>& names
   if (files.empty()) files.emplace(FilePlace{0, 0}, 0);  // for objects alone
   if (files.size() > max_cards)
     throw Error(Kind::layout, target.layout().origin,
-                {std::to_string(files.size()) + " files of pieces", "expected at most " + std::to_string(max_cards),
+                {std::to_string(files.size()) + " files of pieces", "at most " + std::to_string(max_cards),
                  "write it for fewer cards"});
   Position next = 0;
   for (auto& [place, position] : files) position = next++;

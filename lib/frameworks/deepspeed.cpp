@@ -104,8 +104,8 @@ class DeepSpeedDescription {
                                                   : " of ranks " + join(ranks);
     const std::string folder = (directory_ / files_.folder).string();
     throw Error(Kind::input, folder,
-                {"the model states" + whose + " are missing (" + join(names, 3) + ")",
-                 "expected them beside the others", "copy them into " + shell_word(folder)});
+                {"the model states" + whose + " are missing (" + join(names, 3) + ")", "them beside the others",
+                 "copy them into " + shell_word(folder)});
   }
 
   ModelStates read_states(std::uint64_t model_rank) const {
@@ -115,7 +115,7 @@ class DeepSpeedDescription {
     if (module_ == nullptr && states.model_ranks != 1)
       throw Error(Kind::input, file.string() + ": mp_world_size",
                   {"found " + std::to_string(states.model_ranks),
-                   "expected 1, as DeepSpeed does not say how model ranks have cut the weights",
+                   "1, as DeepSpeed does not say how model ranks have cut the weights",
                    "give a layout of the weights' splits, without \"files\" (--layout)"});
     return states;
   }
@@ -134,7 +134,7 @@ class DeepSpeedDescription {
   void check_alike(const ModelStates& states, std::uint64_t model_rank) const {
     const fs::path file = directory_ / files_.path(files_.model, 0, model_rank);
     const std::string first = files_.path(files_.model, 0, 0);
-    constexpr const char* expected = "expected the same, as model ranks that cut each of them have";
+    constexpr const char* expected = "the same, as model ranks that cut each of them have";
     if (!deepspeed::lists_same_parameters(states, states_))
       throw Error(Kind::input, file.string(),
                   {"found other parameters in param_shapes, or in another order, than " + first, expected,
@@ -177,7 +177,7 @@ class DeepSpeedDescription {
     if (expected > files_.optimizer_files && !are_too_many) refuse_missing(expected, ranks);
     throw Error(Kind::input, (directory_ / files_.folder).string(),
                 {"found optimizer files of " + std::to_string(files_.optimizer_files) + " ranks",
-                 "expected " + (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
+                 (expected == 0 ? "none, as " + model + " lists no groups of parameters" : ranks),
                  are_too_many ? "is " + model + " damaged?" : "remove those of another job"});
   }
 
@@ -198,7 +198,7 @@ class DeepSpeedDescription {
                 {missing.empty() ? "the optimizer files of all ranks are missing (*_optim_states.pt)"
                                  : (is_one ? "the optimizer file of rank " : "the optimizer files of ranks ") +
                                        join(missing) + (is_one ? " is" : " are") + " missing (" + join(names, 3) + ")",
-                 "expected those of " + ranks,
+                 "those of " + ranks,
                  std::string("copy ") + (is_one ? "it" : "them") + " into " + shell_word(folder) +
                      (has_weights ? ", or give the weights alone: " +
                                         shell_word((directory_ / files_.path(files_.model, 0)).string())

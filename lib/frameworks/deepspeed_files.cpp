@@ -59,9 +59,9 @@ std::string latest_tag(const fs::path& directory) {
 }
 
 [[noreturn]] void refuse_parts(const fs::path& file, const std::string& found, const std::string& remedy) {
-  throw Error(Kind::input, file.string(),
-              {"found " + found, "expected one model rank and no experts, as DeepSpeed does not say how others are cut",
-               remedy});
+  throw Error(
+      Kind::input, file.string(),
+      {"found " + found, "one model rank and no experts, as DeepSpeed does not say how others are cut", remedy});
 }
 
 /// All that its name says of the ranks, and of what it is.
@@ -77,7 +77,7 @@ void check_parts(const fs::path& directory, const std::string& name, bool has_mo
   std::error_code ignored;
   if (name == universal_folder && fs::is_directory(directory / name, ignored))
     throw Error(Kind::input, (directory / name).string(),
-                {"found a universal checkpoint", "expected what save_checkpoint has written",
+                {"found a universal checkpoint", "what save_checkpoint has written",
                  "take the checkpoint that it was made from"});
 }
 
@@ -121,7 +121,7 @@ TagFiles find_tag(const fs::path& directory, const std::string& model_axis) {
   if (files.tag.find_first_of("{}") != std::string::npos)
     throw Error(
         Kind::input, (directory / files.folder).string(),
-        {"found the tag \"" + files.tag + '"', "expected one without { and }, which stand for axes in a layout",
+        {"found the tag \"" + files.tag + '"', "one without { and }, which stand for axes in a layout",
          std::string("rename its folder") + (files.folder.empty() ? "" : ", and in " + std::string(latest_file))});
   const fs::path place = directory / files.folder;
   const std::vector<std::string> names = names_in(place);
@@ -141,9 +141,8 @@ TagFiles find_tag(const fs::path& directory, const std::string& model_axis) {
   const std::string of_model = "mp_rank_" + (model_axis.empty() ? two_digits(0) : number_of_axis(model_axis));
   files.model = (files.model_of_each_rank ? of_rank : "") + of_model + "_model_states.pt";
   if (precisions.size() > 1)
-    throw Error(
-        Kind::input, place.string(),
-        {"found optimizer files of several precisions", "expected those of one job", "remove those of another job"});
+    throw Error(Kind::input, place.string(),
+                {"found optimizer files of several precisions", "those of one job", "remove those of another job"});
   if (!precisions.empty()) files.optimizer = *precisions.begin() + of_rank + of_model + "_optim_states.pt";
   return files;
 }

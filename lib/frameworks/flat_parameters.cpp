@@ -50,7 +50,7 @@ std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names
               {"holds the flat parameters " + join({found.begin(), found.end()}, 4) +
                    " of FSDP's LOCAL_STATE_DICT, which do not say which parameters lie in them; those beside them "
                    "are parts of unknown places",
-               "expected each parameter by itself, with its place",
+               "each parameter by itself, with its place",
                std::string(other_forms) + ", " + with_buckets,
                {Advice::What::leave_out, ""}});
   return error.advise("", {Advice::What::draft_layout, origin});  // of what is left
@@ -68,10 +68,10 @@ void refuse_flat_parameters(FileCatalog& catalog, const Layout* layout) {
     return is_flat_parameter(array.name) && !array.refusal && !has_members(layout, array.name);
   };
   if (std::ranges::none_of(arrays, is_refused)) return;
-  const Error why(Kind::input, "",
-                  {"is a flat parameter of FSDP's LOCAL_STATE_DICT, which does not say which parameters lie in it",
-                   "expected each parameter by itself",
-                   layout == nullptr ? std::string(other_forms) + ", " + with_buckets : other_forms});
+  const Error why(
+      Kind::input, "",
+      {"is a flat parameter of FSDP's LOCAL_STATE_DICT, which does not say which parameters lie in it",
+       "each parameter by itself", layout == nullptr ? std::string(other_forms) + ", " + with_buckets : other_forms});
   Schema schema = *catalog.schema;
   std::vector<StoredArray> changed = arrays;
   for (StoredArray& array : changed)

@@ -23,11 +23,11 @@ using Json = nlohmann::ordered_json;
 constexpr const char* data_axis = "dp";
 
 [[noreturn]] void refuse_weights(const Layout& layout, const std::string& found, const std::string& expected) {
-  throw Error(Kind::layout, layout.origin,
-              {"found " + found,
-               "expected " + expected + ", as a layout without \"files\" says only how DeepSpeed's " +
-                   "model ranks have cut the weights",
-               "leave out what the files say themselves, or say all (layouts/deepspeed-zero2.json shows how)"});
+  throw Error(
+      Kind::layout, layout.origin,
+      {"found " + found,
+       expected + ", as a layout without \"files\" says only how DeepSpeed's " + "model ranks have cut the weights",
+       "leave out what the files say themselves, or say all (layouts/deepspeed-zero2.json shows how)"});
 }
 
 /// What is in it beside the mesh and the rules.
@@ -46,7 +46,7 @@ void check_axis(const ModuleLayout& module, const std::string& axis, std::uint64
   if (said == found) return;
   throw Error(Kind::input, key,
               {"found " + std::to_string(found),
-               "expected " + std::to_string(said) + ", the size of the axis " + axis + " in " + module.weights->origin,
+               std::to_string(said) + ", the size of the axis " + axis + " in " + module.weights->origin,
                "give the mesh of the job that saved (--to-mesh names that of the output)"});
 }
 
@@ -83,7 +83,7 @@ void check_cuts(const Keys& keys, const Layout& layout, const std::string& name)
     if (is_there)
       throw Error(Kind::layout, layout.origin + ": parameter '" + name + "'",
                   {"found \"" + std::string(key) + "\"",
-                   "expected \"split\" and its like alone, as ZeRO-3 cuts what they leave over the data ranks",
+                   "\"split\" and its like alone, as ZeRO-3 cuts what they leave over the data ranks",
                    "give a whole layout, with \"files\" (layouts/deepspeed-zero3.json shows how)"});
 }
 
@@ -136,7 +136,7 @@ void check_rules(const Layout& layout, const std::vector<std::string>& weights) 
     if (!patterns.first(name)) without.push_back(name);
   if (without.empty()) return;
   throw Error(Kind::layout, layout.origin,
-              {"no rule for " + join(describe_groups(group_names(without))), "expected one for each weight and buffer",
+              {"no rule for " + join(describe_groups(group_names(without))), "one for each weight and buffer",
                R"(add rules, or say "default": "replicate", where all model ranks have the same of them)"});
 }
 
@@ -144,10 +144,9 @@ void check_module(const ModuleLayout& module, const TagFiles& files, const Model
   check_axis(module, module.axis, module.ranks, "mp_world_size", states.model_ranks);
   if (module.data_ranks) check_axis(module, data_axis, *module.data_ranks, "dp_world_size", states.data_ranks);
   if (files.model_ranks != states.model_ranks)
-    throw Error(
-        Kind::input, "",
-        {"found files of " + std::to_string(files.model_ranks) + " model ranks",
-         "expected " + std::to_string(states.model_ranks) + " (mp_world_size)", "restore or remove the others"});
+    throw Error(Kind::input, "",
+                {"found files of " + std::to_string(files.model_ranks) + " model ranks",
+                 std::to_string(states.model_ranks) + " (mp_world_size)", "restore or remove the others"});
 }
 
 std::map<std::string, std::string> keys_of_pieces(const ModuleLayout& module, const TagFiles& files,

@@ -37,8 +37,7 @@ std::uint64_t number_in(std::string_view name, const RankFamily& family) {
   name.remove_prefix(family.before.size());
   std::uint64_t number = 0;
   const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (status != std::errc{})
-    throw Error(Kind::input, name, {"has a number of 2^64 or more", "expected a rank's number", ""});
+  if (status != std::errc{}) throw Error(Kind::input, name, {"has a number of 2^64 or more", "a rank's number", ""});
   return number;
 }
 
@@ -58,7 +57,7 @@ std::vector<RankFamily> rank_families(const std::vector<std::string>& names) {
     if (std::count(group.pattern.begin(), group.pattern.end(), number_mark) != 1)
       throw Error(Kind::input, group.pattern,
                   {"names of " + std::to_string(group.names.size()) + " files in which several numbers vary",
-                   "expected one number, the rank's", "take the files of one job into a directory of their own"});
+                   "one number, the rank's", "take the files of one job into a directory of their own"});
     RankFamily family{group.pattern.substr(0, mark), group.pattern.substr(mark + 1), "", {}};
     family.label = label_of(family.before);
     for (const std::string& name : group.names) family.files.push_back({number_in(name, family), place.at(name)});

@@ -81,8 +81,7 @@ class RankFiles {
       else if (says_pieces(family))
         throw Error(Kind::input, family.before + "*" + family.behind,
                     {std::to_string(family.files.size()) + " files",
-                     "expected " + std::to_string(ranks.size()) + ", as of the others",
-                     "are all of the checkpoint's files there?"});
+                     std::to_string(ranks.size()) + ", as of the others", "are all of the checkpoint's files there?"});
     }
     check_labels();
   }
@@ -91,9 +90,8 @@ class RankFiles {
     std::set<std::string> labels;
     for (const RankFamily& family : families_)
       if (!labels.insert(family.label).second)
-        throw Error(
-            Kind::input, family.before + "*" + family.behind,
-            {"two kinds of files are called \"" + family.label + "\"", "expected one of them", "give a layout"});
+        throw Error(Kind::input, family.before + "*" + family.behind,
+                    {"two kinds of files are called \"" + family.label + "\"", "one of them", "give a layout"});
     if (families_.size() > 1)
       spdlog::info("{} holds files of several kinds, whose names begin with {}", origin_,
                    join({labels.begin(), labels.end()}));

@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void refuse_ranks(const std::string& found, const std::string& expected) {
   throw Error(Kind::input, "the files of the ranks",
-              {found, "expected " + expected, "are all of them there, and of one save? If so, give a layout"});
+              {found, expected, "are all of them there, and of one save? If so, give a layout"});
 }
 
 std::vector<std::string> names_of_axes(const std::vector<MeshAxis>& mesh) {
@@ -110,7 +110,7 @@ Box RankMesh::box(const Piece& piece, const Extents& shape) const {
       if (at.split_factor != 0 && at.split_factor != chunks_before(piece, dim, axis))
         throw Error(Kind::input, "",
                     {"is cut in strides of " + std::to_string(at.split_factor) + " chunks",
-                     "expected " + std::to_string(chunks_before(piece, dim, axis)) + ", as the mesh's other axes make",
+                     std::to_string(chunks_before(piece, dim, axis)) + ", as the mesh's other axes make",
                      "give a layout that says how"});
       const std::uint64_t each = ceil_div(box[dim].size(), sizes[axis]);
       const std::uint64_t lo = std::min(box.hi[dim], box.lo[dim] + at.coordinate * each);

@@ -28,13 +28,12 @@ using Corners = std::map<std::string, Corner>;
 Extents numbers_of(const nlohmann::json& said, const char* key, const std::string& name) {
   const auto list = said.is_object() ? said.find(key) : said.end();
   if (!said.is_object() || list == said.end() || !list->is_array())
-    throw Error(Kind::input, sharding_attribute,
-                {std::string("has no ") + key + " of '" + name + "'", "expected a list", ""});
+    throw Error(Kind::input, sharding_attribute, {std::string("has no ") + key + " of '" + name + "'", "a list", ""});
   Extents numbers;
   for (const auto& number : *list) {
     if (!number.is_number_unsigned())
       throw Error(Kind::input, sharding_attribute,
-                  {std::string("has in ") + key + " of '" + name + "' what is no number", "expected whole ones", ""});
+                  {std::string("has in ") + key + " of '" + name + "' what is no number", "whole ones", ""});
     numbers.push_back(number.get<std::uint64_t>());
   }
   return numbers;
@@ -47,8 +46,7 @@ Corners corners_in(const Schema& schema) {
     if (attribute.name != sharding_attribute) continue;
     const auto json =
         parse_json(text_in(attribute.value).value_or(""), sharding_attribute, {Kind::input, "offsets", ""});
-    if (!json.is_object())
-      throw Error(Kind::input, sharding_attribute, {"is no JSON object", "expected one of names", ""});
+    if (!json.is_object()) throw Error(Kind::input, sharding_attribute, {"is no JSON object", "one of names", ""});
     for (const auto& [name, said] : json.items()) {
       Corner& corner = corners[name];
       corner.offsets = numbers_of(said, "saved_offsets", name);
@@ -89,8 +87,7 @@ class FamilyTensors {
     } else if (dataset.piece && !dataset.piece->mesh.empty()) {
       Keys keys = keys_of_piece(*dataset.piece);
       if (tensor.keys && text_of(*tensor.keys, mesh_.mesh()) != text_of(keys, mesh_.mesh()))
-        throw Error(Kind::input, "",
-                    {"is cut otherwise than on other ranks", "expected the same placements on all", ""});
+        throw Error(Kind::input, "", {"is cut otherwise than on other ranks", "the same placements on all", ""});
       tensor.keys = std::move(keys);
     } else if (dataset.piece) {
       part.corner = dataset.piece->corner;
@@ -103,7 +100,7 @@ class FamilyTensors {
         throw Error(Kind::input, "",
                     {"has " + std::to_string(array.shape.size()) + " dimensions and offsets for " +
                          std::to_string(part.corner.size()),
-                     "expected one for each", "is the file damaged?"});
+                     "one for each", "is the file damaged?"});
       tensor.has_corner = true;
     }
     if (array.global_shape) tensor.global_shape = array.global_shape;
@@ -117,12 +114,12 @@ class FamilyTensors {
     for (std::size_t d = 0; is_within && d < shape.size(); ++d)
       is_within = part.shape[d] <= shape[d] && part.corner[d] <= shape[d] - part.shape[d];
     if (is_another || !is_within)
-      throw Error(Kind::input, "",
-                  {"has the global_shape " + to_string(shape),
-                   is_another ? "expected " + to_string(*tensor.global_shape) + ", as other files say"
-                              : "expected one that holds the piece of shape " + to_string(part.shape) + " at " +
-                                    to_string(part.corner),
-                   "are the files those of one save?"});
+      throw Error(
+          Kind::input, "",
+          {"has the global_shape " + to_string(shape),
+           is_another ? to_string(*tensor.global_shape) + ", as other files say"
+                      : "one that holds the piece of shape " + to_string(part.shape) + " at " + to_string(part.corner),
+           "are the files those of one save?"});
     tensor.global_shape = shape;
   }
 
@@ -157,7 +154,7 @@ class FamilyTensors {
       if (piece.split[dim].size() > 1 || keys.parts)
         throw Error(Kind::input, "",
                     {"is cut in strides of " + std::to_string(factor) + " chunks",
-                     "expected " + std::to_string(chunks) + ", as the mesh's other axes make",
+                     std::to_string(chunks) + ", as the mesh's other axes make",
                      "give a layout that says how (ckpt-inspect --as-layout begins one)"});
       keys.parts = Parts{dim, {}, factor};
     }

@@ -42,7 +42,7 @@ void check_has_name(const std::string& name) {
   for (const std::string_view numbered : numbered_states)
     if (name.starts_with(numbered))
       throw Error(Kind::usage, "parameter " + name,
-                  {"has a number for a name: of which weight it is the state is not said", "expected exp_avg/a.weight",
+                  {"has a number for a name: of which weight it is the state is not said", "exp_avg/a.weight",
                    "name each by its weight (--rename), or write the weights alone (--only 'model/*')"});
 }
 
@@ -52,15 +52,14 @@ std::set<std::string> weights_in(const std::vector<Tensor>& tensors) {
     if (tensor.name.starts_with(torch_dist::weights_folder) && !tensor.name.ends_with(torch_dist::extra_state))
       weights.insert(tensor.name.str().substr(torch_dist::weights_folder.size()));
   if (weights.empty())
-    throw Error(
-        Kind::usage, "--format torch_dist",
-        {"the source has no parameter model/…", "expected the weights that Megatron saves with --ckpt-format torch",
-         "give a layout after layouts/megatron-legacy.json, or take --format dcp"});
+    throw Error(Kind::usage, "--format torch_dist",
+                {"the source has no parameter model/…", "the weights that Megatron saves with --ckpt-format torch",
+                 "give a layout after layouts/megatron-legacy.json, or take --format dcp"});
   const auto expert = std::find_if(weights.begin(), weights.end(),
                                    [](const std::string& name) { return name.find(".experts.") != std::string::npos; });
   if (expert != weights.end())
     throw Error(Kind::usage, "parameter model/" + *expert,
-                {"is of an expert", "expected a model without experts, which torch_dist puts into one tensor",
+                {"is of an expert", "a model without experts, which torch_dist puts into one tensor",
                  "load the checkpoint with Megatron and save it as torch_dist, or take --format dcp"});
   return weights;
 }
@@ -114,7 +113,7 @@ void check_torch_dist_names(const std::vector<Tensor>& tensors) {
       throw Error(
           Kind::usage, "parameter " + tensor.name,
           {"is a buffer of the optimizer (dp_reshardable), which does not say where its parameters lie",
-           "expected its state by parameters (fully_reshardable)",
+           "its state by parameters (fully_reshardable)",
            "load it once with Megatron on the same tensor and pipeline ranks and save it with "
            "--dist-ckpt-optim-fully-reshardable; or leave it out with --drop 'optimizer.*'; --format dcp keeps it "
            "as it is"});

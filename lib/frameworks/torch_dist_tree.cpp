@@ -81,11 +81,11 @@ void add_pair(Pickle& tree, PickleId dict, const char* key, PickleId value) {
 Pickle parsed_rest(const std::string& bytes) {
   std::size_t at = 0;
   auto tree = Pickle::read(bytes, at);
-  if (!tree) throw Error(Kind::input, "its tree", {"ends before its object does", "expected a whole one", ""});
+  if (!tree) throw Error(Kind::input, "its tree", {"ends before its object does", "a whole one", ""});
   const PickleId root = tree->root();
   if (root == torch::no_node || tree->value_of(root, "checkpoint_version") == torch::no_node)
     throw Error(Kind::input, "what the source says besides tensors",
-                {"found no checkpoint_version", "expected what Megatron saves in model_optim_rng.pt",
+                {"found no checkpoint_version", "what Megatron saves in model_optim_rng.pt",
                  "take --format dcp, or a source that Megatron has saved"});
   return std::move(*tree);
 }
@@ -136,10 +136,10 @@ PickleId content_metadata(Pickle& tree) {
 void tell_form(Pickle& tree) {
   const PickleId optimizer = tree.value_of(tree.root(), "optimizer");
   if (optimizer == torch::no_node || !tree[optimizer].has_pairs)
-    throw Error(Kind::input, "optimizer",
-                {optimizer == torch::no_node ? "is not there" : "is no dict: several optimizers, as for experts",
-                 "expected one optimizer's groups of parameters beside its state",
-                 "write the weights alone, with --only 'model/*'"});
+    throw Error(
+        Kind::input, "optimizer",
+        {optimizer == torch::no_node ? "is not there" : "is no dict: several optimizers, as for experts",
+         "one optimizer's groups of parameters beside its state", "write the weights alone, with --only 'model/*'"});
   add_pair(tree, optimizer, "param_state_sharding_type", torch::add_text(tree, state_form));
 }
 

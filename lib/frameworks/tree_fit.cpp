@@ -148,7 +148,7 @@ void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
     throw Error(Kind::input, std::string(mappings) + std::to_string(g),
                 {"found parameters in the order that \"round_robin_gradients\" gives them for dp_world_size " +
                      std::to_string(before) + ": " + join(laid, 4),
-                 "expected one that holds for " + std::to_string(ranks_) + ", too",
+                 "one that holds for " + std::to_string(ranks_) + ", too",
                  "merge the checkpoint, or save once more without that setting"});
   }
 }

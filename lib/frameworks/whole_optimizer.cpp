@@ -33,7 +33,7 @@ struct ParamGroup {
 [[noreturn]] void refuse(const std::string& found, const std::string& expected) {
   throw Error(
       Kind::input, "optimizer",
-      {"found " + found, "expected " + expected + ", as its state has numbers for names",
+      {"found " + found, expected + ", as its state has numbers for names",
        "give a whole layout, with \"files\", that has a \"split\" for each `optimizer/…` (ckpt-inspect lists them)"});
 }
 

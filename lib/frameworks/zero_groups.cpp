@@ -53,9 +53,8 @@ Homes homes_in(const Schema& optimizer, bool of_pieces) {
   homes.master = of_pieces ? flat_groups_of_pieces : flat_groups;
   homes.state = std::string(root) + (of_pieces ? "/optimizer_state_dict/" : "/base_optimizer_state/");
   if (!holds_names_of(optimizer, homes.master))
-    throw Error(
-        Kind::input, "/" + homes.master,
-        {"found no tensors in it", "expected one for each group of parameters, with its weights end to end", not_zero});
+    throw Error(Kind::input, "/" + homes.master,
+                {"found no tensors in it", "one for each group of parameters, with its weights end to end", not_zero});
   // Elastic checkpoints have a list of groups where torch has a dict.
   homes.is_lean = !homes.is_of_pieces && !holds_names_of(optimizer, homes.state + "state/");
   if (!homes.is_lean) homes.state += "state/";
@@ -123,14 +122,14 @@ class ZeroGroups {
           if (count != states_.data_ranks)
             throw Error(Kind::input, std::string(root) + "/partition_count",
                         {"found " + std::to_string(count),
-                         "expected " + std::to_string(states_.data_ranks) + ", as dp_world_size of the model states is",
+                         std::to_string(states_.data_ranks) + ", as dp_world_size of the model states is",
                          "are the files those of one save? Groups of fewer ranks (MiCS, experts) need a layout"});
     const std::string placed = std::string(root) + "/ds_zero_partition_groups";
     const auto& arrays = first_.leaves;
     if (std::any_of(arrays.begin(), arrays.end(), [&](const Leaf& leaf) { return leaf.name.starts_with(placed); }))
-      throw Error(Kind::input, "/" + placed,
-                  {"found experts that are placed by themselves (AutoEP)", "expected one group of ranks for all",
-                   "give a layout"});
+      throw Error(
+          Kind::input, "/" + placed,
+          {"found experts that are placed by themselves (AutoEP)", "one group of ranks for all", "give a layout"});
   }
 
   Size size_of(const std::vector<NamedShape>& group, std::uint64_t align) const {
@@ -164,7 +163,7 @@ class ZeroGroups {
       if (makes_gaps(align)) return align;
     throw Error(Kind::input, "/" + path + "/" + std::to_string(g),
                 {"found other gaps between parameters than parameters that begin at multiples of 16 bytes have",
-                 "expected those of \"parameter_alignment\"", "give a layout"});
+                 "those of \"parameter_alignment\"", "give a layout"});
   }
 
   /// How many elements a rank has of an array; nothing where it has none.
@@ -179,8 +178,7 @@ class ZeroGroups {
     if (!length(first_, stored))
       throw Error(
           Kind::input, "/" + stored,
-          {"not found", "expected the master weights of group " + std::to_string(g) + " of param_shapes, end to end",
-           not_zero});
+          {"not found", "the master weights of group " + std::to_string(g) + " of param_shapes, end to end", not_zero});
     return {stored, master_word, true, is_short(stored, size, says_stage(first_))};
   }
 
@@ -191,7 +189,7 @@ class ZeroGroups {
     if (volume(array.shape) > 1)
       throw Error(Kind::input, "/" + array.name,
                   {"found " + to_string(array.shape),
-                   "expected one value, or [" + std::to_string(size.each) + "], one for each element of a rank's slice",
+                   "one value, or [" + std::to_string(size.each) + "], one for each element of a rank's slice",
                    "give a layout that says how the optimizer cuts it"});
     return {array.name, word, false, false};
   }

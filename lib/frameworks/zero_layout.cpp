@@ -147,10 +147,10 @@ class ZeroLayout {
     const std::size_t weight = model.find(weights_folder + state.weight);
     if (weight < model.arrays->size() && (*model.arrays)[weight].shape == array.shape) return true;
     if (volume(array.shape) <= 1) return false;
-    throw Error(Kind::input, "/" + array.name,
-                {"found " + to_string(array.shape),
-                 "expected one value, or the shape of " + state.weight + ", for which it is kept",
-                 "give a whole layout, with \"files\", that says how the optimizer cuts it"});
+    throw Error(
+        Kind::input, "/" + array.name,
+        {"found " + to_string(array.shape), "one value, or the shape of " + state.weight + ", for which it is kept",
+         "give a whole layout, with \"files\", that says how the optimizer cuts it"});
   }
 
   /// Neither weights nor their moments.
@@ -235,7 +235,7 @@ std::string zero_layout(const TagFiles& files, const ModelStates& states, const 
     return layout.dump(2) + "\n";
   } catch (const Json::type_error&) {
     throw Error(Kind::input, files.folder + files.model,
-                {"found names of parameters that are not UTF-8", "expected those of a layout, which are",
+                {"found names of parameters that are not UTF-8", "those of a layout, which are",
                  "was it written by DeepSpeed's save_checkpoint?"});
   }
 }

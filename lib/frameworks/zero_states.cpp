@@ -19,8 +19,7 @@ using torch::PickleKind;
 using torch::PickleNode;
 
 [[noreturn]] void refuse(const std::string& where, const std::string& found, const std::string& expected) {
-  throw Error(Kind::input, where,
-              {"found " + found, "expected " + expected, "was it written by DeepSpeed's save_checkpoint?"});
+  throw Error(Kind::input, where, {"found " + found, expected, "was it written by DeepSpeed's save_checkpoint?"});
 }
 
 std::uint64_t count_at(const Pickle& tree, std::string_view key) {

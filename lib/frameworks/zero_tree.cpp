@@ -32,7 +32,7 @@ constexpr std::uint64_t usual_sub_group_size = 1'000'000'000;
 Pickle parsed_tree(const std::string& tree) {
   std::size_t at = 0;
   auto pickle = Pickle::read(tree, at);
-  if (!pickle) throw Error(Kind::input, "its tree", {"ends before its object does", "expected a whole one", ""});
+  if (!pickle) throw Error(Kind::input, "its tree", {"ends before its object does", "a whole one", ""});
   return std::move(*pickle);
 }
 
@@ -153,11 +153,10 @@ void ZeroTree::set_slices(const std::vector<GroupSlice>& groups) {
   const PickleId slices = value(optimizer_, "param_slice_mappings");
   for (const PickleId list : {paddings, slices})
     if (list != no_node && tree_[list].items.size() != groups.size())
-      throw Error(
-          Kind::input, "optimizer_state_dict",
-          {"found " + std::to_string(tree_[list].items.size()) + " groups of parameters",
-           "expected the master weights of each in the output, which has those of " + std::to_string(groups.size()),
-           "leave none of them out (--drop, --only), or merge the checkpoint"});
+      throw Error(Kind::input, "optimizer_state_dict",
+                  {"found " + std::to_string(tree_[list].items.size()) + " groups of parameters",
+                   "the master weights of each in the output, which has those of " + std::to_string(groups.size()),
+                   "leave none of them out (--drop, --only), or merge the checkpoint"});
   const bool is_of_last_alone = value(optimizer_, "zero_stage") == no_node;
   std::vector<std::uint64_t> numbers;
   for (const GroupSlice& group : groups) numbers.push_back(padding(group, is_of_last_alone));
@@ -206,10 +205,9 @@ void ZeroTree::check_groups(const std::vector<GroupSlice>& groups, std::uint64_t
   if (size >= bounds.least && size <= bounds.most) return;
   const std::string what = "\"sub_group_size\" of zero_optimization";
   if (bounds.least > bounds.most)
-    throw Error(
-        Kind::input, "optimizer_state_dict",
-        {"found groups of parameters that DeepSpeed does not make on " + std::to_string(ranks) + " ranks",
-         "expected one " + what + " that gives them all", "choose another number of ranks, or merge the checkpoint"});
+    throw Error(Kind::input, "optimizer_state_dict",
+                {"found groups of parameters that DeepSpeed does not make on " + std::to_string(ranks) + " ranks",
+                 "one " + what + " that gives them all", "choose another number of ranks, or merge the checkpoint"});
   if (is_told)
     spdlog::warn(
         "on {} ranks DeepSpeed makes the groups of parameters that this checkpoint has where {} is {} (it was {}): set "

@@ -36,7 +36,7 @@ bool is_of_all(const CastRule& rule) {
     found = std::string("it is ") + (tie.role == NumberTie::Role::scale ? "a scale of" : "a table for") +
             " quantised numbers" + (tie.codes.empty() ? "" : ", those of '" + tie.codes + "'");
   throw Error(Kind::usage, "--cast '" + option + "': parameter '" + tensor.name + "'",
-              {found + ", not rounded without changing what both mean", "expected names of other parameters",
+              {found + ", not rounded without changing what both mean", "names of other parameters",
                "write --cast '" + rule.dtype.name + "!:" + rule.names.text() +
                    "' to have its numbers cast all the same, or --cast " + rule.dtype.name +
                    " without names, which leaves such parameters as they are"});
@@ -46,7 +46,7 @@ bool is_of_all(const CastRule& rule) {
   throw Error(Kind::usage,
               "--cast '" + rule.dtype.name + "!:" + rule.names.text() + "': parameter '" + tensor.name + "'",
               {"elements of " + tensor.dtype.name + ", which these programs move and do not interpret",
-               "expected floats of other types", "choose names without it"});
+               "floats of other types", "choose names without it"});
 }
 
 /// What rules for all names have left as it was, by why.

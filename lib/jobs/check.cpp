@@ -190,9 +190,9 @@ void check_is_checkpoint(const std::filesystem::path& file, Stores& stores) {
   if (!is_here || format_by_ending(stores.formats(), file.filename().string()) != nullptr ||
       stores.reading().recognises(file))
     return;
-  throw Error(Kind::input, file.string(),
-              {"no checkpoint", "expected a file of one of these formats: " + names_of_files(stores.formats()),
-               "check the path"});
+  throw Error(
+      Kind::input, file.string(),
+      {"no checkpoint", "a file of one of these formats: " + names_of_files(stores.formats()), "check the path"});
 }
 
 /// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.
@@ -204,7 +204,7 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
   agree(processes, [&] {
     if (!is_there)
       throw Error(Kind::input, job.checkpoint.path.string(),
-                  {"no such file or directory", "expected a checkpoint", "check the path"});
+                  {"no such file or directory", "a checkpoint", "check the path"});
   });
   const bool is_file = processes.maximum(std::filesystem::is_regular_file(status) ? 1 : 0) != 0;
   if (is_file) agree(processes, [&] { check_is_checkpoint(job.checkpoint.path, stores); });
@@ -222,7 +222,7 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
     if (!found)
       throw Error(Kind::input, job.checkpoint.path.string(),
                   {std::string("it has no manifest (") + manifest_name + ", in a merged file attribute ckpt_manifest)",
-                   "expected a checkpoint that these programs wrote",
+                   "a checkpoint that these programs wrote",
                    "",
                    {Advice::What::compare_two, ""}});
     if (is_whole) manifest = parse_manifest(*found);

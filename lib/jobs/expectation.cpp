@@ -64,7 +64,7 @@ void ExpectedTensors::refuse(const Deviations& found, const std::string& object,
   warn_of_idle({&found});
   if (found.lines.empty()) return;
   for (const std::string& line : found.lines) spdlog::error("{}", line);
-  const char* const expected = "expected the same names, logical shapes and dtypes";
+  const char* const expected = "the same names, logical shapes and dtypes";
   if (change.empty() && can_rename && !found.renames.empty())
     throw Error(Kind::input, object, {found.outcome(), expected, "", {Advice::What::rename_all, found.renames}});
   throw Error(

@@ -60,7 +60,7 @@ MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const Large
     throw Error(Kind::input, largest.place,
                 {"is stored in chunks of " + format_bytes(largest.bytes) + ", each of which takes " +
                      format_bytes(needed) + " to decode",
-                 "of " + format_bytes(memory_bytes) + " of memory there are " + format_bytes(most) + " for it",
+                 "at most " + format_bytes(most) + ", of " + format_bytes(memory_bytes) + " of memory",
                  "",
                  {Advice::What::more_memory, memory_for(needed, most_chunks, held)}});
   shares.windows = eighth;

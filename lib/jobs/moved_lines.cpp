@@ -26,7 +26,7 @@ class MovedLines final : public TextPart {
     agree(means_.processes, [&] {
       if (job().text_digits && tables_.size() == text_tables())
         throw Error(Kind::usage, "--digits",
-                    {"the tables are Paddle's text on both sides", "expected a job that makes numbers text",
+                    {"the tables are Paddle's text on both sides", "a job that makes numbers text",
                      "numbers stay as they are: leave it out"});
       const Wishes wishes(job().names);
       std::uint64_t least_bytes = 0;  // that are written: of compressed files it is not known
@@ -39,7 +39,7 @@ class MovedLines final : public TextPart {
             is_text_alone(means_.target.layout()) && (!job().names.only.empty() || !job().names.drop.empty());
         if (is_chosen || !wishes.is_kept(table.name + "/keys") || !wishes.is_kept(table.name + "/value"))
           throw Error(Kind::usage, "--only or --drop",
-                      {"table '" + table.name + "' is Paddle's text on both sides", "its lines move as they are",
+                      {"table '" + table.name + "' is Paddle's text on both sides, and its lines move as they are", "",
                        "leave out of both layouts the tables that you do not want"});
         if (!(*target)->text->is_gzip) least_bytes += table.bytes();
         found_.push_back(std::move(table));
@@ -121,7 +121,7 @@ class MovedLines final : public TextPart {
         std::tie(to.kind, to.embedx_dim, to.embed_rule, to.embedx_rule))
       throw Error(Kind::layout, "table '" + table.name + "'",
                   {means_.target.layout().origin + " has another \"accessor\" than " + source_.origin,
-                   "expected the same: lines stay as they are", "give the target's layout the source's accessor"});
+                   "the same: lines stay as they are", "give the target's layout the source's accessor"});
   }
 
   std::vector<MovedShard> move_group(const LineMove& move, const KeyedTable& table, std::uint64_t group,

@@ -107,7 +107,7 @@ bool Pairing::is_of_table(ParameterId in_a, ParameterId in_b) const {
   if (is_in_a != is_in_b)
     throw Error(Kind::usage, "parameter '" + name + "'",
                 {std::string("it belongs to a table in ") + (is_in_a ? "A" : "B") + " alone",
-                 "expected the table in the \"tables\" of both layouts", "a table's rows are compared by their keys"})
+                 "the table in the \"tables\" of both layouts", "a table's rows are compared by their keys"})
         .of_parameter(name);
   return is_in_a;
 }

@@ -30,7 +30,7 @@ class PrintedRows final : public TextPart {
     agree(means_.processes, [&] {
       if (!checkpoint_->is_shared())
         throw Error(Kind::usage, source_.path.string(),
-                    {"not every process sees the same source files", "expected a file system that all share",
+                    {"not every process sees the same source files", "a file system that all share",
                      "tables become text only there"});
       const Placement source = resolve(*checkpoint_).placement;
       const Selection selection = select(job().names, source);
@@ -213,7 +213,7 @@ class PrintedRows final : public TextPart {
       throw Error(
           Kind::io, "table '" + print.table.name + "'",
           {std::to_string(lines) + " lines were made of its " + std::to_string(print.table.total_rows()) + " rows",
-           "expected one of each", "nothing is published; did a source file change meanwhile?"});
+           "one of each", "nothing is published; did a source file change meanwhile?"});
     });
   }
 
@@ -222,7 +222,7 @@ class PrintedRows final : public TextPart {
     const Wishes wishes(job().names);
     const auto refuse = [](const char* object, const std::string& dataset) {
       throw Error(Kind::usage, object,
-                  {dataset + " becomes text", "expected other parameters only", "leave it out of the option's names"});
+                  {dataset + " becomes text", "other parameters only", "leave it out of the option's names"});
     };
     for (const RowPrint& print : prints_)
       for_each_table(print, [&](const StoredTable& table) {
@@ -240,10 +240,9 @@ class PrintedRows final : public TextPart {
     const std::set<std::string> printed(names.begin(), names.end());
     for (const Tensor& tensor : selection.tensors)
       if (!printed.contains(tensor.name))
-        throw Error(
-            Kind::usage, "parameter " + tensor.name,
-            {"it is in no table of " + means_.target.layout().origin, "expected what Paddle's text has room for",
-             "leave it out (--drop), or give the target's layout \"files\" for it"});
+        throw Error(Kind::usage, "parameter " + tensor.name,
+                    {"it is in no table of " + means_.target.layout().origin, "what Paddle's text has room for",
+                     "leave it out (--drop), or give the target's layout \"files\" for it"});
   }
 
   CheckpointPlace source_;

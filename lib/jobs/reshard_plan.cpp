@@ -25,10 +25,9 @@ namespace {
 
 void check_keeps_trees(const Store& store) {
   if (store.keeps_trees() || store.takes_trees_of(store.name())) return;
-  throw Error(
-      Kind::usage, "--leaves tree",
-      {"an output of format " + std::string(store.name()) + " is to keep trees",
-       "expected a format whose files have room for one", "write HDF5 or safetensors, or leave the option out"});
+  throw Error(Kind::usage, "--leaves tree",
+              {"an output of format " + std::string(store.name()) + " is to keep trees",
+               "a format whose files have room for one", "write HDF5 or safetensors, or leave the option out"});
 }
 
 void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& sides) {
@@ -107,8 +106,7 @@ void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
   if (!job.names.takes_masters || !checkpoint.masters().empty()) return;
   throw Error(Kind::usage, "--master-weights",
               {"given for " + checkpoint.path().string() + ", which does not say what its master weights are",
-               "expected a directory of DeepSpeed's ZeRO 1 to 3",
-               "leave it out, and choose by name (ckpt-inspect lists them)"});
+               "a directory of DeepSpeed's ZeRO 1 to 3", "leave it out, and choose by name (ckpt-inspect lists them)"});
 }
 
 /// Master weights that are taken as the model leave out what has none: frozen and tied weights, and buffers.
@@ -148,7 +146,7 @@ void check_any_tensor(ReshardSides& sides) {
     return;
   }
   throw Error(Kind::input, sides.checkpoint.path().string(),
-              {"no tensor is in it that could be written", "expected at least one",
+              {"no tensor is in it that could be written", "at least one",
                "where a job's settings or states alone are meant, copy it as it is; ckpt-inspect shows what is in it"});
 }
 
@@ -211,15 +209,15 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
 /// order.
 [[noreturn]] void refuse_pipe(const Format& format) {
   throw Error(Kind::usage, "an output of format " + std::string(format.name),
-              {"it is to go to a pipe", "expected a format that is written from its beginning to its end",
+              {"it is to go to a pipe", "a format that is written from its beginning to its end",
                "write it to a file, or in another format"});
 }
 
 /// A format with an index stores each piece of a tensor by its corner, which for tables means nothing.
 [[noreturn]] void refuse_tables(const Layout& target, const Format& format) {
   throw Error(Kind::usage, "dataset " + target.table_arrays.begin()->first + " of a table",
-              {"it is to be written in the format " + std::string(format.name),
-               "expected one whose files stand for themselves", "write HDF5"});
+              {"it is to be written in the format " + std::string(format.name), "one whose files stand for themselves",
+               "write HDF5"});
 }
 
 std::set<std::string> source_formats(const Checkpoint& checkpoint) {
@@ -244,11 +242,9 @@ void check_readers(ReshardSides& sides) {
   if (refused.empty()) return;
   const std::string found = std::string(reader) + " refuses the whole of a file with elements of " + type;
   if (is_same_format) return sides.source.warnings.push_back(join(refused) + ": " + found);
-  throw Error(Kind::input, "parameter " + join(refused),
-              {found,
-               "expected elements that the output's readers take",
-               "write HDF5 (--format hdf5)",
-               {Advice::What::leave_out, ""}});
+  throw Error(
+      Kind::input, "parameter " + join(refused),
+      {found, "elements that the output's readers take", "write HDF5 (--format hdf5)", {Advice::What::leave_out, ""}});
 }
 
 bool is_table_part(const Placement& placement, const Tensor& tensor) {
@@ -292,7 +288,7 @@ void check_complete(const ReshardSides& sides) {
       if (!is_table_part(placement, tensor) && !sides.source.placement.find(tensor.name))
         throw Error(Kind::input, sides.checkpoint.path().string(),
                     {"it has parameters beside its tables, but not '" + tensor.name + "'",
-                     "expected all that " + other.checkpoint.path().string() + " has, or none",
+                     "all that " + other.checkpoint.path().string() + " has, or none",
                      "leave them out with --drop, or merge the parameters apart from the tables"});
   }
 }
@@ -380,7 +376,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     check_readers(sides);
     if (job.has_checksums && !sides.store->has_checksums())
       throw Error(Kind::usage, "an output of format " + std::string(sides.store->name()),
-                  {"each file is to have a CRC", "expected the format mindspore, which has one",
+                  {"each file is to have a CRC", "the format mindspore, which has one",
                    "choose that format, or ask for no CRC"});
   });
   return sides;

@@ -174,9 +174,8 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
   for (const std::size_t at : order) {
     if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
-      throw Error(
-          Kind::usage, "parameter " + names[at],
-          {std::string("two parameters get this name, ") + why, "expected one", "", {Advice::What::rename, ""}});
+      throw Error(Kind::usage, "parameter " + names[at],
+                  {std::string("two parameters get this name, ") + why, "one", "", {Advice::What::rename, ""}});
     renamed.tensors.push_back(selection.tensors[at]);
     renamed.tensors.back().name = names[at];
     renamed.source_of.push_back(selection.source_of[at]);
@@ -192,7 +191,7 @@ Layout target_layout(const TargetChoice& target, const Layout& source) {
     throw Error(Kind::usage, "",
                 {"the mesh of " + source.origin + " has " + std::to_string(source.mesh.axes.size()) + " axes (" +
                      join(source.mesh.axes) + ")",
-                 "a number of cards alone tells the shape of a mesh with one",
+                 "one, whose size the number of cards is",
                  "",
                  {Advice::What::say_axes, source.mesh.axes.front() + "=" + std::to_string(*target.cards)}});
   return on_mesh(source, {{source.mesh.axes.front(), *target.cards}}, origin);

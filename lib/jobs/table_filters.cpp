@@ -12,10 +12,9 @@ namespace {
 [[noreturn]] void refuse_idle(const KeepRule& rule, const std::vector<StoredTable>& tables) {
   std::vector<std::string> names;
   for (const StoredTable& table : tables) names.push_back(table.name);
-  throw Error(
-      Kind::usage, "--keep '" + rule.tables.text() + "'",
-      {"no table has such a name",
-       names.empty() ? "expected a checkpoint with \"tables\" in its layout" : "expected one of " + join(names), ""});
+  throw Error(Kind::usage, "--keep '" + rule.tables.text() + "'",
+              {"no table has such a name",
+               names.empty() ? "a checkpoint with \"tables\" in its layout" : "one of " + join(names), ""});
 }
 
 RowFilter filter_of(const KeepRule& rule, const StoredTable& table, const KeyedTable& entry) {
@@ -40,7 +39,7 @@ std::vector<std::optional<RowFilter>> table_filters(const std::vector<KeepRule>&
       if (leaders[i] && rule.tables.matches(tables[*leaders[i]].name)) continue;
       if (filters[i])
         throw Error(Kind::usage, "--keep '" + rule.tables.text() + "'",
-                    {"another --keep is for table '" + tables[i].name + "', too", "expected one for each table",
+                    {"another --keep is for table '" + tables[i].name + "', too", "one for each table",
                      "join the conditions with \"and\""});
       const auto table = std::find_if(whole.begin(), whole.end(),
                                       [&](const StoredTable& each) { return each.name == tables[i].name; });

@@ -57,11 +57,11 @@ void check_same_names(const TableSource& source, const std::vector<std::string>&
     return rest;
   };
   const bool look_alike = told(names) == told(expected);  // long lists are cut
-  throw Error(Kind::input, source.files->path().string(),
-              {"it has tables " + told(look_alike ? others(names, expected) : names),
-               "expected those of " + oldest.files->path().string() + ": " +
-                   told(look_alike ? others(expected, names) : expected),
-               "a table of which nothing has changed has no rows; --only and --drop choose tables"});
+  throw Error(
+      Kind::input, source.files->path().string(),
+      {"it has tables " + told(look_alike ? others(names, expected) : names),
+       "those of " + oldest.files->path().string() + ": " + told(look_alike ? others(expected, names) : expected),
+       "a table of which nothing has changed has no rows; --only and --drop choose tables"});
 }
 
 /// A table as the oldest source that has it says that it is.
@@ -75,12 +75,12 @@ void check_same_form(const TableSource& source, const StoredTable& table, const 
   const std::string before = known.source->files->path().string();
   if (const std::string names = other_names(table.fields, known.table.fields); !names.empty())
     throw Error(Kind::input, path,
-                {"of table '" + table.name + "' " + names + " in " + before, "expected the same columns",
+                {"of table '" + table.name + "' " + names + " in " + before, "the same columns",
                  "one of the layouts is not that of its files (accessor, \"fields\")"});
   if (forms_of(table) != forms_of(known.table))
     throw Error(Kind::input, path,
                 {"table '" + table.name + "' is made of " + join(forms_of(table)),
-                 "expected " + join(forms_of(known.table)) + ", as in " + before,
+                 join(forms_of(known.table)) + ", as in " + before,
                  "a newer row stands in the place of an older one as a whole"});
 }
 
@@ -120,7 +120,7 @@ void check_not_deleted(const PlannedTable& tails, const std::string& leader) {
     if (layer.deletions && layer.deletions->total_rows() != 0)
       throw Error(Kind::input, "dataset " + layer.deletions->name,
                   {"it names keys to delete: " + std::to_string(layer.deletions->total_rows()),
-                   "expected none, for '" + layer.table.name + "' follows '" + leader + "'",
+                   "none, for '" + layer.table.name + "' follows '" + leader + "'",
                    "name deleted keys there; a newer row without a tail stands for one that has lost it"});
 }
 
@@ -268,8 +268,7 @@ void check_base_keys(const std::vector<const Checkpoint*>& sources) {
     if (key.empty()) continue;
     if (known != nullptr && base_key(*known) != key)
       throw Error(Kind::input, source->path().string(),
-                  {"it is of the base with base_key " + key,
-                   "expected " + base_key(*known) + ", as in " + known->path().string(),
+                  {"it is of the base with base_key " + key, base_key(*known) + ", as in " + known->path().string(),
                    "a delta can only be put on the base that it was made for"});
     if (known == nullptr) known = source;
   }

@@ -45,15 +45,14 @@ void keep_tables(const std::vector<TableSource>& sources, const Layout& principa
 
 void check_tables_possible(const ReshardJob& job, const std::string& table) {
   if (job.target.file_bytes)
-    refuse_table(table, "it is to go into files of a size", "expected a target with servers",
-                 "give the target's layout");
+    refuse_table(table, "it is to go into files of a size", "a target with servers", "give the target's layout");
   if (job.is_view)
     refuse_table(table, "the output is only to show what the source has (--virtual)",
-                 "expected files of its own: rows lie in another order there");
+                 "files of its own: rows lie in another order there");
   if (job.output.is_pipe)
-    refuse_table(table, "it is to go to a pipe", "expected files: its rows are not written in their order");
+    refuse_table(table, "it is to go to a pipe", "files: its rows are not written in their order");
   if (job.resources.exchange == ExchangeKind::nccl)
-    refuse_table(table, "it is to go through GPUs", "expected the exchange mpi, direct or auto",
+    refuse_table(table, "it is to go through GPUs", "the exchange mpi, direct or auto",
                  "where rows go is decided by their keys, on the host");
 }
 
@@ -68,11 +67,11 @@ void check_table_selection(const StoredTable& table, const Placement& source, co
       at = std::find(selection.source_of.begin(), selection.source_of.end(), *parameter) - selection.source_of.begin();
     const Tensor& tensor = selection.tensors.at(*at);
     if (tensor.name != part.name)
-      refuse_table(table.name, part.name + " is to be renamed " + tensor.name, "expected tables under their own names",
+      refuse_table(table.name, part.name + " is to be renamed " + tensor.name, "tables under their own names",
                    "let OLD of --rename match other parameters only");
     if (!(tensor.dtype == source.tensors()[*parameter].dtype))
       refuse_table(table.name, part.name + " is to be cast to " + tensor.dtype.name,
-                   "expected datasets of tables in their own dtypes",
+                   "datasets of tables in their own dtypes",
                    "name what else is to be cast: --cast '" + tensor.dtype.name + ":PATTERN'");
   }
 }
@@ -89,7 +88,7 @@ void check_columns(const StoredTable& table, const TableDatasets& target_table, 
   if (shares_entry(target_table, found)) return;
   const std::string names = other_names(table.fields, columns_of(target.tables[target_table.entry], table, false));
   if (!names.empty())
-    refuse_table(table.name, names + " in " + target.origin, "expected the columns of " + from,
+    refuse_table(table.name, names + " in " + target.origin, "the columns of " + from,
                  "which of the layouts is that of the files (accessor, \"fields\")?");
 }
 
@@ -103,19 +102,18 @@ std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, co
     const auto same =
         std::find_if(found.begin(), found.end(), [&](const auto& each) { return each.name == table.name; });
     if (same == found.end())
-      refuse_table(table.name, "no entry of \"tables\" in " + target.origin + " matches it", "expected one that does",
+      refuse_table(table.name, "no entry of \"tables\" in " + target.origin + " matches it", "one that does",
                    "add one, or leave the table out");
     std::vector<std::string> datasets{same->keys};
     datasets.insert(datasets.end(), same->rows.begin(), same->rows.end());
     if (datasets != part_names(table))
       refuse_table(table.name, target.origin + " makes it of " + join(datasets),
-                   "expected " + join(part_names(table)) + ", as in " + from,
-                   "say the same \"keys\" and \"rows\" in both");
+                   join(part_names(table)) + ", as in " + from, "say the same \"keys\" and \"rows\" in both");
     check_columns(table, *same, found, from, target);
   }
   for (const TableDatasets& table : found)
     if (std::none_of(tables.begin(), tables.end(), [&](const auto& each) { return each.name == table.name; }))
-      refuse_table(table.name, from + " has no such table", "expected it in the \"tables\" of both layouts",
+      refuse_table(table.name, from + " has no such table", "it in the \"tables\" of both layouts",
                    "\"place\": \"any\" in the source's takes keys wherever they lie");
   return found;
 }
@@ -149,7 +147,7 @@ void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selectio
   for (const auto& of_server : offsets.of_server) elements += of_server.size();
   if (selection.find(offsets.dataset))
     refuse_table(table.name, "the dataset " + offsets.dataset + " is in the source, as something else",
-                 "expected to write there where its shards begin", "give it another name with \"offsets\"");
+                 "to write there where its shards begin", "give it another name with \"offsets\"");
   const ParameterId keys = selection.source_of[selection.find(table.keys().name).value()];
   selection.insert({offsets.dataset, number_type("u64").value(), {elements}, false},
                    table.shards ? table.shards->part.parameter : keys);
@@ -172,8 +170,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
     for (const PlannedTable& table : tables) taken.push_back(table.layers[principal].table);
     add_of_other_layers(tables, sources, principal, selection);
     if (sources.size() > 1 && tables.empty())
-      throw Error(Kind::usage, "--delta",
-                  {"the source has no tables", "expected tables by key that deltas change", ""});
+      throw Error(Kind::usage, "--delta", {"the source has no tables", "tables by key that deltas change", ""});
     leave_out_of_tables(source, sources.size() > 1, selection);
     for (const StoredTable& table : taken) {
       check_tables_possible(job, table.name);
@@ -216,7 +213,7 @@ void check_rows_fit(const TablePart& part, const Tensor& tensor, const std::stri
       std::accumulate(tensor.shape.begin() + 1, tensor.shape.end(), std::uint64_t{1}, std::multiplies<>());
   if (elements != part.row_elements || tensor.dtype.size != part.dtype.size)
     refuse_table(table, part.name + " has rows of " + std::to_string(part.row_elements) + " " + part.dtype.name,
-                 "expected " + std::to_string(elements) + " " + tensor.dtype.name + " as in the output");
+                 std::to_string(elements) + " " + tensor.dtype.name + " as in the output");
 }
 
 }  // namespace

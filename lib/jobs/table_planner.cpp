@@ -15,7 +15,7 @@ RowGroups target_groups(const PlannedTable& table, const Layout& target) {
   const KeyedTable& entry = target.tables[table.datasets.entry];
   if (!entry.place)
     throw Error(Kind::usage, "table '" + table.datasets.name + "'",
-                {target.origin + " says \"place\": \"any\" for it", "expected steps from a key to its server",
+                {target.origin + " says \"place\": \"any\" for it", "steps from a key to its server",
                  "\"any\" is for sources: say \"place\" in the target's layout"});
   RowGroups groups = row_groups(entry, target.mesh.shape[entry.axis]);
   for (const PlannedLayer& layer : table.layers) check_field(layer.table, groups.place(), target.origin);

@@ -26,10 +26,10 @@ void check_all_moved(const Layout& source, const Layout& target, bool is_all_lin
       throw Error(Kind::layout, "table '" + table.name.text() + "'",
                   {target.origin + " has " + std::to_string(target.tables.size()) +
                        (target.tables.size() == 1 ? " table" : " tables") + ", and none of this name",
-                   "expected those of " + source.origin, "give both layouts the same tables"});
+                   "those of " + source.origin, "give both layouts the same tables"});
   if (is_all_lines && !is_text_alone(source))
     throw Error(Kind::layout, target.origin,
-                {"tables of Paddle's text alone", "expected \"files\" for all else that " + source.origin + " has",
+                {"tables of Paddle's text alone", "\"files\" for all else that " + source.origin + " has",
                  "leave out of the source's layout what you do not want"});
 }
 
@@ -45,9 +45,8 @@ TextLayouts text_layouts(const ReshardJob& job, Communicator& processes) {
     if (target && has_paddle_text(*target)) return;
     target.reset();
     if (job.text_digits)
-      throw Error(
-          Kind::usage, "--digits",
-          {"the output is not Paddle's text", "expected tables of \"format\": \"paddle-text\"", "leave it out"});
+      throw Error(Kind::usage, "--digits",
+                  {"the output is not Paddle's text", "tables of \"format\": \"paddle-text\"", "leave it out"});
   });
   return target ? TextLayouts{std::move(source), std::move(*target)} : TextLayouts{};
 }
@@ -88,9 +87,8 @@ void TextTables::add_parts() {
 
 void TextTables::check_possible() const {
   const auto refuse = [](const char* object, const char* remedy) {
-    throw Error(
-        Kind::usage, object,
-        {"tables of the output are Paddle's text", "which is written to a directory, whole rows as they are", remedy});
+    throw Error(Kind::usage, object,
+                {"tables of the output are Paddle's text", "a directory, and whole rows as they are", remedy});
   };
   if (job_.output.is_single_file || job_.output.is_pipe) refuse("the output", "write to a directory");
   if (job_.is_view) refuse("--virtual", "leave it out");

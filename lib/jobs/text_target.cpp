@@ -127,7 +127,7 @@ void TextTarget::reread(const Table& table, const std::filesystem::path& path, s
   const RowFields fields(table.said->text->accessor);
   if (!(sum_lines(path, fields, {shard, table.said->text->shards}, piece_bytes) == table.shards[shard].lines))
     throw Error(Kind::io, path.string(),
-                {"its lines, read back, are not those that were written", "expected equal sums",
+                {"its lines, read back, are not those that were written", "equal sums",
                  "nothing is published; is the storage in order?"});
 }
 

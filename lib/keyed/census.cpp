@@ -109,8 +109,8 @@ class CensusTaker {
         Kind::input, reader_.describe(table_.keys(), batch.server),
         {place_of(batch, row, key) + (is_nowhere ? ", which belongs on no server" : ", which belongs on server ") +
              (is_nowhere ? "" : std::to_string(server) + " of " + std::to_string(table_.rows.size())),
-         "expected keys of server " + std::to_string(batch.server) + ", by \"place\" of table '" + table_.name +
-             "' in " + origin,
+         "keys of server " + std::to_string(batch.server) + ", by \"place\" of table '" + table_.name + "' in " +
+             origin,
          "if many keys do, it was saved with another \"place\" (number of shards, of servers, signed keys); "
          "\"place\": \"any\" takes keys wherever they lie"});
   }
@@ -121,8 +121,8 @@ class CensusTaker {
     throw Error(Kind::input, reader_.describe(table_.keys(), batch.server),
                 {place_of(batch, row, key) + ", of shard " + std::to_string(shard) + ", among those of shard " +
                      std::to_string(found),
-                 "expected keys of shard " + std::to_string(found) + " there, by \"place\" of table '" + table_.name +
-                     "' in " + reader_.checkpoint().layout().origin + " and by " + table_.shards->part.name,
+                 "keys of shard " + std::to_string(found) + " there, by \"place\" of table '" + table_.name + "' in " +
+                     reader_.checkpoint().layout().origin + " and by " + table_.shards->part.name,
                  "if many keys do, it was saved with another \"place\"; \"order\": \"source\", and \"rows\" without "
                  "the offsets, take any order"});
   }
@@ -134,7 +134,7 @@ class CensusTaker {
     throw Error(
         Kind::input, reader_.describe(table_.keys(), batch.server),
         {place_of(batch, row, key) + ", for which the target's \"place\" has no server",
-         "expected a server for each key of table '" + table_.name + "'",
+         "a server for each key of table '" + table_.name + "'",
          "keys beyond \"rows\", and negative ones under \"truncate\", have none: change the target's \"place\""});
   }
 
@@ -184,7 +184,7 @@ void check_room(const StoredTable& table, std::uint64_t batches, std::uint64_t g
   throw Error(Kind::usage, "--memory",
               {"table '" + table.name + "' has " + std::to_string(batches) + " batches of rows, which go to " +
                    std::to_string(groups) + " places each: " + format_bytes(bytes) + " to know them",
-               "expected at most " + format_bytes(means.memory_bytes), "more memory, or more processes, do it"});
+               "at most " + format_bytes(means.memory_bytes), "more memory, or more processes, do it"});
 }
 
 }  // namespace

@@ -63,8 +63,7 @@ void for_each_piece(const StoredTable& table, TableReader& reader, const KeyShar
              (other == server ? "" : " of " + reader.describe(table.keys(), other)) + " has (" +
              (found.size() >= RepeatedKeys::most_named ? "at least " : "") + std::to_string(found.size()) +
              (found.size() == 1 ? " key stands" : " keys stand") + " more than once)",
-         "expected each key once in table '" + table.name + "'",
-         "which of the rows is the right one only its writer knows"});
+         "each key once in table '" + table.name + "'", "which of the rows is the right one only its writer knows"});
   };
   for_each_piece(table, reader, share, piece, [&](Position server, std::uint64_t row, auto keys) {
     for (std::size_t i = 0; i < keys.size(); ++i) look(server, row + i, keys[i]);
@@ -104,7 +103,7 @@ void check_no_duplicates(const StoredTable& table, TableReader& reader, std::uin
     if (!by_file && !owner_of.empty())
       throw Error(Kind::usage, "table '" + table.name + "'",
                   {"its place does not follow from its keys, and no process sees all of its files",
-                   "expected every process to see every file", "put the files where all processes see them"});
+                   "every process to see every file", "put the files where all processes see them"});
     std::vector<KeyShare> own;
     for (std::uint64_t group = 0; group < groups; ++group)
       for (std::uint64_t number = 0; number < 1ULL << bits; ++number)

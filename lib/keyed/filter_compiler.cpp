@@ -49,7 +49,7 @@ void FilterCompiler::add_column(const std::string& field) {
     throw Error(
         Kind::usage, "the field \"" + field + "\"",
         {"its dataset " + part.name + " has rows of " + std::to_string(part.row_elements) + " " + part.dtype.name,
-         "expected numbers, and at least " + std::to_string(found->second.number + 1) + " in a row", ""});
+         "numbers, and at least " + std::to_string(found->second.number + 1) + " in a row", ""});
   const auto known =
       std::find_if(to_.parts_.begin(), to_.parts_.end(), [&](const TablePart& each) { return each.name == part.name; });
   const auto at = static_cast<std::size_t>(known - to_.parts_.begin());
@@ -61,11 +61,11 @@ void FilterCompiler::add_column(const std::string& field) {
 void FilterCompiler::refuse_unknown(const std::string& field) const {
   std::vector<std::string> names;
   for (const auto& [name, column] : table_.fields) names.push_back(name);
-  throw Error(Kind::usage, "",
-              {"table '" + table_.name + "' has no field \"" + field + "\"",
-               names.empty() ? "expected one that \"fields\" of the source's layout names, and it names none"
-                             : "expected one of " + join(names),
-               names.empty() ? "name the columns there" : "did you mean " + nearest(field, names, 1).front() + "?"});
+  throw Error(
+      Kind::usage, "",
+      {"table '" + table_.name + "' has no field \"" + field + "\"",
+       names.empty() ? "one that \"fields\" of the source's layout names, and it names none" : "one of " + join(names),
+       names.empty() ? "name the columns there" : "did you mean " + nearest(field, names, 1).front() + "?"});
 }
 
 void FilterCompiler::add(const RowCondition::Step& step) {
@@ -99,7 +99,7 @@ void FilterCompiler::check_exact(const Operand& column, const Operand& number) {
   if (!column.is_rounded || !number.constant || !(std::abs(*number.constant) >= first_rounded)) return;
   throw Error(Kind::usage, "",
               {"a number from 2^53 on, beside a field of whole numbers of 64 bits",
-               "expected a smaller one: such fields are reckoned in f64, which does not tell larger ones apart", ""});
+               "a smaller one: such fields are reckoned in f64, which does not tell larger ones apart", ""});
 }
 
 FilterCompiler::Operand FilterCompiler::pop() {

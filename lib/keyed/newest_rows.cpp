@@ -246,8 +246,7 @@ class Join {
     throw Error(Kind::input, shared.reader.describe(shared.table.keys(), batch.server),
                 {"row " + std::to_string(batch.rows.lo + row) + " has key " + shared.table.key_text(key) +
                      ", which table '" + rows->shared.table.name + "' has not",
-                 "expected a row of '" + rows->shared.table.name + "' for each of '" + shared.table.name +
-                     "', which follows it",
+                 "a row of '" + rows->shared.table.name + "' for each of '" + shared.table.name + "', which follows it",
                  "rows that are no tails belong into a table of another name"});
   }
 

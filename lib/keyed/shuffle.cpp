@@ -264,7 +264,7 @@ TableShuffle::Sums TableShuffle::sums() {
       if (keys.low != counted.low || keys.high != counted.high)
         throw Error(Kind::io, "table '" + moves_[m].table.name + "'",
                     {"the keys that were written are not those that the census had counted",
-                     "expected the same " + std::to_string(counted.bytes) + " keys",
+                     "the same " + std::to_string(counted.bytes) + " keys",
                      "nothing is published; did a source file change meanwhile?"});
     }
   });
@@ -277,7 +277,7 @@ void TableShuffle::refuse(const Run& run, std::size_t part) const {
               {"rows of " + move.table.parts[part].name + " to be written to server " + std::to_string(run.server) +
                    " (rows " + std::to_string(run.first) + " to " + std::to_string(run.first + run.rows - 1) +
                    ") are not those that were read for these keys",
-               "expected equal sums on both sides",
+               "equal sums on both sides",
                "nothing is published; run it again: if it comes again the program is wrong, else the machine is"});
 }
 

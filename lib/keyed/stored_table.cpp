@@ -85,7 +85,7 @@ void check_field(const StoredTable& table, const KeyPlace& place, const std::str
   if (found == table.fields.end())
     throw Error(Kind::input, "table '" + table.name + "'",
                 {field + ", by which " + origin + " places its rows, is not there",
-                 "expected its dataset among those that are taken, and its name in the source's \"fields\"", ""});
+                 "its dataset among those that are taken, and its name in the source's \"fields\"", ""});
   const TablePart& part = table.parts[found->second.part];
   const bool is_number = part.dtype.kind == ElementKind::unsigned_integer ||
                          part.dtype.kind == ElementKind::signed_integer || part.dtype.kind == ElementKind::ieee_float;
@@ -94,8 +94,7 @@ void check_field(const StoredTable& table, const KeyPlace& place, const std::str
     throw Error(
         Kind::input, "dataset " + part.name,
         {"rows of " + std::to_string(part.row_elements) + " " + part.dtype.name,
-         "expected numbers of 4 or 8 bytes, of which column " + std::to_string(found->second.number) + " is " + field,
-         ""});
+         "numbers of 4 or 8 bytes, of which column " + std::to_string(found->second.number) + " is " + field, ""});
 }
 
 std::vector<StoredTable> stored_tables(const Placement& placement, const std::function<bool(ParameterId)>& is_taken) {
@@ -121,7 +120,7 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
     if (!has_keys)
       throw Error(Kind::input, "table '" + table.name + "'",
                   {"its keys, " + datasets.keys + ", are left out, but not " + table.parts.front().name,
-                   "expected rows with their keys", "take or leave out all of the table"});
+                   "rows with their keys", "take or leave out all of the table"});
     const KeyedTable& entry = layout.tables[datasets.entry];
     if (entry.place) table.place.emplace(*entry.place, table.rows.size());
     // Deleted keys have no fields that would place them.
@@ -169,7 +168,7 @@ void TableReader::read_placed(const StoredTable& table, const KeyPlace& place, P
       throw Error(Kind::input, describe(part, server),
                   {"the field \"" + place.field() + "\" of row " + std::to_string(first + row) + ", key " +
                        table.key_text(keys[row]) + ", is no whole number from 0 on",
-                   "expected one, for it places the row", ""});
+                   "one, for it places the row", ""});
     out[row] = *value;
   }
 }
@@ -203,17 +202,17 @@ void TableReader::check_offsets(const StoredTable& table, Position server,
                  "it was written with other rows, or is damaged: \"order\": \"source\" does without it, where \"rows\" "
                  "leave it out"});
   };
-  if (offsets.front() != 0) refuse("the first shard begins at row " + std::to_string(offsets.front()), "expected 0");
+  if (offsets.front() != 0) refuse("the first shard begins at row " + std::to_string(offsets.front()), "0");
   if (offsets.back() != table.rows[server])
     refuse("the last shard ends with row " + std::to_string(offsets.back()),
-           "expected the end of the " + std::to_string(table.rows[server]) + " rows");
+           "the end of the " + std::to_string(table.rows[server]) + " rows");
   const auto lower = std::is_sorted_until(offsets.begin(), offsets.end());
   if (lower == offsets.end()) return;
   const std::uint64_t group =
       table.shards->groups.of_server(server).lo + static_cast<std::uint64_t>(lower - offsets.begin()) - 1;
   refuse("shard " + std::to_string(table.shards->groups.shard_of(group)) + " begins at row " +
              std::to_string(*(lower - 1)) + " and ends with row " + std::to_string(*lower),
-         "expected no shard to end before it begins");
+         "no shard to end before it begins");
 }
 
 std::string TableReader::describe(const TablePart& part, Position server) const {

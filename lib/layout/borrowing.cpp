@@ -14,7 +14,7 @@ Borrowing::Borrowing(const Layout& layout, const Naming& naming) : layout_(layou
       const std::string& name = layout.buckets[b].members[m].name;
       if (!members_.emplace(name, Membership{b, m}).second)
         throw Error(Kind::layout, layout.origin,
-                    {"\"" + name + "\" is a member of two buckets", "expected each parameter in one", ""});
+                    {"\"" + name + "\" is a member of two buckets", "each parameter in one", ""});
     }
 }
 
@@ -28,7 +28,7 @@ MemberKeys Borrowing::of(Membership where) const {
   std::set<std::string> seen;
   const BucketMember* member = &layout_.buckets[where.bucket].members[where.member];
   const auto refuse = [&](const std::string& found, const std::string& expected) {
-    return Error(Kind::layout, place(where), {found, "expected " + expected, ""});
+    return Error(Kind::layout, place(where), {found, expected, ""});
   };
   MemberKeys result;
   while (true) {
@@ -70,10 +70,10 @@ void Borrowing::check_axis(const Keys& keys, Membership where) const {
   if (keys.split)
     for (const auto& axes : *keys.split)
       if (std::find(axes.begin(), axes.end(), own) != axes.end())
-        throw Error(Kind::layout, place(where),
-                    {"the bucket is cut over " + axis + ", over which '" + lender + "', which it is \"like\", is split",
-                     "expected an axis over which no member is split",
-                     "is \"axis\" of the bucket the one that its pieces lie along?"});
+        throw Error(
+            Kind::layout, place(where),
+            {"the bucket is cut over " + axis + ", over which '" + lender + "', which it is \"like\", is split",
+             "an axis over which no member is split", "is \"axis\" of the bucket the one that its pieces lie along?"});
   if (keys.flat && keys.flat->axis != own)
     throw Error(
         Kind::layout, place(where),
@@ -82,7 +82,7 @@ void Borrowing::check_axis(const Keys& keys, Membership where) const {
   if (keys.boxes)
     throw Error(Kind::layout, place(where),
                 {"'" + lender + "', which it is \"like\", has \"boxes\"",
-                 "expected a parameter that is cut by \"split\", \"flat\" and their like",
+                 "a parameter that is cut by \"split\", \"flat\" and their like",
                  "say \"shape\" and \"split\" of the member itself"});
 }
 

@@ -71,11 +71,11 @@ std::string CardFiles::name_within(const std::string& stored) const {
 std::string CardFiles::stored_name(std::size_t entry, const std::string& name_within) const {
   std::string stored = entries_[entry].prefix + name_within;
   if (const auto by_name = entry_of(stored); by_name != entry)
-    throw Error(Kind::input, "/" + name_within,
-                {"an array that is called \"" + stored + "\" with its file's prefix",
-                 "the layout puts that name into \"" + entries_[*by_name].path.text() + "\", of prefix \"" +
-                     entries_[*by_name].prefix + "\"",
-                 "choose prefixes that none of the names begins with by itself"});
+    throw Error(
+        Kind::input, "/" + name_within,
+        {"an array that is called \"" + stored + "\" with its file's prefix, and the layout puts that name into \"" +
+             entries_[*by_name].path.text() + "\", of prefix \"" + entries_[*by_name].prefix + "\"",
+         "", "choose prefixes that none of the names begins with by itself"});
   return stored;
 }
 

@@ -110,8 +110,8 @@ bool CardNames::is_of(const CardFiles::File& file, const CardPattern& pattern, c
   const CardWord& word = pattern.words().front();
   throw Error(Kind::input, path + ": /" + name,
               {"by its name it is of " + said_of(pattern, numbers, mesh),
-               position ? "expected names of the cards whose file it is"
-                        : layout_.origin + " expects numbers of its mesh in the place of {" + word.text +
+               position ? "names of the cards whose file it is"
+                        : "numbers of the mesh of " + layout_.origin + " in the place of {" + word.text +
                               "}: " + numbers_in_words(word, mesh),
                is_filled ? "numbers with zeros in front are written {" + word.text.substr(0, word.text.find(':')) +
                                ":0N}, with N digits"
@@ -144,7 +144,7 @@ std::optional<CardNames::Name> CardNames::of_card(const CardFiles::File& file, c
       throw Error(Kind::layout, layout_.origin,
                   {"\"" + layout_.rename[i].of_card + "\" has {" + renames_[i]->words().front().text +
                        "} where the prefix \"" + entry.prefix + "\" of its files stands",
-                   "expected it behind the prefix", ""});
+                   "it behind the prefix", ""});
     stored = found->name;
     value = layout_.rename[i].name.fill(found->captures);
     if (value.starts_with(entry.prefix)) value.erase(0, entry.prefix.size());

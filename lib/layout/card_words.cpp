@@ -20,7 +20,7 @@ std::size_t width_of(std::string_view inside, std::string_view digits) {
   if (digits.size() < 2 || digits[0] != '0' || digits[1] == '0' || read.ec != std::errc() || read.ptr != end ||
       width > most_digits)
     throw Error(Kind::layout, "",
-                {"found {" + std::string(inside) + "}", "expected a width of at most 20 digits, as in {card:05}", ""});
+                {"found {" + std::string(inside) + "}", "a width of at most 20 digits, as in {card:05}", ""});
   return width;
 }
 

@@ -112,7 +112,7 @@ Error::Text explain_piece(const Placement& placement, ArrayId array, Position po
   if (const auto reason = explain_lengths(placement, array, position, lengths); !reason.empty())
     remedy += "; " + reason;
   return {"stored shape " + to_string(found(position)->shape),
-          placement.layout().origin + " expects " + to_string(placement.stored_shape(array, position)) + " (" +
+          to_string(placement.stored_shape(array, position)) + " by " + placement.layout().origin + " (" +
               describe_bucket(placement, array, position) + ")",
           remedy};
 }

@@ -16,7 +16,7 @@ constexpr std::string_view journal = ".journal";
 constexpr std::size_t max_width = 20;  // the digits of 2^64
 
 [[noreturn]] void fail(std::string found, std::string expected, std::string remedy = {}) {
-  throw Error(Kind::layout, "", {"found " + std::move(found), "expected " + std::move(expected), std::move(remedy)});
+  throw Error(Kind::layout, "", {"found " + std::move(found), std::move(expected), std::move(remedy)});
 }
 
 std::string placeholders(const Mesh& mesh) {

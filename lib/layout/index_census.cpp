@@ -87,14 +87,14 @@ std::uint64_t IndexCensus::told_total(std::size_t entry) const {
     if (end <= rule.first)
       throw Error(Kind::layout, place(entry),
                   {"found no number above " + std::to_string(end - 1),
-                   "expected local numbers from " + std::to_string(rule.first) + " on", "check \"first\""});
+                   "local numbers from " + std::to_string(rule.first) + " on", "check \"first\""});
     end = checked_mul(end - rule.first, ways(entry) * (rule.restart ? rule.virtual_chunks : 1), "a total of indices");
   }
   if (!seen.logical.empty()) end = std::max(end, *seen.logical.rbegin() + 1);
   if (const std::uint64_t blocks = ways(entry) * rule.virtual_chunks; end % blocks != 0)
     throw Error(Kind::layout, place(entry),
                 {"the names count " + std::to_string(end) + " indices",
-                 "expected a multiple of " + std::to_string(blocks) + " (axis × virtual), where \"total\" is left out",
+                 "a multiple of " + std::to_string(blocks) + " (axis × virtual), where \"total\" is left out",
                  "give \"counts\" for uneven blocks"});
   return end;
 }
@@ -159,10 +159,9 @@ void IndexCensus::check_no_gaps(const std::vector<std::uint64_t>& totals, Kind k
     for (const auto& called : seen.stored)
       if (const auto index = blocks.index(called)) present.insert(*index);
     if (present.size() == totals[entry]) continue;
-    throw Error(
-        kind, place(entry),
-        {"no name has the index " + missing_below(totals[entry], present),
-         "expected each from 0 to " + std::to_string(totals[entry] - 1) + " in some name", what_would_fit(entry)});
+    throw Error(kind, place(entry),
+                {"no name has the index " + missing_below(totals[entry], present),
+                 "each from 0 to " + std::to_string(totals[entry] - 1) + " in some name", what_would_fit(entry)});
   }
 }
 

@@ -60,7 +60,7 @@ void check_at(const std::optional<At>& at, const At& at_last, const std::string&
     throw Error(
         Kind::layout, origin,
         {who + " of " + layout.origin + " lives at " + mesh.axes[axis] + "=" + format_list(coordinates),
-         "expected coordinates below " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
+         "coordinates below " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
          was_last ? "write " + last + " in its \"at\", which follows the mesh" : "give a layout for that mesh"});
   }
 }
@@ -75,13 +75,13 @@ void check_pieces(const Keys& keys, const std::string& who, const Layout& layout
       throw Error(Kind::layout, origin,
                   {who + " of " + layout.origin + " has " + std::to_string(sizes.size()) + " sizes for dimension " +
                        std::to_string(dim),
-                   "expected " + std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
+                   std::to_string(mesh.shape[axis]) + " on a mesh of " + axis_word(mesh, axis),
                    "leave \"sizes\" out if \"uneven\" says how it is to be cut, or give a layout for that mesh"});
   }
   if (keys.boxes && keys.boxes->rbegin()->first >= mesh.size())
     throw Error(Kind::layout, origin,
                 {who + " of " + layout.origin + " has a box for card " + std::to_string(keys.boxes->rbegin()->first),
-                 "expected boxes for cards below " + std::to_string(mesh.size()),
+                 "boxes for cards below " + std::to_string(mesh.size()),
                  "boxes are for one mesh alone: give a layout for the other, or say \"split\" instead"});
 }
 
@@ -94,12 +94,12 @@ void check_index(const IndexRule& index, const Layout& layout, const Mesh& mesh,
   if (!index.counts.empty())
     throw Error(Kind::layout, origin,
                 {who + " has " + std::to_string(index.counts.size()) + " counts",
-                 "expected " + std::to_string(ways) + " on a mesh of " + join(axes),
+                 std::to_string(ways) + " on a mesh of " + join(axes),
                  "leave \"counts\" out if the blocks are to be equal, or give a layout for that mesh"});
   if (const std::uint64_t blocks = ways * index.virtual_chunks; index.total.value_or(0) % blocks != 0)
     throw Error(Kind::layout, origin,
                 {who + " counts " + std::to_string(*index.total),
-                 "expected a multiple of " + std::to_string(blocks) + " (axis × virtual) on a mesh of " + join(axes),
+                 "a multiple of " + std::to_string(blocks) + " (axis × virtual) on a mesh of " + join(axes),
                  "give a layout for that mesh, with \"counts\" for uneven blocks"});
 }
 
@@ -125,7 +125,7 @@ void check_apart(const Layout& layout, const Mesh& mesh, const std::string& orig
                     {"two buckets of " + layout.origin + " are called \"" + bucket.name + "\" (with the members \"" +
                          other->members.front().name + "\" and \"" + bucket.members.front().name +
                          "\") and would lie on one card",
-                     "expected one bucket of a name on each card",
+                     "one bucket of a name on each card",
                      "give a layout for that mesh, in which one bucket has the members of both, in the framework's "
                      "order"});
     same.push_back(&bucket);
@@ -154,11 +154,9 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
   for (const auto& [name, size] : sizes) {
     const auto axis = layout.mesh.axis(name);
     if (!axis)
-      throw Error(
-          Kind::usage, origin,
-          {"found the axis \"" + name + "\"", "expected one of " + layout.origin + ": " + join(layout.mesh.axes), ""});
-    if (size == 0)
-      throw Error(Kind::usage, origin, {"found size 0 for the axis \"" + name + "\"", "expected 1 at least", ""});
+      throw Error(Kind::usage, origin,
+                  {"found the axis \"" + name + "\"", "one of " + layout.origin + ": " + join(layout.mesh.axes), ""});
+    if (size == 0) throw Error(Kind::usage, origin, {"found size 0 for the axis \"" + name + "\"", "1 at least", ""});
     changed.mesh.shape[*axis] = size;
   }
   check_coordinates(layout, changed.mesh, origin);

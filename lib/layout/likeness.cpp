@@ -25,8 +25,7 @@ std::vector<std::string> Likeness::check(const Placement& placement, Kind kind) 
       const Tensor& liked = placement.tensors()[*other];
       if (liked.shape == tensor.shape) break;
       const std::string found = "its logical shape is " + to_string(tensor.shape);
-      const std::string expected =
-          "expected " + to_string(liked.shape) + " as '" + name + "' has, which it is to be \"like\"";
+      const std::string expected = to_string(liked.shape) + " as '" + name + "' has, which it is to be \"like\"";
       if (!mine.gives_shape && !parameters_[*other].gives_shape)
         throw Error(
             kind, where(),

@@ -49,7 +49,7 @@ Layout model_files(const std::vector<Tensor>& tensors, std::uint64_t most_bytes,
   if (files.size() > max_cards)
     throw Error(Kind::usage, "",
                 {fmt::format("{} files of at most {} each", files.size(), format_bytes(most_bytes)),
-                 fmt::format("expected at most {}", max_cards), "allow larger ones"});
+                 fmt::format("at most {}", max_cards), "allow larger ones"});
   Layout layout;
   layout.origin = "the layout of a model in " + std::to_string(files.size()) + (files.size() == 1 ? " file" : " files");
   layout.mesh = Mesh{{"file"}, {files.size()}, {}};

@@ -77,7 +77,7 @@ std::string Naming::unrenamed(const std::string& name) const {
   if (const std::string back = renamed(stored); back != name)
     throw Error(Kind::layout, layout_.origin,
                 {"\"" + name + "\" would be stored as \"" + stored + "\", which is read as \"" + back + "\"",
-                 "rename must lead back to the same name", "reorder or narrow the rename patterns"});
+                 "a rename that leads back to the same name", "reorder or narrow the rename patterns"});
   return stored;
 }
 
@@ -119,20 +119,19 @@ std::string Naming::counted(const std::string& name, const std::vector<std::uint
     const auto index = number(found.index.text);
     const auto chunk = found.chunk ? number(found.chunk->text) : std::uint64_t{0};
     if (chunk && *chunk >= rule.virtual_chunks)
-      throw Error(
-          Kind::input, "",
-          {"\"" + name + "\" has the chunk " + found.chunk->text,
-           layout_.origin + " " + describe(rule) + " expects chunks below " + std::to_string(rule.virtual_chunks),
-           "check virtual"});
+      throw Error(Kind::input, "",
+                  {"\"" + name + "\" has the chunk " + found.chunk->text,
+                   "chunks below " + std::to_string(rule.virtual_chunks) + ", as " + layout_.origin + " " +
+                       describe(rule) + " says",
+                   "check virtual"});
     const auto global = index && chunk ? blocks_[at].index({coordinate, *index, *chunk}) : std::nullopt;
     if (!global) {
       const std::string range = (rule.first == 0 ? "" : "from " + std::to_string(rule.first) + " and ") + "below " +
                                 std::to_string(blocks_[at].end(coordinate));
       throw Error(Kind::input, "",
                   {"\"" + name + "\" has the number " + found.index.text,
-                   layout_.origin + " " + describe(rule) + " expects numbers " + range +
-                       (rule.numbering == Numbering::local ? " (local) at " : " (global) at ") +
-                       describe_place(rule, coordinates),
+                   "numbers " + range + (rule.numbering == Numbering::local ? " (local) at " : " (global) at ") +
+                       describe_place(rule, coordinates) + ", as " + layout_.origin + " " + describe(rule) + " says",
                    "check total, counts and numbering"});
     }
     return with_numbers(logical, found, *global, 0);
@@ -153,13 +152,14 @@ StoredName Naming::uncounted(const std::string& logical) const {
     const IndexRule& rule = layout_.indices[at];
     const auto index = number(found.index.text);
     if (!index || *index >= blocks_[at].total())
-      throw Error(Kind::layout, layout_.origin,
-                  {"\"" + logical + "\" has the number " + found.index.text,
-                   describe(rule) + " counts only " + std::to_string(blocks_[at].total()), "check total"});
+      throw Error(
+          Kind::layout, layout_.origin,
+          {"\"" + logical + "\" has the number " + found.index.text,
+           "one of " + describe(rule) + ", which counts only " + std::to_string(blocks_[at].total()), "check total"});
     if (found.chunk && number(found.chunk->text) != std::uint64_t{0})
       throw Error(Kind::layout, layout_.origin,
                   {"\"" + logical + "\" has the chunk " + found.chunk->text,
-                   describe(rule) + " expects 0 there, for {i} counts over all chunks",
+                   "0, for {i} of " + describe(rule) + " counts over all chunks",
                    "see rename",
                    {Advice::What::rename, ""}});
     const auto called = blocks_[at].called(*index);
@@ -192,8 +192,8 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
       if (layout_.otherwise == Default::replicate) break;
       if (borrowed.empty()) return std::nullopt;
       throw Error(Kind::layout, layout_.origin,
-                  {"\"" + logical + "\" is to be like \"" + name + "\", which no rule matches",
-                   "expected a rule for that name", "add one, or \"default\": \"replicate\""});
+                  {"\"" + logical + "\" is to be like \"" + name + "\", which no rule matches", "a rule for that name",
+                   "add one, or \"default\": \"replicate\""});
     }
     const Rule& rule = layout_.parameters[rule_of_[*found]];
     if (borrowed.empty()) decision.rule = rule_of_[*found];

@@ -14,7 +14,7 @@ const JsonRules& layout_rules() {
 nlohmann::json parse_json(const std::string& text, const std::string& origin) {
   if (text.size() > max_json_bytes)
     throw Error(Kind::layout, origin,
-                {"found a layout of " + std::to_string(text.size()) + " bytes", "expected at most 64 MiB", ""});
+                {"found a layout of " + std::to_string(text.size()) + " bytes", "at most 64 MiB", ""});
   return ckpt::parse_json(text, origin, layout_rules());
 }
 

@@ -27,7 +27,7 @@ std::string plural(std::size_t count, const std::string& what) {
 }  // namespace
 
 void Node::fail(const std::string& found, const std::string& expected, const std::string& remedy) const {
-  throw Error(Kind::layout, place(), {"found " + found, "expected " + expected, remedy});
+  throw Error(Kind::layout, place(), {"found " + found, expected, remedy});
 }
 
 void Node::fail_unlisted(const std::string& found, const std::string& what,

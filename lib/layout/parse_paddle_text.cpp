@@ -40,13 +40,10 @@ void parse_shard_files(const Node& node, PaddleText& text) {
 /// Says at the node what an error of the accessor's own says.
 template <class Work>
 auto told_at(const Node& node, const Work& work) {
-  constexpr std::string_view said_by_node = "expected ";
   try {
     return work();
   } catch (const Error& error) {
-    std::string expected = error.text().expected;
-    if (expected.starts_with(said_by_node)) expected.erase(0, said_by_node.size());
-    node.fail(error.text().found, expected, error.text().remedy);
+    node.fail(error.text().found, error.text().expected, error.text().remedy);
   }
 }
 

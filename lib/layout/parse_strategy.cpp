@@ -20,7 +20,7 @@ constexpr std::size_t most_device_axes = 64;
 
 [[noreturn]] void refuse_strategy(const std::string& object, const std::string& found, const std::string& expected,
                                   const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::layout, object, {found, "expected " + expected, remedy});
+  throw Error(Kind::layout, object, {found, expected, remedy});
 }
 
 std::uint64_t devices_in(const RawLayout& raw) {

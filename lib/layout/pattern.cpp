@@ -91,11 +91,11 @@ struct Pattern::Parser {
       if (is_range()) {
         ++at;
         high = member();
-        if (high < low) fail("a range that runs backwards", "expected its smaller end first", "");
+        if (high < low) fail("a range that runs backwards", "its smaller end first", "");
       }
       token.ranges += {low, high};
     }
-    if (at >= text.size()) fail("an open [", "expected a closing ]", "write [[] for the character itself");
+    if (at >= text.size()) fail("an open [", "a closing ]", "write [[] for the character itself");
     const auto members = text.substr(inside, at - inside);
     ++at;
     if (!token.negated && !members.empty() && character_at(text, inside).bytes == members.size())
@@ -106,11 +106,10 @@ struct Pattern::Parser {
 
   void capture() {
     const std::size_t close = text.find('}', at);
-    if (close == none) fail("an open {", "expected a closing }", "write [{] for the character itself");
+    if (close == none) fail("an open {", "a closing }", "write [{] for the character itself");
     Token token{Token::Kind::capture, std::string(text.substr(at + 1, close - at - 1))};
     if (token.text.empty() || !std::all_of(token.text.begin(), token.text.end(), is_capture_character))
-      fail("the capture {" + token.text + "}", "expected a name of letters, digits and _",
-           "write [{] for the character");
+      fail("the capture {" + token.text + "}", "a name of letters, digits and _", "write [{] for the character");
     at = close + 1;
     auto& tokens = pattern.tokens_;
     const auto same = std::find_if(tokens.begin(), tokens.end(), [&](const Token& other) {
@@ -127,13 +126,13 @@ struct Pattern::Parser {
 Pattern::Pattern(std::string text, const std::set<std::string>& numeric) : text_(std::move(text)) {
   if (text_.size() > max_pattern_bytes)
     throw Error(Kind::layout, "",
-                {"found a pattern of " + std::to_string(text_.size()) + " bytes", "expected at most 4096", ""});
+                {"found a pattern of " + std::to_string(text_.size()) + " bytes", "at most 4096", ""});
   Parser{*this, text_, numeric}.run();
   const auto open = std::count_if(tokens_.begin(), tokens_.end(),
                                   [](const Token& token) { return token.kind != Token::Kind::literal; });
   if (static_cast<std::size_t>(open) > max_open_tokens)
     throw Error(Kind::layout, "",
-                {"found a pattern of " + std::to_string(open) + " wildcards and captures", "expected at most 128", ""});
+                {"found a pattern of " + std::to_string(open) + " wildcards and captures", "at most 128", ""});
 }
 
 Pattern::Pieces Pattern::pieces() const {
@@ -308,8 +307,7 @@ std::string Pattern::fill(const Captures& values) const {
     } else if (value != values.end()) {
       name += value->second;
     } else {
-      throw Error(Kind::layout, text_,
-                  {"no name can be made from this pattern", "every wildcard must be captured", ""});
+      throw Error(Kind::layout, text_, {"no name can be made from this pattern", "every wildcard to be captured", ""});
     }
   }
   return name;

@@ -12,10 +12,9 @@ namespace {
 Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, const Extents& shape) {
   for (std::size_t d = 0; d < grid.size(); ++d)
     if (grid[d] != 0 && shape[d] % grid[d] != 0)
-      throw Error(
-          Kind::layout, "dimension " + std::to_string(d) + " of " + to_string(shape),
-          {std::to_string(shape[d]) + " elements do not divide by " + std::to_string(grid[d]),
-           "expected a multiple of it, as \"grid\" says", "say what each card holds in elements, without \"grid\""});
+      throw Error(Kind::layout, "dimension " + std::to_string(d) + " of " + to_string(shape),
+                  {std::to_string(shape[d]) + " elements do not divide by " + std::to_string(grid[d]),
+                   "a multiple of it, as \"grid\" says", "say what each card holds in elements, without \"grid\""});
   Boxes scaled;
   for (const auto& [card, box] : boxes) {
     Box& larger = scaled.emplace(card, box).first->second;
@@ -51,7 +50,8 @@ void PlacementBuilder::check_at_of_boxes(const BoxCover& boxes, const At& at, co
           throw Error(Kind::layout, where,
                       {"boxes give a part to card " + std::to_string(mesh.card(position)) + ", at " + mesh.axes[axis] +
                            "=" + std::to_string(mesh.coordinate(position, axis)),
-                       "it lives only at " + format_list(coordinates) + " of that axis", "check boxes and indices"});
+                       "cards at " + format_list(coordinates) + " of that axis alone, where it lives",
+                       "check boxes and indices"});
 }
 
 /// What lies in a file that cards share along an axis is held once, at coordinate 0 of it.

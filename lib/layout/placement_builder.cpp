@@ -14,8 +14,7 @@ CutPlan PlacementBuilder::plan(const Keys& keys, std::size_t rank, const std::st
   check_keys_together(keys, {mesh, rank}, [&](const auto& path, const auto& found, const auto& expected) {
     std::string place;
     for (const std::string& key : path) place += (place.empty() ? "" : "/") + key;
-    throw Error(Kind::layout, place.empty() ? where : where + ": " + place,
-                {"found " + found, "expected " + expected, ""});
+    throw Error(Kind::layout, place.empty() ? where : where + ": " + place, {"found " + found, expected, ""});
   });
   CutPlan plan;
   plan.dims.resize(rank);
@@ -140,7 +139,7 @@ void PlacementBuilder::add_member(Tensor tensor, Membership membership, const Ke
   ArrayPlace& array = placement_.arrays_[known->second];
   if (!(array.dtype == tensor.dtype))
     throw Error(Kind::layout, where,
-                {"its dtype is " + tensor.dtype.name, "the bucket's other members are " + array.dtype.name,
+                {"its dtype is " + tensor.dtype.name, array.dtype.name + ", as of the bucket's other members",
                  "all members of a bucket have one dtype"});
   Spread spread;
   spread.bucket = membership.bucket;
@@ -280,9 +279,10 @@ void PlacementBuilder::find_equalities() {
     if (!other) continue;
     const Extents& shape = placement_.tensors_[parameter].shape;
     if (const Extents& theirs = placement_.tensors_[*other].shape; !(shape == theirs))
-      throw Error(Kind::layout, where(parameter),
-                  {"its logical shape is " + to_string(shape),
-                   "\"equals\" '" + name + "', which is " + to_string(theirs), "the rule of one of the two is wrong"});
+      throw Error(
+          Kind::layout, where(parameter),
+          {"its logical shape is " + to_string(shape),
+           to_string(theirs) + ", as of '" + name + "', which it \"equals\"", "the rule of one of the two is wrong"});
     placement_.equalities_.push_back({parameter, *other});
   }
 }

@@ -253,7 +253,7 @@ class SourceResolver {
       if (const std::string reason = is_whole && votes.size() > 1 ? explain_extents(found, spec) : ""; !reason.empty())
         throw Error(Kind::input, where,
                     {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
-                     "\"uneven\": \"exact\" expects equal pieces", reason});
+                     "equal pieces, as \"uneven\": \"exact\" says", reason});
       if (most->first == 0 && !is_expected(n, dim, 0)) refuse_absent(n, dim, spec, found, is_found, at, where);
       return checked_mul(most->first, spec.pieces(), "a dimension");
     }
@@ -262,7 +262,7 @@ class SourceResolver {
     if (!fits(total, spec, found, is_found))
       throw Error(Kind::input, where,
                   {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
-                   std::to_string(total) + " elements do not cut so under the layout's \"uneven\"",
+                   "pieces of " + std::to_string(total) + " elements as the layout's \"uneven\" cuts them",
                    explain_extents(found, spec)});
     if (!is_expected(n, dim, total)) refuse_absent(n, dim, spec, found, is_found, at, where);
     return total;

@@ -35,7 +35,7 @@ void check_path(const std::string& name, const std::string& origin) {
   for (std::size_t start = 0; start <= name.size();) {
     const std::size_t slash = std::min(name.find('/', start), name.size());
     const std::string part = name.substr(start, slash - start);
-    if (part.empty() || part == "." || part == "..") throw refuse("a path without empty parts and dots is needed");
+    if (part.empty() || part == "." || part == "..") throw refuse("a path without empty parts and dots");
     start = slash + 1;
   }
 }
@@ -75,7 +75,7 @@ std::vector<std::size_t> add_member(PlacementBuilder& builder, const Naming& nam
   const Keys& keys = borrowed.keys;
   if (keys.shape && !(tensor.shape == Extents(*keys.shape)))
     throw Error(Kind::layout, place,
-                {"its shape is " + to_string(tensor.shape), "the bucket gives " + format_list(*keys.shape), ""});
+                {"its shape is " + to_string(tensor.shape), format_list(*keys.shape) + ", as the bucket says", ""});
   builder.add_member(tensor, where, keys, naming.unrenamed(bucket.name), place);
   return borrowed.rules;
 }
@@ -86,9 +86,10 @@ void check_members(const Layout& layout, const std::vector<const Tensor*>& tenso
   for (const Bucket& bucket : layout.buckets)
     for (const BucketMember& member : bucket.members)
       if (!names.contains(member.name))
-        throw Error(Kind::layout, layout.origin,
-                    {"bucket \"" + bucket.name + "\" has the member \"" + member.name + "\"",
-                     "the checkpoint has no such parameter", "take it out of the bucket"});
+        throw Error(
+            Kind::layout, layout.origin,
+            {"bucket \"" + bucket.name + "\" has the member \"" + member.name + "\", which the checkpoint lacks", "",
+             "take it out of the bucket"});
 }
 
 /// The layout as it goes with the checkpoint, where what it speaks of may not be found: it says the shapes that members
@@ -122,7 +123,7 @@ void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& te
   const Keys& keys = decision.keys;
   if (keys.shape && !(Extents(*keys.shape) == tensor.shape))
     throw Error(Kind::layout, where,
-                {"its shape is " + to_string(tensor.shape), "the rule gives shape " + format_list(*keys.shape), ""});
+                {"its shape is " + to_string(tensor.shape), format_list(*keys.shape) + ", as the rule says", ""});
   if (tensor.shape.empty()) drop_cuts(decision.keys);
   StoredName stored = naming.uncounted(tensor.name);
   stored.name = naming.unrenamed(stored.name);
@@ -135,7 +136,7 @@ void check_plain_names(const Layout& layout) {
   if (!name.empty())
     throw Error(
         Kind::layout, layout.origin,
-        {"\"" + name + "\" has the number of a card in it", "expected names that are the same on all cards in a layout to write",
+        {"\"" + name + "\" has the number of a card in it", "names that are the same on all cards in a layout to write",
          "such names are only read: leave that \"rename\" or \"prefix\" out"});
 }
 

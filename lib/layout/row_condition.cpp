@@ -267,7 +267,7 @@ class ConditionParser {
     throw Error(Kind::usage, "",
                 {"'" + what.substr(0, what.find_last_not_of(' ') + 1) + "' at character " + std::to_string(begin + 1) +
                      (found == Value::number ? " is a number" : " is a condition"),
-                 wanted == Value::number ? "expected a number there" : "expected a condition there",
+                 wanted == Value::number ? "a number there" : "a condition there",
                  wanted == Value::number ? "" : "compare it, for example with >= 1"});
   }
 
@@ -277,7 +277,7 @@ class ConditionParser {
     throw Error(Kind::usage, "",
                 {at_ == text_.size() ? "it ends after " + std::to_string(at_) + " characters"
                                      : "'" + std::string(found) + "' at character " + std::to_string(at_ + 1),
-                 "expected " + expected, ""});
+                 expected, ""});
   }
 
   std::string_view text_;

@@ -167,7 +167,7 @@ void refuse_unmatched(const Layout& layout, const std::vector<std::string>& name
                                                    join(describe_groups(group_names(names)), 16) + ")";
   throw Error(kind, "",
               {"no rule of " + layout.origin + " matches " + what,
-               "expected a rule for every parameter in the files",
+               "a rule for every parameter in the files",
                "add one, or say \"default\": \"replicate\"",
                {Advice::What::leave_out, ""}});
 }
@@ -202,7 +202,7 @@ void RuleUse::check_any(const std::vector<std::string>& names, Kind kind) const 
   const std::string what = names.size() == 1 ? "the one name" : "the " + std::to_string(names.size()) + " names";
   Error error(kind, layout_.origin,
               {rules + verb + what + " (" + join(describe_groups(group_names(names)), 4) + ")",
-               "expected rules for them, else all would be whole copies",
+               "rules for them, else all would be whole copies",
                prefix ? "the names have " + prefix->text() : "is it the layout of this checkpoint?"});
   if (prefix && kind == Kind::input && prefix->is_removed)
     error.advise(R"(say it in the layout: "rename": [{"stored": ")" + literal(prefix->prefix) +

@@ -244,7 +244,7 @@ class Faults {
   const auto rule = target.spreads()[parameter].rule;
   const std::string decided = rule ? rule_name(target.layout(), *rule) : "no rule";
   throw Error(Kind::layout, target.layout().origin + ": parameter '" + target.tensors()[parameter].name + "'",
-              {fault.found + " (" + decided + " matches it)", "expected both cut alike, at multiples of the block",
+              {fault.found + " (" + decided + " matches it)", "both cut alike, at multiples of the block",
                "give both one rule and sizes that fit, or leave both whole"});
 }
 

@@ -65,7 +65,7 @@ class CardCheck {
     if (!(said == found.shape) && !is_said)
       throw Error(Kind::input, place(parameter, position),
                   {"its attribute ckpt_global_shape says that it is a piece of " + to_string(said),
-                   layout_.origin + " gives the logical shape " + to_string(shape),
+                   to_string(shape) + ", the logical shape that " + layout_.origin + " gives",
                    "is it the layout of all files? If the attribute is stale, say \"shape\": " + to_string(shape) +
                        " in the parameter's rule"});
     if (others_++ == 0)
@@ -106,7 +106,7 @@ class CardCheck {
     throw Error(Kind::input, place(parameter, position),
                 {"card " + std::to_string(layout_.mesh.card(position)) + " holds parameter '" +
                      placement_.tensors()[parameter].name + "'",
-                 layout_.origin + " puts it on " + held_by(parameter) + " only", "is it the right layout?"});
+                 "it on " + held_by(parameter) + " only, as " + layout_.origin + " says", "is it the right layout?"});
   }
 
   [[noreturn]] void refuse_missing(ParameterId parameter, Position position, const Extents& expected) const {
@@ -116,15 +116,15 @@ class CardCheck {
       if (names_.at(parameter, p) != nullptr) holders.push_back(p);
     throw Error(Kind::input, place(parameter, position),
                 {"parameter '" + placement_.tensors()[parameter].name + "' is missing",
-                 layout_.origin + " expects " + to_string(expected) + " of it on " + held_by(parameter) +
-                     (rule ? " (" + rule_name(layout_, *rule) + ")" : ""),
+                 to_string(expected) + " of it on " + held_by(parameter) + ", as " + layout_.origin +
+                     (rule ? " (" + rule_name(layout_, *rule) + ")" : "") + " says",
                  "cards that hold it: " + list_cards(layout_.mesh, holders) +
                      (holders.empty() ? "" : R"(; where copies may be missing, say "replicas": "first" in its rule)")});
   }
 
   [[noreturn]] void refuse_dtype(std::size_t n, Position position, const StoredArray& found) const {
     throw Error(Kind::input, place(n, position),
-                {"its dtype is " + found.dtype.name, first_file(n) + " has " + names_.first(n).dtype.name,
+                {"its dtype is " + found.dtype.name, names_.first(n).dtype.name + ", as in " + first_file(n),
                  "a parameter has one dtype on all its cards"});
   }
 
@@ -150,11 +150,10 @@ class CardCheck {
       }
     }
     const bool is_plain = !spread.flat;
-    throw Error(
-        Kind::input, place(parameter, position),
-        {"stored shape " + to_string(found.shape),
-         layout_.origin + " expects " + to_string(expected) + " (logical " + to_string(tensor.shape) + cuts + ")",
-         is_plain ? explain_shape(found.shape, expected, tensor.shape, specs, axis_names) : ""});
+    throw Error(Kind::input, place(parameter, position),
+                {"stored shape " + to_string(found.shape),
+                 to_string(expected) + " by " + layout_.origin + " (logical " + to_string(tensor.shape) + cuts + ")",
+                 is_plain ? explain_shape(found.shape, expected, tensor.shape, specs, axis_names) : ""});
   }
 
   const Layout& layout_;

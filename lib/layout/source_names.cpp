@@ -94,7 +94,7 @@ InternedText SourceNames::renamed_once(const Layout& layout, const Naming& namin
     if (!is_first)
       throw Error(Kind::input, layout.origin + ": /rename",
                   {"\"" + other->second + "\" and \"" + stored + "\" both become \"" + known->second + "\"",
-                   "rename is one-to-one", how_to_join(layout, other->second, stored, known->second)});
+                   "a rename that is one-to-one", how_to_join(layout, other->second, stored, known->second)});
   }
   return known->second;
 }
@@ -146,7 +146,7 @@ void SourceNames::name(const Layout& layout, const Naming& naming, Draft& draft)
       throw Error(
           Kind::input, "",
           {"\"" + other->second + "\" and \"" + (*holding)[array].name + "\" both become parameter '" + logical + "'",
-           layout.origin + " expects one array for each", "see rename, indices and buckets"});
+           "one array for each, as " + layout.origin + " says", "see rename, indices and buckets"});
     draft.names.emplace_back(logical, array);
   };
   for (std::size_t i = 0; i < holding->size(); ++i) {
@@ -183,7 +183,7 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
       if (found->second.stored != stored)
         throw Error(Kind::input, "",
                     {"\"" + found->second.stored + "\" and \"" + stored + "\" both become parameter '" + name + "'",
-                     layout.origin + " expects one stored name for each", "see rename, indices and buckets"});
+                     "one stored name for each, as " + layout.origin + " says", "see rename, indices and buckets"});
     }
   std::sort(all_.begin(), all_.end());
   all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
@@ -206,7 +206,7 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
       throw Error(Kind::input, "",
                   {"no file holds bucket \"" + layout.buckets[*logical_[n].bucket].name + "\" (member '" +
                        logical_[n].name + "')",
-                   layout.origin + " expects it",
+                   "it, as " + layout.origin + " says",
                    "nearest names: " + join(nearest(layout.buckets[*logical_[n].bucket].name, all()))});
 }
 

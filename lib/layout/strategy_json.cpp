@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 [[noreturn]] void refuse_json(const std::string& object, const std::string& found, const std::string& expected) {
-  throw Error(Kind::layout, object, {found, "expected " + expected, "is it a strategy that MindSpore saved?"});
+  throw Error(Kind::layout, object, {found, expected, "is it a strategy that MindSpore saved?"});
 }
 
 const json& member(const json& object, const char* key) {
@@ -73,10 +73,9 @@ class Regrouping {
       refuse_json("tensor_map", format_list(flat_),
                   "one of " + std::to_string(rank) + " dimensions, as the tensor is stored");
     if (wanted > 0 && wanted < joints.size())
-      throw Error(
-          Kind::layout, "tensor_map",
-          {format_list(flat_) + " can be read as several splits of " + std::to_string(rank) + " dimensions",
-           "expected one that is clear", "JSON does not say which: give the strategy in MindSpore's protobuf form"});
+      throw Error(Kind::layout, "tensor_map",
+                  {format_list(flat_) + " can be read as several splits of " + std::to_string(rank) + " dimensions",
+                   "one that is clear", "JSON does not say which: give the strategy in MindSpore's protobuf form"});
     return joined(wanted > 0 ? joints : std::vector<std::size_t>{});
   }
 
@@ -122,7 +121,7 @@ RawLayout json_layout(const std::string& name, const json& item, const RankOf& r
     throw Error(
         Kind::layout, "tensor_map",
         {format_list(flat) + " of " + format_list(shape) + " may be so many dimensions, or fewer cut over several axes",
-         "expected one that is clear", "JSON does not say which: give the strategy in MindSpore's protobuf form"});
+         "one that is clear", "JSON does not say which: give the strategy in MindSpore's protobuf form"});
   return regrouping.regrouped(*rank);
 }
 

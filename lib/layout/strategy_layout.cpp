@@ -52,7 +52,7 @@ std::map<std::uint64_t, const StageStrategy*> different_stages(const std::vector
     if (is_new || known->second->parameters == stage.parameters) continue;
     throw Error(Kind::layout, stage.origin,
                 {"stage " + std::to_string(stage.stage) + " is cut otherwise than in " + known->second->origin,
-                 "expected strategies of one job", "remove what an earlier job left"});
+                 "strategies of one job", "remove what an earlier job left"});
   }
   std::uint64_t next = 0;
   for (const auto& [number, stage] : different)
@@ -60,7 +60,7 @@ std::map<std::uint64_t, const StageStrategy*> different_stages(const std::vector
       throw Error(
           Kind::layout, stage->origin,
           {"it is of stage " + std::to_string(number) + ", and stage " + std::to_string(next - 1) + " is missing",
-           "expected a file of each stage", "give the directory that holds them all"});
+           "a file of each stage", "give the directory that holds them all"});
   return different;
 }
 
@@ -93,7 +93,7 @@ class StrategyLayout {
           throw Error(
               Kind::layout, stage->origin,
               {"parameter '" + name + "' is cut otherwise than in stage " + std::to_string(placed.stages.front()),
-               "expected one layout in all stages that share it",
+               "one layout in all stages that share it",
                "leave it out of one stage's strategy: MindSpore since 2.0 saves it in one"});
         placed.strategy = &parameter;
         placed.stages.push_back(number);
@@ -110,7 +110,7 @@ class StrategyLayout {
         throw Error(Kind::layout, origin_,
                     {"dev_matrix of '" + name + "' has " + std::to_string(devices) + " devices, that of '" + first +
                          "' " + std::to_string(devices_),
-                     "expected as many for all parameters", "are the files of one job?"});
+                     "as many for all parameters", "are the files of one job?"});
       if (first.empty()) first = name;
     }
   }
@@ -171,7 +171,7 @@ class StrategyLayout {
     throw Error(Kind::layout, origin_,
                 {std::to_string(ways.size()) + " ways to cut parameters over " + std::to_string(devices_) +
                      " devices have no mesh in common",
-                 "expected at most " + std::to_string(most_boxes) + " boxes", "write a layout for each dev_matrix"});
+                 "at most " + std::to_string(most_boxes) + " boxes", "write a layout for each dev_matrix"});
   }
 
   std::vector<Axis> axes_within(const Span& span) const {
@@ -224,10 +224,9 @@ class StrategyLayout {
                                         const std::vector<std::uint64_t>& grid) const {
     const std::string object = origin_ + ": parameter '" + name + "'";
     if (!placed.strategy->sizes.empty() && placed.strategy->optimizer_shards > 1)
-      throw Error(
-          Kind::layout, object,
-          {"its uneven pieces are cut again over replicas", "expected opt_weight_shard_size beside even ones alone",
-           "write a layout that says in \"boxes\" what each card holds of it"});
+      throw Error(Kind::layout, object,
+                  {"its uneven pieces are cut again over replicas", "opt_weight_shard_size beside even ones alone",
+                   "write a layout that says in \"boxes\" what each card holds of it"});
     auto boxes = std::make_shared<Boxes>();
     const auto of_stage = strategy::boxes_of(*placed.strategy, grid);
     for (const std::uint64_t stage : placed.stages)

@@ -31,14 +31,14 @@ void check_unclaimed(const Layout& layout, const Naming& naming, const TableData
   if (!is_new)
     throw Error(Kind::input, layout.origin,
                 {"dataset " + dataset + " belongs to table '" + known->second + "' and to table '" + table.name + "'",
-                 "expected one table for each dataset", "tell them apart by \"keys\" and \"rows\""});
+                 "one table for each dataset", "tell them apart by \"keys\" and \"rows\""});
   const bool is_counted = std::any_of(layout.indices.begin(), layout.indices.end(),
                                       [&](const IndexRule& index) { return index.in.matches(dataset); });
   if (is_counted || naming.renamed(dataset) != dataset)
     throw Error(Kind::input, layout.origin,
                 {std::string(is_counted ? "\"indices\"" : "\"rename\"") + " matches dataset " + dataset +
                      " of table '" + table.name + "'",
-                 "expected datasets of tables under their own names", "narrow its pattern"});
+                 "datasets of tables under their own names", "narrow its pattern"});
 }
 
 /// What one card's file says of a table.
@@ -52,14 +52,14 @@ class TableCounter {
         keys.dtype.kind == ElementKind::unsigned_integer || keys.dtype.kind == ElementKind::signed_integer;
     if (!is_key || keys.dtype.size != 8 || keys.dtype.order != ByteOrder::little || keys.shape.size() != 1)
       refuse(table_.keys, position, "found " + keys.dtype.name + " " + to_string(keys.shape),
-             "expected keys: u64 or i64 of one dimension");
+             "keys: u64 or i64 of one dimension");
     for (const std::string& name : table_.rows) {
       const StoredArray& rows = array(file, name, position);
       if (rows.verbatim || rows.shape.empty())
-        refuse(name, position, "found " + rows.dtype.name + " " + to_string(rows.shape), "expected a row for each key");
+        refuse(name, position, "found " + rows.dtype.name + " " + to_string(rows.shape), "a row for each key");
       if (rows.shape[0] != keys.shape[0])
         refuse(name, position, "it has " + std::to_string(rows.shape[0]) + " rows",
-               "expected one for each of the " + std::to_string(keys.shape[0]) + " keys in " + table_.keys);
+               "one for each of the " + std::to_string(keys.shape[0]) + " keys in " + table_.keys);
     }
     return keys.shape[0];
   }
@@ -72,8 +72,8 @@ class TableCounter {
     if (!is_whole_number || offsets.dtype.size != 8 || offsets.dtype.order != ByteOrder::little ||
         offsets.shape != Extents{expected})
       refuse(table_.offsets, position, "found " + offsets.dtype.name + " " + to_string(offsets.shape),
-             "expected where each of the server's " + std::to_string(expected - 1) +
-                 " shards begins, and the end: u64 [" + std::to_string(expected) + "]");
+             "where each of the server's " + std::to_string(expected - 1) + " shards begins, and the end: u64 [" +
+                 std::to_string(expected) + "]");
     return expected;
   }
 
@@ -82,7 +82,7 @@ class TableCounter {
     const auto found = std::lower_bound(file->begin(), file->end(), name,
                                         [](const StoredArray& each, const std::string& n) { return each.name < n; });
     if (found == file->end() || found->name != name)
-      refuse(name, position, "the dataset is absent", "expected it on every server, of no rows where there are none");
+      refuse(name, position, "the dataset is absent", "it on every server, of no rows where there are none");
     return *found;
   }
 
@@ -121,7 +121,7 @@ std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<s
           throw Error(Kind::input, layout.origin,
                       {"table '" + *table + "' is matched by /tables/" + std::to_string(known->second.entry) +
                            " and by /tables/" + std::to_string(entry),
-                       "expected one entry for each table", ""});
+                       "one entry for each table", ""});
       }
   const Naming naming(layout);
   std::map<std::string, std::string> claimed;

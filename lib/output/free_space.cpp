@@ -40,7 +40,7 @@ void check_free_space(const fs::path& output, std::uint64_t bytes) {
   const fs::space_info space = fs::space(above, error);
   if (error || space.available >= bytes || space.available + bytes_in(places.partial) >= bytes) return;
   throw Error(Kind::io, output.string(),
-              {format_bytes(space.available) + " are free there", "the output takes at least " + format_bytes(bytes),
+              {format_bytes(space.available) + " are free there", "at least " + format_bytes(bytes) + " for the output",
                "free some space or write elsewhere"});
 }
 

@@ -83,7 +83,7 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
         break;
       }
   throw Error(Kind::input, partial,
-              {"it was left by " + what, "the same job, to go on with", "", {Advice::What::restart, ""}})
+              {"it was left by " + what, "the same job, to resume", "", {Advice::What::restart, ""}})
       .in_file(partial);
 }
 

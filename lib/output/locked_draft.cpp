@@ -31,7 +31,7 @@ Fd open_draft(const std::filesystem::path& path, int flags) {
                        why == ENOENT ? "make its directory: mkdir -p " + shell_word(path.parent_path().string())
                                      : "may you write there? move away what has this name");
   if (!S_ISREG(made.st_mode))
-    throw Error(Kind::io, path.string(), {"it is no file", "expected to make one there", "move it away"});
+    throw Error(Kind::io, path.string(), {"it is no file", "to make one there", "move it away"});
   return fd;
 }
 

@@ -27,10 +27,9 @@ void check_folders(const std::vector<std::string>& names, const fs::path& target
   for (const std::string& name : names)
     for (fs::path folder = fs::path(name).parent_path(); !folder.empty(); folder = folder.parent_path())
       if (files.contains(folder.string()))
-        throw Error(
-            Kind::usage, target.string(),
-            {"\"" + folder.string() + "\" would be a file of it and the folder of " + name, "expected different names",
-             "rename the folder in the source, or give a target layout with another (--to)"});
+        throw Error(Kind::usage, target.string(),
+                    {"\"" + folder.string() + "\" would be a file of it and the folder of " + name, "different names",
+                     "rename the folder in the source, or give a target layout with another (--to)"});
 }
 
 std::optional<struct stat> look_at(const fs::path& path) {

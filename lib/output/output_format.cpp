@@ -70,7 +70,7 @@ const Format* sharing_format(const std::vector<Format>& formats, std::string_vie
         Kind::usage, std::string(file_name),
         {"its ending " + std::string(found->shared_ending) +
              " is that of several formats, and the source has files of " + join({sources.begin(), sources.end()}),
-         "expected one that says which", "choose it with --format"});
+         "one that says which", "choose it with --format"});
   return found;
 }
 
@@ -96,8 +96,7 @@ void check_ending(const std::vector<Format>& formats, const std::string& file_na
   std::vector<std::string> known;
   for (const Ending& ending : endings) known.push_back(ending.text);
   if (meant != nullptr)
-    throw Error(Kind::usage, file_name,
-                {"its ending " + tail + " tells no format", "expected one of " + join(known), lead});
+    throw Error(Kind::usage, file_name, {"its ending " + tail + " tells no format", "one of " + join(known), lead});
   spdlog::warn("{} is written as {}, for its ending {} tells no format: choose one with --format, or by an ending ({})",
                file_name, written.name, tail, join(known));
 }

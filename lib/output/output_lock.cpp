@@ -80,8 +80,7 @@ void check_is_lock(int fd, const fs::path& file) {
   struct stat info {};
   const bool is_known = ::fstat(fd, &info) == 0;
   if (is_known && S_ISREG(info.st_mode) && (info.st_size == 0 || is_token(text_of(fd)))) return;
-  throw Error(Kind::io, file.string(),
-              {"it is no lock of these programs", "expected to make one there", "move it away"});
+  throw Error(Kind::io, file.string(), {"it is no lock of these programs", "to make one there", "move it away"});
 }
 
 /// Away with a file that a dead job has left, and with no other: between a look at it and its removal another job may
@@ -160,7 +159,7 @@ OutputLock OutputLock::join(const fs::path& file, const fs::path& output, const 
   OutputLock lock(file, open_named(file, O_RDWR | O_APPEND));
   if (!lock.fd_ || !lock.read().starts_with(token))
     throw Error(Kind::io, output.string(),
-                {"this process does not see what process 0 has made there", "expected a place that all processes share",
+                {"this process does not see what process 0 has made there", "a place that all processes share",
                  "write to a shared file system"});
   const Answer answer = ask_lock(lock.fd_.get(), F_RDLCK, second_byte);
   if (answer == Answer::failed) throw system_error(file.string(), "lock", errno);

@@ -21,12 +21,12 @@ void Pipe::begin(const NewFile& file) {
     extents.append_to(parts);
     if (!std::is_sorted(parts.begin(), parts.end(), [](Interval a, Interval b) { return a.lo < b.lo; }))
       throw Error(Kind::input, name(),
-                  {"an array's parts lie in another order in the file", "expected their own", "write to a file"});
+                  {"an array's parts lie in another order in the file", "their own", "write to a file"});
     data_.insert(data_.end(), parts.begin(), parts.end());
   }
   std::sort(data_.begin(), data_.end(), [](Interval a, Interval b) { return a.lo < b.lo; });
   if (std::adjacent_find(data_.begin(), data_.end(), [](Interval a, Interval b) { return b.lo < a.hi; }) != data_.end())
-    throw Error(Kind::input, name(), {"two arrays are one in the file", "expected each by itself", "write to a file"});
+    throw Error(Kind::input, name(), {"two arrays are one in the file", "each by itself", "write to a file"});
   passages_ = file.passages;
   bytes_ = file.room.bytes;
 }
@@ -72,7 +72,7 @@ void Pipe::finish(bool sync) {
     if (data_[past_data_].hi > at_)
       throw Error(Kind::io, name(),
                   {"data that begins at byte " + std::to_string(data_[past_data_].lo) + " was never brought",
-                   "expected all of it", "this is a defect of the program"});
+                   "all of it", "this is a defect of the program"});
   fill(bytes_);
   send(std::exchange(small_, {}));
   if (sync) stream_.sync();

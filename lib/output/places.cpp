@@ -66,7 +66,7 @@ OutputPlaces::OutputPlaces(const fs::path& output) : target(without_slash(output
   const fs::path name = target.filename();
   if (name.empty() || name == "." || name == "..")
     throw Error(Kind::usage, "output '" + output.string() + "'",
-                {"it ends in no name", "expected the name of a file or directory that is to be made or replaced",
+                {"it ends in no name", "the name of a file or directory that is to be made or replaced",
                  "give the name itself"});
   partial = with_suffix(target, ".partial");
   lock = with_suffix(partial, ".lock");
@@ -82,11 +82,11 @@ void OutputPlaces::check_lengths(const std::vector<std::string>& files) const {
       if (part.native().size() > most)
         throw Error(Kind::io, what,
                     {"a name of " + std::to_string(part.native().size()) + " bytes" + as_well,
-                     "the file system allows " + std::to_string(most), "choose a shorter one"});
+                     "at most " + std::to_string(most) + ", which the file system allows", "choose a shorter one"});
     if (path.native().size() >= PATH_MAX)
       throw Error(Kind::io, what,
                   {"a path of " + std::to_string(path.native().size()) + " bytes" + as_well,
-                   "the system allows " + std::to_string(PATH_MAX - 1), "choose a shorter one"});
+                   "at most " + std::to_string(PATH_MAX - 1) + ", which the system allows", "choose a shorter one"});
   };
   check(beside, target.string(), " with \".partial.journal\" behind it, which the job needs");
   for (const std::string& file : files) check(partial / file, target.string(), " for " + file + " in it");

@@ -66,7 +66,7 @@ SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, cons
   }
   if (makes_rest_ && origins_.front().empty())
     throw Error(Kind::input, source.path().string(),
-                {"has no tree of a torch file", "expected one, of which common.pt is made",
+                {"has no tree of a torch file", "one, of which common.pt is made",
                  "take --format dcp, or give the source as Megatron saved it"});
   if (makes_rest_)
     for (const Tensor& tensor : target.tensors()) names_.push_back(tensor.name);

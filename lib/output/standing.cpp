@@ -124,7 +124,7 @@ void Standing::check_own(const fs::path& place, const std::string& remedy) const
   if (foreign.empty()) return;
   throw Error(Kind::io, place.string(),
               {"there is what no job of these programs wrote: " + join(foreign, enough_foreign),
-               "only a checkpoint is replaced or cleared", remedy});
+               "a checkpoint, which alone is replaced or cleared", remedy});
 }
 
 void Standing::remove() const {

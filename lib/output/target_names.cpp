@@ -38,7 +38,7 @@ void check_text(const Checkpoint& source, const Planner& planner) {
     throw Error(
         Kind::input, file_of(source, planner.source(), from),
         {"the name of parameter \"" + before + "\"" + (before == name ? "" : " becomes \"" + name + "\", which") + flaw,
-         "expected text that a manifest can hold",
+         "text that a manifest can hold",
          "",
          {Advice::What::rename_or_leave_out, ""}})
         .of_parameter(before);

@@ -77,7 +77,7 @@ class ArrayViews {
     }
     if (views_.size() == most_views)
       refuse(parameter_, "its elements lie in more than " + std::to_string(most_views) + " pieces in the source",
-             "expected fewer, to be shown");
+             "fewer, to be shown");
     views_.push_back(std::move(view));
   }
 
@@ -99,22 +99,18 @@ Views::Views(const Checkpoint& source, const Planner& planner, const Store& stor
       output_(final_place(output)),
       is_single_file_(is_single_file) {
   if (!store.can_show())
-    throw Error(Kind::usage, "an output of format " + std::string(store.name()),
-                {"its files cannot show data of others",
-                 "expected one whose files can: hdf5",
-                 "",
-                 {Advice::What::write_data, ""}});
+    throw Error(
+        Kind::usage, "an output of format " + std::string(store.name()),
+        {"its files cannot show data of others", "one whose files can: hdf5", "", {Advice::What::write_data, ""}});
   if (!source.is_shared())
-    throw Error(Kind::usage, "an output that shows the source's files",
-                {"these lie on disks of several machines",
-                 "expected a file system that all share",
-                 "",
-                 {Advice::What::write_data, ""}});
+    throw Error(
+        Kind::usage, "an output that shows the source's files",
+        {"these lie on disks of several machines", "a file system that all share", "", {Advice::What::write_data, ""}});
   for (FileNumber file = 0; file < source.files().size(); ++file)
     if (const Schema& schema = *source.file(file).schema; source.is_there(file) && schema.format != store.name())
       throw Error(Kind::usage, source.file_name(file),
                   {"it is of format " + schema.format,
-                   "expected files of format " + std::string(store.name()) + ", which alone can be shown",
+                   "files of format " + std::string(store.name()) + ", which alone can be shown",
                    "",
                    {Advice::What::write_data, ""}});
 }
@@ -156,7 +152,7 @@ std::vector<View> Views::views_of(ArrayId array, Position card, Numbers& numbers
         const Tensor& tensor = planner_.source().tensors()[transfer.parameter];
         if (!(tensor.dtype == place.dtype))
           refuse(tensor.name, "it would be cast from " + tensor.dtype.name + " to " + place.dtype.name,
-                 "expected the source's own dtype: what is shown has no elements of its own");
+                 "the source's own dtype: what is shown has no elements of its own");
         add(transfer, shape, numbers, views);
       });
   return views;
@@ -171,10 +167,10 @@ void Views::add(const Transfer& transfer, const Extents& shape, Numbers& numbers
   const Region ours{theirs.box, transfer.target_offset / transfer.element, transfer.target_strides};
   if (schema.datasets.at(index).storage == Storage::views)
     refuse(parameter, "the source " + source_.file_name(file) + " only shows it, too",
-           "expected a source with data of its own: what shows other files cannot be shown");
+           "a source with data of its own: what shows other files cannot be shown");
   if (!are_in_same_order(theirs.box.shape(), theirs.strides, ours.strides))
     refuse(parameter, "its dimensions are stored in another order than in the source (\"permute\")",
-           "expected the same order: what is shown keeps the order of its elements");
+           "the same order: what is shown keeps the order of its elements");
   const auto number = numbers.try_emplace(file, static_cast<std::uint32_t>(numbers.size())).first->second;
   StoredArray array = (*schema.arrays)[index];
   array.name = source_.layout().files.name_in_file(planner_.source().mesh(), transfer.card,

@@ -129,13 +129,13 @@ LineBuffers line_buffers(std::uint64_t memory_bytes, unsigned threads, std::uint
   if (targets_of_group > most_open)
     throw Error(Kind::usage, "shard_num of both layouts",
                 {std::to_string(targets_of_group) + " files have to be written together",
-                 "this process may open " + std::to_string(most_open),
+                 "at most " + std::to_string(most_open) + ", which this process may open",
                  "raise the limit (ulimit -n), or choose a shard_num with a larger common divisor"});
   if (!fits(1))
     throw Error(Kind::usage, "--memory",
                 {format_bytes(memory_bytes),
-                 std::to_string(targets_of_group) + " files that are written together take " + format_bytes(2 * least) +
-                     " at least",
+                 "at least " + format_bytes(2 * least) + " for " + std::to_string(targets_of_group) +
+                     " files that are written together",
                  "give more, or choose a shard_num with a larger common divisor"});
   const std::uint64_t share = memory_bytes / buffers.threads;
   const std::uint64_t fixed = TextOutput::memory_bytes(0, is_gzip);
@@ -170,7 +170,7 @@ std::vector<MovedShard> move_lines(const LineMove& move, std::uint64_t group, co
     throw Error(Kind::io, "table '" + move.source.name + "'",
                 {"the " + std::to_string(written.bytes) + " lines written are not the " + std::to_string(read.bytes) +
                      " that were read",
-                 "expected equal sums on both sides",
+                 "equal sums on both sides",
                  "nothing is published; run it again: if it comes again the program is wrong, else the machine is"});
   if (!move.targets.empty()) traffic.bytes_written += bytes_of(files) - bytes_of(begun.written);
   if (note) note({sources.size(), files});

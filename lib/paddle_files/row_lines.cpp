@@ -34,7 +34,7 @@ void RowTails::append(std::uint64_t key, std::vector<float>& numbers) {
       const StoredTable& table = print_.tails.at(each.dims);
       throw Error(Kind::input, "table '" + table.name + "'",
                   {"the row of key " + table.key_text(key) + " says mf_dim " + std::to_string(said),
-                   "expected " + std::to_string(each.dims), "take both tables from the same checkpoint"});
+                   std::to_string(each.dims), "take both tables from the same checkpoint"});
     }
     const std::size_t size = print_.fields.tail_size(each.dims);
     const auto begin = each.rows.values.begin() + static_cast<std::ptrdiff_t>(*row * size);
@@ -51,7 +51,7 @@ void RowTails::check_all_taken() const {
     const StoredTable& table = print_.tails.at(each.dims);
     throw Error(Kind::input, "table '" + table.name + "'",
                 {"key " + table.key_text(left->first) + " is not in table '" + print_.table.name + "'",
-                 "expected tails of rows that are there", "take both tables from the same checkpoint"});
+                 "tails of rows that are there", "take both tables from the same checkpoint"});
   }
 }
 
@@ -80,7 +80,7 @@ MovedShard PrintedShard::finish(bool fsync, Traffic& traffic) {
   traffic.bytes_written += written.bytes;
   if (!(written.lines == made_.written.lines))
     throw Error(Kind::io, file_.string(),
-                {"the lines written are not those that were made", "expected equal sums",
+                {"the lines written are not those that were made", "equal sums",
                  "nothing is published; run it again: if it comes again the program is wrong, else the machine is"});
   return {made_.shard, written};
 }

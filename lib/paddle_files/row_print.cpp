@@ -36,12 +36,12 @@ void check_columns(const StoredTable& table, const std::vector<std::string>& col
     refuse_source(table,
                   is_value ? std::to_string(table.parts[RowPrint::value_part].row_elements) + " columns of its value"
                            : "other datasets than its keys and value, f32",
-                  "expected value f32 with the columns " + join(columns, columns.size()),
+                  "value f32 with the columns " + join(columns, columns.size()),
                   "is the accessor of the target's layout the table's own?");
   for (const auto& [name, column] : table.fields)
     if (column.number >= columns.size() || columns[column.number] != name)
       refuse_source(table, "column " + std::to_string(column.number) + " is \"" + name + "\" by its layout",
-                    "expected the columns " + join(columns, columns.size()),
+                    "the columns " + join(columns, columns.size()),
                     "is the accessor of the target's layout the table's own?");
 }
 
@@ -60,7 +60,7 @@ RowPrint row_print(const std::vector<StoredTable>& tables, const Layout& source,
   const auto found = std::find_if(tables.begin(), tables.end(), [&](const auto& table) { return table.name == name; });
   if (found == tables.end())
     throw Error(Kind::input, "table '" + name + "'",
-                {source.origin + " has no table of this name", "expected it there, with its keys and value",
+                {source.origin + " has no table of this name", "it there, with its keys and value",
                  "say it in \"tables\" of the source's layout"});
   RowPrint print{*found, RowFields(target.text->accessor), target.text->shards, digits};
   check_columns(print.table, print.fields.always());

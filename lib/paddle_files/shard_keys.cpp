@@ -26,7 +26,7 @@ void read_shard(const std::filesystem::path& file, const RowFields& fields, Shar
   });
   throw Error(Kind::input, file.string(),
               {"key " + std::to_string(key) + " stands in line " + lines.front() + " and in line " + lines.back(),
-               "expected each key once", "Paddle would keep one of them: remove the other"})
+               "each key once", "Paddle would keep one of them: remove the other"})
       .in_file(file.string());
 }
 

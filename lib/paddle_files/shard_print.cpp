@@ -54,7 +54,7 @@ HeldRows read_rows(const RowPrint& print, const StoredTable& table, std::uint64_
                                         [](const auto& a, const auto& b) { return a.first == b.first; });
   if (twice != rows.by_key.end())
     refuse(std::next(twice)->second, "stands in row " + std::to_string(place.rows.lo + twice->second) + ", too",
-           "expected each key once");
+           "each key once");
   return rows;
 }
 

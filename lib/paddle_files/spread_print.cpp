@@ -92,8 +92,8 @@ void SpreadPrint::make_ranges(const std::vector<std::uint64_t>& shards) {
     if (bytes > share)
       throw Error(Kind::usage, "--memory",
                   {format_bytes(means_.memory_bytes),
-                   "the tails of shard " + std::to_string(shard) + " of table '" + print_.table.name + "' take " +
-                       format_bytes(bytes) + ", and a quarter of the memory is for them",
+                   "four times the " + format_bytes(bytes) + " that the tails of shard " + std::to_string(shard) +
+                       " of table '" + print_.table.name + "' take",
                    "give more, or a larger shard_num"});
     if (ranges_.empty() || ranges_.back().size() == most || held + bytes > share) {
       ranges_.emplace_back();

@@ -109,7 +109,7 @@ void TextOutput::compress(bool is_end) {
   } catch (const Error& error) {
     if (error.kind() != Kind::input) throw;
     throw Error(Kind::io, file_.path(),
-                {"what was compressed for it does not inflate again: " + error.text().found, "expected the same lines",
+                {"what was compressed for it does not inflate again: " + error.text().found, "the same lines",
                  "nothing is published; run it again: if it comes again zlib is wrong, else the machine is"});
   }
 }

@@ -33,7 +33,7 @@ auto value_named(const Names& names, std::string_view name, std::string_view wha
     known.emplace_back(text);
   }
   throw Error(Kind::layout, what,
-              {"\"" + printable(name) + "\"", "expected one of " + join(known),
+              {"\"" + printable(name) + "\"", "one of " + join(known),
                "take the name that the table has in the trainer's configuration"});
 }
 
@@ -87,16 +87,16 @@ void check_rules(const Accessor& accessor) {
   if (accessor.kind != AccessorClass::ctr_double) return;
   for (const SgdRule rule : {accessor.embed_rule, accessor.embedx_rule})
     if (rule != SgdRule::adagrad)
-      throw Error(Kind::layout, "accessor CtrDoubleAccessor",
-                  {"rule " + std::string(name_of(rule)),
-                   "expected SparseAdaGradSGDRule: its rows have room for the state of no other",
-                   "take the class and the rules that the table has in the trainer's configuration"});
+      throw Error(
+          Kind::layout, "accessor CtrDoubleAccessor",
+          {"rule " + std::string(name_of(rule)), "SparseAdaGradSGDRule: its rows have room for the state of no other",
+           "take the class and the rules that the table has in the trainer's configuration"});
 }
 
 void check_dims(std::uint64_t dims) {
   if (dims == 0 || dims > most_dims)
     throw Error(Kind::layout, "accessor",
-                {"embedx_dim " + std::to_string(dims), "expected 1 to " + std::to_string(most_dims),
+                {"embedx_dim " + std::to_string(dims), "1 to " + std::to_string(most_dims),
                  "take embedx_dim from the trainer's configuration"});
 }
 

@@ -43,7 +43,7 @@ const char* end_of_number(const char* at, const char* end, const RowFields& fiel
   if (is_number(word, value)) return word.data() + word.size();
   const auto& names = fields.always();
   refuse_word(word, number < names.size() ? names[number] : "number " + std::to_string(number + 1),
-              "expected an f32, with one blank before it");
+              "an f32, with one blank before it");
 }
 
 /// The dimensions of the tail that the row may have.
@@ -54,7 +54,7 @@ std::uint64_t dims_of_row(const RowFields& fields, std::string_view line, std::u
   if (numbers < always || !read_numbers(line, always - 1, {&dims, 1})) return 0;
   if (!(dims >= 0) || dims > static_cast<float>(fields.embedx_dim()) || dims != std::floor(dims))
     throw Error(Kind::input, "mf_dim",
-                {std::to_string(dims), "expected a whole number up to " + std::to_string(fields.embedx_dim()),
+                {std::to_string(dims), "a whole number up to " + std::to_string(fields.embedx_dim()),
                  "is embedx_dim of the layout's accessor the largest that the table has?"});
   return static_cast<std::uint64_t>(dims);
 }
@@ -97,8 +97,8 @@ std::uint64_t checked_dims(const RowFields& fields, std::string_view line, std::
   if (numbers == full) return dims;
   throw Error(Kind::input, "key " + std::to_string(key),
               {std::to_string(numbers) + " numbers",
-               "the layout's accessor expects " + std::to_string(always) +
-                   (full > always ? ", or " + std::to_string(full) + " with embedx" : ""),
+               std::to_string(always) + (full > always ? ", or " + std::to_string(full) + " with embedx" : "") +
+                   ", as the layout's accessor says",
                "give the class, embedx_dim and rules that the table was saved with"});
 }
 
@@ -113,10 +113,10 @@ CheckedLine checked_line(std::string_view line, const ScannedLine& scanned, cons
 CheckedLine check_line(std::string_view line, const RowFields& fields) {
   if (line.empty())
     throw Error(Kind::input, "blank line",
-                {"Paddle stops reading there", "expected a key and its numbers", "remove the line, or save again"});
+                {"Paddle stops reading there", "a key and its numbers", "remove the line, or save again"});
   const std::string_view key_word = line.substr(0, line.find(' '));
   CheckedLine checked;
-  if (!is_number(key_word, checked.key)) refuse_word(key_word, "key", "expected a whole number below 2^64");
+  if (!is_number(key_word, checked.key)) refuse_word(key_word, "key", "a whole number below 2^64");
   const char* const end = line.data() + line.size();
   std::uint64_t numbers = 0;
   for (const char* at = key_word.data() + key_word.size(); at != end; ++numbers)
@@ -191,9 +191,8 @@ std::size_t ShardReader::take_lines(std::string_view text, const Sink& sink) {
 
 void ShardReader::finish() const {
   if (begun_.empty()) return;
-  throw Error(
-      Kind::input, "line " + std::to_string(lines_ + 1),
-      {"the file ends within it", "expected a newline at its end", "the file was cut off: save or copy it again"});
+  throw Error(Kind::input, "line " + std::to_string(lines_ + 1),
+              {"the file ends within it", "a newline at its end", "the file was cut off: save or copy it again"});
 }
 
 void ShardReader::take(std::string_view line, const ScannedLine& scanned, const Sink& sink) {
@@ -205,7 +204,7 @@ void ShardReader::take(std::string_view line, const ScannedLine& scanned, const 
     if (shard != shard_.shard)
       throw Error(Kind::input, "key " + std::to_string(checked.key),
                   {"lies in shard " + std::to_string(shard_.shard),
-                   "with " + std::to_string(shard_.shards) + " shards it belongs to shard " + std::to_string(shard),
+                   "shard " + std::to_string(shard) + " of " + std::to_string(shard_.shards),
                    "is shard_num of the layout the one that the table was saved with?"});
   } catch (Error& error) {
     error.within("line " + std::to_string(lines_));
@@ -217,7 +216,7 @@ void ShardReader::take(std::string_view line, const ScannedLine& scanned, const 
 void ShardReader::check_length(std::size_t bytes) const {
   if (bytes <= most_line_bytes) return;
   throw Error(Kind::input, "line " + std::to_string(lines_ + 1),
-              {"it is longer than " + std::to_string(most_line_bytes) + " bytes", "expected Paddle's text",
+              {"it is longer than " + std::to_string(most_line_bytes) + " bytes", "Paddle's text",
                std::string(converter_hint)});
 }
 

@@ -19,8 +19,7 @@ std::vector<std::uint64_t> shards_of_group(std::uint64_t group, std::uint64_t gr
 Regrouping::Regrouping(std::uint64_t source_shards, std::uint64_t target_shards)
     : source_shards_(source_shards), target_shards_(target_shards), groups_(std::gcd(source_shards, target_shards)) {
   if (source_shards == 0 || target_shards == 0)
-    throw Error(Kind::layout, "shard_num",
-                {"0", "expected 1 or more", "take shard_num from the trainer's configuration"});
+    throw Error(Kind::layout, "shard_num", {"0", "1 or more", "take shard_num from the trainer's configuration"});
 }
 
 std::vector<std::uint64_t> Regrouping::sources(std::uint64_t group) const {

@@ -44,10 +44,11 @@ void check_complete(const std::vector<std::string>& files) {
   for (std::size_t shard = 0; shard < files.size(); ++shard)
     if (files[shard].empty()) missing.push_back(std::to_string(shard));
   if (missing.empty()) return;
-  throw Error(Kind::input, "",
-              {"no file of shard " + join(missing),
-               "with shard_num " + std::to_string(files.size()) + " each shard has one, also if it has no rows",
-               "is shard_num of the layout the one that the table was saved with? Otherwise copy the files again"});
+  throw Error(
+      Kind::input, "",
+      {"no file of shard " + join(missing),
+       "one for each of " + std::to_string(files.size()) + " shards, as shard_num says, also for one without rows",
+       "is shard_num of the layout the one that the table was saved with? Otherwise copy the files again"});
 }
 
 }  // namespace
@@ -62,18 +63,17 @@ std::vector<std::string> shard_files(const std::vector<std::string>& names, std:
     const auto shard = shard_of(name);
     if (!shard)
       throw Error(Kind::input, printable(name),
-                  {"no file of a shard", "expected names like " + shard_file_name(0, 0, false),
+                  {"no file of a shard", "names like " + shard_file_name(0, 0, false),
                    "move it elsewhere: Paddle would load it as a shard"});
     if (*shard >= shards)
       throw Error(Kind::input, name,
-                  {"shard " + std::to_string(*shard), "shard_num is " + std::to_string(shards),
+                  {"shard " + std::to_string(*shard), "one below shard_num, " + std::to_string(shards),
                    "is shard_num of the layout the one that the table was saved with?"});
     auto& file = files[static_cast<std::size_t>(*shard)];
     if (!file.empty())
-      throw Error(
-          Kind::input, name,
-          {"shard " + std::to_string(*shard) + " has the file " + file + " as well", "expected one file for each shard",
-           "remove the older one: a save with other servers, or without compression, leaves it"});
+      throw Error(Kind::input, name,
+                  {"shard " + std::to_string(*shard) + " has the file " + file + " as well", "one file for each shard",
+                   "remove the older one: a save with other servers, or without compression, leaves it"});
     file = name;
   }
   check_complete(files);

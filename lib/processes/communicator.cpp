@@ -52,19 +52,19 @@ class Solo final : public Communicator {
   int local_size() const override { return 1; }
   std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
   std::string broadcast(const std::string& bytes, int root) override {
-    if (root != 0) throw Error(Kind::peer, "broadcast", {"from process " + std::to_string(root), "of 1", ""});
+    if (root != 0) throw Error(Kind::peer, "broadcast", {"from process " + std::to_string(root), "process 0 of 1", ""});
     return bytes;
   }
   std::uint64_t sum(std::uint64_t value) override { return value; }
   std::uint64_t maximum(std::uint64_t value) override { return value; }
   std::vector<std::string> all_to_all(std::vector<std::string> to_peer) override {
     if (to_peer.size() != 1)
-      throw Error(Kind::peer, "all_to_all", {std::to_string(to_peer.size()) + " messages", "for 1 process", ""});
+      throw Error(Kind::peer, "all_to_all", {std::to_string(to_peer.size()) + " messages", "one, for 1 process", ""});
     return to_peer;
   }
   std::unique_ptr<Pending> start(const std::vector<Message>& sends, const std::vector<Message>& receives) override {
     if (!sends.empty() || !receives.empty())
-      throw Error(Kind::peer, "start", {"messages to another process", "there is one only", ""});
+      throw Error(Kind::peer, "start", {"messages to another process", "none, for there is one process", ""});
     return std::make_unique<NothingPending>();
   }
   void raise_alarm() override {}

@@ -110,7 +110,7 @@ void check_dtypes(const Placement& placement, const std::vector<Equality>& pairs
       {"it \"equals\" '" + other.name + "' by the layout, and differs from it in " + std::to_string(found.count) +
            (found.count == 1 ? " element" : " elements") + " of those compared, first at " +
            to_string(index_of(found.first, other.shape)) + ": " + found.first_a + " beside " + found.first_b,
-       "expected the same values" + (one.dtype == other.dtype ? "" : ", rounded to " + other.dtype.name) + more,
+       "the same values" + (one.dtype == other.dtype ? "" : ", rounded to " + other.dtype.name) + more,
        "do a bucket's members stand in another order, or a split's axes, or its parts?",
        {Advice::What::trust_replicas, ""}})
       .of_parameter(one.name);

@@ -137,8 +137,8 @@ class Steps {
     const std::string name = checkpoint_.file_name(file);
     throw Error(Kind::input, name,
                 {"its " + path + " is " + (digest == 0 ? value : "another"),
-                 "expected " + (digest == 0 ? other.value + ", as " : "that which ") +
-                     checkpoint_.file_name(other.file) + (digest == 0 ? " says" : " has"),
+                 (digest == 0 ? other.value + ", as " : "that which ") + checkpoint_.file_name(other.file) +
+                     (digest == 0 ? " says" : " has"),
                  "the files are of different saves: take a checkpoint whose save was not interrupted",
                  {Advice::What::trust_replicas, ""}})
         .in_file(name)

@@ -30,7 +30,7 @@ void refuse_parts_of_flat(const std::set<std::string>& names, const ReplicatedFi
                 {"'" + name +
                      "' stands beside flat parameters of FSDP's LOCAL_STATE_DICT, a vector of one value on "
                      "each card, so that it may be whole or each card's part of it",
-                 "expected values that tell the one from the other",
+                 "values that tell the one from the other",
                  "where it is whole, say so with --first " + shell_word(name),
                  {Advice::What::leave_out, ""}})
         .of_parameter(name);

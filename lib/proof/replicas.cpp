@@ -59,7 +59,7 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
                {"the replicas of parameter '" + placement.tensors()[between.parameter].name + "' differ" + why.over +
                     ": " + cards(between.odd) + " from " + cards(between.right) +
                     (elements.text.empty() ? "" : ", in " + elements.text),
-                "expected the same bytes on every one", why.remedy, why.advice})
+                "the same bytes on every one", why.remedy, why.advice})
       .in_file(checkpoint.file_name(ArrayFiles(placement).file(between.odd.front(), array)))
       .of_parameter(placement.tensors()[between.parameter].name);
 }

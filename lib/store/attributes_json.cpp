@@ -50,7 +50,7 @@ std::optional<json> value_json(const Value& value) {
 }
 
 [[noreturn]] void refuse_attributes(const std::string& origin) {
-  throw Error(Kind::input, origin, {"no attributes", "expected what these programs wrote", ""});
+  throw Error(Kind::input, origin, {"no attributes", "what these programs wrote", ""});
 }
 
 /// The one type of a list's elements.

@@ -48,7 +48,7 @@ std::uint32_t crc_of(const PosixFile& file, Interval bytes) {
 void check_crc(std::uint32_t found, std::uint32_t written, std::string_view object) {
   if (found == written) return;
   throw Error(Kind::input, object,
-              {"its bytes have the CRC-32 " + hex(found), "expected " + hex(written) + ", which was written with them",
+              {"its bytes have the CRC-32 " + hex(found), hex(written) + ", which was written with them",
                "the file is damaged: take another copy of it"});
 }
 

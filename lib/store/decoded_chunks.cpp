@@ -96,7 +96,7 @@ bool DecodedChunks::make_room(std::uint64_t bytes) {
   if (bytes > budget_)
     throw Error(Kind::input, "",
                 {"decoding a chunk takes " + format_bytes(bytes),
-                 "there are " + format_bytes(budget_) + " for it",
+                 "at most " + format_bytes(budget_),
                  "",
                  {Advice::What::more_memory, ""}});
   for (auto entry = order_.end(); used_ + bytes > budget_ && entry != order_.begin();) {

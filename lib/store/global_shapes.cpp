@@ -30,7 +30,7 @@ GlobalShapes parse_global_shapes(const std::string& text, const std::string& ori
   if (text.empty()) return shapes;
   const auto declared = parse_json(text, origin, {Kind::input, "shapes of tensors", "", 2, text.size()});
   const auto refuse = [&] {
-    throw Error(Kind::input, origin, {"no shapes of tensors", "expected what these programs wrote", ""});
+    throw Error(Kind::input, origin, {"no shapes of tensors", "what these programs wrote", ""});
   };
   if (!declared.is_object()) refuse();
   for (const auto& [name, list] : declared.items()) {

@@ -19,7 +19,7 @@ constexpr std::uint64_t mebibyte = 1U << 20;
 
 [[noreturn]] void refuse(const IsolatedWork& work, const std::string& found) {
   throw Error(Kind::input, "",
-              {"reading its " + work.format + " metadata " + found, "expected a sound file of this format",
+              {"reading its " + work.format + " metadata " + found, "a sound file of this format",
                "is it damaged, or hostile?"});
 }
 
@@ -27,7 +27,7 @@ constexpr std::uint64_t mebibyte = 1U << 20;
 [[noreturn]] void refuse_beyond(const IsolatedWork& work, const std::string& limit) {
   throw Error(Kind::input, "",
               {"reading its " + work.format + " metadata takes more than " + limit,
-               "expected no more, which is these programs' limit for a file of this size",
+               "no more, which is these programs' limit for a file of this size",
                "save what it has besides tensors in a file of its own; or is it damaged?"});
 }
 

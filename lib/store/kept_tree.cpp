@@ -16,7 +16,7 @@ std::string kept_tree(std::string_view text) {
   auto tree = from_base64(text.substr(std::min(space + 1, text.size())));
   if (space == 0 || space == text.size() || !tree)
     throw Error(Kind::input, tree_attribute,
-                {"found another text than these programs write", "expected a format's name and a tree in base64",
+                {"found another text than these programs write", "a format's name and a tree in base64",
                  "take another copy of the file, or remove the attribute"});
   return std::move(*tree);
 }

@@ -233,7 +233,7 @@ std::optional<Error> unlike(const std::filesystem::path& file, const std::string
   if (likely.what.empty()) return std::nullopt;
   return Error(
       Kind::input, file.string(),
-      {"it seems to be " + likely.what, "expected " + expected,
+      {"it seems to be " + likely.what, expected,
        likely.remedy.empty() ? "was another file copied to its place? Copy or download it again" : likely.remedy});
 }
 

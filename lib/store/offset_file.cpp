@@ -20,10 +20,9 @@ OffsetFile::OffsetFile(const std::filesystem::path& path, const FileCatalog& cat
       schema_(catalog.schema),
       bytes_(catalog.bytes) {
   if (status_.bytes != bytes_)
-    throw Error(
-        Kind::input, file_.path(),
-        {"has " + std::to_string(status_.bytes) + " bytes", "had " + std::to_string(bytes_) + " when it was catalogued",
-         "is the checkpoint still being written?"});
+    throw Error(Kind::input, file_.path(),
+                {"has " + std::to_string(status_.bytes) + " bytes",
+                 std::to_string(bytes_) + ", as when it was catalogued", "is the checkpoint still being written?"});
 }
 
 std::string OffsetFile::name_of(std::size_t index) const {
@@ -45,7 +44,7 @@ void OffsetFile::check_range(std::size_t index, std::uint64_t bytes, std::uint64
   if (offset > bytes || count > bytes - offset)
     throw Error(Kind::input, name_of(index),
                 {"has " + std::to_string(bytes) + " bytes",
-                 "asked for " + std::to_string(count) + " from byte " + std::to_string(offset) + " on", ""});
+                 std::to_string(count) + " from byte " + std::to_string(offset) + " on", ""});
 }
 
 void OffsetFile::read(std::size_t index, std::uint64_t offset, std::span<std::byte> out) {
@@ -84,7 +83,7 @@ bool OffsetFile::will_need(std::size_t index, Interval bytes) {
 
 void OffsetFile::read_by_format(std::size_t /*dataset*/, std::uint64_t /*offset*/, std::span<std::byte> /*out*/) {
   throw Error(Kind::input, "",
-              {"is stored through filters or as views", "which this format has not", "this is a defect"});
+              {"is stored through filters or as views, which this format has not", "", "this is a defect"});
 }
 
 std::optional<StridedForm> OffsetFile::strided(std::size_t index) const {

@@ -103,8 +103,7 @@ PosixFile PosixFile::open_for_reading(const std::filesystem::path& path) {
   }
   const auto mode = stat_of(fd.get(), path.string()).st_mode;
   if (!S_ISREG(mode))
-    throw Error(Kind::input, path.string(),
-                {S_ISDIR(mode) ? "is a directory" : "is no regular file", "expected a file", ""});
+    throw Error(Kind::input, path.string(), {S_ISDIR(mode) ? "is a directory" : "is no regular file", "a file", ""});
   return {path.string(), std::move(fd)};
 }
 
@@ -147,9 +146,8 @@ void PosixFile::read(std::uint64_t offset, std::span<std::byte> out) const {
         [&] { return ::pread(fd(), out.data(), std::min(out.size(), max_transfer), static_cast<off_t>(offset)); });
     if (got < 0) throw system_error(path_, "read", errno);
     if (got == 0)
-      throw Error(
-          Kind::input, path_,
-          {"ends at byte " + std::to_string(status().bytes), "expected " + std::to_string(end), "was it truncated?"});
+      throw Error(Kind::input, path_,
+                  {"ends at byte " + std::to_string(status().bytes), std::to_string(end), "was it truncated?"});
     offset += static_cast<std::uint64_t>(got);
     out = out.subspan(static_cast<std::size_t>(got));
   }

@@ -45,8 +45,8 @@ void PosixStream::write(std::span<const std::byte> bytes, const std::function<vo
       ::poll(&room, 1, patience_ms);
     } else if (errno == EPIPE || errno == ECONNRESET) {
       throw Error(Kind::io, name_,
-                  {"its reader ended when " + format_bytes(written_) + " were written",
-                   "expected one that reads to the end", "see what the reader says"});
+                  {"its reader ended when " + format_bytes(written_) + " were written", "one that reads to the end",
+                   "see what the reader says"});
     } else if (errno != EINTR) {
       throw system_error(name_, "write", errno);
     }

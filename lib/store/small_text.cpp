@@ -10,8 +10,7 @@ std::string small_text(const std::filesystem::path& file, std::uint64_t most_byt
   const PosixFile opened = PosixFile::open_for_reading(file);
   const std::uint64_t bytes = opened.status().bytes;
   if (bytes > most_bytes)
-    throw Error(Kind::input, file.string(),
-                {"larger than " + format_bytes(most_bytes), "expected " + expected, "", advice});
+    throw Error(Kind::input, file.string(), {"larger than " + format_bytes(most_bytes), expected, "", advice});
   return opened.text(0, bytes);
 }
 

@@ -115,7 +115,7 @@ class Stores::ByContent final : public SourceStore {
     const LikelyContent likely = likely_content(file);
     if (likely.what.empty() && format_by_ending(stores_.formats_, file.native()) != nullptr) return;
     throw Error(Kind::input, file.string(),
-                {"it has none of the known formats" + likely.seeming(), "expected " + names_of_files(stores_.formats_),
+                {"it has none of the known formats" + likely.seeming(), names_of_files(stores_.formats_),
                  likely.remedy.empty() ? "check the path" : likely.remedy});
   }
 

@@ -42,20 +42,19 @@ const Dataset& shown_by(View& view, const StoredArray& array, const fs::path& sh
   const std::string name = shown.string() + ": /" + view.dataset;
   const std::size_t index = schema.find(view.dataset);
   if (index == schema.datasets.size())
-    refuse_view("it shows " + name + ", which is not there", "expected the dataset that the view was made of");
+    refuse_view("it shows " + name + ", which is not there", "the dataset that the view was made of");
   const StoredArray& theirs = (*schema.arrays)[index];
   if (theirs.refusal) throw Error(*theirs.refusal).within("it shows data of " + name);
   if (!(theirs.dtype == array.dtype))
-    refuse_view("it shows " + name + ", of dtype " + theirs.dtype.name, "expected its own dtype, " + array.dtype.name);
+    refuse_view("it shows " + name + ", of dtype " + theirs.dtype.name, "its own dtype, " + array.dtype.name);
   const Hyperslab said = std::move(view.theirs);
   view.theirs = said.stripes.empty() ? whole_hyperslab(theirs.shape) : Hyperslab{theirs.shape, said.stripes};
   if (theirs.verbatim || !is_valid(view.theirs) || volume(view.theirs) != volume(view.ours))
     refuse_view("it shows " + name + ", of shape " + to_string(theirs.shape),
-                said.stripes.empty() ? "expected as many elements as it has of it"
-                                     : "expected at least " + to_string(said.shape));
+                said.stripes.empty() ? "as many elements as it has of it" : "at least " + to_string(said.shape));
   if (schema.datasets[index].storage == Storage::views)
     throw Error(Kind::input, "",
-                {"it shows " + name + ", which is a view itself", "expected a dataset with data of its own",
+                {"it shows " + name + ", which is a view itself", "a dataset with data of its own",
                  "make the view from the files that have the data"});
   return schema.datasets[index];
 }
@@ -95,20 +94,20 @@ FileCatalog ViewedFiles::found(const fs::path& file, const fs::path& shown, cons
   if (!may_show(file, shown))
     throw Error(Kind::input, "",
                 {what,
-                 "expected a file in the same tree of directories",
+                 "a file in the same tree of directories",
                  "",
                  {Advice::What::allow_external, directory_of(without_links(shown)).string()}});
   std::error_code error;
   if (!fs::exists(shown, error))
-    throw Error(Kind::input, "",
-                {what + ", which is not there", "expected the file that the view was made of",
-                 "put it back, or make the view anew"});
+    throw Error(
+        Kind::input, "",
+        {what + ", which is not there", "the file that the view was made of", "put it back, or make the view anew"});
   return with_context(what, [&] {
     FileCatalog catalog = catalog_of(shown);
     if (expected.bytes && *expected.bytes != catalog.bytes)
       throw Error(Kind::input, "",
                   {"which has " + std::to_string(catalog.bytes) + " bytes",
-                   "expected " + std::to_string(*expected.bytes) + ", as when the view was made",
+                   std::to_string(*expected.bytes) + ", as when the view was made",
                    "make the view anew, from the files that are there now"});
     return catalog;
   });

@@ -3,8 +3,7 @@
 namespace ckpt {
 
 void Extents::resize(std::size_t rank, std::uint64_t value) {
-  if (rank > max_rank)
-    throw Error(Kind::input, "", {std::to_string(rank) + " dimensions", "at most 32 are supported", ""});
+  if (rank > max_rank) throw Error(Kind::input, "", {std::to_string(rank) + " dimensions", "at most 32", ""});
   reserve(rank);
   for (std::size_t i = size_; i < rank; ++i) data()[i] = value;
   size_ = rank;

@@ -8,7 +8,7 @@ stdout   the expected lines; one that begins with ~ is a regular expression for 
 stderr   the same, of the lines that our programs write (PROGRAM: …): mpirun and hwloc have words of their own
 left     what a failed command may leave of dst* and merged.h5*, a name a line; without it nothing may be left
 
-In any case no *.partial may be left but what `left` names. What messages advise is tried (remedies.py).
+In any case no *.partial may be left but what `left` names. What messages advise is tried (remedies.py), and messages must be whole sentences (grammar.py).
 
 With --rewrite the folder's exit, stdout and stderr become what is found; regular expressions stay where they still match. Read the
 difference before you commit it.
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+import grammar
 import remedies
 
 TIMEOUT_S = 60
@@ -76,6 +77,7 @@ class Found:
             self.lines = {"stdout": done.stdout.splitlines(), "stderr": own(done.stderr.splitlines())}
             helper_fails = re.search(r"^Traceback .*\n(?:[ \t].*\n)+(?!BrokenPipeError|[ \t])(.+)", done.stderr, re.M)
             self.broken = [f"a helper of this case fails: {helper_fails[1]}"] if helper_fails else []
+            self.grammar = grammar.problems(self.lines["stderr"])
             self.left = leftovers(directory, self.status != 0, lines_of(case / "left"))
             self.remedies = remedies.problems(self.lines["stderr"], directory, environment(programs, ""))
 
@@ -84,7 +86,7 @@ class Found:
         problems = [] if self.status == status else [f"exit status: expected {status}, found {self.status}"]
         for what, lines in self.lines.items():
             problems += differences(what, lines_of(case / what), lines)
-        return problems + self.broken + self.left + self.remedies
+        return problems + self.broken + self.grammar + self.left + self.remedies
 
     def rewrite(self, case):
         files = {"exit": [str(self.status)] if self.status else []}

@@ -57,8 +57,8 @@ bool is_parallel(const LaunchEnvironment& environment) {
   if (step_tasks > 1) {
     const auto tasks = std::to_string(step_tasks);
     throw Error(Kind::usage, "srun",
-                {tasks + " tasks started without MPI",
-                 "each of which would do the whole job",
+                {tasks + " tasks started without MPI, each of which would do the whole job",
+                 "",
                  "use srun --mpi=pmix -n " + tasks + ", or one task: srun -n 1",
                  {Advice::What::go_alone, "one task alone starts it"}});
   }

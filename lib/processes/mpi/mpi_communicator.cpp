@@ -26,8 +26,7 @@ bool start_mpi() {
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given), "MPI_Init_thread");
   if (given < MPI_THREAD_FUNNELED) {
     MPI_Finalize();
-    throw Error(Kind::peer, "MPI_Init_thread",
-                {"this MPI allows no threads", "MPI_THREAD_FUNNELED at least is needed", ""});
+    throw Error(Kind::peer, "MPI_Init_thread", {"this MPI allows no threads", "MPI_THREAD_FUNNELED at least", ""});
   }
   return true;
 }
@@ -174,8 +173,9 @@ std::vector<std::string> MpiCommunicator::all_to_all(std::vector<std::string> to
   const Collective guard(*this);
   const auto peers = static_cast<std::size_t>(size_);
   if (to_peer.size() != peers)
-    throw Error(Kind::peer, "all_to_all",
-                {std::to_string(to_peer.size()) + " messages", "for " + std::to_string(size_) + " processes", ""});
+    throw Error(
+        Kind::peer, "all_to_all",
+        {std::to_string(to_peer.size()) + " messages", "one for each of " + std::to_string(size_) + " processes", ""});
   std::vector<std::uint64_t> sent(peers);
   std::vector<std::uint64_t> coming(peers);
   std::transform(to_peer.begin(), to_peer.end(), sent.begin(), [](const std::string& bytes) { return bytes.size(); });
@@ -216,7 +216,7 @@ std::unique_ptr<Communicator> mpi_world() {
   if (processes->size() == 1 && launched_in_parallel())
     throw Error(Kind::peer, "MPI",
                 {"this process is alone",
-                 "a launcher started several",
+                 "several, as a launcher started",
                  "start it with the launcher of the MPI it was built with: its mpirun, or srun --mpi=pmix",
                  {Advice::What::go_alone, "one process alone was meant"}});
   return processes;

@@ -49,7 +49,7 @@ void decode_chunk(hid_t dataset, hid_t type, hid_t space, const std::vector<hsiz
 }
 
 [[noreturn]] void refuse(const std::string& found) {
-  throw Error(Kind::input, "", {found, "expected what its filters can read", "is the file damaged?"});
+  throw Error(Kind::input, "", {found, "what its filters can read", "is the file damaged?"});
 }
 
 }  // namespace

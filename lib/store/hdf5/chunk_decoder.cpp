@@ -75,8 +75,7 @@ class Sink {
     }
   }
   void finish() const {
-    if (done_ < out_.size())
-      refuse_encoded("of " + std::to_string(done_) + " bytes", "expected " + std::to_string(out_.size()));
+    if (done_ < out_.size()) refuse_encoded("of " + std::to_string(done_) + " bytes", std::to_string(out_.size()));
   }
 
  private:

@@ -27,7 +27,7 @@ std::vector<Filter> filters_of(hid_t creation) {
 }
 
 [[noreturn]] void refuse_form(const std::string& found) {
-  throw Error(Kind::input, "", {found, "expected what its filters can read", "is the file damaged?"});
+  throw Error(Kind::input, "", {found, "what its filters can read", "is the file damaged?"});
 }
 
 herr_t take_innermost(unsigned, const H5E_error2_t* entry, void* text) {

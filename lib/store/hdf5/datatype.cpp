@@ -154,9 +154,11 @@ TypeId bool_type() {
 TypeId plain_type(const DType& dtype);
 
 [[noreturn]] void refuse_type(const DType& dtype) {
-  throw Error(
-      Kind::input, "",
-      {"elements of " + dtype.name, "which HDF5 files cannot hold as they are", "", {Advice::What::leave_out, ""}});
+  throw Error(Kind::input, "",
+              {"elements of " + dtype.name + ", which HDF5 files cannot hold as they are",
+               "",
+               "",
+               {Advice::What::leave_out, ""}});
 }
 
 /// As h5py stores numpy's complex numbers.

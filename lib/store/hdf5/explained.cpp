@@ -70,7 +70,7 @@ Error explained(const Error& said, const PosixFile& source) {
   return {Kind::input,
           "",
           {"it is stored in a form that this HDF5 does not know (" + said.text().found + ")",
-           "expected one of HDF5 " + version() + " or before",
+           "one of HDF5 " + version() + " or before",
            "where a newer HDF5 has made the file, write it again: " +
                rewriting(source.path(), beside(source.path(), "v110"))}};
 }
@@ -82,7 +82,7 @@ Error explained_opening(const Error& said, const PosixFile& source) {
     return {Kind::input,
             "",
             {"it is one of several files that are one file of HDF5 together (driver \"family\")",
-             "expected a file that holds everything",
+             "a file that holds everything",
              pattern.empty() ? "put them together with h5py, which opens them with driver='family'"
                              : "put them together: " + rewriting(pattern, beside(source.path(), "whole"),
                                                                  ", driver='family', memb_size=0")}};
@@ -91,7 +91,7 @@ Error explained_opening(const Error& said, const PosixFile& source) {
     return {Kind::input,
             "",
             {"it is marked as open for writing",
-             "expected a file that has been closed",
+             "a file that has been closed",
              "where its writer was killed, take the checkpoint before it, or what it had flushed, with h5clear -s " +
                  shell_word(source.path()),
              {Advice::What::wait_for_writer, ""}}};
@@ -99,7 +99,7 @@ Error explained_opening(const Error& said, const PosixFile& source) {
     return {Kind::input,
             "",
             {"it has never been closed: what it holds is not written yet (" + said.text().found + ")",
-             "expected a file that has been closed",
+             "a file that has been closed",
              "where its writer was killed, take the checkpoint before it",
              {Advice::What::wait_for_writer, ""}}};
   return explained(said, source);

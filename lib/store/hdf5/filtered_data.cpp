@@ -204,7 +204,7 @@ void FilteredData::check_whole() const {
     throw Error(
         Kind::input, "",
         {"the file has " + std::to_string(found) + " bytes",
-         "had " + std::to_string(file_bytes_) + " when it was catalogued", "is the checkpoint still being written?"});
+         std::to_string(file_bytes_) + ", as when it was catalogued", "is the checkpoint still being written?"});
 }
 
 std::shared_ptr<const ChunkForm> FilteredData::form_of(std::size_t index) {

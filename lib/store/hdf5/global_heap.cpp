@@ -32,7 +32,7 @@ std::uint64_t number(const std::byte* bytes, std::size_t size) {
 void refuse_values(std::uint64_t most_bytes) {
   throw Error(Kind::input, "",
               {"its values of variable length take more than " + format_bytes(most_bytes) + " of memory",
-               "expected those of all files together within an eighth of the memory",
+               "those of all files together within an eighth of the memory",
                "",
                {Advice::What::more_memory, ""}});
 }
@@ -48,7 +48,7 @@ GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id
   check(H5Pget_userblock(creation.get(), &user_block), "the user block's size");
   check(H5Pget_sizes(creation.get(), &address_size_, &length_size_), "the sizes of the file's numbers");
   if (address_size_ > 8 || length_size_ > 8)
-    throw Error(Kind::input, "", {"addresses or lengths of more than 8 bytes", "are not supported", ""});
+    throw Error(Kind::input, "", {"addresses or lengths of more than 8 bytes, which are not supported", "", ""});
   base_ = user_block;
 }
 

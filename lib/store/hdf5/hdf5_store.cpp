@@ -34,7 +34,7 @@ void refuse_open_for_writing(const PosixFile& file) {
   if (!is_locked_by_writer(file.fd())) return;
   throw Error(Kind::input, file.path(),
               {"it is open for writing by another process, which holds a lock on it",
-               "expected a file that nobody writes",
+               "a file that nobody writes",
                "wait until it has closed it",
                {Advice::What::wait_for_writer, ""}});
 }
@@ -91,7 +91,7 @@ class Hdf5Store final : public Store {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();
     if (status.bytes == 0)
-      throw Error(Kind::input, path.string(), {"is empty", "expected an HDF5 file", "was its writer killed?"});
+      throw Error(Kind::input, path.string(), {"is empty", "an HDF5 file", "was its writer killed?"});
     if (!has_signature(file, status.bytes))
       throw Error(Kind::input, path.string(),
                   {"is no HDF5 file", "", "check the path, and `files` where a layout is given"});

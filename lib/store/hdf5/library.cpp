@@ -79,7 +79,7 @@ void fail(const std::string& action) {
   if (std::sscanf(description.c_str(), "truncated file: eof = %llu, sblock->base_addr = %*u, stored_eof = %llu", &found,
                   &expected) == 2)
     throw Error(Kind::input, "",
-                {"ends at byte " + std::to_string(found), "expected " + std::to_string(expected), "was it truncated?"});
+                {"ends at byte " + std::to_string(found), std::to_string(expected), "was it truncated?"});
   // What the system could not read is no fault of the file's content.
   const bool is_of_system = description.find("file read failed") != std::string::npos;
   throw Error(is_of_system ? Kind::io : Kind::input, action, {"HDF5: " + shortened(description), "", ""});

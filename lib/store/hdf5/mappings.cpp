@@ -18,9 +18,9 @@ using Numbers = std::array<hsize_t, H5S_MAX_RANK>;
 constexpr std::uint64_t harmless_unmapped_bytes = 1U << 30;
 
 [[noreturn]] void refuse_mapping(const std::string& found) {
-  throw Error(Kind::input, "",
-              {found, "expected mappings of regular hyperslabs of a fixed size",
-               "copy it into a dataset of its own with h5repack"});
+  throw Error(
+      Kind::input, "",
+      {found, "mappings of regular hyperslabs of a fixed size", "copy it into a dataset of its own with h5repack"});
 }
 
 /// What `get(buffer, size)` gives, whose length it tells where there is no buffer.
@@ -134,14 +134,14 @@ void check_unmapped(hid_t creation, const std::vector<View>& views, const Extent
   const std::uint64_t unmapped = checked_mul(elements, element, "its number of bytes") - mapped * element;
   if (unmapped > harmless_unmapped_bytes && elements - mapped > mapped)
     throw Error(Kind::input, "",
-                {"shows no data for " + std::to_string(unmapped) + " of its bytes",
-                 "expected data for half of them at least", "is the file damaged?"});
+                {"shows no data for " + std::to_string(unmapped) + " of its bytes", "data for half of them at least",
+                 "is the file damaged?"});
   H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
   check(H5Pfill_value_defined(creation, &kind), "its fill value");
   if (unmapped > 0 && kind == H5D_FILL_VALUE_USER_DEFINED)
     throw Error(Kind::input, "",
                 {"shows no data for some of its elements, and has a fill value of its own for them",
-                 "expected data for all, or zeros", "copy it into a dataset of its own with h5repack"});
+                 "data for all, or zeros", "copy it into a dataset of its own with h5repack"});
 }
 
 std::vector<ViewedFile> files_of(const ViewedSizes& sizes) {
@@ -168,7 +168,7 @@ void add_sizes(const std::string& text, ViewedSizes& sizes) {
   const nlohmann::json found = parse_json(text, origin, {Kind::input, "the sizes of files", ""});
   for (const auto& [path, bytes] : found.items()) {
     if (!bytes.is_number_unsigned())
-      throw Error(Kind::input, origin, {"no sizes of files", "expected what these programs wrote", ""});
+      throw Error(Kind::input, origin, {"no sizes of files", "what these programs wrote", ""});
     if (const auto known = sizes.find(path); known != sizes.end()) known->second = bytes.get<std::uint64_t>();
   }
 }

@@ -92,7 +92,7 @@ void check_no_dataset_holds(const std::unordered_set<std::string_view>& datasets
   if (ends.empty()) return;
   throw Error(Kind::input, "dataset name \"" + std::string(dataset_above(below, datasets)) + '"',
               {"\"" + std::string(below) + "\" would lie below it, which HDF5 cannot store",
-               "names of which none goes on after another and a slash", "write a format that has both, as safetensors",
+               "names of which none continues another with a slash", "write a format that has both, as safetensors",
                advice_on(datasets, {ends.begin(), ends.end()})});
 }
 

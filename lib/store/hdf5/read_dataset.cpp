@@ -21,9 +21,8 @@ constexpr std::uint64_t harmless_bytes = 1U << 30;
 
 void refuse_outside_data(hid_t creation) {
   if (check(H5Pget_external_count(creation), "its external files") > 0)
-    throw Error(
-        Kind::input, "",
-        {"has its data in external files", "expected data in the file itself", "copy it into one with h5repack"});
+    throw Error(Kind::input, "",
+                {"has its data in external files", "data in the file itself", "copy it into one with h5repack"});
 }
 
 [[noreturn]] void refuse_size(std::uint64_t found, const std::string& expected) {
@@ -39,8 +38,8 @@ void place_contiguous(hid_t id, std::uint64_t bytes, std::uint64_t stored, std::
   const std::uint64_t end = checked_add(offset, bytes, "the end of its data");
   if (end > file_bytes)
     throw Error(Kind::input, "",
-                {"its data ends at byte " + std::to_string(end), "the file at " + std::to_string(file_bytes),
-                 "is the file truncated?"});
+                {"its data ends at byte " + std::to_string(end),
+                 "at most " + std::to_string(file_bytes) + ", where the file ends", "is the file truncated?"});
   dataset.storage = Storage::raw;
   dataset.extents = FileExtents(offset, bytes);
 }
@@ -57,8 +56,8 @@ void check_filters(hid_t creation) {
     if (H5Zfilter_avail(filter) > 0) continue;
     H5Eclear2(H5E_DEFAULT);
     throw Error(Kind::input, "",
-                {"is stored through filter " + std::to_string(filter) + " (" + name.data() + ")",
-                 "which this HDF5 lacks", "set HDF5_PLUGIN_PATH to where its plugin is, or save with gzip"});
+                {"is stored through filter " + std::to_string(filter) + " (" + name.data() + "), which this HDF5 lacks",
+                 "", "set HDF5_PLUGIN_PATH to where its plugin is, or save with gzip"});
   }
 }
 
@@ -72,9 +71,8 @@ void refuse_unwritten_value(hid_t creation) {
   H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
   check(H5Pfill_value_defined(creation, &kind), "its fill value");
   if (kind == H5D_FILL_VALUE_USER_DEFINED)
-    throw Error(
-        Kind::input, "",
-        {"was never written and has a fill value of variable length", "expected a value", "write it, or leave it out"});
+    throw Error(Kind::input, "",
+                {"was never written and has a fill value of variable length", "a value", "write it, or leave it out"});
 }
 
 /// Data that was cut into chunks: all that could go wrong later than now is looked at.
@@ -93,7 +91,7 @@ void place_chunks(hid_t id, hid_t creation, std::uint64_t stored, std::uint64_t 
 void place_views(hid_t creation, Mappings mappings, CatalogEntry& entry) {
   if (entry.array.verbatim)
     throw Error(Kind::input, "",
-                {"is a virtual dataset of elements without a fixed size", "expected numbers",
+                {"is a virtual dataset of elements without a fixed size", "numbers",
                  "copy it into a dataset of its own with h5repack"});
   if (volume(entry.array.shape) == 0) return;  // Storage::empty
   for (View& view : mappings.views) {
@@ -127,8 +125,7 @@ void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_byt
   entry.dataset.storage = Storage::filtered;
   if (layout != H5D_CHUNKED) return;
   if (stored == 0 && count_chunks(id) != 0)
-    throw Error(Kind::input, "",
-                {"chunks without bytes", "expected what its filters can read", "is the file damaged?"});
+    throw Error(Kind::input, "", {"chunks without bytes", "what its filters can read", "is the file damaged?"});
   if (stored == 0) return;
   if (entry.array.verbatim)
     check_filters(creation);
@@ -149,7 +146,7 @@ void read_attributes_of(hid_t id, GlobalHeap& heap, CatalogEntry& entry) {
     entry.array.global_shape = extents_in(shape->value);
     if (!entry.array.global_shape)
       throw Error(Kind::input, std::string("attribute ") + global_shape_attribute,
-                  {"no list of extents", "expected a tensor's shape, integers of 0 to 2^62", ""});
+                  {"no list of extents", "a tensor's shape, integers of 0 to 2^62", ""});
   }
 }
 
@@ -168,7 +165,7 @@ CatalogEntry read_dataset(hid_t id, std::uint64_t file_bytes, GlobalHeap& heap) 
   const TypeTraits traits = traits_of(type.get());
   if (traits.reference)
     throw Error(Kind::input, "",
-                {"holds references", "which mean nothing in another file", "leave it out when saving"});
+                {"holds references, which mean nothing in another file", "", "leave it out when saving"});
   entry.array.dtype = describe(type.get());
 
   const auto space = own<SpaceId>(H5Dget_space(id), "its dataspace");

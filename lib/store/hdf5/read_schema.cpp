@@ -80,7 +80,7 @@ std::string take_text(std::vector<Attribute>& attributes, const char* name) {
   const auto text = text_in(attribute->value);
   if (!text)
     throw Error(Kind::input, std::string("attribute ") + name,
-                {"no single string", "expected one that these programs wrote", ""});
+                {"no single string", "one that these programs wrote", ""});
   return *text;
 }
 
@@ -185,7 +185,7 @@ void Walk::visit_group(hid_t group, const std::string& path) {
   if (ancestors_.size() == max_levels)
     throw Error(
         Kind::input, "",
-        {"groups are nested deeper than " + std::to_string(max_levels) + " levels", "which is not supported", ""});
+        {"groups are nested deeper than " + std::to_string(max_levels) + " levels, which is not supported", "", ""});
 
   std::vector<Link> links;
   check(H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, take_link, &links), "listing a group");
@@ -226,7 +226,7 @@ void Walk::visit_link(hid_t group, const Link& link, const std::string& path) {
     case H5L_TYPE_EXTERNAL:
       return add_unreadable(path, {Kind::input,
                                    "",
-                                   {"is a link to another file: " + goal_of(group, link), "which is not followed",
+                                   {"is a link to another file, which is not followed: " + goal_of(group, link), "",
                                     "copy what it leads to into this file"}});
     default:
       add_unreadable(path, {Kind::input, "is a link of an unknown kind"});
@@ -250,7 +250,7 @@ void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
     return add_unreadable(path, {Kind::input,
                                  "",
                                  {"is a soft link to nothing: " + goal_of(group, link),
-                                  "expected a dataset or group of this file", "remove it with h5py's `del`"}});
+                                  "a dataset or group of this file", "remove it with h5py's `del`"}});
   }
   const bool is_group = H5Iget_type(object.get()) == H5I_GROUP;
   if (is_group && is_by_soft_link_) {

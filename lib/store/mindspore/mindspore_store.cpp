@@ -38,7 +38,7 @@ void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {
       return;
     case Beginning::encrypted:
       throw Error(Kind::input, file.path(),
-                  {"is encrypted with " + mindspore::cipher_of(file, file_bytes), "expected a checkpoint that is not",
+                  {"is encrypted with " + mindspore::cipher_of(file, file_bytes), "a checkpoint that is not",
                    "load it with MindSpore and its key, and save it without one"})
           .in_file(file.path());
     case Beginning::other:
@@ -49,7 +49,7 @@ void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {
               {first == strategy_key ? "is a strategy file"
                : file_bytes == 0     ? "is empty"
                                      : "is no checkpoint of MindSpore",
-               first == strategy_key ? "expected a checkpoint" : "",
+               first == strategy_key ? "a checkpoint" : "",
                first == strategy_key ? "give it as the layout"
                : file_bytes == 0     ? "MindSpore writes nothing of tensors without elements: was there anything else?"
                                      : "check the path, and `files` where a layout is given"})

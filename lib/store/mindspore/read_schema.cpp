@@ -28,7 +28,7 @@ std::uint64_t bytes_of_slices(const Parameter& parameter) {
 }
 
 Array text_array(const PosixFile& file, const Parameter& parameter) {
-  if (parameter.slices.size() > 1) throw Error(Kind::input, "", {"a text in several records", "expected one", ""});
+  if (parameter.slices.size() > 1) throw Error(Kind::input, "", {"a text in several records", "one", ""});
   Array array;
   array.stored = {parameter.tag, text_type(), {}, std::nullopt, true};
   array.dataset.storage = Storage::verbatim;
@@ -48,15 +48,15 @@ Array tensor_array(const Parameter& parameter) {
   const auto dtype = parameter.is_table ? opaque_type(hash_table) : element_type(parameter.type);
   if (!dtype)
     throw Error(Kind::input, "",
-                {"elements of type '" + parameter.type + "'",
-                 "expected a type of MindSpore, such as Float32 or BFloat16", "is it from a newer version?"});
+                {"elements of type '" + parameter.type + "'", "a type of MindSpore, such as Float32 or BFloat16",
+                 "is it from a newer version?"});
   const std::uint64_t bytes = bytes_of_slices(parameter);
   const Extents shape = shape_of(parameter, *dtype, bytes);
   if (const std::uint64_t expected = checked_mul(volume(shape), dtype->size, "its number of bytes"); bytes != expected)
     throw Error(Kind::input, "",
                 {std::to_string(bytes) + " bytes in " + std::to_string(parameter.slices.size()) +
                      (parameter.slices.size() == 1 ? " record" : " records"),
-                 "expected " + std::to_string(expected) + " for " + to_string(shape) + " of " + parameter.type,
+                 std::to_string(expected) + " for " + to_string(shape) + " of " + parameter.type,
                  "is the file cut off where a record ends?"});
   Array array;
   array.stored = {parameter.tag, *dtype, shape, std::nullopt, false};
@@ -130,11 +130,11 @@ void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& sc
   }
   const std::uint64_t sum = crc_of(file, end);
   if (sum != expected || is_too_large)
-    throw Error(Kind::input, file.path(),
-                {"its bytes have the CRC " + std::to_string(sum),
-                 "expected " + (is_too_large ? "a number of more than 64 bits" : std::to_string(expected)) +
-                     ", which stands at its end",
-                 "it is damaged: copy or save it again"})
+    throw Error(
+        Kind::input, file.path(),
+        {"its bytes have the CRC " + std::to_string(sum),
+         (is_too_large ? "a number of more than 64 bits" : std::to_string(expected)) + ", which stands at its end",
+         "it is damaged: copy or save it again"})
         .in_file(file.path());
 }
 

@@ -54,7 +54,7 @@ bool begins_as_checkpoint(const PosixFile& file, std::uint64_t file_bytes) {
 }
 
 [[noreturn]] void refuse_record(const std::string& found, const std::string& expected) {
-  throw Error(Kind::input, "", {found, "expected " + expected, "is the file damaged?"});
+  throw Error(Kind::input, "", {found, expected, "is the file damaged?"});
 }
 
 /// Fills a parameter with what one record says, which must not be said twice in it.
@@ -112,7 +112,7 @@ class ParameterList {
     if (parameters_.empty() || parameters_.back().tag != record.tag) {
       if (!tags_.insert(record.tag).second)
         throw Error(Kind::input, "/" + record.tag,
-                    {"stands in the file a second time", "expected the slices of a tensor to follow one another",
+                    {"stands in the file a second time", "the slices of a tensor to follow one another",
                      "MindSpore would take the last and say nothing: save it again"});
       parameters_.push_back(std::move(record));
       return;
@@ -122,7 +122,7 @@ class ParameterList {
       throw Error(Kind::input, "/" + record.tag,
                   {"two slices of " + before.type + " " + format_list(before.dims) + " and " + record.type + " " +
                        format_list(record.dims),
-                   "expected one type and shape", "is the file damaged?"});
+                   "one type and shape", "is the file damaged?"});
     before.slices.push_back(record.slices.front());
   }
   std::vector<Parameter> take() { return std::move(parameters_); }
@@ -192,10 +192,9 @@ Records read_records(const PosixFile& file, std::uint64_t file_bytes) {
   });
   records.parameters = parameters.take();
   if (records.header.is_there && records.header.file_bytes != file_bytes)
-    throw Error(
-        Kind::input, "",
-        {"has " + std::to_string(file_bytes) + " bytes",
-         "expected " + std::to_string(records.header.file_bytes) + ", which it was written with", "is it cut off?"});
+    throw Error(Kind::input, "",
+                {"has " + std::to_string(file_bytes) + " bytes",
+                 std::to_string(records.header.file_bytes) + ", which it was written with", "is it cut off?"});
   return records;
 }
 

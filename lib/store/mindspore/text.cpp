@@ -34,8 +34,7 @@ std::string read_text(const PosixFile& file, protobuf::Range content) {
   static_assert(std::endian::native == std::endian::little);
   if (content.size() % sizeof(char32_t) != 0 || content.size() > most_text_content)
     throw Error(Kind::input, "",
-                {"a text of " + std::to_string(content.size()) + " bytes",
-                 "expected 4 for each character, at most 64 MiB", ""});
+                {"a text of " + std::to_string(content.size()) + " bytes", "4 for each character, at most 64 MiB", ""});
   std::u32string codes(content.size() / sizeof(char32_t), U'\0');
   file.read(content.begin, std::as_writable_bytes(std::span(codes)));
   codes.resize(codes.find_last_not_of(U'\0') + 1);
@@ -43,7 +42,7 @@ std::string read_text(const PosixFile& file, protobuf::Range content) {
   for (const char32_t code : codes) {
     const bool is_surrogate = code >= 0xd800 && code < 0xe000;
     if (code >= 0x110000 || is_surrogate)
-      throw Error(Kind::input, "", {"a text with the character " + std::to_string(code), "expected UTF-32", ""});
+      throw Error(Kind::input, "", {"a text with the character " + std::to_string(code), "UTF-32", ""});
     append_utf8(text, code);
   }
   return text;

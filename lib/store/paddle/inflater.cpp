@@ -45,7 +45,7 @@ std::string_view Inflater::next(std::string_view& input) {
     const int result = inflate(&stream, Z_NO_FLUSH);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
       throw Error(Kind::input, "",
-                  {stream.msg != nullptr ? std::string("gzip: ") + stream.msg : "it is no gzip", "expected a gzip file",
+                  {stream.msg != nullptr ? std::string("gzip: ") + stream.msg : "it is no gzip", "a gzip file",
                    "copy it again; a text that is not compressed has a name without .gz"});
     is_between = result == Z_STREAM_END;
     input.remove_prefix(input.size() - stream.avail_in);
@@ -57,9 +57,9 @@ std::string_view Inflater::next(std::string_view& input) {
 
 void Inflater::finish() const {
   if (!state_->is_between)
-    throw Error(Kind::input, "",
-                {"the file ends within its compressed text", "expected a whole gzip file",
-                 "it was cut off: save or copy it again"});
+    throw Error(
+        Kind::input, "",
+        {"the file ends within its compressed text", "a whole gzip file", "it was cut off: save or copy it again"});
 }
 
 }  // namespace ckpt

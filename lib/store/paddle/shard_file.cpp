@@ -238,7 +238,7 @@ class ShardFile final : public SourceFile {
 
   [[noreturn]] void refuse(std::size_t dataset) const {
     throw Error(Kind::input, file_.string(),
-                {"it ends before all rows of " + (*schema_->arrays)[dataset].name, "expected as many as were counted",
+                {"it ends before all rows of " + (*schema_->arrays)[dataset].name, "as many as were counted",
                  "is it still being written?"})
         .in_file(file_.string());
   }
@@ -259,7 +259,7 @@ std::unique_ptr<SourceFile> open_shard(const std::filesystem::path& file, const 
   if (found.bytes != catalog.bytes || found.modified_ns != catalog.modified_ns)
     throw Error(Kind::input, file.string(),
                 {"it is not the file whose lines were counted: its size or its time is another",
-                 "expected one that nobody writes, the same on all nodes",
+                 "one that nobody writes, the same on all nodes",
                  "",
                  {Advice::What::wait_for_writer, ""}})
         .in_file(file.string());

@@ -54,12 +54,12 @@ DType type_of(const std::string& word) {
   if (word.starts_with("F6_"))
     throw Error(Kind::input, "",
                 {"elements of type " + word + ", of 6 bits",
-                 "expected a type whose elements fill whole bytes",
+                 "a type whose elements fill whole bytes",
                  "cut by these programs they would end within a byte",
                  {Advice::What::leave_out, ""}});
   throw Error(Kind::input, "",
               {"elements of the unknown type " + word,
-               "expected one that safetensors files have, such as F32 or BF16",
+               "one that safetensors files have, such as F32 or BF16",
                "is the file of a newer version of safetensors?",
                {Advice::What::leave_out, ""}});
 }
@@ -71,7 +71,7 @@ Extents in_bytes(Extents shape, const DType& dtype) {
   if (shape.empty() || shape[shape.size() - 1] % packed != 0)
     throw Error(Kind::input, "",
                 {to_string(shape) + " of elements of 4 bits, two of which share a byte",
-                 "expected an even number in the last dimension",
+                 "an even number in the last dimension",
                  "",
                  {Advice::What::leave_out, ""}});
   shape[shape.size() - 1] /= packed;
@@ -144,7 +144,7 @@ void check_cover(const std::vector<Tensor>& tensors, std::uint64_t data_bytes) {
   if (at > data_bytes)
     throw Error(Kind::input, by_place.back()->name,
                 {"its bytes end at " + std::to_string(at) + " of the data",
-                 "the file has " + std::to_string(data_bytes) + " bytes of data", "is the file truncated?"});
+                 "at most " + std::to_string(data_bytes) + ", which the file has", "is the file truncated?"});
   if (at < data_bytes)
     refuse("", std::to_string(data_bytes) + " bytes of data", "tensors of " + std::to_string(at) + " bytes");
 }

@@ -36,9 +36,9 @@ bool is_safetensors(const PosixFile& file, Interval place) {
 std::shared_ptr<const Schema> read_schema(const PosixFile& file, Interval place) {
   const std::uint64_t length = header_bytes(file, place.lo);
   if (length > place.size() - length_bytes)
-    throw Error(
-        Kind::input, "its header",
-        {std::to_string(length) + " bytes", "the file has " + std::to_string(place.size()), "is it truncated?"});
+    throw Error(Kind::input, "its header",
+                {std::to_string(length) + " bytes", "at most " + std::to_string(place.size()) + ", which the file has",
+                 "is it truncated?"});
   const std::uint64_t begin = place.lo + length_bytes;
   const std::string text = file.text(begin, length);
   const std::uint64_t data = begin + length;

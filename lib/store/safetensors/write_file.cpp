@@ -54,8 +54,8 @@ std::vector<std::size_t> order_of(const FileSpec& spec) {
 
 void refuse_type(const FileSpec::Array& array) {
   throw Error(Kind::input, "/" + array.name,
-              {"elements of type " + array.dtype.name,
-               "which safetensors files cannot hold",
+              {"elements of type " + array.dtype.name + ", which safetensors files cannot hold",
+               "",
                "write HDF5 instead",
                {Advice::What::leave_out, ""}});
 }

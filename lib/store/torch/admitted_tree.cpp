@@ -17,7 +17,7 @@ constexpr std::uint64_t tree_bytes_per_second = 1U << 20;
 std::string copy_in_child(std::string_view tree, int /*fd*/) {
   std::size_t at = 0;
   const auto pickle = Pickle::read(tree, at);
-  if (!pickle) throw Error(Kind::input, tree_attribute, {"ends before its object does", "expected a whole one", ""});
+  if (!pickle) throw Error(Kind::input, tree_attribute, {"ends before its object does", "a whole one", ""});
   PickleWriter out(pickle->protocol());
   PickleCopy copy(*pickle, out, [](PickleId) { return false; });
   copy.node(pickle->root());

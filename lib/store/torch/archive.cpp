@@ -35,8 +35,7 @@ constexpr std::uint64_t most_own_bytes = 2ULL << 30;
 std::string read_entry(const PosixFile& file, const ZipEntry& entry, std::uint64_t most) {
   if (entry.place.size() > most)
     throw Error(Kind::input, entry.name,
-                {"found " + format_bytes(entry.place.size()), "expected at most " + format_bytes(most),
-                 "is the file damaged?"});
+                {"found " + format_bytes(entry.place.size()), "at most " + format_bytes(most), "is the file damaged?"});
   std::string bytes = file.text(entry.place.lo, entry.place.size());
   if (entry.crc != 0) check_crc(crc_of(bytes), entry.crc, entry.name);
   return bytes;
@@ -58,10 +57,9 @@ std::string root_of(const std::vector<ZipEntry>& entries) {
     return entry.name.ends_with("/version") || entry.name.ends_with("/.data/serialization_id");
   });
   if (is_of_torch)
-    throw Error(
-        Kind::input, "",
-        {"found no data.pkl", "expected that of a saved object", "was the save aborted by an error? Save again"});
-  throw Error(Kind::input, "", {"found a zip archive without data.pkl", "expected one that torch.save wrote", ""});
+    throw Error(Kind::input, "",
+                {"found no data.pkl", "that of a saved object", "was the save aborted by an error? Save again"});
+  throw Error(Kind::input, "", {"found a zip archive without data.pkl", "one that torch.save wrote", ""});
 }
 
 /// Whether a zip archive is torch's: it begins with the pickle, or, where a save was aborted, with what comes behind
@@ -84,20 +82,17 @@ Archive read_zip_archive(const PosixFile& file, Interval whole) {
   const std::vector<ZipEntry> entries = zip_directory(file, whole);
   const std::string root = root_of(entries);
   if (find(entries, root + "constants.pkl") != nullptr)
-    throw Error(
-        Kind::input, "",
-        {"found a TorchScript program", "expected a checkpoint", "load it with torch.jit, and save its state_dict()"});
+    throw Error(Kind::input, "",
+                {"found a TorchScript program", "a checkpoint", "load it with torch.jit, and save its state_dict()"});
   if (const ZipEntry* const order = find(entries, root + "byteorder"))
     if (const std::string found = read_entry(file, *order, 16); found != "little")
-      throw Error(Kind::input, order->name,
-                  {"found the byte order " + found, "expected little", "save it on another machine"});
+      throw Error(Kind::input, order->name, {"found the byte order " + found, "little", "save it on another machine"});
   const ZipEntry& pickle = *find(entries, root + std::string(pickle_name));
   auto bytes = std::make_unique<const std::string>(read_entry(file, pickle, most_pickle_bytes));
   std::size_t at = 0;
   auto tree = Pickle::read(*bytes, at);
   if (!tree)
-    throw Error(Kind::input, pickle.name,
-                {"ends before its object does", "expected a whole one", "is the file damaged?"});
+    throw Error(Kind::input, pickle.name, {"ends before its object does", "a whole one", "is the file damaged?"});
 
   const auto own = [&](const char* name) {
     const ZipEntry* const entry = find(entries, root + name);

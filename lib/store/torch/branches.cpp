@@ -33,12 +33,12 @@ std::string key_text(const Pickle& pickle, PickleId id, int level) {
       break;
   }
   throw Error(Kind::input, "",
-              {"found a dict whose keys are neither texts nor whole numbers", "expected names for what it holds", ""});
+              {"found a dict whose keys are neither texts nor whole numbers", "names for what it holds", ""});
 }
 
 void check_visits(std::uint64_t visits) {
   if (visits > most_visits)
-    throw Error(Kind::input, "", {"found more than 10,000,000 values", "expected fewer", "does a list hold itself?"});
+    throw Error(Kind::input, "", {"found more than 10,000,000 values", "fewer", "does a list hold itself?"});
 }
 
 /// The pairs of a dict as protocol 1 and Python 2 wrote them: OrderedDict([[key, value], ...]).
@@ -87,8 +87,7 @@ std::string name_below(const std::string& path, const std::string& key) {
 
 void TreeBounds::check_level(int level) const {
   if (level > most_levels)
-    throw Error(Kind::input, "",
-                {"found more than 100 dicts in one another", "expected fewer", "does one hold itself?"});
+    throw Error(Kind::input, "", {"found more than 100 dicts in one another", "fewer", "does one hold itself?"});
 }
 
 void TreeBounds::visit(const PickleNode& node, const std::string& name) {

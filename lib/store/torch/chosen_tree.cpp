@@ -94,7 +94,7 @@ class TreeChoice {
   void take(const TreePart& part) {
     std::size_t at = 0;
     auto read = Pickle::read(part.tree, at);
-    if (!read) throw Error(Kind::input, "its tree", {"ends before its object does", "expected a whole one", ""});
+    if (!read) throw Error(Kind::input, "its tree", {"ends before its object does", "a whole one", ""});
     pickles_.push_back(std::move(*read));
     const PickleId root = tree_.append(pickles_.back());
     if (pickles_.size() > 1) tell_storages_apart();
@@ -224,11 +224,9 @@ class TreeChoice {
   }
 
   [[noreturn]] static void refuse(const std::string& name) {
-    throw Error(Kind::usage, "/" + name,
-                {"two values get this name, or one that leads through it",
-                 "expected a name for each",
-                 "",
-                 {Advice::What::rename, ""}});
+    throw Error(
+        Kind::usage, "/" + name,
+        {"two values get this name, or one that leads through it", "a name for each", "", {Advice::What::rename, ""}});
   }
 
   PickleId built(Branches& branches, const std::string& path) {

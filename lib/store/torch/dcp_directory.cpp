@@ -86,8 +86,7 @@ DcpMetadata read_metadata_file(const std::filesystem::path& path) {
   const std::uint64_t bytes = file.status().bytes;
   return with_file(path.string(), [&] {
     if (bytes > most_metadata_bytes)
-      throw Error(Kind::input, "",
-                  {"has " + format_bytes(bytes), "expected at most " + format_bytes(most_metadata_bytes), ""});
+      throw Error(Kind::input, "", {"has " + format_bytes(bytes), "at most " + format_bytes(most_metadata_bytes), ""});
     const IsolationLimits limits = limits_for(bytes, memory_per_metadata_byte, metadata_bytes_per_second);
     return decode_dcp_metadata(read_guarded<metadata_of>(file, bytes, dcp_format, limits));
   });

@@ -28,7 +28,7 @@ void check_apart(std::vector<Interval> items) {
   for (std::size_t i = 1; i < items.size(); ++i)
     if (items[i].lo < items[i - 1].hi)
       throw Error(Kind::input, "",
-                  {"two items that share byte " + std::to_string(items[i].lo), "expected each in a place of its own",
+                  {"two items that share byte " + std::to_string(items[i].lo), "each in a place of its own",
                    "is .metadata that of these files?"});
 }
 
@@ -38,7 +38,7 @@ void check(const std::string& found, const DType& dtype, const Extents& shape, c
   if (shape == expected && dtype.name == tensor.dtype.name) return;
   throw Error(Kind::input, "",
               {found + dtype.name + " " + to_string(shape),
-               ".metadata says " + tensor.dtype.name + " " + to_string(expected), are_of_one_save});
+               tensor.dtype.name + " " + to_string(expected) + ", as .metadata says", are_of_one_save});
 }
 
 class DcpFileReader {
@@ -90,8 +90,8 @@ class DcpFileReader {
     for (const DcpFileContents::Chunk& each : contents_.chunks)
       if (chunk_of(each).slot > 0)
         throw Error(Kind::input, "/" + metadata_.tensors[each.tensor].name,
-                    {"has two chunks in this file, which is one of safetensors and holds one by each name",
-                     "expected one chunk", "save it once more in torch's own serialisation"});
+                    {"has two chunks in this file, which is one of safetensors and holds one by each name", "one chunk",
+                     "save it once more in torch's own serialisation"});
     for (const DcpFileContents::Chunk& each : contents_.chunks) {
       const DcpTensor& tensor = metadata_.tensors[each.tensor];
       with_context("/" + tensor.name, [&] { add_from(own, tensor, chunk_of(each)); });
@@ -107,7 +107,7 @@ class DcpFileReader {
     if (tensor.refusal) return add_unreadable(tensor, chunk, *tensor.refusal);
     const std::size_t at = own.find(tensor.name);
     if (at == own.arrays->size())
-      throw Error(Kind::input, "", {"is not in it", ".metadata says that it is", are_of_one_save});
+      throw Error(Kind::input, "", {"is not in it", "it, as .metadata says", are_of_one_save});
     const StoredArray& stored = (*own.arrays)[at];
     if (stored.refusal) return add_unreadable(tensor, chunk, *stored.refusal);
     check("is ", stored.dtype, stored.shape, tensor, chunk);
@@ -127,8 +127,7 @@ class DcpFileReader {
         return add_unreadable(tensor, chunk, why);
       }
       if (!view)
-        throw Error(Kind::input, "",
-                    {"its item holds " + describe(archive.tree, archive.tree.root()), "expected a tensor", ""});
+        throw Error(Kind::input, "", {"its item holds " + describe(archive.tree, archive.tree.root()), "a tensor", ""});
       check("its item is ", view->dtype, view->shape, tensor, chunk);
       Slot& slot = slots_[chunk.slot];
       slot.arrays.push_back({tensor.name, tensor.dtype, view->shape, tensor.shape, false});
@@ -153,10 +152,9 @@ class DcpFileReader {
 
   Archive item(Interval item) const {
     if (item.hi > status_.bytes)
-      throw Error(
-          Kind::input, "",
-          {"its item ends at byte " + std::to_string(item.hi),
-           "expected it within the file's " + std::to_string(status_.bytes) + " bytes", "is the file truncated?"});
+      throw Error(Kind::input, "",
+                  {"its item ends at byte " + std::to_string(item.hi),
+                   "it within the file's " + std::to_string(status_.bytes) + " bytes", "is the file truncated?"});
     return read_dcp_item(file_, item);
   }
 

@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void refuse_dcp(std::string_view object, const std::string& found, const std::string& expected,
                              const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::input, object, {found, expected.empty() ? "" : "expected " + expected, remedy});
+  throw Error(Kind::input, object, {found, expected, remedy});
 }
 
 bool is_before(const Extents& a, const Extents& b) {
@@ -196,7 +196,7 @@ class DcpReader {
     const PickleId transforms = field_of(pickle_, info, "transform_descriptors");
     if (transforms == no_node || is_none(pickle_, transforms)) return;
     const Error why(Kind::input, "",
-                    {"is stored transformed (transform_descriptors)", "expected data as it is",
+                    {"is stored transformed (transform_descriptors)", "data as it is",
                      "save it without extensions such as compression"});
     if (!known.is_tensor) throw Error(why);
     metadata_.tensors[known.number] = refused(name, why);

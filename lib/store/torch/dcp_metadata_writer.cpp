@@ -108,7 +108,7 @@ class DcpWriter {
     const auto type = torch_type(tensor.dtype);
     if (!type)
       throw Error(Kind::input, "/" + tensor.name,
-                  {"found elements of type " + tensor.dtype.name, "expected a type that torch has",
+                  {"found elements of type " + tensor.dtype.name, "a type that torch has",
                    "cast it (--cast), or leave it out"});
     out_.global(metadata_module, "TensorProperties");
     out_.opcode(')');

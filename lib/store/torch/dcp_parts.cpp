@@ -48,7 +48,7 @@ class TreeCutter {
       const bool is_list = node.kind == PickleKind::tuple || node.kind == PickleKind::list;
       if (node.kind > PickleKind::text && node.kind != PickleKind::dict && !is_list)
         throw Error(Kind::input, "mcore_data of .metadata",
-                    {"found " + describe(tree_, id), "expected numbers, texts, and dicts and lists of them",
+                    {"found " + describe(tree_, id), "numbers, texts, and dicts and lists of them",
                      "write another format, or save it with another version of Megatron"});
       to_visit.insert(to_visit.end(), node.items.begin(), node.items.end());
     }
@@ -124,14 +124,14 @@ std::set<std::string> tensor_names(const FileSpec& spec) {
 
 void refuse_twice(const std::string& name) {
   throw Error(Kind::input, "/" + name,
-              {"two values would have this name", "expected one, as the parts of a name are joined by dots",
+              {"two values would have this name", "one, as the parts of a name are joined by dots",
                "leave one out with --drop, or rename it"});
 }
 
 DcpParts dcp_parts(const FileSpec& spec) {
   std::size_t at = 0;
   auto tree = spec.tree ? Pickle::read(*spec.tree, at) : Pickle();
-  if (!tree) throw Error(Kind::input, "its tree", {"ends before its object does", "expected a whole one", ""});
+  if (!tree) throw Error(Kind::input, "its tree", {"ends before its object does", "a whole one", ""});
   DcpParts parts = TreeCutter(*tree).cut();
   std::set<std::string> of_tree;
   for (const DcpParts::Object& object : parts.objects) of_tree.insert(dcp_name(object.path));

@@ -46,7 +46,7 @@ class DcpStore : public Store {
   FileCatalog catalog(const std::filesystem::path& path) override {
     throw Error(Kind::input, path.string(),
                 {"is one file of a checkpoint of torch.distributed.checkpoint",
-                 "expected the directory with its " + std::string(torch::dcp_index) + ", which tells what is in it",
+                 "the directory with its " + std::string(torch::dcp_index) + ", which tells what is in it",
                  "give the directory"});
   }
 

@@ -14,7 +14,7 @@ namespace ckpt::torch {
 namespace {
 
 [[noreturn]] void refuse_distributed(const std::string& found, const std::string& expected, const std::string& remedy) {
-  throw Error(Kind::input, "", {found, "expected " + expected, remedy});
+  throw Error(Kind::input, "", {found, expected, remedy});
 }
 
 /// An attribute that has had several names; no_node where it has none of them.

@@ -29,7 +29,7 @@ constexpr std::uint64_t last_window = 256U << 20;
 
 [[noreturn]] void refuse_legacy(const std::string& found, const std::string& expected,
                                 const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::input, "", {"found " + found, "expected " + expected, remedy});
+  throw Error(Kind::input, "", {"found " + found, expected, remedy});
 }
 
 /// The length of the first pickle, where `begin` begins with it: of protocol 2 or 3, or of 4 or 5, which frame it.

@@ -33,7 +33,7 @@ void check_object_bytes(std::uint64_t bytes) {
   if (const std::uint64_t most = most_object_bytes(); bytes > most)
     throw Error(Kind::input, "",
                 {"found objects with tensors of " + format_bytes(bytes) + " that have no names",
-                 "expected at most " + format_bytes(most) +
+                 "at most " + format_bytes(most) +
                      ", an eighth of the memory that a process may have, as they are carried as a whole",
                  "take a machine with more memory, or write HDF5 or safetensors, which leave objects out"});
 }

@@ -113,7 +113,7 @@ class Unfolding {
     if (!is_place || place >= items.size() + items_left_)
       throw Error(Kind::input, "/" + tree_name(path),
                   {"item " + key + " of a list, of which " + std::to_string(items.size()) + " items are known",
-                   "expected places that follow one another",
+                   "places that follow one another",
                    "is the .metadata damaged?",
                    {Advice::What::leave_out, ""}});
     if (place >= items.size()) {
@@ -126,7 +126,7 @@ class Unfolding {
   [[noreturn]] static void refuse(const DcpPath& path) {
     throw Error(Kind::input, "/" + tree_name(path),
                 {"a value, where others have a dict or a list, stands on its path",
-                 "expected paths of which none leads through another's end",
+                 "paths of which none leads through another's end",
                  "",
                  {Advice::What::leave_out, ""}});
   }

@@ -9,7 +9,7 @@ namespace ckpt::torch {
 
 void refuse_pickle(const std::string& found, const std::string& expected) {
   throw Error(Kind::input, "its pickle",
-              {"found " + found, "expected " + expected, "is the file damaged, or written by something else?"});
+              {"found " + found, expected, "is the file damaged, or written by something else?"});
 }
 
 std::string_view PickleMachine::bytes(std::uint64_t count) {

@@ -9,7 +9,7 @@ namespace ckpt::torch {
 namespace {
 
 [[noreturn]] void refuse_field(std::string_view what, const std::string& found, const std::string& expected) {
-  throw Error(Kind::input, what, {found, "expected " + expected, "is the file damaged, or of a newer version?"});
+  throw Error(Kind::input, what, {found, expected, "is the file damaged, or of a newer version?"});
 }
 
 }  // namespace

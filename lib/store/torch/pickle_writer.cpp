@@ -219,7 +219,7 @@ void PickleCopy::remember(PickleId id) {
 void write_copy(std::string_view pickle, PickleWriter& to) {
   std::size_t at = 0;
   const auto from = Pickle::read(pickle, at);
-  if (!from) throw Error(Kind::input, "", {"a pickle ends before its object does", "expected a whole one", ""});
+  if (!from) throw Error(Kind::input, "", {"a pickle ends before its object does", "a whole one", ""});
   PickleCopy(*from, to, [](PickleId) { return false; }).node(from->root());
 }
 

@@ -18,7 +18,7 @@ constexpr std::uint64_t most_expanded_bytes = 1U << 30;
 
 [[noreturn]] void refuse_tensor(const std::string& found, const std::string& expected,
                                 const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::input, "", {"found " + found, "expected " + expected, remedy});
+  throw Error(Kind::input, "", {"found " + found, expected, remedy});
 }
 
 constexpr std::string_view tensor_functions = "torch._utils._rebuild_";

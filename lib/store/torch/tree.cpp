@@ -40,7 +40,7 @@ class TreeReader {
       add_leaf(lone_object, root);
     else
       throw Error(Kind::input, "",
-                  {"found no dict but " + describe(pickle_, root), "expected a dict of tensors",
+                  {"found no dict but " + describe(pickle_, root), "a dict of tensors",
                    "load it with torch, and save its state_dict()"});
     return schema();
   }
@@ -116,7 +116,7 @@ class TreeReader {
     if (path.empty() && key.starts_with(own_attributes)) {
       add_leaf(key, id);
     } else if (!attributes_[path].emplace(key, std::move(value)).second) {
-      throw Error(Kind::input, "/" + path, {"found two values of the name " + key, "expected one", ""});
+      throw Error(Kind::input, "/" + path, {"found two values of the name " + key, "one", ""});
     }
   }
 
@@ -138,7 +138,7 @@ class TreeReader {
       Array& array = arrays_[at];
       if (!stored.empty() && stored.back().name == array.stored.name)
         throw Error(Kind::input, "/" + array.stored.name,
-                    {"found two tensors of this name", "expected one", "are there keys like 1 and \"1\" in one dict?"});
+                    {"found two tensors of this name", "one", "are there keys like 1 and \"1\" in one dict?"});
       stored.push_back(std::move(array.stored));
       schema_.datasets.push_back(std::move(array.dataset));
     }

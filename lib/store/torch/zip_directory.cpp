@@ -21,7 +21,7 @@ constexpr std::uint64_t most_directory_bytes = 1U << 30;
 
 [[noreturn]] void refuse_zip(const std::string& object, const std::string& found, const std::string& expected,
                              const std::string& remedy = "is the file damaged?") {
-  throw Error(Kind::input, object, {"found " + found, "expected " + expected, remedy});
+  throw Error(Kind::input, object, {"found " + found, expected, remedy});
 }
 
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t count) {
