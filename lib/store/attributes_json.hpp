@@ -8,14 +8,15 @@
 
 namespace ckpt {
 
-/// Attributes as JSON, for formats that hold texts alone: by group (the root's path is empty) and name.
+/// Attributes as JSON, for formats that hold only texts, keyed by group (the root's path is empty) and name.
 struct AttributesJson {
   std::string text;               ///< empty where there is nothing to hold
-  std::vector<std::string> lost;  ///< names of those that are neither numbers nor texts, nor lists of them
+  std::vector<std::string> lost;  ///< names of attributes that are neither numbers nor texts, nor lists of them
 };
 AttributesJson attributes_json(const std::vector<Attribute>& of_root, const std::vector<Group>& groups);
 
-/// Adds what such a text holds: whole numbers become i64, others f64. Throws input, naming `origin`, for other texts.
+/// Adds the attributes that such a text holds: whole numbers become i64, others f64. Throws input, naming `origin`, for
+/// any other text.
 void add_attributes(const std::string& text, const std::string& origin, Schema& schema);
 
 }  // namespace ckpt

@@ -14,23 +14,23 @@
 
 namespace ckpt {
 
-/// What a child process may use.
+/// The resources that a child process may use.
 struct IsolationLimits {
-  std::uint64_t memory_bytes = 1U << 30;  ///< beyond what its parent has mapped already
+  std::uint64_t memory_bytes = 1U << 30;  ///< in addition to what its parent has mapped already
   std::uint64_t processor_s = 10;
-  /// On the clock, without any use of the processor: not one system call that came back. It waits for what never comes,
-  /// or for a file system that is gone.
+  /// Wall-clock time without any processor time, so without one system call that returned: the child waits for
+  /// something that never comes, or for a file system that is gone.
   std::uint64_t idle_s = 30;
-  std::uint64_t clock_s = 600;  ///< in all, far above the rest: slow file systems must have their time
+  std::uint64_t clock_s = 600;  ///< wall-clock time in all, far above the other limits: slow file systems need it
 };
 
-/// Work for a child process: a function of what can be handed to another process.
+/// Work for a child process: a function of data that can be sent to another process.
 struct IsolatedWork {
-  /// May throw anything. Shares nothing with the caller but the open file; must neither log nor use MPI.
+  /// May throw anything. Shares nothing with the caller except the open file; must neither log nor use MPI.
   std::string (*run)(std::string_view argument, int fd);
   std::string argument;
   int fd = -1;         ///< an open file, or none
-  std::string format;  ///< of what it reads, for messages
+  std::string format;  ///< format of the file that it reads, for messages
   IsolationLimits limits;
 };
 
@@ -38,12 +38,12 @@ struct IsolatedWork {
 struct ChildReport {
   enum class End : std::uint64_t { by_itself, said_too_much, idle, too_slow };
   End end = End::by_itself;
-  int status = 0;    ///< as waitpid says, where it ended by itself
-  std::string said;  ///< what `outcome_in` reads
+  int status = 0;    ///< the status from waitpid, if the child ended by itself
+  std::string said;  ///< the child's output, for `outcome_in`
 };
 
-/// Runs the work in a forked child, watches it, and ends it where it goes beyond its limits. Nothing where there can be
-/// no child. The calling process must have one thread only.
+/// Runs the work in a forked child, watches it, and kills it if it exceeds its limits. Returns nothing if no child can
+/// be forked. The calling process must be single-threaded.
 std::optional<ChildReport> run_child(const IsolatedWork& work, const std::function<pid_t()>& fork_process = ::fork);
 
 /// The result of the work in a child, or its error.
@@ -53,10 +53,10 @@ struct Outcome {
   std::string result;
   std::optional<Error> error;
 };
-/// Reads what a child said; throws input where it is damaged.
+/// Parses a child's output; throws input if it is damaged.
 Outcome outcome_in(std::string_view said);
 
-/// Blocks all signals while it lives: between fork and the reset of the handlers, a signal would run this process's
+/// Blocks all signals while it lives: a signal between fork and the reset of the handlers would run this process's
 /// handlers in the child.
 class SignalsHeld {
  public:
@@ -69,7 +69,7 @@ class SignalsHeld {
   sigset_t before_{};
 };
 
-/// From now on this process ends with its parent, or at once where that has ended already.
+/// Makes this process end when its parent ends, or at once if the parent has ended already.
 void end_with(pid_t parent);
 
 }  // namespace ckpt

@@ -6,15 +6,15 @@
 #include "store/posix_file.hpp"
 #include "tensor/box.hpp"
 
-/// CRC-32, as zip archives and MindSpore's files have it.
+/// CRC-32, as zip archives and MindSpore's files use it.
 namespace ckpt {
 
 std::uint32_t crc_of(std::string_view bytes);
 
-/// Of a part of a file. Throws io where it cannot be read, and when the job is interrupted.
+/// Returns the CRC-32 of a part of a file. Throws io if it cannot be read, or if the job is interrupted.
 std::uint32_t crc_of(const PosixFile& file, Interval bytes);
 
-/// Throws input, naming the object, where its bytes have another sum than was written.
+/// Throws input, naming the object, if the checksum of its bytes differs from the one that was written.
 void check_crc(std::uint32_t found, std::uint32_t written, std::string_view object);
 
 }  // namespace ckpt

@@ -6,8 +6,8 @@
 #include "base/byte_stream.hpp"
 #include "store/catalog.hpp"
 
-// What a catalog says of arrays, attributes and values, as bytes that go to another process (encode, decode_catalog).
-// What takes throws as ByteReader does.
+// A catalog's arrays, attributes and values as bytes for another process (encode, decode_catalog). Every take_…
+// function throws as ByteReader does.
 namespace ckpt::dataset_bytes {
 
 void put(ByteWriter& out, const std::vector<Attribute>& attributes);
@@ -20,7 +20,7 @@ std::vector<Attribute> take_attributes(ByteReader& in);
 Leaf take_leaf(ByteReader& in);
 StoredArray take_array(ByteReader& in);
 std::vector<ViewedFile> take_viewed(ByteReader& in);
-/// `viewed_files`: how many the catalog has.
+/// `viewed_files`: the number of files in the catalog's list.
 Dataset take_dataset(ByteReader& in, std::uint64_t viewed_files);
 
 }  // namespace ckpt::dataset_bytes

@@ -15,16 +15,15 @@
 
 namespace ckpt {
 
-/// What has been decoded so far.
+/// How much has been decoded so far.
 struct Decoding {
-  std::uint64_t bytes = 0;        ///< all of it
-  std::uint64_t again = 0;        ///< of these, what had been decoded before and was evicted
-  std::uint64_t memory_once = 0;  ///< the memory with which nothing would have been decoded again
+  std::uint64_t bytes = 0;        ///< all decoded bytes
+  std::uint64_t again = 0;        ///< bytes of these that had been decoded before and evicted
+  std::uint64_t memory_once = 0;  ///< memory with which nothing would have been decoded twice
 };
 
-/// A cache of decoded chunks of source files. The least recently used are evicted, so that all of them, and what
-/// decoding takes, stay within a budget. Each is decoded by one thread, and the others wait for it. Threads may share
-/// one cache.
+/// A cache of decoded chunks of source files. It evicts the least recently used, so that all chunks, and the memory for
+/// decoding, stay within a budget. One thread decodes a chunk while others wait for it. Threads may share a cache.
 class DecodedChunks {
  public:
   struct Key {
@@ -37,18 +36,18 @@ class DecodedChunks {
   };
   struct Size {
     std::uint64_t bytes = 0;     ///< of the decoded chunk
-    std::uint64_t decoding = 0;  ///< while it is decoded, these included
+    std::uint64_t decoding = 0;  ///< memory while it is decoded, including `bytes`
   };
-  using Decode = std::function<void(std::span<std::byte>)>;  ///< into zeros
+  using Decode = std::function<void(std::span<std::byte>)>;  ///< writes into zeros
 
-  /// What of the budget so many bytes take.
+  /// Returns how much of the budget a chunk of this size takes.
   static std::uint64_t room_of(std::uint64_t bytes);
 
-  /// Before anything is decoded, or while nobody uses a chunk.
+  /// Call it before anything is decoded, or while no chunk is in use.
   void set_budget(std::uint64_t bytes);
 
-  /// Calls use(bytes) with a chunk, after decode(bytes) where it is not there. Waits until there is room. `use` must
-  /// not ask for another chunk. Throws input for a chunk that cannot fit.
+  /// Calls use(bytes) with a chunk, after decode(bytes) if the cache does not hold it. Waits until there is room. `use`
+  /// must not request another chunk. Throws input for a chunk that cannot fit.
   template <class Use>
   void with(const Key& key, const Size& size, const Decode& decode, Use&& use) {
     Entry& entry = acquire(key, size, decode);
@@ -59,7 +58,7 @@ class DecodedChunks {
   Decoding decoding() const;
 
  private:
-  /// Zeros. Small ones from the heap: a system allows 65,530 mappings.
+  /// Zeroed memory. Small blocks come from the heap, since a system allows only 65,530 mappings.
   class Memory {
    public:
     Memory() = default;
@@ -73,7 +72,7 @@ class DecodedChunks {
   struct Entry {
     Key key;
     Memory memory;
-    std::uint64_t room = 0;     // of the budget
+    std::uint64_t room = 0;     // share of the budget
     std::uint64_t used_at = 0;  // clock_ at its last use
     unsigned users = 0;
     bool is_ready = false;
@@ -102,8 +101,8 @@ class DecodedChunks {
   Entries order_;  // most recently used first
   std::unordered_map<Key, Entries::iterator, Hash> where_;
   Decoding decoding_;
-  std::uint64_t clock_ = 0;  // the room that all that was decoded took
-  // What was evicted, and the clock at its last use: newest first, up to a number.
+  std::uint64_t clock_ = 0;  // total room of everything decoded so far
+  // Evicted chunks with the clock at their last use: newest first, limited in number.
   std::list<std::pair<Key, std::uint64_t>> gone_;
   std::unordered_map<Key, std::list<std::pair<Key, std::uint64_t>>::iterator, Hash> where_gone_;
 };

@@ -9,21 +9,21 @@
 
 namespace ckpt {
 
-/// One byte an element, which is moved and never interpreted.
+/// Returns a type of one byte an element, which is moved but never interpreted.
 DType opaque_type(std::string_view name);
 
-/// What a format calls the types of elements, both ways.
+/// A format's names of element types, mapped in both directions.
 class ElementWords {
  public:
   struct Entry {
     std::string_view word;  ///< a literal
-    std::string_view type;  ///< DType's name; an opaque type's, where no number has it
+    std::string_view type;  ///< DType's name, or an opaque type's if no number has this name
   };
   ElementWords(std::initializer_list<Entry> entries);
 
-  /// Nothing for words that the format has not.
+  /// Returns nothing for words that the format does not have.
   std::optional<DType> type(std::string_view word) const;
-  /// The first word for these elements, whatever form another format gave them; empty where there is none.
+  /// Returns the first word for these elements, whatever form another format gave them; empty if there is none.
   std::string_view word(DType dtype) const;
 
  private:

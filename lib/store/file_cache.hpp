@@ -13,8 +13,8 @@
 
 namespace ckpt {
 
-/// Open files by their numbers, the least recently used closed when there are more than `most`, or when the system
-/// allows no other. A file in use stays open.
+/// A cache of open files by number. It closes the least recently used when more than `most` are open, or when the
+/// system allows no more. A file in use stays open.
 template <class File>
 class FileCache {
  public:
@@ -48,7 +48,7 @@ class FileCache {
     }
   }
 
-  /// Closes the file that nobody has used for the longest time; false where all are in use.
+  /// Closes the least recently used file that is not in use; returns false if all are in use.
   bool close_unused() {
     for (auto file = order_.rbegin(); file != order_.rend(); ++file)
       if (file->second.use_count() == 1) {

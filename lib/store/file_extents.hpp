@@ -10,34 +10,35 @@
 
 namespace ckpt {
 
-/// Bytes of an array that lie in its file one after another, as they are.
+/// A run of bytes of an array that are contiguous in its file, as they are.
 struct FileExtent {
-  std::uint64_t start = 0;   ///< which of the array's bytes comes first, in row-major order of its elements
-  std::uint64_t offset = 0;  ///< where that one lies in the file
+  std::uint64_t start = 0;   ///< the first of the array's bytes in it, in row-major order of its elements
+  std::uint64_t offset = 0;  ///< where that byte lies in the file
   std::uint64_t bytes = 0;
 
   friend bool operator==(const FileExtent&, const FileExtent&) = default;
 };
 
-/// Where an array's bytes lie in its file: in one extent, as in most formats, which takes no memory of its own, or in
-/// several. These follow one another in the array's row-major order; in the file they lie anywhere.
+/// Where an array's bytes lie in its file: in one extent, as in most formats, which takes no extra memory, or in
+/// several. Extents follow one another in the array's row-major order; in the file they lie anywhere.
 class FileExtents {
  public:
   FileExtents() noexcept = default;  ///< of an array without bytes
-  /// Throws input where they would end beyond 2^64, as all that follows does.
+  /// Throws input if the bytes would end beyond 2^64, as do all functions below.
   FileExtents(std::uint64_t offset, std::uint64_t bytes);
-  /// Intervals of the file, in the array's order. Those that follow one another in the file, too, become one extent.
+  /// Takes intervals of the file in the array's order. Intervals that are also contiguous in the file become one
+  /// extent.
   explicit FileExtents(const std::vector<Interval>& in_file);
 
   std::size_t count() const noexcept { return several_ ? several_->size() : bytes_ == 0 ? 0 : 1; }
   std::uint64_t bytes() const noexcept { return bytes_; }    ///< of all extents
-  std::uint64_t offset() const noexcept { return offset_; }  ///< of the first byte in the file; 0 where there is none
+  std::uint64_t offset() const noexcept { return offset_; }  ///< of the first byte in the file; 0 if there is none
 
-  /// The extent that a byte of the array lies in; there must be such a byte.
+  /// Returns the extent that holds a byte of the array; the byte must exist.
   FileExtent at(std::uint64_t byte) const noexcept;
 
-  /// Calls visit(offset in the file, part) for what of the array's bytes each extent holds, in order. The bytes must be
-  /// there.
+  /// Calls visit(offset in the file, part) for the part of these bytes that each extent holds, in order. The bytes must
+  /// exist.
   template <class Visit>
   void for_each_part(Interval bytes, Visit&& visit) const {
     while (!bytes.empty()) {
@@ -48,7 +49,7 @@ class FileExtents {
     }
   }
 
-  /// Adds the intervals of the file to a list.
+  /// Appends the extents, as intervals of the file, to a list.
   void append_to(std::vector<Interval>& intervals) const;
 
   friend bool operator==(const FileExtents& a, const FileExtents& b) noexcept;

@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-/// One of the pieces of equal length that a file is taken in; the file by what the system calls it.
+/// One of the equally long pieces into which a file is divided; device and inode identify the file.
 struct FilePiece {
   std::uint64_t device, inode, index;
   friend bool operator==(const FilePiece&, const FilePiece&) = default;

@@ -7,7 +7,7 @@
 
 namespace ckpt {
 
-/// The sum of a file's first bytes by their offsets (`sum_of`).
+/// Returns the sum of a file's first bytes by their offsets (`sum_of`).
 PartialSum sum_of_file(const PosixFile& file, std::uint64_t bytes);
 
 }  // namespace ckpt

@@ -7,13 +7,14 @@
 
 namespace ckpt {
 
-/// Logical shapes by tensor, for formats that have no place of their own for FileSpec::Array::global_shape.
+/// Logical shapes by tensor, for formats without a field for FileSpec::Array::global_shape.
 using GlobalShapes = std::map<std::string, Extents>;
 
-/// Those of a specification as JSON; empty where it has none.
+/// Returns the logical shapes of a specification as JSON; empty if it has none.
 std::string global_shapes_text(const FileSpec& spec);
 
-/// What that wrote; none of an empty text. Throws input, naming `origin`, for other texts.
+/// Parses the output of global_shapes_text; an empty text has no shapes. Throws input, naming `origin`, for other
+/// texts.
 GlobalShapes parse_global_shapes(const std::string& text, const std::string& origin);
 
 }  // namespace ckpt

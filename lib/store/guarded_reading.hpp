@@ -9,15 +9,15 @@
 
 namespace ckpt {
 
-/// Says, once, that metadata is read by this process itself, since it can have no child.
+/// Warns, once, that this process reads metadata itself, since it can have no child.
 void warn_of_unguarded_reading();
 
-/// What a child may use for metadata of so many bytes, besides what any may.
+/// Returns the limits of a child that reads this much metadata: the default ones, and more in proportion to its size.
 IsolationLimits limits_for(std::uint64_t metadata_bytes, std::uint64_t memory_per_byte, std::uint64_t bytes_per_s);
 
-/// What `Read` says of a file's metadata, as bytes. A child process does it, since a damaged file may crash it; this
-/// one only where it can have none: a limit on processes says nothing about the file. Throws what `Read` does, and as
-/// `isolated`.
+/// Returns what `Read` gives for a file's metadata, as bytes. A child process runs it, since a damaged file may crash
+/// it; this process runs it only if no child can be had, which says nothing about the file. Throws as `Read` and
+/// `isolated` do.
 template <std::string (*Read)(const PosixFile& file, std::uint64_t file_bytes)>
 std::string read_guarded(const PosixFile& file, std::uint64_t file_bytes, const char* format,
                          const IsolationLimits& limits) {

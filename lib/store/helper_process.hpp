@@ -10,12 +10,12 @@
 
 namespace ckpt {
 
-/// A process that is forked while this one has neither threads nor MPI, and that forks children for `isolated` from
-/// then on: whatever locks the threads hold later, no child finds one of them held. A program's main function starts
-/// it, first of all, in the thread that lives longest: it ends with that thread, or with this object.
+/// A process that is forked before this one has threads or MPI, and that then forks the children for `isolated`: no
+/// child inherits a lock that a thread holds. A program's main function starts it first of all, in the thread that
+/// lives longest: it ends with that thread, or with this object.
 class HelperProcess {
  public:
-  /// Where no helper can be forked, or other threads run already, there is none, and `isolated` does without.
+  /// If no helper can be forked, or other threads run already, there is none, and `isolated` works without it.
   explicit HelperProcess(pid_t (*fork_process)() = ::fork);
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
@@ -23,16 +23,16 @@ class HelperProcess {
   HelperProcess(HelperProcess&&) = delete;
   HelperProcess& operator=(HelperProcess&&) = delete;
 
-  /// This process's, or none.
+  /// Returns this process's helper, or null.
   static HelperProcess* current() noexcept;
 
-  /// run_child in the helper, for all works at the same time. Threads may share it.
+  /// Runs all works at the same time, each by run_child in the helper. Threads may share it.
   std::vector<std::optional<ChildReport>> run(std::span<const IsolatedWork> works);
 
  private:
   Fd ask(const IsolatedWork& work);
 
-  std::mutex mutex_;  // around a request
+  std::mutex mutex_;  // held during a request
   Fd socket_;
   pid_t id_ = -1;
 };

@@ -12,28 +12,27 @@
 
 namespace ckpt {
 
-/// Schemas of files read recently, to be found again without reading their metadata, which may take 25 µs and more
-/// for each dataset under one lock (HDF5). Where all data is raw, everything else that a file says stands outside the
-/// data: another file of the same size and the same bytes there has the same schema. May be used from several threads
-/// at once.
+/// A cache of schemas of recently read files. Reading metadata may take 25 µs or more for each dataset, under one lock
+/// (HDF5). If all data is raw, everything else lies outside the data: another file of the same size with the same bytes
+/// there has the same schema. Threads may share a cache.
 class KnownSchemas {
  public:
-  /// The schema of `file`, or null where none known fits.
+  /// Returns the schema of `file`, or null if no known one fits.
   std::shared_ptr<const Schema> find(const PosixFile& file, std::uint64_t file_bytes);
 
-  /// Keeps what identifies `file`, unless that is too much, or some of its data is not raw. `status`: as it was before
-  /// the schema was read. What stands outside its data is read when another file of its size is looked for.
+  /// Keeps what identifies `file`, unless that is too large, or some of its data is not raw. `status`: taken before the
+  /// schema was read. The bytes outside its data are read only when another file of its size is looked up.
   void remember(const PosixFile& file, const PosixFile::Status& status, std::shared_ptr<const Schema> schema);
 
-  /// Changes whenever something new is known.
+  /// Changes whenever a schema is added.
   std::uint64_t version() const;
 
  private:
   class Reference;
 
   mutable std::mutex mutex_;
-  std::list<std::shared_ptr<Reference>> references_;  ///< the last used first
-  std::uint64_t bytes_ = 0;                           ///< of all references
+  std::list<std::shared_ptr<Reference>> references_;  ///< most recently used first
+  std::uint64_t bytes_ = 0;                           ///< size of all references
   std::uint64_t version_ = 0;
 };
 

@@ -11,22 +11,22 @@ namespace ckpt {
 
 /// The likely kind of a file that is not a checkpoint.
 struct LikelyContent {
-  std::string what;      ///< "text", "gzip data", "a Git LFS pointer"; empty where its bytes tell nothing
+  std::string what;      ///< "text", "gzip data", "a Git LFS pointer"; empty if its bytes give no hint
   std::string remedy;    ///< what to do about it; may be empty
-  bool is_lost = false;  ///< it stands for a file whose data is elsewhere, or gone
+  bool is_lost = false;  ///< it is a placeholder for data that is elsewhere, or gone
   bool is_pickle = false;
 
-  /// "; it seems to be text", to go on with; empty where nothing is known.
+  /// Returns "; it seems to be text", to append to a message; empty if nothing is known.
   std::string seeming() const { return what.empty() ? "" : "; it seems to be " + what; }
 };
 
-/// By the file's first and last bytes, and where these leave it open by its name.
+/// Judges by the file's first and last bytes, and, if these leave it open, by its name.
 LikelyContent likely_content(const std::filesystem::path& file);
-/// The same where all of its bytes are known.
+/// Judges by all bytes of the file.
 LikelyContent likely_content(const std::filesystem::path& file, std::string_view bytes);
 
-/// The error of a file that is there and seems to be something else than is expected of it; nothing where its bytes
-/// tell nothing.
+/// Returns an error for an existing file that seems to be something other than expected; nothing if its bytes give no
+/// hint.
 std::optional<Error> unlike(const std::filesystem::path& file, const std::string& expected);
 
 }  // namespace ckpt

@@ -5,10 +5,12 @@
 
 namespace ckpt::hdf5 {
 
-/// What HDF5 said of an object, in words that lead on where it is a form of a newer HDF5 than this one; else as it was.
+/// Returns an error from HDF5 about an object, reworded to help the user if the object needs a newer HDF5; otherwise
+/// unchanged.
 Error explained(const Error& said, const PosixFile& source);
 
-/// What HDF5 said when it opened a file: also one that was never closed, or is a part of a family of files.
+/// Does the same for an error from opening a file; it also recognises a file that was never closed, or that belongs to
+/// a family of files.
 Error explained_opening(const Error& said, const PosixFile& source);
 
 }  // namespace ckpt::hdf5

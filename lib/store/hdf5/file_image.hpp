@@ -9,26 +9,27 @@
 
 namespace ckpt::hdf5 {
 
-/// A file that HDF5 makes in memory: its metadata as bytes, of its data nothing but the places. These are given to it,
-/// all in one part of the file where HDF5 gets room for nothing else: so no metadata can lie between data, and HDF5
-/// has no free space to search. Used under Lock.
+/// A file that HDF5 makes in memory: its metadata as bytes, its data only as places. The caller assigns these, all in
+/// one part of the file where HDF5 allocates nothing else: so no metadata can lie between data, and HDF5 has no free
+/// space to search. Use it under Lock.
 class FileImage {
  public:
-  /// `data`: the part of the file that is kept for data. What comes before it is for HDF5's superblock.
-  /// `expected_bytes`: about so many will not be data; more are possible.
+  /// `data`: the part of the file that is reserved for data. HDF5's superblock lies before it. `expected_bytes`: an
+  /// estimate of the bytes that are not data; they may exceed it.
   FileImage(Interval data, std::uint64_t expected_bytes) : data_(data) { bytes_.reserve(expected_bytes); }
 
-  /// With these access properties, a file that is created becomes this one. It must be closed before this one goes.
+  /// Makes a file that is created with these access properties become this image. Close the file before the image is
+  /// destroyed.
   void attach_to(hid_t access);
 
-  /// Where the next data goes that HDF5 allocates. Without one, it goes to the metadata.
+  /// Sets where the next data that HDF5 allocates goes. Without a place, it goes to the metadata.
   void place_next(Interval place) { next_ = place; }
 
-  /// The bytes around the data, end to end.
+  /// Returns the bytes around the data, concatenated.
   std::string take_bytes();
   std::uint64_t file_bytes() const noexcept { return end_; }
 
-  /// Where raw data begins that went to the metadata: collections of the global heap, which HDF5 takes for such, too.
+  /// Returns where raw data in the metadata begins; HDF5 treats collections of the global heap as raw data, too.
   const std::vector<std::uint64_t>& raw() const noexcept { return raw_; }
 
  private:
@@ -40,7 +41,7 @@ class FileImage {
   Interval data_;
   Interval next_;
   std::vector<std::uint64_t> raw_;
-  std::uint64_t end_ = 0;  ///< of the file, as it has been given to HDF5
+  std::uint64_t end_ = 0;  ///< end of the file, as allocated to HDF5
   std::string bytes_;
 };
 

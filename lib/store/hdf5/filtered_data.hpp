@@ -14,8 +14,8 @@
 
 namespace ckpt::hdf5 {
 
-/// The data of one file that is not there byte by byte: chunked, compressed, compact, never written. Chunks are decoded
-/// whole, into `chunks`; what has none is read part by part. Threads may share one.
+/// A file's data that it does not store byte for byte: chunked, compressed, compact or never written. Chunks are
+/// decoded whole, into `chunks`; datasets without chunks are read part by part. Threads may share an object.
 class FilteredData {
  public:
   /// `file` must outlive this.
@@ -25,7 +25,7 @@ class FilteredData {
   FilteredData(const FilteredData&) = delete;
   FilteredData& operator=(const FilteredData&) = delete;
 
-  /// As SourceFile::read; `elements` of the dataset. Errors name neither file nor dataset.
+  /// Reads like SourceFile::read; `elements` of the dataset. Errors name neither file nor dataset.
   void read(std::size_t index, Interval elements, std::span<std::byte> out);
 
  private:
@@ -43,7 +43,7 @@ class FilteredData {
   std::uint64_t file_bytes_;
   std::shared_ptr<const Schema> schema_;
   std::shared_ptr<DecodedChunks> chunks_;
-  FileId hdf5_;  // used under the Lock only
+  FileId hdf5_;  // only under the Lock
   std::mutex mutex_;
   std::unordered_map<std::size_t, std::shared_ptr<const ChunkForm>> forms_;
 };

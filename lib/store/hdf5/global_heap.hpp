@@ -10,32 +10,34 @@
 
 namespace ckpt::hdf5 {
 
-/// Says that values of variable length would take more memory than so many bytes, all that is left for them.
+/// Throws input: values of variable length would take more memory than `most_bytes`, all that is left for them.
 [[noreturn]] void refuse_values(std::uint64_t most_bytes);
 
-/// Where a file keeps variable-length parts. HDF5 believes every size that stands there, and a hostile file makes it
-/// write past its buffers or never end (at least up to 1.10.8), so the heap is read here, and every number in it is
-/// checked. Format: "III.E. Disk Format: Level 1E - Global Heap" of the HDF5 file format specification.
+/// The heap in which a file keeps variable-length parts. HDF5 trusts every size in it, and a hostile file makes it
+/// write past its buffers or never return (at least up to 1.10.8). So this class reads the heap itself and checks every
+/// number. Format: "III.E. Disk Format: Level 1E - Global Heap" of the HDF5 file format specification.
 class GlobalHeap {
  public:
-  /// `file` is the same as `id`, and must outlive the heap. `value_bytes`: as many may be taken while `is_value`.
+  /// `file` is the file of `id`, and must outlive the heap. `value_bytes`: how many bytes may be taken while
+  /// `is_value`.
   GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id, std::uint64_t value_bytes);
 
-  /// Bytes of a reference to a part, as it is stored in a value: a 32-bit count of elements, address, 32-bit index.
+  /// Returns the size of a reference to a part, as a value stores it: a 32-bit count of elements, an address, a 32-bit
+  /// index.
   std::size_t reference_size() const noexcept { return 8 + address_size_; }
 
   struct Part {
     std::uint64_t elements = 0;
-    std::span<const std::byte> bytes;  ///< until the next call
-    bool null = false;                 ///< there is none
+    std::span<const std::byte> bytes;  ///< valid until the next call
+    bool null = false;                 ///< the reference is null
   };
   Part resolve(const std::byte* reference);
 
-  /// Everything that is taken from the file is taken off a budget: parts and objects may have many names.
+  /// Deducts from a budget what is taken from the file: several names may refer to the same part or object.
   void spend(std::uint64_t bytes);
-  /// The same of what goes into a value. Throws input where a dataset's would take more than is left for them.
+  /// Deducts what goes into a value. Throws input if a dataset's value would take more than is left for values.
   void take(std::uint64_t bytes);
-  /// Whether what is taken from here on is a dataset's value, which stays in memory.
+  /// Sets whether what follows belongs to a dataset's value, which stays in memory.
   void set_is_value(bool is_value) noexcept { is_value_ = is_value; }
 
  private:
@@ -54,7 +56,7 @@ class GlobalHeap {
 
   const PosixFile& file_;
   std::uint64_t file_bytes_;
-  std::uint64_t base_ = 0;  ///< addresses count from here: the user block
+  std::uint64_t base_ = 0;  ///< the user block: addresses count from here
   std::size_t address_size_ = 0;
   std::size_t length_size_ = 0;
   std::uint64_t budget_;

@@ -8,8 +8,8 @@
 
 namespace ckpt::hdf5 {
 
-/// New files without their data; those whose specification equals a recent one are made without HDF5. May be used from
-/// several threads at once.
+/// New files without their data. A file whose specification equals a recent one is made without HDF5. Threads may share
+/// an object.
 class KnownSkeletons {
  public:
   std::shared_ptr<const NewFile> get(const FileSpec& spec);
@@ -18,7 +18,7 @@ class KnownSkeletons {
   struct Skeleton {
     FileSpec spec;
     std::shared_ptr<const NewFile> file;
-    std::uint64_t bytes = 0;  ///< of its passages
+    std::uint64_t bytes = 0;  ///< size of its passages
   };
 
   std::shared_ptr<const NewFile> find(const FileSpec& spec);
@@ -26,11 +26,11 @@ class KnownSkeletons {
   std::shared_ptr<const NewFile> showing(const FileSpec& spec);
   std::vector<std::shared_ptr<const ViewSkeleton>> known_views();
 
-  std::mutex mutex_;                                        ///< for what follows
-  std::list<Skeleton> skeletons_;                           ///< the last used first
-  std::uint64_t bytes_ = 0;                                 ///< of all their passages
-  std::vector<std::shared_ptr<const ViewSkeleton>> views_;  ///< the newest last
-  /// So that threads with equal specifications wait for the first instead of doing its work.
+  std::mutex mutex_;                                        ///< guards the members below
+  std::list<Skeleton> skeletons_;                           ///< most recently used first
+  std::uint64_t bytes_ = 0;                                 ///< size of all their passages
+  std::vector<std::shared_ptr<const ViewSkeleton>> views_;  ///< newest last
+  /// Makes threads with equal specifications wait for the first instead of repeating its work.
   std::mutex making_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace ckpt::hdf5 {
 
-/// Held around every use of the library: not every build of HDF5 is thread-safe, and none works in parallel.
+/// Held around every use of the library: not every build of HDF5 is thread-safe, and no build runs calls in parallel.
 /// The library prints nothing while it is held.
 class Lock {
  public:
@@ -24,12 +24,12 @@ class Lock {
 
  private:
   std::unique_lock<std::mutex> lock_;
-  H5E_auto2_t print_ = nullptr;  // what the process had asked for
+  H5E_auto2_t print_ = nullptr;  // the process's own setting
   void* print_data_ = nullptr;
 };
 
-/// At the end of the process the library would close what could not be closed before (a full disk), and crash. Before
-/// its first use.
+/// Call it before the library's first use. Otherwise the library closes at exit what could not be closed before (a full
+/// disk), and crashes.
 void leave_open_at_exit();
 
 /// "1.10.8".
@@ -56,24 +56,25 @@ struct FreeMemory {
 /// A string that the library has allocated.
 using LibraryText = std::unique_ptr<char, FreeMemory>;
 
-/// An input error "ACTION: what HDF5 says", from the innermost entry of HDF5's error stack, which is cleared.
+/// Throws an input error "ACTION: HDF5's message", with the innermost entry of HDF5's error stack, and clears the
+/// stack.
 [[noreturn]] void fail(const std::string& action);
 
-/// The result of a call, or `fail` where it is negative.
+/// Returns the result of a call, or calls `fail` if it is negative.
 template <class Result>
 Result check(Result result, const char* action) {
   if (result < 0) fail(action);
   return result;
 }
 
-/// The owner of the id that a call gave.
+/// Wraps the id that a call returned in its owner.
 template <class Owner>
 Owner own(hid_t id, const char* action) {
   return Owner(check(id, action));
 }
 
-/// What every opening of a file has in common: the library locks nothing (it fails on NFS and Lustre without flock; who
-/// writes a file is found out before: is_locked_by_writer), closing the file closes all.
+/// Returns access properties for opening any file: the library locks nothing (its locks fail on NFS and Lustre without
+/// flock; is_locked_by_writer checks for writers beforehand), and closing the file closes everything in it.
 PropertyId file_access();
 
 }  // namespace ckpt::hdf5

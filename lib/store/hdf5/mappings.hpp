@@ -12,28 +12,30 @@ namespace ckpt::hdf5 {
 
 /// A virtual dataset's mappings.
 struct Mappings {
-  std::vector<View> views;         ///< without their `file`; a whole dataset's `theirs` has neither shape nor stripes
-  std::vector<std::string> files;  ///< that they show, parallel
+  std::vector<View> views;         ///< without `file`; the `theirs` of a whole dataset has neither shape nor stripes
+  std::vector<std::string> files;  ///< the file that each view shows, parallel to `views`
 };
 
-/// What a dataset's creation properties say. HDF5 keeps no shape of what is shown: that of `theirs` ends where its
-/// elements do. Throws input for mappings that are no regular hyperslabs of a fixed size. No other file is opened.
+/// Reads the mappings in a dataset's creation properties. HDF5 does not store the shape of the dataset that is shown:
+/// the shape of `theirs` ends at its last elements. Throws input for mappings that are not regular hyperslabs of a
+/// fixed size. Opens no other file.
 Mappings read_mappings(hid_t creation);
 
-/// Adds them to the creation properties of a virtual dataset. `viewed`: the files that the views refer to.
+/// Adds views to the creation properties of a virtual dataset. `viewed`: the files that the views refer to.
 void write_mappings(hid_t creation, const std::vector<View>& views, const std::vector<ViewedFile>& viewed);
 
-/// Throws input where what no view of an array shows would read as anything but zeros, or is more than any padding.
-/// Elements are of so many bytes.
+/// Throws input if the elements of an array that no view covers would read as anything but zeros, or are more than
+/// padding could explain. `element`: bytes of one.
 void check_unmapped(hid_t creation, const std::vector<View>& views, const Extents& shape, std::uint64_t element);
 
-/// The files that are shown, by their paths, with their sizes where these are known.
+/// Viewed files by path, each with its size if known.
 using ViewedSizes = std::map<std::string, std::optional<std::uint64_t>>;
 std::vector<ViewedFile> files_of(const ViewedSizes& sizes);
-/// The index of a file among those that `files_of` gave.
+/// Returns the index of a file in the list from `files_of`.
 std::uint32_t number_of(const std::string& path, const std::vector<ViewedFile>& files);
 
-/// The sizes as an attribute's text; and back, of the files that are there: throws input for another text.
+/// Convert the sizes to an attribute's text, and back for the files that are listed. Parsing throws input for any other
+/// text.
 std::string viewed_text(const std::vector<ViewedFile>& viewed);
 void add_sizes(const std::string& text, ViewedSizes& sizes);
 

@@ -9,19 +9,20 @@
 
 namespace ckpt::hdf5 {
 
-/// The attribute by which a dataset says what its bytes are, where the writer had no HDF5 type for it.
+/// The attribute in which a dataset names its element type, if its writer had no HDF5 type for it.
 inline constexpr const char* dtype_attribute = "dtype";
 
-/// What the elements of a dataset are, which its type alone may not say: opaque bytes and integers that its attribute
-/// `dtype`, or an opaque type's tag, calls a float of one or two bytes in any known spelling ("bfloat16",
-/// "torch.bfloat16", "F8_E4M3"); and opaque elements of two bytes that nothing is said of: so h5py stores bfloat16 of
-/// ml_dtypes. The HDF5 type stays what it is.
+/// Returns the real type of a dataset's elements, which its HDF5 type alone may not tell. Opaque bytes and integers are
+/// floats of one or two bytes if the attribute `dtype`, or an opaque type's tag, says so in any known spelling
+/// ("bfloat16", "torch.bfloat16", "F8_E4M3"). Unmarked opaque elements of two bytes are bfloat16, since h5py stores the
+/// bfloat16 of ml_dtypes so. The HDF5 type stays unchanged.
 DType interpreted(const DType& dtype, const std::vector<Attribute>& attributes);
 
-/// Numbers that a dataset of another type holds, whose HDF5 type stays.
+/// Returns the type of numbers that a dataset of another type holds; the HDF5 type is kept.
 DType stored_as(DType number, const DType& stored);
 
-/// What `dtype_attribute` must say for `interpreted` to give this type again; nothing where the HDF5 type says enough.
+/// Returns the value that `dtype_attribute` needs for `interpreted` to give this type again; nothing if the HDF5 type
+/// suffices.
 std::optional<std::string> mark_for(const DType& dtype);
 
 }  // namespace ckpt::hdf5

@@ -6,11 +6,10 @@
 
 namespace ckpt::hdf5 {
 
-/// Groups inside groups, the root among them, deeper than which nothing sane goes: a dataset's name has as many parts
-/// at most.
+/// Limit on nested groups, including the root, deeper than any sane file. A dataset's name has at most as many parts.
 inline constexpr std::size_t max_levels = 128;
 
-/// As Store::check_names.
+/// Checks names as Store::check_names does.
 void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups);
 
 }  // namespace ckpt::hdf5

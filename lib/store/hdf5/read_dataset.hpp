@@ -9,12 +9,12 @@ namespace ckpt::hdf5 {
 struct CatalogEntry {
   StoredArray array;
   Dataset dataset;
-  std::vector<std::string> left_out;  ///< attributes, see read_attributes
+  std::vector<std::string> left_out;  ///< names of attributes, see read_attributes
   std::vector<std::string> viewed;    ///< the file that each of Dataset::views shows
 };
 
-/// All about one dataset but its name. Throws input for what cannot or must not be read: data outside the file,
-/// references, sizes that the file's size denies.
+/// Reads everything about one dataset except its name. Throws input for what cannot or must not be read: data outside
+/// the file, references, sizes that the file's size rules out.
 CatalogEntry read_dataset(hid_t dataset, std::uint64_t file_bytes, GlobalHeap& heap);
 
 }  // namespace ckpt::hdf5

@@ -11,31 +11,31 @@
 
 namespace ckpt::hdf5 {
 
-/// Opens a file for reading. Throws input for what is no HDF5 file.
+/// Opens a file for reading. Throws input if it is not an HDF5 file.
 FileId open_file(const std::string& path);
 
 struct SchemaReading {
   std::shared_ptr<const Schema> schema;
-  std::vector<std::string> left_out;    ///< attributes that are not in the schema: "ATTRIBUTE of /OBJECT"
-  std::vector<std::string> no_tensors;  ///< objects that are not in the schema: "/OBJECT (WHAT IT IS)"
-  bool is_whole = true;                 ///< false: ended where more links were found than were asked for
+  std::vector<std::string> left_out;    ///< attributes missing from the schema: "ATTRIBUTE of /OBJECT"
+  std::vector<std::string> no_tensors;  ///< objects missing from the schema: "/OBJECT (WHAT IT IS)"
+  bool is_whole = true;                 ///< false: stopped because there were more links than `most_links`
 };
 
-/// How much of a file is to be read.
+/// How much of a file to read.
 struct Share {
-  /// One of `count` parts of about the same size, which together are the file. What lies near the root is walked for
-  /// every part and given with the first.
+  /// One of `count` parts of about the same size, which together make up the file. Every part walks the objects near
+  /// the root; only the first part returns them.
   std::uint64_t part = 0;
   std::uint64_t count = 1;
-  std::uint64_t most_links = std::numeric_limits<std::uint64_t>::max();        ///< names of objects
-  std::uint64_t most_value_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of values of variable length
+  std::uint64_t most_links = std::numeric_limits<std::uint64_t>::max();        ///< limit on names of objects
+  std::uint64_t most_value_bytes = std::numeric_limits<std::uint64_t>::max();  ///< limit on values of variable length
 };
 
-/// Walks a file's metadata. `file_bytes` bounds what it may declare. Errors name the object, not the file. Logs nothing
-/// itself: it may run in a child process.
+/// Walks a file's metadata. `file_bytes` bounds the sizes that it may declare. Errors name the object, not the file.
+/// Logs nothing, since it may run in a child process.
 SchemaReading read_schema(const Lock& lock, const PosixFile& source, std::uint64_t file_bytes, const Share& share = {});
 
-/// What all parts of a file say, in order, as if it had been read at once.
+/// Joins the readings of all parts of a file, in order, into that of the whole file.
 SchemaReading joined(const std::vector<SchemaReading>& parts);
 
 }  // namespace ckpt::hdf5

@@ -8,8 +8,9 @@
 namespace ckpt::hdf5 {
 
 struct MadeFile {
-  NewFile file;                    ///< a passage before all data, and one behind it
-  std::vector<std::uint64_t> raw;  ///< where raw data behind it begins: verbatim values, collections of the global heap
+  NewFile file;                    ///< one passage before all data, and one after it
+  std::vector<std::uint64_t> raw;  ///< where raw data in the second passage begins: verbatim values, collections of the
+                                   ///< global heap
 };
 
 /// Makes a file in memory through HDF5.

@@ -7,17 +7,17 @@
 
 namespace ckpt::hdf5 {
 
-/// Reads values of any type as Attribute::value has them: everything of fixed size as it is, a variable-length part as
-/// a 64-bit count and its elements in place (2^64 − 1: no string, which is not the empty one), a compound with such
-/// parts member by member. Variable-length parts are read as what is stored, a reference into the heap, and resolved
-/// here.
+/// Reads values of any type in the form of Attribute::value: everything of fixed size as it is, a variable-length part
+/// as a 64-bit count and its elements in place (2^64 − 1: a null string, which differs from the empty one), a compound
+/// with such parts member by member. HDF5 reads a variable-length part as its stored reference into the heap, which
+/// this class resolves.
 class StoredForm {
  public:
   StoredForm(hid_t type, const GlobalHeap& heap);
 
-  /// The type to read values with.
+  /// Returns the type with which to read values.
   hid_t raw_type() const noexcept { return raw_.get(); }
-  /// Bytes of one value as read.
+  /// Returns the bytes of one value as read.
   std::size_t size() const noexcept { return size_; }
 
   std::string flatten(const std::vector<std::byte>& values, GlobalHeap& heap) const;
@@ -34,9 +34,9 @@ class StoredForm {
 
   Form form_ = Form::fixed;
   std::size_t size_ = 0;
-  std::size_t count_ = 0;             ///< of an array's elements
+  std::size_t count_ = 0;             ///< number of an array's elements
   std::vector<StoredForm> inner_;     ///< one for a sequence or array, one for each member of a compound
-  std::vector<std::size_t> offsets_;  ///< of a compound's members
+  std::vector<std::size_t> offsets_;  ///< offsets of a compound's members
   TypeId raw_;
 };
 

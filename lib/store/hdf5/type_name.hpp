@@ -6,10 +6,10 @@
 
 namespace ckpt::hdf5 {
 
-/// The canonical name of a type in memory form: see DType::name.
+/// Returns the canonical name of a type in memory form: see DType::name.
 std::string type_name(hid_t type);
 
-/// Throws input when types are nested deeper than any program would.
+/// Throws input if types are nested deeper than in any sane program.
 void check_depth(int depth);
 
 }  // namespace ckpt::hdf5

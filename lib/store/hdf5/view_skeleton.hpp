@@ -10,26 +10,26 @@
 
 namespace ckpt::hdf5 {
 
-/// A file without data that shows others', from which those are made without HDF5 that differ from it in what they show
-/// alone. HDF5 has made it with mappings to nowhere, which keep room: of each array's mappings in a collection of the
-/// file's global heap, where no checksum covers them but their own, and of the text that names the files, which lies in
-/// the file by itself. May be used from several threads at once.
+/// A file without data that shows others'. From it, files that differ only in what they show are made without HDF5.
+/// HDF5 made it with mappings to nowhere, which reserve room: for each array's mappings in a collection of the file's
+/// global heap, where no checksum but the heap's own covers them, and for the text that names the files, which lies
+/// outside the heap. Threads may share an object.
 class ViewSkeleton {
  public:
-  /// With room for what this specification shows, and a fourth more.
+  /// Reserves room for everything that this specification shows, and a quarter more.
   explicit ViewSkeleton(const FileSpec& spec);
 
-  /// Nothing where the specification differs in other things, or shows what has no room.
+  /// Returns nothing if the specification differs in anything else, or shows more than there is room for.
   std::shared_ptr<const NewFile> filled(const FileSpec& spec) const;
 
   std::uint64_t bytes() const noexcept { return metadata_.bytes.size(); }
 
  private:
-  /// An object of a collection: an array's mappings, or other bytes, which stay.
+  /// An object of a collection: an array's mappings, or other bytes, which stay unchanged.
   struct Object {
     std::size_t offset = 0;  // of its header
     std::size_t bytes = 0;   // without header and padding
-    std::size_t array = 0;   // or as many as there are
+    std::size_t array = 0;   // index of the array, or the number of arrays
   };
   /// A collection of the global heap.
   struct Collection {
@@ -43,12 +43,12 @@ class ViewSkeleton {
   std::size_t array_of(std::string_view content) const;
   bool fill(const Collection& collection, const FileSpec& spec, std::string& bytes) const;
 
-  FileSpec spec_;  // without what it shows: arrays that show something have one view, of nothing
-  NewFile made_;   // without the passage that follows
+  FileSpec spec_;  // with every array that shows something reduced to one view of nothing
+  NewFile made_;   // without the passage after the data
   Passage metadata_;
   std::vector<Collection> collections_;
   std::size_t text_ = 0;        // where the text begins
-  std::size_t text_bytes_ = 0;  // how long it may be
+  std::size_t text_bytes_ = 0;  // limit on its length
 };
 
 }  // namespace ckpt::hdf5

@@ -10,17 +10,17 @@
 
 namespace ckpt::hdf5 {
 
-/// Makes values of a type from their bytes (Attribute::value, see StoredForm), in the form that HDF5 writes from.
+/// Converts values of a type from their bytes (Attribute::value, see StoredForm) to the form that HDF5 writes from.
 class MemoryForm {
  public:
   explicit MemoryForm(hid_t type);
 
-  /// Values in memory form, with what their pointers point at.
+  /// Values in memory form, with the parts that their pointers refer to.
   struct Values {
     std::vector<std::byte> elements;
     std::deque<std::vector<std::byte>> parts;
   };
-  /// Throws input when `bytes` are not `count` such values.
+  /// Throws input unless `bytes` are exactly `count` values.
   Values unflatten(const std::string& bytes, std::uint64_t count) const;
 
  private:
@@ -30,10 +30,10 @@ class MemoryForm {
   void unflatten_one(std::byte* value, Unflattened& in) const;
 
   Form kind_ = Form::fixed;
-  std::size_t size_ = 0;              ///< of one value in memory
-  std::size_t count_ = 0;             ///< of an array's elements
+  std::size_t size_ = 0;              ///< size of one value in memory
+  std::size_t count_ = 0;             ///< number of an array's elements
   std::vector<MemoryForm> inner_;     ///< one for a sequence or array, one for each member of a compound
-  std::vector<std::size_t> offsets_;  ///< of a compound's members
+  std::vector<std::size_t> offsets_;  ///< offsets of a compound's members
 };
 
 }  // namespace ckpt::hdf5
