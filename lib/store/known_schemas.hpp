@@ -20,8 +20,9 @@ class KnownSchemas {
   /// Returns the schema of `file`, or null if no known one fits.
   std::shared_ptr<const Schema> find(const PosixFile& file, std::uint64_t file_bytes);
 
-  /// Keeps what identifies `file`, unless that is too large, or some of its data is not raw. `status`: taken before the
-  /// schema was read. The bytes outside its data are read only when another file of its size is looked up.
+  /// Keeps what identifies `file`, unless that is too large, or the file has filtered data or arrays that cannot be
+  /// read. `status`: taken before the schema was read. The bytes outside its data are read only when another file of
+  /// its size is looked up.
   void remember(const PosixFile& file, const PosixFile::Status& status, std::shared_ptr<const Schema> schema);
 
   /// Changes whenever a schema is added.

@@ -12,29 +12,30 @@
 
 namespace ckpt {
 
-/// Integers and opaque bytes that are numbers of another type than their file says, by the names of their datasets.
+/// Says that integers or opaque bytes, selected by the names of their datasets, are numbers of another type than their
+/// file declares.
 struct NumberRule {
   DType dtype;
   std::string text;  ///< for messages: "bf16:*.weight"
   std::function<bool(const std::string& dataset)> names;
 };
 
-/// Holds catalogs against rules, and against what their datasets say of themselves. Threads may use one together.
+/// Applies rules to catalogs, and checks what datasets say about their own types. Threads may share an object.
 class NumberRules {
  public:
   void add(NumberRule rule) { rules_.push_back({std::move(rule), false}); }
 
-  /// The catalog as the rules have it: the last that names a dataset decides. Files that share a schema go on to share
-  /// one. Warns of integers whose attributes, or those of the groups around them, seem to call them floats and are not
-  /// understood, of each dataset once.
+  /// Returns the catalog with the rules applied: the last rule that matches a dataset decides. Files that share a
+  /// schema still share one afterwards. Warns, once for each dataset, about integers whose attributes, or those of the
+  /// groups around them, seem to call them floats in a way that is not understood.
   FileCatalog applied(const std::string& file, FileCatalog catalog);
 
-  /// For each rule, whether a dataset has been read as it says.
+  /// Returns, for each rule, whether any dataset was read by it.
   std::vector<bool> uses() const;
 
  private:
   struct Known {
-    std::shared_ptr<const Schema> given;  // kept, so that no other one comes to lie where it lay
+    std::shared_ptr<const Schema> given;  // kept alive, so that no other schema gets its address
     std::shared_ptr<const Schema> made;
   };
   struct Used {

@@ -8,12 +8,13 @@
 
 namespace ckpt {
 
-/// The type that a word means to numpy, torch, TensorFlow, JAX, safetensors or these programs, in whatever module or
-/// quotation it stands: "torch.bfloat16", "BF16", "<dtype: 'bfloat16'>", "jnp.float8_e4m3fn". Nothing where it is not
-/// known, or means different types to several of them.
+/// Returns the type that a word means to numpy, torch, TensorFlow, JAX, safetensors or ckpt-reshard, with any module or
+/// quotation around it: "torch.bfloat16", "BF16", "<dtype: 'bfloat16'>", "jnp.float8_e4m3fn". Nothing if it is unknown,
+/// or ambiguous between several of them.
 std::optional<DType> type_by_word(std::string_view word);
 
-/// Whether a word seems to mean floats of so many bytes, known or not: "float8_e3m4" for 1, "tf32" for 4.
+/// Returns whether a word seems to mean floats of this many bytes, even an unknown kind: "float8_e3m4" for 1, "tf32"
+/// for 4.
 bool seems_float(std::string_view word, std::uint64_t bytes);
 
 }  // namespace ckpt

@@ -7,11 +7,11 @@
 
 namespace ckpt {
 
-/// A source file whose datasets lie in it as they are: read and mapped by offset. What a format stores in another way,
-/// a derived class reads.
+/// A source file whose datasets are stored in it as they are: they are read and mapped by offset. A derived class reads
+/// what a format stores in any other way.
 class OffsetFile : public SourceFile {
  public:
-  /// Throws input where the file has not the size that it was catalogued with.
+  /// Throws input if the file no longer has the size in its catalog.
   OffsetFile(const std::filesystem::path& path, const FileCatalog& catalog);
 
   void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) final;
@@ -22,7 +22,7 @@ class OffsetFile : public SourceFile {
   PartialSum sum_rest(const std::optional<Passage>& left_out) final;
 
  protected:
-  /// Bytes of a dataset of Storage::filtered or views; both are within it.
+  /// Reads bytes of a dataset of Storage::filtered or views; the range lies within it.
   virtual void read_by_format(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out);
 
   const PosixFile& file() const noexcept { return file_; }
@@ -30,10 +30,10 @@ class OffsetFile : public SourceFile {
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
-  /// Throws input where a dataset of so many bytes has none of those asked for.
+  /// Throws input if a dataset of `bytes` bytes lacks any of those requested.
   void check_range(std::size_t dataset, std::uint64_t bytes, std::uint64_t offset, std::uint64_t count) const;
   std::string name_of(std::size_t dataset) const;
-  /// Has the errors of `work` name the dataset.
+  /// Runs `work` and adds the dataset's name to its errors.
   template <class Work>
   void naming(std::size_t dataset, Work&& work) const;
 
@@ -44,7 +44,7 @@ class OffsetFile : public SourceFile {
   std::uint64_t bytes_;
 };
 
-/// A target file that is filled by offset.
+/// A target file that is written by offset.
 class OffsetTarget final : public TargetFile {
  public:
   OffsetTarget(const std::filesystem::path& path, const FileRoom& room)

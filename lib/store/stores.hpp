@@ -12,37 +12,37 @@
 
 namespace ckpt {
 
-/// A file format, and how its store is made.
+/// A file format, and the function that makes its store.
 struct Format {
   std::string_view name;    ///< "hdf5"
-  std::string_view ending;  ///< of its files' names, as they are written: ".h5"
+  std::string_view ending;  ///< ending of the names of its files when written: ".h5"
   std::vector<std::string_view> other_endings;
-  /// Catalogs' values of variable length may take so many bytes, of all files together: more throws input.
+  /// `value_bytes`: limit on catalogs' values of variable length, for all files together. More throws input.
   std::function<std::unique_ptr<Store>(std::uint64_t value_bytes)> make;
-  std::string (*library_version)() = nullptr;  ///< of the library that it is read and written with, if there is one
-  std::string_view index_name = {};            ///< as Store::index_name: its files say only together what they hold
-  /// That of another format's files, too: files have this one where they are made of such a checkpoint.
+  std::string (*library_version)() = nullptr;  ///< version of the library that reads and writes it, if there is one
+  std::string_view index_name = {};            ///< like Store::index_name: only together do its files say what they
+                                               ///< hold
+  /// An ending that it shares with another format: files have it if they are made from a checkpoint of that format.
   std::string_view shared_ending = {};
 };
 
-/// The file formats there are. A new one is a folder beside this file, and a line in stores.cpp. The first one is
-/// written where nothing tells. What is wrong with a file of none of them is said by the one that its ending tells, if
-/// there is one.
+/// All file formats. A new one is a folder beside this file, and a line in stores.cpp. The first format is written if
+/// nothing names another. For a file of none of them, the format of its ending, if any, says what is wrong.
 const std::vector<Format>& formats();
 
-/// "hdf5, safetensors": the formats in which a file by itself may be.
+/// Returns "hdf5, safetensors": the formats that a single file can have.
 std::string names_of_files(const std::vector<Format>& formats);
 
-/// Has the formats' libraries do nothing at the program's exit. For `main`, before their first use.
+/// Keeps the formats' libraries from doing anything at the program's exit. For `main`, before their first use.
 void leave_libraries_at_exit();
 
-/// The one of `formats` that the ending of a file's name tells, or nothing.
+/// Returns the format that the ending of a file's name indicates, or null.
 const Format* format_by_ending(const std::vector<Format>& formats, std::string_view name);
 
-/// The formats of a job, one store each. It owns them: what it gives refers to them, and must not outlive it.
+/// The formats of a job, with one store each. It owns the stores: do not use their results after it is destroyed.
 class Stores {
  public:
-  /// `value_bytes`: of each format's store, as Format::make has it.
+  /// `value_bytes`: the limit for each format's store, see Format::make.
   explicit Stores(std::vector<Format> formats = ckpt::formats(),
                   std::uint64_t value_bytes = std::numeric_limits<std::uint64_t>::max());
   Stores(const Stores&) = delete;
@@ -52,7 +52,7 @@ class Stores {
   ~Stores();
 
   const std::vector<Format>& formats() const noexcept { return formats_; }
-  /// Reads each file by the format that its content tells.
+  /// Returns a store that reads each file in the format that its content indicates.
   SourceStore& reading() noexcept { return *reading_; }
   /// Throws usage for an unknown name.
   Store& named(std::string_view format);

@@ -9,25 +9,25 @@
 
 namespace ckpt {
 
-/// Elements that lie in a file as they are, but not in row-major order one after another: a transposed matrix, every
-/// second column, one row that stands for many.
+/// Elements that lie in a file as they are, but are not contiguous in row-major order: a transposed matrix, every
+/// second column, one row that is repeated.
 struct StridedData {
-  std::uint64_t offset = 0;   ///< of the first element in the file, in bytes
-  std::uint64_t element = 0;  ///< bytes of one
+  std::uint64_t offset = 0;   ///< byte offset in the file of the first element
+  std::uint64_t element = 0;  ///< bytes of one element
   Extents shape;
   Extents strides;  ///< elements from one index of each dimension to the next; may be 0
 };
 
-/// Whether a read for each run of a box's elements costs less than one of all that lies between the first and the last.
-/// Strides are in elements of so many bytes.
+/// Returns whether one read for each run of a box's elements costs less than a single read from the first element to
+/// the last. Strides are in elements of `element` bytes.
 bool is_sparse(const Extents& shape, const Extents& strides, std::uint64_t element);
 
-/// The dimension along which a box is best divided, so that what lies together stays together: of more than one index,
-/// with the longest stride.
+/// Returns the dimension along which to divide a box, so that adjacent elements stay together: the one with the longest
+/// stride among those of more than one index.
 std::size_t furthest_dimension(const Extents& shape, const Extents& strides);
 
-/// Bytes [first, first + out.size()) of the elements in row-major order; they must be there. Elements that lie close
-/// together come by one read of at most 1 MiB, with what lies between them.
+/// Reads bytes [first, first + out.size()) of the elements in row-major order; they must exist. Nearby elements come
+/// with one read of at most 1 MiB, including the gaps between them.
 void read_strided(const PosixFile& file, const StridedData& data, std::uint64_t first, std::span<std::byte> out);
 
 }  // namespace ckpt

@@ -10,17 +10,17 @@
 
 namespace ckpt {
 
-/// The count of bytes of a text that is none, which is not the empty one.
+/// The byte count of a missing text, which differs from an empty one.
 inline constexpr std::uint64_t no_text = ~std::uint64_t{0};
 
-/// A small value, free of any file: an attribute's, or that of a dataset without elements of a fixed size. It can be
-/// sent to another process and written again.
+/// A small value, independent of any file: an attribute's, or that of a dataset whose elements have no fixed size. It
+/// can be sent to another process and written again.
 struct Value {
   DType dtype;
-  std::optional<Extents> shape;  ///< rank 0: a single element; nothing: no value at all, only a type
-  /// The elements one after another: those of a fixed size as they are, a part of variable length as a 64-bit count
-  /// (in this machine's order) and its elements in place; a text's count of 2^64 − 1: no text, which is not the empty
-  /// one.
+  std::optional<Extents> shape;  ///< rank 0: a single element; nothing: only a type, without a value
+  /// The elements in sequence: those of a fixed size as they are, a part of variable length as a 64-bit count (in this
+  /// machine's byte order) and its elements in place. A text's count of 2^64 − 1 means no text, which differs from an
+  /// empty one.
   std::string bytes;
 
   std::uint64_t count() const { return shape ? volume(*shape) : 0; }
@@ -36,15 +36,16 @@ struct Attribute {
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
-/// One text, one list of integers, as a value.
+/// Make a value of one text, or of a list of integers.
 Value text_value(const std::string& text);
 Value integers_value(const Extents& numbers);
 
-/// Each element as text, as far as it ends; nothing where the elements are no texts. Throws input for damaged bytes.
+/// Returns each element as text, up to its terminator; nothing if the elements are not texts. Throws input for damaged
+/// bytes.
 std::optional<std::vector<std::string>> texts_in(const Value& value);
 
-/// The one text that a value is; the list of non-negative integers that it is; the shape. Nothing where it is not.
-/// A shape of too many dimensions throws input.
+/// Return a value as one text, as a list of non-negative integers, or as a shape; nothing if it is something else. A
+/// shape of too many dimensions throws input.
 std::optional<std::string> text_in(const Value& value);
 std::optional<std::vector<std::uint64_t>> whole_numbers_in(const Value& value);
 std::optional<Extents> extents_in(const Value& value);

@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-/// What the values of variable length of a file's datasets take in memory: they are in its schema.
+/// Returns the memory that the variable-length values of a file's datasets take, which its schema contains.
 std::uint64_t value_bytes(const Schema& schema);
 
 }  // namespace ckpt

@@ -13,35 +13,35 @@
 
 namespace ckpt {
 
-/// The views of one dataset, found by the elements that they are. They refer to the list.
+/// Finds the views of one dataset by the elements that they cover. It keeps references to the list.
 class ViewIndex {
  public:
   explicit ViewIndex(const std::vector<View>& views);
 
-  /// Those that may have some of these elements, in the list's order: a later one covers an earlier one.
+  /// Returns the views that may cover some of these elements, in the list's order: a later one covers an earlier one.
   std::vector<const View*> touching(Interval elements) const;
 
  private:
   struct Place {
-    Interval span;            // of the dataset's elements, gaps included
-    std::uint64_t reach = 0;  // the last end of this and all before it
+    Interval span;            // its elements of the dataset, gaps included
+    std::uint64_t reach = 0;  // the largest end of this and all places before it
     std::size_t number = 0;
   };
   const std::vector<View>& views_;
-  std::vector<Place> places_;  // by where they begin
+  std::vector<Place> places_;  // sorted by where they begin
 };
 
-/// Copies those elements of a dataset that a view has among `elements`, to their places in `out`. `file` has the
-/// dataset (an index) that it shows; elements are of so many bytes.
+/// Copies the elements of a view that are among `elements` to their places in `out`. `file` has the dataset that it
+/// shows, with the index `dataset`; `element` is the size of one in bytes.
 void read_view(const View& view, Interval elements, std::uint64_t element, SourceFile& file, std::size_t dataset,
                std::span<std::byte> out);
 
-/// Reads what the datasets of one file show of others. Threads may share one.
+/// Reads elements that the datasets of one file show of others. Threads may share an object.
 class ViewedData {
  public:
   ViewedData(const std::filesystem::path& file, const FileCatalog& catalog, std::shared_ptr<ViewedFiles> files);
 
-  /// As SourceFile::read, of a dataset of Storage::views; `elements` of it.
+  /// Reads like SourceFile::read from a dataset of Storage::views; `elements` of the dataset.
   void read(std::size_t dataset, Interval elements, std::span<std::byte> out);
 
  private:

@@ -13,12 +13,11 @@
 
 namespace ckpt {
 
-/// The files that others of a store show (Storage::views). A view says in which file its elements lie, and whoever
-/// wrote it may have named any: only what lies where it may, and is what the view says, is read. May be used from
-/// several threads at once.
+/// The files that other files of a store show (Storage::views). A view names the file with its elements, and its writer
+/// may have named any file: only files in permitted places that match the view are read. Threads may share an object.
 class ViewedFiles {
  public:
-  /// A file that is shown, open.
+  /// An open file whose elements are shown.
   struct Shown {
     FileCatalog catalog;
     std::unique_ptr<SourceFile> file;
@@ -28,15 +27,15 @@ class ViewedFiles {
   using Open = std::function<std::unique_ptr<SourceFile>(const std::filesystem::path&, const FileCatalog&)>;
   ViewedFiles(Catalog catalog, Open open);
 
-  /// As SourceStore::let_show.
+  /// See SourceStore::let_show.
   void let_show(const std::filesystem::path& directory);
 
-  /// A file's catalog with what is to be known of the files that it shows: their versions, the shapes of their
-  /// datasets, the memory that decoding these takes. An array that shows one that is missing, lies where it may not, or
-  /// does not hold what is shown, is one that cannot be read (StoredArray::refusal).
+  /// Completes a file's catalog with facts about the files that it shows: their versions, the shapes of their datasets,
+  /// the memory for decoding these. An array becomes unreadable (StoredArray::refusal) if it shows a file that is
+  /// missing, lies outside permitted places, or does not hold these elements.
   FileCatalog checked(const std::filesystem::path& file, FileCatalog catalog);
 
-  /// Throws input where it is no longer the version that was catalogued.
+  /// Throws input if the file is no longer the version in the catalog.
   std::shared_ptr<Shown> open(const std::filesystem::path& shown, const FileCatalog::Version& version);
 
  private:
@@ -46,8 +45,8 @@ class ViewedFiles {
 
   Catalog catalog_;
   Open open_;
-  std::mutex mutex_;                          // for what follows
-  std::vector<std::filesystem::path> trees_;  // without links
+  std::mutex mutex_;                          // guards the members below
+  std::vector<std::filesystem::path> trees_;  // with links resolved
   std::map<std::filesystem::path, FileCatalog> known_;
   std::map<std::filesystem::path, std::uint64_t> numbers_;
   std::vector<std::filesystem::path> paths_;  // by number

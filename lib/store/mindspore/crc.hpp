@@ -6,7 +6,7 @@
 
 namespace ckpt::mindspore {
 
-/// The CRC-32 of a file's first bytes. Throws io where they cannot be read, and when the job is interrupted.
+/// Returns the CRC-32 of a file's first bytes. Throws io if they cannot be read, or if the job is interrupted.
 std::uint64_t crc_of(const PosixFile& file, std::uint64_t bytes);
 
 }  // namespace ckpt::mindspore

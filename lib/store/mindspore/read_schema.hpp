@@ -9,12 +9,12 @@ namespace ckpt::mindspore {
 
 inline constexpr const char* format_name = "mindspore";
 
-/// What a file says but its data. A `str` is an array whose value is in the catalog; a hash table one of bytes of a
-/// type that nothing can write. Throws input: errors name the object, not the file.
+/// Reads everything in a file except its data. A `str` becomes an array whose value is in the catalog; a hash table
+/// becomes an array of bytes of a type that nothing can write. Throws input: errors name the object, not the file.
 std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t file_bytes);
 
-/// Compares a file with the CRC at its end, if it has one and the tensors are all that it counts: reads it whole.
-/// Throws input where they differ.
+/// Compares a file with the CRC at its end, if it has one, and no hash table: MindSpore leaves these out of the CRC.
+/// Reads the whole file. Throws input if they differ.
 void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& schema);
 
 }  // namespace ckpt::mindspore

@@ -12,13 +12,13 @@ namespace ckpt::mindspore {
 /// Consecutive records of one tag: a parameter, whose data may lie in slices.
 struct Parameter {
   std::string tag;
-  bool is_table = false;                ///< a hash table: `slices` are its records whole
+  bool is_table = false;                ///< a hash table: `slices` are its whole records
   std::string type;                     ///< `tensor_type`
   std::vector<std::uint64_t> dims;      ///< of the whole tensor
   std::vector<protobuf::Range> slices;  ///< its data, in order
 };
 
-/// What stands in front of the records, where these programs wrote the file.
+/// The message before the records of a file that ckpt-reshard wrote.
 struct OwnHeader {
   bool is_there = false;
   std::uint64_t file_bytes = 0;
@@ -49,13 +49,14 @@ enum class Beginning {
 };
 Beginning beginning_of(const PosixFile& file, std::uint64_t file_bytes);
 
-/// "AES-GCM": what a file is encrypted with; empty where it is not.
+/// Returns the cipher of an encrypted file, "AES-GCM"; empty if it is not encrypted.
 std::string cipher_of(const PosixFile& file, std::uint64_t file_bytes);
 
-/// Where the records end: behind them there may be a CRC.
+/// Returns where the records end: a CRC may follow.
 std::uint64_t end_of_records(const PosixFile& file, std::uint64_t file_bytes);
 
-/// All that a file says but its tensors' data. Throws input, naming the parameter, for what is damaged, or cut off.
+/// Reads everything in a file except its tensors' data. Throws input, naming the parameter, if it is damaged or
+/// truncated.
 Records read_records(const PosixFile& file, std::uint64_t file_bytes);
 
 }  // namespace ckpt::mindspore

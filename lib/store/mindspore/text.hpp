@@ -7,10 +7,10 @@
 
 namespace ckpt::mindspore {
 
-/// The text of a `str`, as UTF-8. Throws input for what is no UTF-32, and for more than 64 MiB.
+/// Returns the text of a `str` as UTF-8. Throws input if it is not UTF-32, or larger than 64 MiB.
 std::string read_text(const PosixFile& file, protobuf::Range content);
 
-/// UTF-8 as the content of a `str`: UTF-32LE; of the empty text one zero.
+/// Encodes UTF-8 as the content of a `str`: UTF-32LE; an empty text becomes one zero.
 std::string utf32(const std::string& text);
 
 }  // namespace ckpt::mindspore

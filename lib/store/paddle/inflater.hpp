@@ -7,10 +7,10 @@
 
 namespace ckpt {
 
-/// Inflates a gzip file that comes piece by piece; such files that follow one another are one text, as for zcat.
+/// Inflates a gzip file that arrives piece by piece; concatenated gzip files are one text, as for zcat.
 class Inflater {
  public:
-  static constexpr std::uint64_t memory_bytes = 48ULL << 10;  ///< that one takes, beside its text
+  static constexpr std::uint64_t memory_bytes = 48ULL << 10;  ///< memory that an Inflater takes, besides the text
 
   explicit Inflater(std::size_t text_bytes);
   ~Inflater();
@@ -19,10 +19,10 @@ class Inflater {
   Inflater(Inflater&&) = delete;
   Inflater& operator=(Inflater&&) = delete;
 
-  /// The next text, valid until the next call, and takes what it has used of `input` away from it; empty: there is none
-  /// without more input. Throws input for what is no gzip.
+  /// Returns the next text, valid until the next call, and removes the consumed bytes from `input`. Empty: it needs
+  /// more input. Throws input for data that is not gzip.
   std::string_view next(std::string_view& input);
-  /// Throws input where the file ends here within its compressed text.
+  /// Throws input if the file ends here, within its compressed text.
   void finish() const;
 
  private:

@@ -7,14 +7,14 @@
 
 namespace ckpt::safetensors {
 
-/// What of a specification the format cannot hold, in words for the user. An array of a type that it has no name for is
-/// an error instead: throws input.
+/// Lists what the format cannot hold of a specification, in words for the user. Throws input for an array of a type
+/// that it has no name for.
 std::vector<std::string> losses(const FileSpec& spec);
 
-/// Throws input for names that a header could not hold, or that have a meaning of their own in it.
+/// Throws input for names that a header cannot hold, or to which it gives a special meaning.
 void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups);
 
-/// Length and header, then data. Throws input where the header would be longer than readers take.
+/// Lays out length, header and data. Throws input if the header is too long for readers.
 NewFile form_of(const FileSpec& spec);
 
 }  // namespace ckpt::safetensors

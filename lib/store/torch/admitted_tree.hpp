@@ -4,8 +4,8 @@
 
 namespace ckpt::torch {
 
-/// A carried tree that stood in a file of another format, read and written once more in a process of its own: whatever
-/// it was, it is one that can be read. Throws input for what is none.
+/// Parses a carried tree that was kept in a file of another format, and writes it anew, in a process of its own:
+/// whatever the input was, the result can be read. Throws input if it is not a carried tree.
 std::string admitted_tree(const std::string& tree);
 
 }  // namespace ckpt::torch

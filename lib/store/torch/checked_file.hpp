@@ -7,28 +7,28 @@
 
 #include "store/store.hpp"
 
-/// Files with archives of torch.save whose data is held against the CRC-32 that was written with it, where one was.
+/// Files with archives of torch.save, whose data is checked against its stored CRC-32, if there is one.
 namespace ckpt::torch {
 
-/// A storage of a file, which is looked at once by a process, before the first of its bytes is used.
+/// A storage of a file. A process checks it once, before it uses the first of its bytes.
 struct CheckedStorage {
   Interval place;
   std::uint32_t crc = 0;
   std::once_flag is_checked = {};
 };
 
-/// By where they begin.
+/// Storages by their first byte.
 using CheckedStorages = std::map<std::uint64_t, CheckedStorage>;
 
-/// Opens a file of a DCP directory, in which each dataset is the storage of an archive by itself: its sum stands behind
-/// it. Reading throws as that of CheckedFiles.
+/// Opens a file of a DCP directory, in which each dataset is the storage of its own archive: the checksum follows the
+/// storage. Reading throws as with CheckedFiles.
 std::unique_ptr<SourceFile> open_items(const std::filesystem::path& path, const FileCatalog& catalog);
 
-/// The storages of files, so that each is summed once, however often its file is opened.
+/// Remembers the storages of files, so that each is checked once, however often its file is opened.
 class CheckedFiles {
  public:
-  /// Opens a file of torch.save. Reading throws input, naming tensor and storage, where bytes are not those that were
-  /// written.
+  /// Opens a file of torch.save. Reading throws input, naming tensor and storage, if the bytes differ from those that
+  /// were written.
   std::unique_ptr<SourceFile> open(const std::filesystem::path& path, const FileCatalog& catalog);
 
  private:

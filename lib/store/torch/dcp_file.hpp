@@ -6,12 +6,12 @@
 
 namespace ckpt::torch {
 
-/// A new .distcp file: an item for each array, and for each object of the specification's tree and attributes. What the
-/// index is to say of it is the message of a DcpMetadata of one file without a name. Throws input for elements that
-/// torch has no type for.
+/// Lays out a new .distcp file: an item for each array, and for each object in the specification's tree and attributes.
+/// Its entry for the index is the message of a DcpMetadata of one unnamed file. Throws input for elements that torch
+/// has no type for.
 NewFile dcp_form(const FileSpec& spec);
 
-/// The metadata of a directory of such files. Throws input for names that are there twice.
+/// Combines the entries of such files into the directory's metadata. Throws input if a name occurs twice.
 DcpMetadata dcp_metadata_of(const std::vector<IndexedFile>& files);
 
 }  // namespace ckpt::torch

@@ -12,18 +12,18 @@
 
 namespace ckpt::torch {
 
-/// A piece of a tensor, as a distributed checkpoint (DCP) stores it: as an item of a file.
+/// A piece of a tensor, as a distributed checkpoint (DCP) stores it: an item of a file.
 struct DcpChunk {
-  Box box;                 ///< of the tensor
-  std::uint32_t file = 0;  ///< its number in DcpMetadata
-  std::uint32_t slot = 0;  ///< how many chunks of the same tensor come before it in that file
-  Interval item;           ///< of the file's bytes; says nothing where the file is one of safetensors
+  Box box;                 ///< its part of the tensor
+  std::uint32_t file = 0;  ///< index into DcpMetadata::files
+  std::uint32_t slot = 0;  ///< number of chunks of the same tensor before it in that file
+  Interval item;           ///< place in the file; meaningless in a safetensors file
 };
 
-/// What leads from one dict or list to the next: a key, or a place.
+/// One step from a dict or list to a value in it: a key, or an index.
 struct DcpKey {
   std::string text;
-  bool is_place = false;  ///< the number of a list's item
+  bool is_place = false;  ///< the index of a list's item
 
   friend bool operator==(const DcpKey&, const DcpKey&) = default;
 };
@@ -34,12 +34,12 @@ struct DcpTensor {
   DType dtype;
   Extents shape;
   std::vector<DcpChunk> chunks;  ///< none of them empty, unless the tensor is
-  DcpPath path = {};             ///< where it was before names were made of it; never empty when read
-  /// Why nobody can read it, whatever its files hold; it has no dtype and one chunk, without elements, then.
+  DcpPath path = {};             ///< the path from which its name was made; never empty when read
+  /// The reason why nobody can read it, whatever its files hold; then it has no dtype, and one chunk without elements.
   Rare<Error> refusal = {};
 };
 
-/// A Python object that is an item by itself.
+/// A Python object that is an item of its own.
 struct DcpObject {
   std::string name;
   DcpPath path;
@@ -47,34 +47,37 @@ struct DcpObject {
   Interval item;
 };
 
-/// What the `.metadata` of a DCP directory says.
+/// The contents of a DCP directory's `.metadata`.
 struct DcpMetadata {
-  std::vector<std::string> files;  ///< in natural order; bare names
+  std::vector<std::string> files;  ///< bare names, in natural order
   std::vector<DcpTensor> tensors;  ///< sorted by name
-  std::vector<DcpObject> objects;  ///< without collectives one of a name for each rank that has it, by their files
-  std::string mcore_data = {};  ///< a pickle: what older versions of Megatron say there of each tensor; empty: nothing
+  std::vector<DcpObject> objects;  ///< in the order of their files; saved without collectives, a name occurs once for
+                                   ///< each rank that has it
+  std::string mcore_data = {};  ///< a pickle of what older versions of Megatron store there about each tensor; empty:
+                                ///< none
 };
 
-/// Reads the pickle of a `.metadata`; nothing in it is run. Throws input, naming the tensor, for what contradicts
-/// itself: chunks outside their tensor, stored nowhere or twice, files elsewhere. Tensors of types that are not known,
-/// and transformed ones, are there with the reason (`refusal`).
+/// Parses the pickle of a `.metadata`; nothing in it is executed. Throws input, naming the tensor, for contradictions:
+/// chunks outside their tensor, stored nowhere or twice, or files elsewhere. Tensors of unknown types, and transformed
+/// ones, are kept with the reason (`refusal`).
 /// https://github.com/pytorch/pytorch, torch/distributed/checkpoint/metadata.py and filesystem.py
 DcpMetadata parse_dcp_metadata(std::string_view pickle);
 
-/// What ranks that saved without collectives say together, each of its own files. What several say is a replica: a
-/// chunk of several files, an object that stands there several times. Throws input, naming the tensor, where they
-/// contradict each other.
+/// Merges the metadata of ranks that saved without collectives, where each describes its own files. What several ranks
+/// describe is a replica: a chunk in several files, an object that occurs several times. Throws input, naming the
+/// tensor, if they contradict each other.
 DcpMetadata merged(std::vector<DcpMetadata> ranks);
 
-/// The pickle that torch writes, of a form that all of its versions from 2.3 on read. Tensors without chunks only tell
-/// a path. What has none was there by its name.
+/// Returns the pickle that torch writes, in a form that all of its versions from 2.3 on read. A tensor without chunks
+/// only contributes its path. One without a path is stored under its name alone.
 std::string pickled(const DcpMetadata& metadata);
 
-/// As bytes, for another process. `decode_dcp_metadata` throws input on damage.
+/// Converts metadata to bytes for another process, and back. `decode_dcp_metadata` throws input if the bytes are
+/// damaged.
 std::string encode(const DcpMetadata& metadata);
 DcpMetadata decode_dcp_metadata(std::string_view bytes);
 
-/// What lies in some of the files only; each keeps its number.
+/// Restricts metadata to some of the files; each keeps its number.
 DcpMetadata within_files(const DcpMetadata& metadata, const std::vector<bool>& files);
 
 }  // namespace ckpt::torch

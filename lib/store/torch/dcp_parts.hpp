@@ -7,7 +7,7 @@
 #include "store/torch/dcp_metadata.hpp"
 #include "store/torch/tree_writer.hpp"
 
-/// A tree as DCP stores it: tensors, and objects that are items by themselves, each with a name and a path.
+/// A tree as DCP stores it: tensors, and objects that are items of their own, each with a name and a path.
 namespace ckpt::torch {
 
 struct DcpParts {
@@ -17,20 +17,19 @@ struct DcpParts {
   };
   std::vector<Object> objects;
   struct Tensor {
-    std::string name;  ///< as the output has it: `dcp_name` of what the source has
+    std::string name;  ///< its name in the output: `dcp_name` of its path in the source
     DcpPath path;
   };
   std::vector<Tensor> tensors;
   std::string mcore_data;  ///< DcpMetadata::mcore_data
 };
 
-/// What a specification's tree holds, cut as torch cuts it: dicts are entered, lists where there is a tensor in them;
-/// and the attributes that are not in it. Throws input for a tree that is too deep, and where two values would have one
-/// name.
+/// Splits a specification's tree as torch does, entering dicts, and lists that contain a tensor; adds the attributes
+/// that are not in the tree. Throws input if a tree is too deep, or if two values get one name.
 DcpParts dcp_parts(const FileSpec& spec);
 
-/// What of a specification a directory would not hold. Throws input for elements that torch has no type for, and for
-/// attributes of one name.
+/// Lists what a directory would lose of a specification. Throws input for elements that torch has no type for, and for
+/// attributes of the same name.
 std::vector<std::string> dcp_losses(const FileSpec& spec);
 
 [[noreturn]] void refuse_twice(const std::string& name);

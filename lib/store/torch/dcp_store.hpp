@@ -6,11 +6,11 @@
 
 namespace ckpt {
 
-/// The directories of torch.distributed.checkpoint: their files are read as frameworks/dcp.cpp describes them,
-/// together, and written one by one.
+/// The directories of torch.distributed.checkpoint: their files are read together, as frameworks/dcp.cpp describes
+/// them, and written one by one.
 std::unique_ptr<Store> dcp_store();
 
-/// The same, as Megatron puts them together: what it writes is read as the above.
+/// Writes such directories in Megatron's variant; they are read like those of dcp_store.
 std::unique_ptr<Store> torch_dist_store();
 
 }  // namespace ckpt

@@ -7,24 +7,24 @@
 
 namespace ckpt::torch {
 
-/// The tensor that a rank of a job has stored of a distributed one.
+/// One rank's part of a distributed tensor, as a job stored it.
 struct LocalTensor {
-  PickleId tensor = no_node;  ///< no_node: this rank has none of it, and `dtype` tells its elements
+  PickleId tensor = no_node;  ///< no_node: this rank has no part of it, and `dtype` is the type of its elements
   Extents global_shape;
   std::optional<Piece> piece;
   std::optional<DType> dtype;
 };
 
-/// The type of a TensorProperties' elements: the first of its state, a tuple, and in early versions an attribute.
-/// Throws input for types that are not of whole bytes.
+/// Returns the element type in a TensorProperties: the first item of its state, which is a tuple, or an attribute in
+/// early versions. Throws input for types that are not of whole bytes.
 DType dtype_in(const Pickle& pickle, PickleId properties);
 
-/// What the state of a DTensor says: its local tensor, the axes of its mesh, which of them cut it, and where this rank
-/// is on them; no piece where it says that in a form that is not known. `global_shape` is what its constructor is told.
-/// Throws input for partial sums, and for what is none.
+/// Parses the state of a DTensor: its local tensor, the axes of its mesh, which of them cut it, and this rank's
+/// coordinates. There is no piece if the state has an unknown form. `global_shape` is an argument of the DTensor's
+/// constructor. Throws input for partial sums, and for anything that is not a DTensor's state.
 LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Extents& global_shape);
 
-/// What the state of a ShardedTensor (FSDP1) says: its local shard and where it belongs. Throws input for several.
+/// Parses the state of a ShardedTensor (FSDP1): its local shard and where it belongs. Throws input for several shards.
 LocalTensor local_of_sharded_tensor(const Pickle& pickle, PickleId state);
 
 }  // namespace ckpt::torch

@@ -8,22 +8,23 @@
 
 namespace ckpt::torch {
 
-/// The elements of a typed storage: "torch.BFloat16Storage" → bf16; bytes of an untyped one. Nothing for others.
+/// Returns the element type of a typed storage: "torch.BFloat16Storage" → bf16; bytes for an untyped one. Nothing for
+/// other names.
 std::optional<DType> storage_type(std::string_view name);
 
-/// The bytes that each element of a storage of this type takes in a file before torch 1.6, of quantised ones, too.
+/// Returns the bytes for each element of a storage of this type in a file before torch 1.6, also for quantised ones.
 std::optional<std::uint64_t> storage_element_bytes(std::string_view name);
 
-/// "torch.float8_e4m3fn" → f8_e4m3. Nothing for what is no type of whole bytes.
+/// "torch.float8_e4m3fn" → f8_e4m3. Nothing for anything that is not a type of whole bytes.
 std::optional<DType> element_type(std::string_view name);
 
-/// A type as torch names it.
+/// torch's names of a type.
 struct TorchType {
   std::string_view name;     ///< "bfloat16"
-  std::string_view storage;  ///< "BFloat16Storage"; empty: of no type of its own
+  std::string_view storage;  ///< "BFloat16Storage"; empty: it has no storage class
 };
 
-/// Nothing for elements that torch has not.
+/// Returns nothing for elements that torch does not have.
 std::optional<TorchType> torch_type(const DType& dtype);
 
 }  // namespace ckpt::torch

@@ -7,10 +7,10 @@
 
 namespace ckpt::torch {
 
-/// Whether a tree can hold a value: no value, a number or a text, or a list of them.
+/// Returns whether a tree can hold a value: no value, a number or a text, or a list of them.
 bool is_held(const Value& value);
 
-/// The node that it is there, added to a pickle; the value must be held.
+/// Adds the value's node to a pickle; `is_held` must be true.
 PickleId add_value(Pickle& pickle, const Value& value);
 
 PickleId add_text(Pickle& pickle, std::string text);

@@ -10,17 +10,17 @@
 
 namespace ckpt::torch {
 
-/// The value of a number, a text, None (a value without a shape), or a list of numbers of one kind or of texts; nothing
-/// for what is something else, or too large for an attribute.
+/// Returns the value of a number, a text, None (a value without a shape), or a list of texts or of numbers of one kind;
+/// nothing for anything else, or if it is too large for an attribute.
 std::optional<Value> leaf_value(const Pickle& pickle, PickleId id);
 
-/// A list of numbers and texts, or an empty dict, as JSON; empty for what is something else, or too large.
+/// Returns a list of numbers and texts, or an empty dict, as JSON; empty for anything else, or if it is too large.
 std::string leaf_json(const Pickle& pickle, PickleId id);
 
-/// What a catalog tells of a value that is no attribute.
+/// Returns the catalog's entry for a value that is no attribute.
 Leaf leaf_of(const Pickle& pickle, const Opaque& found, PickleId id, std::string name);
 
-/// What a node is, in words: "argparse.Namespace", "12 bytes".
+/// Describes a node in words: "argparse.Namespace", "12 bytes".
 std::string describe(const Pickle& pickle, PickleId id);
 
 }  // namespace ckpt::torch

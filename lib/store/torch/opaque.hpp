@@ -9,31 +9,33 @@
 
 namespace ckpt::torch {
 
-/// What is in a value that nobody understands.
+/// What is known about an opaque value, whose class is unknown.
 struct Opaque {
-  std::uint64_t digest = 0;         ///< of all that it says, but for where storages lie and on which device
-  std::uint64_t storage_bytes = 0;  ///< of tensors in it
+  std::uint64_t digest = 0;         ///< of everything in it, except where storages lie and on which device
+  std::uint64_t storage_bytes = 0;  ///< bytes of the tensors in it
 };
 
-/// How much tensors in the objects of a tree may have, all together, as they are carried as a whole: an eighth of the
-/// memory that this process may have (memory_allowed).
+/// Returns the limit on the bytes of tensors in all objects of a tree, since objects are carried whole: an eighth of
+/// the memory that this process may use (memory_allowed).
 std::uint64_t most_object_bytes();
 
-/// Throws input where objects have more.
+/// Throws input if objects exceed that limit.
 void check_object_bytes(std::uint64_t bytes);
 
-/// What a child needs to read and send objects in which tensors have as much, or as they may have where that is less.
+/// Returns the memory that a child needs to read and send objects with this many bytes of tensors, or at the limit if
+/// that is less.
 std::uint64_t memory_of_child(std::uint64_t object_bytes);
 
 class OpaqueSurvey {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive it.
   OpaqueSurvey(const Pickle& pickle, const Storages& storages);
 
-  /// Takes time in proportion to what the value holds.
+  /// Takes time in proportion to the contents of the value.
   Opaque of(PickleId value);
 
-  /// Where the storage lies that a persistent node names; nothing for other nodes, and where there is none.
+  /// Returns the place of the storage that a persistent node names; nothing for other nodes, and if there is no such
+  /// storage.
   std::optional<Interval> storage(PickleId persistent) const;
 
  private:
@@ -43,7 +45,7 @@ class OpaqueSurvey {
 
   const Pickle& pickle_;
   const Storages& storages_;
-  std::vector<std::uint32_t> seen_in_;  // by node: the number of the value that it was last seen in
+  std::vector<std::uint32_t> seen_in_;  // by node: the number of the last value in which it was seen
   std::uint32_t value_ = 0;
   std::vector<PickleId> to_visit_;
   Opaque found_;

@@ -11,8 +11,8 @@
 /// The tree of a DCP directory: its tensors and objects by their paths.
 namespace ckpt::torch {
 
-/// ("paths", {path: value}) or ("paths", {path: value}, mcore_data): the root of a tree that was read from a DCP
-/// directory, a persistent value.
+/// The root of a tree that was read from a DCP directory is a persistent value: ("paths", {path: value}) or ("paths",
+/// {path: value}, mcore_data).
 inline constexpr const char* carried_paths = "paths";
 
 /// "model", "layers", 0 → "model.layers.0".
@@ -21,23 +21,23 @@ std::string dcp_name(const DcpPath& path);
 /// "model", "layers", 0 → "model/layers/0": the name in a tree of dicts and lists.
 std::string tree_name(const DcpPath& path);
 
-/// "model/layers" → "model", "layers": the path of what stood by this name in a file with groups.
+/// "model/layers" → "model", "layers": the path of a value that has this name in a file with groups.
 DcpPath dcp_path(const std::string& name);
 
-/// The path of what has got another dotted name than its path's: what that keeps of the end of the path, below one key;
-/// one key where the path was no more.
+/// Returns the path of a value whose dotted name has changed. As far as the new name ends like the old path, that end
+/// is kept, below one key for the rest. If no end matches, or the old path is a single key, the whole name is one key.
 DcpPath renamed_path(const std::string& name, const DcpPath& old);
 
-/// A path as a tuple, as `.metadata` and trees have it; and back.
+/// Convert a path to a tuple, as `.metadata` and trees contain it, and back.
 void write_path(PickleWriter& out, const DcpPath& path);
 DcpPath path_of(const Pickle& tree, PickleId tuple);
 
-/// What is behind the word "paths" in a tree that was read from a DCP directory; nothing of another tree.
+/// Returns the items after the word "paths" in a tree that was read from a DCP directory; nothing for other trees.
 std::vector<PickleId> behind_paths(const Pickle& tree);
 
-/// Turns such a tree into the dicts and lists that its paths lead through, as dcp_to_torch_save does; leaves another
-/// one as it is. Of tensors, only these are in it, each by its `tree_name`; one that is among them by its own name
-/// stands in the root by that. Throws input where a value is in the way of others, or a list has no place for one.
+/// Turns such a tree into the dicts and lists along its paths, as dcp_to_torch_save does; leaves any other tree
+/// unchanged. Only the given tensors are in the result, each by its `tree_name`; a tensor that is given by its own name
+/// is in the root under that name. Throws input if a value blocks the path of others, or a list has no place for one.
 /// https://github.com/pytorch/pytorch, torch/distributed/checkpoint/_traverse.py, set_element
 void unfold_paths(Pickle& tree, const NameSet& tensors);
 

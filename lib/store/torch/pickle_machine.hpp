@@ -22,19 +22,20 @@ inline PickleNode node_of(PickleKind kind, unsigned opcode = 0) {
   return node;
 }
 
-/// The stack machine that a pickle is a program for. Each opcode makes one node at most, and nothing nests calls of its
-/// own, so that neither deep nor repeated contents cost more than their bytes.
+/// The stack machine that executes a pickle. Each opcode creates one node at most, and nothing recurses, so that
+/// neither deep nor repeated contents cost more than their bytes.
 class PickleMachine {
  public:
   explicit PickleMachine(std::string_view bytes);
 
-  /// Runs to the end of the pickle, and gives the number of its bytes; 0 where the bytes end before. Throws input.
+  /// Runs to the end of the pickle, and returns the number of its bytes; 0 if the bytes end before it does. Throws
+  /// input.
   std::size_t run();
-  /// What it said; once, after `run`.
+  /// Returns the contents; call it once, after `run`.
   Pickle take() { return std::move(pickle_); }
 
  private:
-  struct Ended {};  // the bytes have ended
+  struct Ended {};  // the input has ended
 
   bool step();
   bool step_value(unsigned opcode);
@@ -71,11 +72,11 @@ class PickleMachine {
   std::size_t at_ = 0;
   std::vector<PickleId> stack_;
   std::vector<std::size_t> marks_;
-  std::vector<PickleId> memo_;  // no_node: nothing there
-  // Values without parts that come again and again, each a node that all share: half of what a tensor's call has.
+  std::vector<PickleId> memo_;  // no_node: the entry is unused
+  // Frequent values without parts, each one shared node: they are half of the arguments of a tensor's call.
   std::array<PickleId, 256> small_integers_;
   std::array<PickleId, 2> booleans_;
-  std::uint64_t memorised_ = 0;  // how much is there
+  std::uint64_t memorised_ = 0;  // number of entries in use
 };
 
 }  // namespace ckpt::torch

@@ -12,10 +12,10 @@
 
 namespace ckpt::torch {
 
-/// Opcode by opcode, the pickle of something.
+/// Writes a pickle, opcode by opcode.
 class PickleWriter {
  public:
-  /// The opcode before what a tuple, or items of a container, are collected from.
+  /// The opcode that marks where the items of a tuple or container begin.
   static constexpr unsigned char mark = '(';
 
   explicit PickleWriter(unsigned protocol);
@@ -26,19 +26,20 @@ class PickleWriter {
   void large_integer(std::string_view in_twos_complement);
   void real(double number);
   void text(std::string_view utf8) { sized('X', utf8); }
-  /// With the opcode of one of the forms that texts and bytes have.
+  /// Writes a text or bytes with the given opcode, one of several that exist.
   void sized(unsigned char code, std::string_view bytes);
-  /// A function or class; written once, and recalled from then on, as a word is. Throws input for names of two lines.
+  /// Writes a function or class; like a word, it is written once and recalled afterwards. Throws input for names that
+  /// span lines.
   void global(std::string_view module, std::string_view name);
   void word(std::string_view utf8);
-  /// A tuple of numbers.
+  /// Writes a tuple of numbers.
   void numbers(const Extents& values);
 
-  /// Gives what was written last a number, and takes it from there again.
+  /// `remember` numbers the value that was written last; `recall` writes that value again.
   std::uint32_t remember();
   void recall(std::uint32_t number);
 
-  /// Ends it.
+  /// Ends the pickle and returns it.
   std::string take();
 
  private:
@@ -46,19 +47,20 @@ class PickleWriter {
 
   std::string bytes_;
   std::uint32_t remembered_ = 0;
-  std::map<std::string, std::uint32_t, std::less<>> words_;  // a global's with a line's end in it
+  std::map<std::string, std::uint32_t, std::less<>> words_;  // by word, or by a global's module and name, joined by a
+                                                             // newline
 };
 
-/// Writes a whole pickle, as a value, into another. Throws input for what is none.
+/// Writes a whole pickle, as a value, into another. Throws input if it is not a pickle.
 void write_copy(std::string_view pickle, PickleWriter& to);
 
-/// Writes parts of a pickle into another as they are: what was shared stays so, and nothing in it is understood.
+/// Copies parts of a pickle into another unchanged: shared values stay shared, and nothing in it is interpreted.
 class PickleCopy {
  public:
-  /// `is_written`: writes a node itself, or leaves it to the copy. All three must outlive it.
+  /// `is_written` writes a node itself and returns true, or leaves the node to the copy. All three must outlive it.
   PickleCopy(const Pickle& from, PickleWriter& to, std::function<bool(PickleId)> is_written);
 
-  /// Throws input for values that are in one another too often to be read again.
+  /// Throws input for values that are nested too deeply to be read again.
   void node(PickleId id);
   void nodes(const std::vector<PickleId>& ids) {
     for (const PickleId id : ids) node(id);
@@ -75,7 +77,7 @@ class PickleCopy {
   PickleWriter& to_;
   std::function<bool(PickleId)> is_written_;
   std::vector<std::uint32_t> uses_;     // by node
-  std::vector<std::uint32_t> numbers_;  // likewise: what it is recalled by, plus 1
+  std::vector<std::uint32_t> numbers_;  // by node: its number for `recall`, plus 1
   int level_ = 0;
 };
 

@@ -8,8 +8,9 @@
 
 namespace ckpt::torch {
 
-/// Empty tensors that stand for weights which other files hold, as DeepSpeed's ZeRO-3 saves them in `module`: a file
-/// where a weight of `param_shapes` is empty there. They are no tensors of the checkpoint, but part of the file's tree.
+/// Recognises empty tensors that stand for weights in other files, as DeepSpeed's ZeRO-3 saves them in `module`: a file
+/// has them if a weight of its `param_shapes` is empty there. They are not tensors of the checkpoint, but part of the
+/// file's tree.
 /// https://github.com/deepspeedai/DeepSpeed, deepspeed/utils/zero_to_fp32.py
 class Placeholders {
  public:
@@ -18,7 +19,7 @@ class Placeholders {
   bool contains(const std::string& name, const TensorView& view) const {
     return stand_for_weights_ && volume(view.shape) == 0 && name.starts_with(folder) && !empty_ones_.contains(name);
   }
-  /// Whether there may be any.
+  /// Returns whether the file may have any.
   explicit operator bool() const noexcept { return stand_for_weights_; }
 
  private:

@@ -15,16 +15,17 @@
 
 namespace ckpt::torch {
 
-/// Where each storage's bytes lie in the file, by its key.
+/// The place of each storage's bytes in the file, by its key.
 using Storages = std::map<std::string, Interval, std::less<>>;
 
-/// Calls around a tensor: a parameter of a tensor of another device.
+/// Limit on calls around a tensor, such as those of a parameter on another device.
 inline constexpr int most_wrappers = 8;
 
-/// What makes a tensor of a class of its own, and with attributes, of (function, class, its arguments, attributes).
+/// The function that makes a tensor of a class of its own, or with attributes, from (function, class, its arguments,
+/// attributes).
 inline constexpr std::string_view typed_tensor_function = "torch._tensor._rebuild_from_type_v2";
 
-/// What a pickle says of a storage: so many elements of a type.
+/// A pickle's description of a storage: the number and type of its elements.
 struct StorageClaim {
   std::string_view key;
   DType dtype;
@@ -37,28 +38,28 @@ struct StorageName {
   std::string_view type;  ///< "torch.FloatStorage"
 };
 
-/// A tensor: elements of a storage, from an offset on and with strides, which several may share.
+/// A tensor: strided elements of a storage, beginning at an offset. Several tensors may share elements.
 struct TensorView {
   DType dtype;
   Extents shape;
   Extents strides;                      ///< elements
   Interval place;                       ///< in the file, from its first element to the end of its last
-  PickleId state = no_node;             ///< the attributes that it has besides
-  std::optional<Extents> global_shape;  ///< of what this is a piece of, where it says so,
-  std::optional<Piece> piece;           ///< and which
+  PickleId state = no_node;             ///< its additional attributes
+  std::optional<Extents> global_shape;  ///< the shape of the tensor that this is a piece of, if known,
+  std::optional<Piece> piece;           ///< and which piece it is
 };
 
-/// The storage that a persistent node names. Throws input for a node of another form.
+/// Returns the storage that a persistent node names. Throws input for a node of another form.
 StorageName storage_name(const Pickle& pickle, PickleId persistent);
 
-/// What is said of it. Throws input for types that have no elements of their own (quantised).
+/// Returns the description of a storage. Throws input for types without elements of their own (quantised).
 StorageClaim storage_claim(const Pickle& pickle, PickleId persistent);
 
-/// All of a storage, as a tensor of one dimension. Throws input as tensor_in does.
+/// Returns a whole storage as a tensor of one dimension. Throws input as tensor_in does.
 TensorView whole_storage(const Pickle& pickle, PickleId persistent, const Storages& storages);
 
-/// The tensor that a node is; nothing for what is none. Throws input for tensors whose bytes are not their values
-/// (sparse, quantised, lazily conjugated or negated), that have none (meta), of a class that is not known, and for
+/// Returns the tensor that a node represents; nothing if it is none. Throws input for tensors whose bytes are not their
+/// values (sparse, quantised, lazily conjugated or negated), without values (meta) or of an unknown class, and for
 /// elements outside their storage.
 std::optional<TensorView> tensor_in(const Pickle& pickle, PickleId id, const Storages& storages);
 

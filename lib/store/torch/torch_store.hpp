@@ -4,8 +4,8 @@
 
 namespace ckpt {
 
-/// Reads and writes what torch.save writes (.pt, .pth, .bin): nothing that such a file says is run. Tensors are reached
-/// where they lie. New files have the zip form, protocol 2 of pickle (or the source's), and no checksums of tensors.
+/// Reads and writes the files of torch.save (.pt, .pth, .bin) without executing anything in them. Tensors are read in
+/// place. New files have the zip form, pickle protocol 2 (or the source's), and no checksums of tensors.
 std::unique_ptr<Store> torch_store();
 
 }  // namespace ckpt

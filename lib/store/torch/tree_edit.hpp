@@ -13,20 +13,20 @@ namespace ckpt::torch {
 /// Names of tensors.
 using NameSet = std::unordered_set<std::string_view>;
 
-/// A carried tree whose values are found by their names, taken out and put in.
+/// A carried tree in which values are found, removed and added by name.
 class TreeEdit {
  public:
-  /// All three must outlive it. What is no container becomes a dict.
+  /// All arguments must outlive it. A root that is not a container is replaced by a dict.
   TreeEdit(Pickle& tree, const NameSet& tensors);
 
   bool has_tensor(const std::string& name) const { return found_.contains(name); }
-  /// Whether a tensor, a container or another value of this name is in it.
+  /// Returns whether it contains a tensor, a container or another value of this name.
   bool has(const std::string& name) const {
     return has_tensor(name) || values_.contains(name) || containers_.contains(name);
   }
 
-  /// Puts a node in, below the containers that its name leads through; new ones are dicts. Throws input where something
-  /// else has its name, or a list has no place for it.
+  /// Adds a node below the containers along its name; missing ones are created as dicts. Throws input if something else
+  /// has its name, or a list has no place for it.
   void put(const std::string& name, PickleId value);
 
  private:
@@ -40,10 +40,10 @@ class TreeEdit {
   Pickle& tree_;
   const NameSet& tensors_;
   TreeBounds bounds_;
-  std::unordered_set<std::string> found_;                   // names of the tensors in it
-  std::unordered_set<std::string> values_;                  // of all else that is no container
+  std::unordered_set<std::string> found_;                   // names of the tensors found in it
+  std::unordered_set<std::string> values_;                  // names of everything else except containers
   std::unordered_map<std::string, PickleId> containers_;    // by name
-  std::unordered_map<PickleId, bool> has_numbers_as_keys_;  // of the dicts that something was put into
+  std::unordered_map<PickleId, bool> has_numbers_as_keys_;  // for the dicts that a value was added to
 };
 
 }  // namespace ckpt::torch

@@ -10,32 +10,33 @@
 
 namespace ckpt::torch {
 
-/// The pickle of a new file, and the storages that it speaks of.
+/// The pickle of a new file, and the storages that it refers to.
 struct PickledTree {
   std::string pickle;
-  std::vector<std::string> keys;  ///< the storage of each array of the specification
+  std::vector<std::string> keys;  ///< the storage key of each array of the specification
   struct Known {
     std::string key;
     std::string bytes;
   };
-  std::vector<Known> others;  ///< in objects that nobody understands
+  std::vector<Known> others;  ///< storages in opaque objects
 };
 
-/// The tree that a specification carries, or an empty dict, with the arrays and attributes of the specification at
-/// their paths: what it holds of other tensors is taken out, and what is missing is put in. Throws input for arrays
-/// that torch has no type for, and where a list is in the way.
+/// Writes the tree that a specification carries, or an empty dict, with the specification's arrays and attributes at
+/// their paths: other tensors are removed from the tree, and missing ones are added. Throws input for arrays that torch
+/// has no type for, and if a list blocks a path.
 PickledTree write_tree(const FileSpec& spec);
 
-/// The pickle of one array by itself.
+/// Writes the pickle of a file that is only this array.
 PickledTree write_tensor(const FileSpec::Array& array);
 
-/// The pickle of an object in a carried tree that is, or holds, no tensor of its own. Throws input for one that does.
+/// Writes the pickle of an object from a carried tree that neither is nor contains a named tensor. Throws input if it
+/// is or does.
 PickledTree write_object(const Pickle& tree, PickleId object);
 
-/// The type of an array's elements. Throws input where torch has none.
+/// Returns the type of an array's elements. Throws input if torch has none.
 TorchType checked_type(const FileSpec::Array& array);
 
-/// Attributes that have no place in a tree: what they are, or where a tensor's name is theirs.
+/// Lists the attributes that a tree has no place for, because of their type, or because a tensor has their name.
 std::vector<std::string> lost_attributes(const FileSpec& spec);
 
 }  // namespace ckpt::torch

@@ -5,7 +5,7 @@
 
 namespace ckpt::torch {
 
-/// How a tensor's elements are reached: by offset, with strides where they are not in row-major order.
+/// Returns how to read a tensor's elements: by offset, and with strides if they are not in row-major order.
 Dataset dataset_of(const TensorView& view);
 
 }  // namespace ckpt::torch

@@ -8,21 +8,21 @@
 
 namespace ckpt::torch {
 
-/// What files that these programs write hold beside torch's own entries.
+/// Entries that ckpt-reshard adds to torch's own.
 inline constexpr const char* layout_entry = "ckpt_layout";
 inline constexpr const char* manifest_entry = "ckpt_manifest";
-inline constexpr const char* global_shapes_entry = "ckpt_global_shapes";  ///< JSON, a shape for each tensor
+inline constexpr const char* global_shapes_entry = "ckpt_global_shapes";  ///< JSON: a shape for each tensor
 
-/// Throws input for a specification that no such file can hold.
+/// Throws input for a specification that such a file cannot hold.
 NewFile form_of(const FileSpec& spec);
 
-/// The sum of all that a form holds already.
+/// Returns the sum of everything that a form contains already.
 PartialSum sum_of_passages(const ZipForm& zip);
 
-/// What such a file would not hold. Throws input for elements that torch has no type for.
+/// Lists what such a file would lose. Throws input for elements that torch has no type for.
 std::vector<std::string> losses(const FileSpec& spec);
 
-/// Throws input for names that are no paths of texts.
+/// Throws input for names that are not paths of texts, and for a dataset that has the name of a group.
 void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups);
 
 }  // namespace ckpt::torch

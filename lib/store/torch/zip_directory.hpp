@@ -10,16 +10,16 @@ namespace ckpt::torch {
 
 struct ZipEntry {
   std::string name;
-  Interval place;         ///< of its bytes in the file
-  std::uint32_t crc = 0;  ///< CRC-32 of these; 0: the writer has not told, or it is that
+  Interval place;         ///< place of its bytes in the file
+  std::uint32_t crc = 0;  ///< CRC-32 of its bytes; 0: the writer did not store it, or it is 0
 };
 
-/// The name of the entry that a zip archive begins with; empty where the file begins with none.
+/// Returns the name of the first entry of a zip archive; empty if the file does not begin with an entry.
 std::string first_entry(const PosixFile& file, std::uint64_t file_bytes);
 
-/// The entries of a zip archive that `archive`, a part of the file, is: sorted by name, in places that do not overlap.
-/// Sizes are those of the directory at its end, with 64 bits where they need them; places those of the entries' own
-/// headers. Throws input for entries that are compressed or encrypted, have one name, or lie anywhere else.
+/// Returns the entries of the zip archive in the part `archive` of the file, sorted by name; their places do not
+/// overlap. Sizes come from the directory at its end, with 64 bits if necessary; places come from the entries' own
+/// headers. Throws input for entries that are compressed or encrypted, share a name, or lie anywhere else.
 /// https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, 4.3
 std::vector<ZipEntry> zip_directory(const PosixFile& file, Interval archive);
 

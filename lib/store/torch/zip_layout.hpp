@@ -9,26 +9,26 @@
 
 namespace ckpt::torch {
 
-/// What a zip archive holds besides the bytes of entries that are filled later.
+/// The contents of a zip archive, without the bytes of entries that are written later.
 struct ZipForm {
-  std::vector<Passage> passages;  ///< ascending, none of them empty
+  std::vector<Passage> passages;  ///< ascending, none empty
   std::uint64_t bytes = 0;        ///< of the whole archive
 };
 
-/// Lays out a zip archive whose entries are stored as they are, each at a multiple of 64 as torch.save does. Numbers
-/// have 64 bits where they need them.
+/// Lays out a zip archive whose entries are stored uncompressed, each at a multiple of 64 bytes, as torch.save does.
+/// Numbers have 64 bits if necessary.
 class ZipLayout {
  public:
-  /// `folder`: which all entries are in.
+  /// `folder` contains all entries.
   explicit ZipLayout(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Both give the place of the entry's bytes.
+  /// `add` and `add_room` return the place of the entry's bytes.
   Interval add(std::string_view name, std::string_view bytes);
-  /// An entry that is filled later, with `now` to begin with. Its checksum is 0, as nobody knows it yet: torch does not
-  /// look at it, but `unzip` does.
+  /// Adds an entry that is written later and begins with `now`. Its checksum is 0, as nobody knows it yet: torch
+  /// ignores it, but `unzip` does not.
   Interval add_room(std::string_view name, std::uint64_t bytes, std::string_view now = {});
 
-  /// With its directory; once.
+  /// Returns the archive with its directory; call it once.
   ZipForm take();
 
  private:

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t wide_end_bytes = 56;
 inline constexpr std::uint64_t locator_bytes = 20;
 
 inline constexpr std::uint64_t in_wide_field =
-    0xffffffff;  ///< in place of a number of 32 bits: it is in a field of its own
+    0xffffffff;  ///< in place of a 32-bit number: the number is in a field of its own
 inline constexpr std::uint64_t wide_field_id = 1;
 inline constexpr std::uint64_t encrypted_flag = 1;
 
