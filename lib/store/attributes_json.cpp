@@ -53,7 +53,7 @@ std::optional<json> value_json(const Value& value) {
   throw Error(Kind::input, origin, {"no attributes", "what these programs wrote", ""});
 }
 
-/// The one type of a list's elements.
+/// Returns the common type of a list's elements.
 DType type_of_all(const json& list, const std::string& origin) {
   const auto all = [&](bool (json::*is)() const noexcept) {
     return std::all_of(list.begin(), list.end(), [&](const json& element) { return (element.*is)(); });

@@ -76,7 +76,7 @@ std::shared_ptr<const Schema> decode_schema(std::string_view bytes) {
   return schema;
 }
 
-/// Schemas of one message, each decoded once and shared with equal ones of earlier messages.
+/// Schemas of one message, each decoded once, and shared with equal ones of earlier messages.
 using Pool = std::unordered_map<std::string_view, std::shared_ptr<const Schema>>;
 
 void decode_message(std::string_view message, Pool& pool, std::vector<FileCatalog>& catalogs) {

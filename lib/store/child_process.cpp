@@ -30,10 +30,10 @@ namespace {
 using Nanoseconds = std::chrono::nanoseconds;
 using Seconds = std::chrono::seconds;
 
-/// How often a silent child is looked at.
+/// How often to check on a silent child.
 constexpr std::chrono::milliseconds tick(50);
 
-/// A child that does not outlive the object.
+/// A child process that is killed, at the latest, with the object.
 class Child {
  public:
   explicit Child(pid_t id) : id_(id) {}
@@ -47,7 +47,7 @@ class Child {
 
   pid_t id() const noexcept { return id_; }
 
-  /// How it ended, as waitpid says, if it has.
+  /// Returns the child's status from waitpid, if it has ended.
   std::optional<int> ended() { return wait(WNOHANG); }
 
  private:
@@ -56,7 +56,7 @@ class Child {
     const pid_t found = retried([&] { return ::waitpid(id_, &status, flags); });
     if (found == 0) return std::nullopt;
     done_ = true;
-    // Where SIGCHLD is ignored, nobody can tell: what has been said must be whole by itself.
+    // If SIGCHLD is ignored, there is no status: the child's output alone must show whether it is complete.
     return found < 0 ? 0 : status;
   }
 
@@ -64,7 +64,8 @@ class Child {
   bool done_ = false;
 };
 
-/// How long a child may go on. What it does shows in its processor's time, which any call that comes back adds to.
+/// Measures whether a child has exceeded its limits. Its processor time shows its progress, since every system call
+/// that returns adds to it.
 class Patience {
  public:
   Patience(pid_t child, const IsolationLimits& limits)
@@ -74,7 +75,7 @@ class Patience {
 
   std::optional<ChildReport::End> is_over() {
     const auto now = std::chrono::steady_clock::now();
-    // Not the time in which this process was stopped (Ctrl-Z) or the machine asleep: the child was, too.
+    // Excludes the time in which this process was stopped (Ctrl-Z) or the machine was asleep: so was the child.
     const Nanoseconds step = std::min<Nanoseconds>(now - last_, 2 * tick);
     last_ = now;
     in_all_ += step;
@@ -87,7 +88,7 @@ class Patience {
   }
 
  private:
-  /// Of the thread that works: the process's may be more, where a sanitizer has another thread in it.
+  /// Measures the working thread: with a sanitizer the process may have another thread, whose time would count, too.
   Nanoseconds processor_time() const {
     std::int64_t of_thread = 0;
     if (std::ifstream(thread_) >> of_thread && of_thread > 0) return Nanoseconds(of_thread);
@@ -112,7 +113,7 @@ void limit(decltype(RLIMIT_AS) resource, std::uint64_t value) {
   ::setrlimit(resource, &now);
 }
 
-/// Nothing of what the parent has arranged for signals holds in the child: a crash there is to end it, quietly.
+/// Resets everything that the parent has set up for signals: a crash should just end the child.
 void reset_signals() {
   for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
   sigset_t none;
@@ -157,10 +158,10 @@ std::string outcome_of(const IsolatedWork& work) {
     if (put < 0) ::_exit(EXIT_FAILURE);
     rest.remove_prefix(static_cast<std::size_t>(put));
   }
-  ::_exit(EXIT_SUCCESS);  // neither flushes nor closes what the parent has
+  ::_exit(EXIT_SUCCESS);  // neither flushes nor closes anything of the parent
 }
 
-/// Takes what a child has said within a tick; false when it has said all.
+/// Reads the child's output for up to a tick; returns false at its end.
 bool listen(int in, std::vector<char>& piece, std::string& said) {
   pollfd ready{in, POLLIN, 0};
   if (retried([&] { return ::poll(&ready, 1, static_cast<int>(tick.count())); }) == 0) return true;
@@ -180,7 +181,7 @@ ChildReport watch(Child& child, int in, const IsolationLimits& limits) {
       is_speaking = listen(in, piece, report.said);
     } else {
       if (const auto status = child.ended()) return report.status = *status, report;
-      std::this_thread::sleep_for(nap);  // it is on its way out: soon as a rule, late on a busy machine
+      std::this_thread::sleep_for(nap);  // it is exiting: usually soon, late on a busy machine
       nap = std::min<std::chrono::microseconds>(2 * nap, tick);
     }
     if (report.said.size() > limits.memory_bytes) return {ChildReport::End::said_too_much, 0, {}};

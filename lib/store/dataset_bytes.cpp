@@ -121,7 +121,7 @@ void put(ByteWriter& out, const std::vector<View>& views) {
   }
 }
 
-/// Of so many viewed files.
+/// `files`: the number of viewed files.
 std::vector<View> take_views(ByteReader& in, std::uint64_t files) {
   std::vector<View> views(in.count(4 * sizeof(std::uint64_t)));
   for (View& view : views) {

@@ -12,8 +12,8 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t small_bytes = 128ULL << 10;
-constexpr std::uint64_t entry_bytes = 512;      // what is held for a chunk besides its data
-constexpr std::size_t most_remembered = 65536;  // some 10 MiB
+constexpr std::uint64_t entry_bytes = 512;      // memory for a chunk besides its data
+constexpr std::size_t most_remembered = 65536;  // about 10 MiB
 
 }  // namespace
 
@@ -91,7 +91,7 @@ DecodedChunks::Entry& DecodedChunks::decode_new(std::unique_lock<std::mutex>& lo
   return *entry;
 }
 
-/// Evicts chunks that nobody uses until so much more fits. False where it does not.
+/// Evicts unused chunks until `bytes` more fit. Returns false if they do not.
 bool DecodedChunks::make_room(std::uint64_t bytes) {
   if (bytes > budget_)
     throw Error(Kind::input, "",
@@ -118,7 +118,7 @@ void DecodedChunks::let_go(Entries::iterator entry) {
   order_.erase(entry);
 }
 
-/// What has been decoded since a chunk's last use is what would have had to stay for the chunk to stay.
+/// A chunk would have stayed cached if everything decoded since its last use had stayed, too.
 void DecodedChunks::count(const Entry& entry, const Size& size) {
   decoding_.bytes += size.bytes;
   clock_ += entry.room;

@@ -16,11 +16,11 @@ constexpr std::uint64_t least_block = 1ULL << 20;
 constexpr std::uint64_t step = 256ULL << 10;
 constexpr std::uint64_t least_blocks = 64;
 
-/// Reads that are under way together: a disk needs a few, a network whose answers take a millisecond some more.
+/// Concurrent reads: a disk needs a few, a network with answers in a millisecond some more.
 constexpr unsigned threads = 16;
 
-/// Where all files are read in step, each has a block that is used up and one that is read ahead, and some of them the
-/// next; and each processor's thread has some. More would be memory that is touched for nothing.
+/// If all files are read in step, each has a block in use and a prefetched one, and some have the next; each core's
+/// thread holds some, too. More would touch memory for nothing.
 std::uint64_t usual_blocks(std::uint64_t files) {
   return std::max({2 * files + files / 2, least_blocks, 4 * std::uint64_t{std::thread::hardware_concurrency()}});
 }
@@ -48,7 +48,7 @@ struct DirectBlocks::Block {
 };
 
 bool DirectBlocks::is_held(const std::shared_ptr<Block>& block) noexcept {
-  return block.use_count() > 1;  // by others than the list
+  return block.use_count() > 1;  // by someone besides the list
 }
 
 DirectBlocks::DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files, Read read)
@@ -92,15 +92,14 @@ std::shared_ptr<DirectBlocks::Block> DirectBlocks::begin(std::uint64_t number, F
   try {
     reading_.run([this, block] { fetch(*block); });
   } catch (...) {
-    leave(*block, false);  // nobody is to wait for it
+    leave(*block, false);  // so that nobody waits for it
     throw;
   }
   return block;
 }
 
-/// Much more is read than used where more blocks are in use together than there is memory for, so that they are read
-/// again and again, and where of each but a little is wanted. It may be otherwise further on: from time to time it is
-/// tried again.
+/// Far more is read than used if more blocks are in use at once than fit into memory, so that they are read repeatedly,
+/// each for a small part. Later parts of the job may differ, so reading is tried again from time to time.
 bool DirectBlocks::is_wasted(std::uint64_t bytes) {
   constexpr std::uint64_t turns = 8;
   const std::uint64_t memory = memory_.size();
@@ -116,7 +115,7 @@ std::byte* DirectBlocks::room() {
   if (free_.empty() || order_.size() >= usual_blocks_) {
     const auto unheld = std::find_if_not(order_.begin(), order_.end(), is_held);
     if (unheld != order_.end()) {
-      std::atomic_thread_fence(std::memory_order_acquire);  // whoever held it has done with it
+      std::atomic_thread_fence(std::memory_order_acquire);  // pairs with the release by the block's last holder
       forget(unheld);
     }
   }
@@ -136,7 +135,7 @@ void DirectBlocks::fetch(Block& block) {
   PastMemory how = PastMemory::left;
   try {
     how = read_(block.file, block.index * block_bytes_, block.bytes);
-  } catch (const std::exception&) {  // whoever needs the block reads it as usual, and hears why it cannot be read
+  } catch (const std::exception&) {  // whoever needs the block reads it buffered, and gets the error
   }
   const std::lock_guard lock(mutex_);
   if (how != PastMemory::read) return leave(block, how == PastMemory::refused);
@@ -145,11 +144,11 @@ void DirectBlocks::fetch(Block& block) {
   has_read_.notify_all();
 }
 
-/// It is read in the usual way, from here on.
+/// Leaves the block to buffered reads from here on.
 void DirectBlocks::leave(Block& block, bool is_refused) {
   File& file = files_[block.file];
   block.state = State::left;
-  has_read_.notify_all();  // before anything that needs memory
+  has_read_.notify_all();  // before anything that allocates
   file.is_refused = file.is_refused || is_refused;
   is_ever_refused_ = is_ever_refused_ || is_refused;
   fetched_ -= std::min<std::uint64_t>(fetched_, block.bytes.size());

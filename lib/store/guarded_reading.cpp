@@ -11,7 +11,7 @@ namespace ckpt {
 
 namespace {
 
-/// However large a file is whose share of metadata is not known before.
+/// Limits for a large file whose share of metadata is not known in advance.
 constexpr std::uint64_t most_memory_bytes = std::uint64_t{48} << 30U;
 constexpr std::uint64_t most_processor_s = 600;
 

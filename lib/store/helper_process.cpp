@@ -26,7 +26,7 @@ namespace {
 
 std::atomic<HelperProcess*> the_helper{nullptr};
 
-// Both sides are the same program in the same state: numbers go as they are, and so does a function's address.
+// Both sides are the same program in the same state: numbers are sent in native form, and so is a function's address.
 
 bool send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -37,14 +37,14 @@ bool send_all(int socket, std::string_view bytes) {
   return true;
 }
 
-/// Open files that go with a message, at most.
+/// Limit on open files in a message.
 constexpr std::size_t max_files = 2;
 
 struct Control {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(max_files * sizeof(int))> bytes{};
 };
 
-/// The length of what follows, and open files with it.
+/// Sends the length of what follows, and open files.
 bool send_head(int socket, std::uint64_t length, std::span<const int> files) {
   iovec piece{&length, sizeof length};
   Control control;
@@ -84,7 +84,7 @@ std::optional<std::uint64_t> receive_head(int socket, std::vector<Fd>& files) {
   return length;
 }
 
-/// A message, and the open files that came with it; nothing where the other side has ended.
+/// Receives a message, and the open files that came with it; returns nothing if the other side has ended.
 std::optional<std::string> receive(int socket, std::vector<Fd>& files) {
   const auto length = receive_head(socket, files);
   if (!length) return std::nullopt;
@@ -139,8 +139,8 @@ std::optional<ChildReport> decode_report(std::string_view bytes) {
   return report;
 }
 
-/// Nothing that the program has open stays open here but standard error: nobody is to wait for the end of a pipe that
-/// the helper holds.
+/// Closes everything that the program has open except standard error: nobody should wait for the end of a pipe that the
+/// helper holds.
 void close_all_but(int socket) {
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO})
@@ -151,11 +151,11 @@ void close_all_but(int socket) {
   ::close_range(std::max(number + 1, first), ~0U, 0);
 }
 
-/// What ends the program leaves the helper alone: the program ends in its own way, and the helper with it. Its children
-/// set all this back.
+/// Ignores the signals that end the program: the program ends in its own way, and the helper with it. Its children
+/// restore the defaults.
 void leave_signals_to_the_program() {
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2}) std::signal(number, SIG_IGN);
-  std::signal(SIGCHLD, SIG_DFL);  // how a child ended is to be known even where the program does not care
+  std::signal(SIGCHLD, SIG_DFL);  // needed to learn how a child ended, even if the program ignores SIGCHLD
   sigset_t none;
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
@@ -166,7 +166,7 @@ void send_answer(int socket, const std::optional<ChildReport>& report) {
   if (send_head(socket, answer.size(), {})) send_all(socket, answer);
 }
 
-/// Has a child do the work, watches it, and says into `answer` how it ended.
+/// Runs the work in a child, watches it, and sends its report through `answer`.
 void watch(const IsolatedWork& work, const Fd& answer) {
   const auto fork_alone = [&] {
     const pid_t id = ::fork();
@@ -176,12 +176,12 @@ void watch(const IsolatedWork& work, const Fd& answer) {
   send_answer(answer.get(), run_child(work, fork_alone));
 }
 
-/// Those that have ended, or all, once they have.
+/// Reaps the watchers that have ended, or, depending on `flags`, waits for all.
 void forget_watchers(int flags) {
   while (retried([&] { return ::waitpid(-1, nullptr, flags); }) > 0) continue;
 }
 
-/// Each request has a watcher of its own, so that any number go on at the same time.
+/// Each request gets a watcher of its own, so that any number can run at the same time.
 void serve(int socket) {
   const pid_t helper = ::getpid();
   for (;;) {
@@ -214,7 +214,7 @@ void serve(int socket) {
   ::_exit(EXIT_SUCCESS);
 }
 
-/// An error where the helper, or what watches the work, has ended meanwhile, which is likely to be this file's doing.
+/// Throws io if the helper, or the process that watches the work, has ended before its answer.
 const std::string& answered(const std::optional<std::string>& answer) {
   if (answer) return *answer;
   check_interrupt();
@@ -255,7 +255,8 @@ HelperProcess* HelperProcess::current() noexcept {
 std::vector<std::optional<ChildReport>> HelperProcess::run(std::span<const IsolatedWork> works) {
   std::vector<Fd> sockets;
   for (const IsolatedWork& work : works) sockets.push_back(ask(work));
-  std::vector<std::optional<std::string>> answers;  // all of them, before anything is thrown: nobody is left at work
+  std::vector<std::optional<std::string>> answers;  // collects all answers before anything is thrown, so that no work
+                                                    // is still running
   std::vector<Fd> none;
   for (const Fd& socket : sockets) answers.push_back(socket ? receive(socket.get(), none) : std::nullopt);
   std::vector<std::optional<ChildReport>> reports(works.size());
@@ -264,7 +265,7 @@ std::vector<std::optional<ChildReport>> HelperProcess::run(std::span<const Isola
   return reports;
 }
 
-/// Where the answer will come from: nowhere if the helper has ended before.
+/// Returns where the answer will come from: an empty Fd if the helper has ended.
 Fd HelperProcess::ask(const IsolatedWork& work) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return {};

@@ -23,7 +23,7 @@ constexpr std::uint64_t mebibyte = 1U << 20;
                "is it damaged, or hostile?"});
 }
 
-/// A sound file may have more than is allowed for one of its size.
+/// An undamaged file, too, may exceed the limits for a file of its size.
 [[noreturn]] void refuse_beyond(const IsolatedWork& work, const std::string& limit) {
   throw Error(Kind::input, "",
               {"reading its " + work.format + " metadata takes more than " + limit,
@@ -48,7 +48,7 @@ void judge_status(int status, const IsolatedWork& work) {
     case SIGINT:
     case SIGQUIT:
     case SIGHUP:
-      check_interrupt();  // from a terminal it comes to this process, too
+      check_interrupt();  // Ctrl-C in a terminal reaches this process, too
       throw Error(Kind::io, "",
                   {"reading its metadata was ended from outside (" + name + ")", "",
                    "was the job cancelled or out of memory?"});
@@ -64,7 +64,7 @@ void judge(const ChildReport& report, const IsolatedWork& work) {
     case ChildReport::End::said_too_much:
       refuse_memory(work);
     case ChildReport::End::idle:
-      // The file system's fault, most likely: no library waits for anything else.
+      // Most likely the file system is at fault: no library waits for anything else.
       throw Error(Kind::io, "",
                   {"reading its metadata has stood still for " + std::to_string(work.limits.idle_s) + " s", "",
                    "does its file system answer?"});

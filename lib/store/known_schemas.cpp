@@ -10,10 +10,10 @@ namespace ckpt {
 
 namespace {
 
-/// Kept at most, all together: as many as a job has pipeline stages, whose files may come in turn.
+/// Limits on all entries together: as many as a job has pipeline stages, whose files may alternate.
 constexpr std::size_t max_references = 64;
 constexpr std::uint64_t max_schema_bytes = 16U << 20;
-/// One of very many datasets is kept although it is larger than all may be: the schema itself is not smaller.
+/// An entry with very many datasets is kept even above the limit for all: its schema is no smaller.
 constexpr std::uint64_t max_bytes_per_dataset = 4U << 10;
 
 bool is_same_file(const PosixFile::Status& a, const PosixFile::Status& b) {
@@ -37,11 +37,12 @@ class KnownSchemas::Reference {
   }
 
   std::uint64_t file_bytes() const noexcept { return status_.bytes; }
-  std::uint64_t size() const noexcept { return size_; }  ///< of what stands outside its data
+  std::uint64_t size() const noexcept { return size_; }  ///< size of everything outside its data
   const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }
   Interval largest() const noexcept { return largest_; }
 
-  /// Whether another file says the same; `found`: its bytes at `largest`, which tell most files that do not.
+  /// Returns whether another file has the same metadata. `found`: its bytes at `largest`, where most other files
+  /// differ.
   bool fits(const PosixFile& file, std::string_view found) {
     const std::string& known = bytes();
     if (known.empty() || !std::string_view(known).substr(largest_at_).starts_with(found)) return false;
@@ -54,7 +55,7 @@ class KnownSchemas::Reference {
   }
 
  private:
-  /// What stands outside its data, end to end; empty where it can no longer be told what the schema was read from.
+  /// Returns everything outside its data, concatenated; empty if the file may have changed since its schema was read.
   const std::string& bytes() {
     std::call_once(is_read_, [this] {
       try {
@@ -66,7 +67,7 @@ class KnownSchemas::Reference {
           return true;
         });
         if (is_same_file(file.status(), status_)) expected_ = std::move(read);
-      } catch (const Error&) {  // it is gone, or shorter: it says nothing of others
+      } catch (const Error&) {  // the file is gone, or shorter: it identifies no others
       }
     });
     return expected_;
@@ -74,9 +75,9 @@ class KnownSchemas::Reference {
 
   std::string path_;
   PosixFile::Status status_;
-  std::vector<Interval> outside_;  // what no dataset's data covers, in pieces, ascending
+  std::vector<Interval> outside_;  // pieces that no dataset's data covers, ascending
   std::uint64_t size_ = 0;
-  Interval largest_;  // of the pieces, the first
+  Interval largest_;  // the first of the largest pieces
   std::size_t largest_at_ = 0;
   std::shared_ptr<const Schema> schema_;
   std::once_flag is_read_;
@@ -93,7 +94,7 @@ std::shared_ptr<const Schema> KnownSchemas::find(const PosixFile& file, std::uin
   Interval looked_at;
   std::string found;
   for (const auto& reference : candidates) {
-    if (reference->largest() != looked_at) {  // for most of them it is the same
+    if (reference->largest() != looked_at) {  // most candidates have the same one
       looked_at = reference->largest();
       found = file.text(looked_at.lo, looked_at.size());
     }

@@ -24,7 +24,7 @@ struct Looked {
   std::string name;
 };
 
-/// What is done about a kind of content: FILE stands for the file.
+/// Bytes that identify a kind of content, and a remedy, in which FILE stands for the file.
 struct Mark {
   std::size_t at;
   std::string_view bytes;
@@ -56,7 +56,7 @@ constexpr std::array marks{
          "a program", "check the path"},
 };
 
-/// A file packed as a whole: gzip, and others of its usage.
+/// A file packed as a whole: by gzip, or a tool with the same usage.
 struct Packing {
   std::string_view bytes;
   const char* tool;
@@ -93,7 +93,7 @@ bool has(const Looked& file, std::string_view text) {
   return file.first.find(text) != std::string::npos;
 }
 
-/// HTML, JSON, other text: by its first word, whatever its case.
+/// Recognises HTML, JSON and other text by its first word, ignoring case.
 LikelyContent text_content(const Looked& file) {
   std::string begin = file.first.substr(0, 64);
   if (begin.starts_with("\xef\xbb\xbf")) begin.erase(0, 3);
@@ -113,14 +113,14 @@ LikelyContent text_content(const Looked& file) {
   return {"text", remedy};
 }
 
-/// By the name of its first file: "PK\3\4" … u16 length at 26, the name at 30.
+/// Judges by the name of the first entry: "PK\3\4" … u16 length at 26, the name at 30.
 LikelyContent zip_content(const Looked& file) {
   constexpr std::size_t length_at = 26;
   constexpr std::size_t name_at = 30;
   if (file.first.size() < name_at) return {"the beginning of a zip archive", "take the whole file", true};
   const auto length = static_cast<unsigned char>(file.first[length_at]);
   const std::string first = file.first.substr(name_at, length);
-  if (first.ends_with("/data.pkl")) return {};  // torch's, which its own format tells more of
+  if (first.ends_with("/data.pkl")) return {};  // torch's: its own format reports more about it
   if (first.ends_with(".npy")) return {"arrays of NumPy (.npz)", as_numpy};
   if (file.name.ends_with(".keras") || first == "model.weights.h5")
     return {"a model of Keras", "take the weights out: unzip FILE model.weights.h5"};
@@ -140,14 +140,14 @@ LikelyContent pickle_content(const Looked& file) {
   return {"a pickle of Python, without torch's tensors", "load it with Python, and save its tensors with safetensors"};
 }
 
-/// torch's first format begins with a number of its own, which that format knows.
+/// torch's first format begins with a magic number, which that format recognises.
 bool is_pickle(const std::string& bytes) {
   constexpr std::string_view torch_number = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
   return bytes.size() > 2 && bytes.find(torch_number) == std::string::npos && bytes[0] == '\x80' && bytes[1] >= 2 &&
          bytes[1] <= 5;
 }
 
-/// ONNX: an IR version, and a producer or a graph.
+/// Recognises ONNX: an IR version, and a producer or a graph.
 bool is_onnx(const Looked& file) {
   const std::string& bytes = file.first;
   return bytes.size() > 3 && bytes[0] == '\x08' && bytes[1] >= 3 && bytes[1] <= 16 &&
@@ -155,7 +155,7 @@ bool is_onnx(const Looked& file) {
          (file.name.ends_with(".onnx") || has(file, "onnx") || has(file, "pytorch"));
 }
 
-/// What only the name tells.
+/// Recognises content by the file's name alone.
 LikelyContent named_content(const Looked& file) {
   if (file.name.ends_with(".msgpack"))
     return {"MessagePack, as Flax writes it", "load it with Flax, and save it with safetensors.flax.save_file"};
@@ -166,8 +166,8 @@ LikelyContent named_content(const Looked& file) {
   return {};
 }
 
-/// Others (an index, a layout) may know the file by its name: its content gets that, unless its ending says how it is
-/// packed.
+/// Others (an index, a layout) may refer to the file by its name: the unpacked content gets that name, unless the
+/// file's ending says how it is packed.
 LikelyContent packed_content(const Looked& file, const Packing& packing) {
   const std::string tool = packing.tool;
   const std::string ending = packing.ending;

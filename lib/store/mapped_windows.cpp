@@ -19,9 +19,9 @@ constexpr std::uint64_t best_step = 8ULL << 20;
 constexpr std::uint64_t least_step = 64ULL << 10;
 constexpr std::uint64_t block_bytes = 2ULL << 20;  // as much as the kernel may map when one page is touched
 constexpr std::uint64_t most_windows = 4096;       // a system allows 65,530 mappings
-constexpr std::uint64_t share_of_addresses = 4;    // where they are limited, most are for other things
+constexpr std::uint64_t share_of_addresses = 4;    // if addresses are limited, most are for other uses
 
-/// What the signal handler must know of the copy that this thread is in.
+/// What the signal handler has to know about the copy that this thread is doing.
 struct Watched {
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
@@ -31,8 +31,8 @@ thread_local constinit Watched watched;
 
 struct sigaction previous_handler;
 
-/// A mapped page that lies behind the end of its file raises SIGBUS. Inside a watched window a page of zeros takes its
-/// place and the copy goes on, to be found out at its end; any other SIGBUS is whoever's it was before.
+/// A mapped page beyond the end of its file raises SIGBUS. In a watched window a page of zeros replaces it, and the
+/// copy continues; `check` reports the loss afterwards. Any other SIGBUS goes to the previous handler.
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
@@ -47,7 +47,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   if ((previous_handler.sa_flags & SA_SIGINFO) != 0 && previous_handler.sa_sigaction != nullptr) {
     previous_handler.sa_sigaction(signal, info, context);
   } else {
-    sigaction(signal, &previous_handler, nullptr);  // the access is tried again and meets the former handler
+    sigaction(signal, &previous_handler, nullptr);  // the access is retried and reaches the previous handler
   }
 }
 
@@ -65,7 +65,7 @@ void take_bus_errors() {
 }
 
 MappedWindows::MappedWindows(std::uint64_t budget_bytes) : budget_(budget_bytes) {
-  // At least four windows in the budget, of two steps each.
+  // The budget holds at least four windows of two steps each.
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   step_ = std::clamp(budget_bytes / 8 / page * page, least_step, best_step);
   most_windows_ =
@@ -78,7 +78,7 @@ MappedWindows::Window::~Window() {
 
 std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const LocatedFile& file, std::uint64_t offset,
                                                                  std::uint64_t bytes) {
-  Windows dropped;  // unmapped after the lock is let go
+  Windows dropped;  // unmapped after the lock is released
   const std::lock_guard lock(mutex_);
   const auto entry = find_or_map(file, {file.device, file.inode, offset / step_});
   if (entry == order_.end()) {

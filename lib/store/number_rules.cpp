@@ -21,7 +21,7 @@ bool is_whole_number(const DType& dtype) {
   return dtype.kind == ElementKind::signed_integer || dtype.kind == ElementKind::unsigned_integer;
 }
 
-/// Whether the bytes may be other numbers: what a format has a type for is what it says.
+/// Returns whether the bytes may be other numbers: a type that the format itself has is taken at its word.
 bool may_be_other(const StoredArray& array, const DType& number) {
   const DType& dtype = array.dtype;
   const bool is_said_by_mark = dtype.is_float() && !dtype.native.empty();
@@ -29,7 +29,7 @@ bool may_be_other(const StoredArray& array, const DType& number) {
          (is_whole_number(dtype) || dtype.kind == ElementKind::other || is_said_by_mark);
 }
 
-/// The commonest float of this size in models, as --as names it.
+/// Returns the most common float of this size in models, in the spelling of --as.
 std::string likely_float(std::uint64_t bytes) {
   return bytes == 1 ? "f8_e4m3" : bytes == 2 ? "bf16" : "f" + std::to_string(8 * bytes);
 }
@@ -42,13 +42,13 @@ bool names_a_type(const std::string& attribute) {
   return false;
 }
 
-/// What seems to call integers floats.
+/// A mark that seems to call integers floats.
 struct FloatMark {
   std::string words;  ///< "dtype 'bf17'"
-  std::string type;   ///< as --as names it
+  std::string type;   ///< in the spelling of --as
 };
 
-/// The first of these attributes that seems to call integers of this size floats.
+/// Returns the first of these attributes that seems to call integers of this size floats.
 std::optional<FloatMark> float_mark(const std::vector<Attribute>& attributes, std::uint64_t bytes) {
   for (const Attribute& attribute : attributes) {
     if (!names_a_type(attribute.name)) continue;
@@ -67,8 +67,8 @@ bool says_a_type(const std::vector<Attribute>& attributes) {
   });
 }
 
-/// The mark of the innermost group around a dataset that has one, the file's root last. Only HDF5 needs such marks: it
-/// lacks types of one and two bytes.
+/// Returns the mark of the innermost group around a dataset that has one, the file's root last. Only HDF5 needs such
+/// marks: it lacks some types of one and two bytes.
 std::optional<FloatMark> mark_around(const Schema& schema, const StoredArray& array) {
   constexpr std::uint64_t most_bytes = 2;
   if (schema.format != "hdf5" || array.dtype.size > most_bytes) return std::nullopt;
@@ -100,7 +100,7 @@ struct MarkedDataset {
   FloatMark mark;
 };
 
-/// What --as says of the first of the marked datasets; of all, where all integers of its size are marked so.
+/// Returns an --as argument for the first marked dataset, or for all, if all integers of its size are marked like it.
 std::string example_of(const Schema& schema, const std::vector<MarkedDataset>& marked) {
   const std::vector<StoredArray>& arrays = *schema.arrays;
   const StoredArray& first = arrays[marked.front().number];
@@ -160,7 +160,7 @@ std::shared_ptr<const Schema> NumberRules::read_again(const std::shared_ptr<cons
     } else {
       dtype = rule->dtype;
     }
-    // What it says of its type was not so.
+    // The rule overrules what the dataset says about its type.
     std::erase_if(made->datasets[i].attributes,
                   [](const Attribute& attribute) { return attribute.name == hdf5::dtype_attribute; });
   }

@@ -11,7 +11,7 @@ namespace ckpt {
 
 namespace {
 
-/// float8_e4m3 is not among them: to ml_dtypes it has infinities, to others it has none.
+/// float8_e4m3 is not among them: in ml_dtypes it has infinities, elsewhere it does not.
 const ElementWords& known_words() {
   static const ElementWords all{{"bfloat16", "bf16"},
                                 {"float16", "f16"},
@@ -54,7 +54,8 @@ const ElementWords& known_words() {
   return all;
 }
 
-/// In small letters, without what stands around it: "<class 'ml_dtypes.bfloat16'>", "dtype('bfloat16')", "DT_BFLOAT16".
+/// Returns the word in lower case, without what surrounds it: "<class 'ml_dtypes.bfloat16'>", "dtype('bfloat16')",
+/// "DT_BFLOAT16".
 std::string bare(std::string_view word) {
   if (const std::size_t open = word.find('\''); open != std::string_view::npos) {
     word.remove_prefix(open + 1);
@@ -76,7 +77,7 @@ std::optional<DType> type_by_word(std::string_view word) {
 }
 
 bool seems_float(std::string_view word, std::uint64_t bytes) {
-  constexpr std::size_t most_characters = 40;  // of more it is a sentence
+  constexpr std::size_t most_characters = 40;  // anything longer is a sentence
   constexpr std::array<std::string_view, 8> parts{"float", "brain", "bf", "fp", "half", "e4m3", "e5m2", "tf32"};
   const std::string text = bare(word);
   if (text.size() > most_characters) return false;

@@ -29,7 +29,7 @@ std::string OffsetFile::name_of(std::size_t index) const {
   return file_.path() + ": /" + schema_->arrays->at(index).name;
 }
 
-/// The name is made where it is needed: reads may be as small as it.
+/// Formats the name only on an error: reads may be as small as the name.
 template <class Work>
 void OffsetFile::naming(std::size_t index, Work&& work) const {
   try {

@@ -7,7 +7,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t max_piece = 256U << 10;
-/// One read takes in several pieces, and the data between them where that is less than a read of its own would cost.
+/// One read covers several pieces, and the data between them if skipping it costs less than another read.
 constexpr std::uint64_t max_read = 1U << 20;
 constexpr std::uint64_t max_skipped = 16U << 10;
 
@@ -30,7 +30,7 @@ std::vector<Interval> outside(std::vector<Interval> data, std::uint64_t file_byt
 
 namespace {
 
-/// The first of the pieces after `first` that is not read with it.
+/// Returns the first piece after `first` that is not read together with it.
 std::size_t end_of_read(const std::vector<Interval>& pieces, std::size_t first) {
   std::size_t last = first + 1;
   while (last < pieces.size() && pieces[last].lo - pieces[last - 1].hi <= max_skipped &&
@@ -39,7 +39,7 @@ std::size_t end_of_read(const std::vector<Interval>& pieces, std::size_t first) 
   return last;
 }
 
-/// Asks for all reads from the one of piece `first` on: the storage is waited for once.
+/// Announces all reads from piece `first` on, so that they wait for the storage only once.
 void announce(const PosixFile& file, const std::vector<Interval>& pieces, std::size_t first) {
   while (first < pieces.size()) {
     const std::size_t last = end_of_read(pieces, first);

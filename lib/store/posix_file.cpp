@@ -21,7 +21,7 @@ namespace ckpt {
 
 namespace {
 
-/// One system call moves at most this much: above 2 GiB Linux cuts it short anyway.
+/// Limit on one system call: Linux truncates transfers above 2 GiB anyway.
 constexpr std::size_t max_transfer = 1U << 30;
 
 Fd open_fd(const std::string& path, int flags) {
@@ -38,7 +38,7 @@ struct stat stat_of(int fd, const std::string& path) {
   return info;
 }
 
-/// The number by which Linux knows the kind of file system (statfs(2)); 0 where it does not tell.
+/// Returns Linux's number for the kind of file system (statfs(2)); 0 if it gives none.
 std::int64_t file_system_of(int fd) {
   struct statfs info {};
   return ::fstatfs(fd, &info) == 0 ? static_cast<std::int64_t>(info.f_type) : 0;
@@ -68,8 +68,8 @@ const char* remedy_for_writing(int errno_value) {
   throw TooManyOpenFiles(system_error(path, action, errno_value, "raise the limit on open files (ulimit -n)"));
 }
 
-/// Whether a byte can be read without waiting for the storage. Nothing where the file system does not tell: those of
-/// networks refuse the question.
+/// Returns whether a byte can be read without waiting for the storage. Nothing if the file system cannot tell: network
+/// file systems refuse the question.
 std::optional<bool> is_there(int fd, off_t at) {
   char byte = 0;
   const struct iovec one { &byte, 1 };
@@ -78,7 +78,7 @@ std::optional<bool> is_there(int fd, off_t at) {
   return read == -1 && errno == EAGAIN ? std::optional(false) : std::nullopt;
 }
 
-/// Of files that somebody else owns, and that this process may not write, mincore says that all is in memory.
+/// mincore claims that everything is in memory for files that this process neither owns nor may write.
 bool is_told_by_mincore(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) == 0 && info.st_uid == ::geteuid()) return true;
@@ -92,7 +92,7 @@ void FdTraits::release(int fd) noexcept {
 }
 
 PosixFile PosixFile::open_for_reading(const std::filesystem::path& path) {
-  // O_NONBLOCK: opening a FIFO must not wait for a writer; it changes nothing for regular files.
+  // O_NONBLOCK: opening a FIFO must not wait for a writer; it has no effect on regular files.
   Fd fd = open_fd(path.string(), O_RDONLY | O_NONBLOCK);
   if (!fd) {
     const int error = errno;
@@ -108,7 +108,7 @@ PosixFile PosixFile::open_for_reading(const std::filesystem::path& path) {
 }
 
 std::optional<PosixFile> PosixFile::open_directly(int fd, const std::string& path) {
-  // By its number, since another file may have the path by now.
+  // Opened by its descriptor, since another file may have the path by now.
   Fd direct = open_fd("/proc/self/fd/" + std::to_string(fd), O_RDONLY | O_DIRECT);
   if (!direct) return std::nullopt;
   return PosixFile(path, std::move(direct));
@@ -178,7 +178,7 @@ void PosixFile::write(std::uint64_t offset, std::span<const std::byte> data) con
     const ssize_t put = retried(
         [&] { return ::pwrite(fd(), data.data(), std::min(data.size(), max_transfer), static_cast<off_t>(offset)); });
     if (put < 0) throw system_error(path_, "write", errno, remedy_for_writing(errno));
-    if (put == 0) throw system_error(path_, "write", EIO);  // POSIX allows it only for nothing to write
+    if (put == 0) throw system_error(path_, "write", EIO);  // POSIX allows 0 only for an empty write
     offset += static_cast<std::uint64_t>(put);
     data = data.subspan(static_cast<std::size_t>(put));
   }
@@ -191,7 +191,7 @@ void PosixFile::resize(std::uint64_t bytes) const {
 }
 
 void PosixFile::make_room(std::uint64_t bytes) const {
-  constexpr std::uint64_t least = 1ULL << 20;  // below, it takes as long as it saves
+  constexpr std::uint64_t least = 1ULL << 20;  // below this, it takes as long as it saves
   resize(bytes);
   if (bytes < least || file_system_of(fd()) != EXT4_SUPER_MAGIC) return;
   if (retried([&] { return ::fallocate(fd(), 0, 0, static_cast<off_t>(bytes)); }) == 0) return;
@@ -217,7 +217,7 @@ bool PosixFile::read_if_there(std::uint64_t offset, std::span<std::byte> out) co
 }
 
 void PosixFile::drop_cached() const {
-  ::posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED);  // advice: a system that does not take it reads from memory
+  ::posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED);  // advice: a system that ignores it reads from memory
 }
 
 PosixFile::Status PosixFile::status() const {

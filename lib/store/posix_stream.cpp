@@ -15,7 +15,7 @@ namespace ckpt {
 namespace {
 
 constexpr int patience_ms = 200;
-constexpr int pipe_bytes = 1 << 20;  // the most that Linux gives to anybody: fewer changes between writer and reader
+constexpr int pipe_bytes = 1 << 20;  // the most that Linux allows any user: fewer switches between writer and reader
 
 }  // namespace
 
@@ -25,7 +25,7 @@ PosixStream::PosixStream(std::string name, int fd) : name_(std::move(name)), fd_
   if (S_ISSOCK(found.st_mode)) what_ = What::socket;
   if (S_ISREG(found.st_mode)) what_ = What::file;
   if (!S_ISFIFO(found.st_mode)) return;
-  // O_NONBLOCK belongs to what was opened, which other programs may share: so it is opened once more.
+  // O_NONBLOCK belongs to the open file description, which other programs may share: so it is opened again.
   const std::string again = "/proc/self/fd/" + std::to_string(fd);
   own_ = Fd(retried([&] { return ::open(again.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC); }));
   if (own_) fd_ = own_.get();

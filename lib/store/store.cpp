@@ -71,9 +71,9 @@ FileRoom Store::create_again(const std::filesystem::path& path, const FileSpec& 
   if (!std::filesystem::exists(path)) return write_new(path, *made);
   const PosixFile file = PosixFile::open_for_writing(path);
   if (file.status().bytes != made->room.bytes) return write_new(path, *made);
-  file.make_room(made->room.bytes);  // what it has not got yet
+  file.make_room(made->room.bytes);  // allocates the blocks that are still missing
   write_passages(file, *made);
-  // What lies between is zeros, unless somebody has been at it.
+  // Unless somebody has modified the file, only zeros lie between.
   is_kept = sum_outside(file, made->room.bytes, written_later(made->room)) == made->room.metadata;
   return is_kept ? made->room : write_new(path, *made);
 }

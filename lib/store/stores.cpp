@@ -19,7 +19,7 @@ namespace ckpt {
 
 namespace {
 
-/// The store of a format that has no values of variable length beyond its files' small headers.
+/// Makes the store of a format without values of variable length beyond its files' small headers.
 template <std::unique_ptr<Store> (*make)()>
 std::unique_ptr<Store> small_values(std::uint64_t /*value_bytes*/) {
   return make();
@@ -28,7 +28,7 @@ std::unique_ptr<Store> small_values(std::uint64_t /*value_bytes*/) {
 }  // namespace
 
 const std::vector<Format>& formats() {
-  constexpr std::string_view lightning = ".ckpt";  // PyTorch Lightning's files are torch's
+  constexpr std::string_view lightning = ".ckpt";  // the ending of PyTorch Lightning's files, which are torch's
   static const std::vector<Format> all{
       {"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
       {"safetensors", ".safetensors", {}, small_values<safetensors_store>},
@@ -109,9 +109,10 @@ class Stores::ByContent final : public SourceStore {
   }
 
  private:
-  /// Throws where the content is told to be something else, whatever the name, and where the name tells nothing either.
+  /// Throws if the content is recognised as something else, whatever the name, and if neither content nor name is
+  /// known.
   void check_likely(const std::filesystem::path& file) {
-    if (!look_at(file)) return;  // which its format says
+    if (!look_at(file)) return;  // its format reports that
     const LikelyContent likely = likely_content(file);
     if (likely.what.empty() && format_by_ending(stores_.formats_, file.native()) != nullptr) return;
     throw Error(Kind::input, file.string(),
@@ -119,7 +120,7 @@ class Stores::ByContent final : public SourceStore {
                  likely.remedy.empty() ? "check the path" : likely.remedy});
   }
 
-  /// Asks the likeliest one first: others may have to look at many places of the file.
+  /// Asks the likeliest store first: others may have to read many places of the file.
   SourceStore* find(const std::filesystem::path& file) {
     SourceStore& first = likeliest(file);
     if (first.recognises(file)) return &first;

@@ -12,7 +12,7 @@ namespace ckpt {
 
 namespace {
 
-/// The most that is read at once.
+/// Limit on a single read.
 constexpr std::uint64_t stretch_bytes = 1U << 20;
 /// A read costs about as much as moving this many bytes (1 µs at 8 GB/s).
 constexpr std::uint64_t read_cost_bytes = 8192;
@@ -22,7 +22,7 @@ class StridedReader {
   StridedReader(const PosixFile& file, const StridedData& data)
       : file_(file), data_(data), target_strides_(row_major_strides(data.shape)) {}
 
-  /// The elements of a box, the first of which goes to `target`, the others where they lie in the whole array.
+  /// Reads the elements of a box: the first to `target`, the others to their places relative to it in the whole array.
   void take(const Box& box, std::byte* target) {
     const Extents shape = box.shape();
     const StridedCopy copy = strided_copy(shape, data_.strides, target_strides_, data_.element);
@@ -65,7 +65,7 @@ class StridedReader {
 }  // namespace
 
 bool is_sparse(const Extents& shape, const Extents& strides, std::uint64_t element) {
-  Extents once = shape;  // what repeats is read once
+  Extents once = shape;  // repeated elements are read once
   for (std::size_t d = 0; d < once.size(); ++d)
     if (strides[d] == 0) once[d] = std::min<std::uint64_t>(once[d], 1);
   const StridedCopy in_file = strided_copy(once, strides, strides, element);

@@ -23,7 +23,7 @@ std::vector<std::string> attribute_names(hid_t object) {
   return names;
 }
 
-/// The elements that `read(type, buffer)` puts where HDF5 wants them.
+/// Returns the value whose elements `read(type, buffer)` writes to the buffer.
 template <class Read>
 Value value_by(hid_t type, hid_t space, GlobalHeap& heap, Read&& read) {
   Value value{describe(type), extents_of(space), {}};
@@ -47,7 +47,7 @@ std::optional<Attribute> read_attribute(hid_t object, const std::string& name, G
                                   [&](hid_t raw_type, void* out) { return H5Aread(id.get(), raw_type, out); })};
 }
 
-/// Made once: it takes as long as the attribute.
+/// Created once, since creation takes as long as writing the attribute.
 hid_t named_in_utf8() {
   static const hid_t id = [] {
     auto properties = own<PropertyId>(H5Pcreate(H5P_ATTRIBUTE_CREATE), "H5Pcreate");
@@ -108,7 +108,7 @@ void write_extents(hid_t object, const char* name, const Extents& extents) {
   const hsize_t count = extents.size();
   const auto space = own<SpaceId>(H5Screate_simple(1, &count, nullptr), "H5Screate_simple");
   const auto id = create_attribute(object, name, H5T_STD_I64LE, space.get());
-  // Extents are below 2^63. Of the type that is stored, they are not converted.
+  // Extents are below 2^63, so they can be read as signed; with the stored type, HDF5 converts nothing.
   if (count > 0) check(H5Awrite(id.get(), H5T_NATIVE_INT64, extents.data()), "writing an attribute");
 }
 

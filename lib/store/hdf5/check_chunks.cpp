@@ -9,23 +9,23 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// What H5Z_FILTER_FLETCHER32 takes off a chunk's end, however short it is.
+/// H5Z_FILTER_FLETCHER32 removes this much from a chunk's end, however short the chunk is.
 constexpr std::uint64_t checksum_bytes = 4;
 
-/// These decoders of HDF5 read and write as far as their parameters in the file say, whatever the sizes of chunk and
-/// data.
+/// These decoders of HDF5 read and write as far as their parameters in the file say, regardless of the sizes of chunk
+/// and data.
 bool trusts_parameters(const Filter& filter) {
   return filter.id == H5Z_FILTER_NBIT || filter.id == H5Z_FILTER_SCALEOFFSET || filter.id == H5Z_FILTER_SZIP;
 }
 
-/// The fewest bytes of a chunk in the file.
+/// Returns the minimum size of a chunk in the file.
 std::uint64_t min_bytes(const ChunkForm& form) {
   const bool has_checksum = std::any_of(form.filters.begin(), form.filters.end(),
                                         [](const Filter& filter) { return filter.id == H5Z_FILTER_FLETCHER32; });
   return has_checksum ? checksum_bytes + 1 : 1;
 }
 
-/// The next place of the grid of chunks; false after the last.
+/// Moves to the next place in the grid of chunks; returns false after the last.
 bool advance(std::vector<hsize_t>& place, const Extents& chunk, const Extents& shape) {
   for (std::size_t i = place.size(); i-- > 0;) {
     if (chunk[i] < shape[i] - place[i]) {
@@ -37,7 +37,7 @@ bool advance(std::vector<hsize_t>& place, const Extents& chunk, const Extents& s
   return false;
 }
 
-/// Decodes the chunk at `place`, for its first element alone.
+/// Decodes the chunk at `place` by reading its first element.
 void decode_chunk(hid_t dataset, hid_t type, hid_t space, const std::vector<hsize_t>& place) {
   const std::vector<hsize_t> one(place.size(), 1);
   const hsize_t count = 1;
@@ -73,7 +73,7 @@ std::uint64_t check_chunks(hid_t dataset, const ChunkForm& form, const Extents& 
     if (is_decoded) decode_chunk(dataset, type.get(), space.get(), place);
   } while (advance(place, form.shape, shape));
 
-  // A chunk that is there and has no bytes looks like one that is not there, but not to the filters.
+  // An existing chunk without bytes looks like a missing one, except to the filters.
   const std::uint64_t stored = count_chunks(dataset);
   if (stored != found) refuse(std::to_string(stored - found) + " chunks without bytes");
   return largest;
@@ -82,7 +82,7 @@ std::uint64_t check_chunks(hid_t dataset, const ChunkForm& form, const Extents& 
 std::uint64_t count_chunks(hid_t dataset) {
   const auto space = own<SpaceId>(H5Dget_space(dataset), "its dataspace");
   hsize_t count = 0;
-  check(H5Dget_num_chunks(dataset, space.get(), &count), "counting its chunks");  // 1.10 does not take H5S_ALL
+  check(H5Dget_num_chunks(dataset, space.get(), &count), "counting its chunks");  // 1.10 does not accept H5S_ALL
   return count;
 }
 

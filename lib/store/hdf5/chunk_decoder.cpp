@@ -21,8 +21,8 @@ constexpr std::size_t fletcher32_bytes = 4;
   throw Error(Kind::input, "", {"a chunk " + found, expected, "is the file damaged?"});
 }
 
-/// Fletcher's sums of 16-bit words, the first byte the upper one, as HDF5 has them: modulo 65535, where a sum that is
-/// not 0 becomes 65535 rather than 0.
+/// Fletcher's sums of big-endian 16-bit words, as in HDF5: modulo 65535, where a sum other than 0 becomes 65535 rather
+/// than 0.
 std::uint32_t fletcher32(std::span<const std::byte> bytes) {
   const auto reduced = [](std::uint64_t sum) { return sum == 0 ? 0 : (sum - 1) % 65535 + 1; };
   constexpr std::size_t words_at_once = 1U << 16;  // so that no sum reaches 2^64
@@ -43,7 +43,7 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
   return static_cast<std::uint32_t>(second << 16 | first);
 }
 
-/// The data before its checksum. Before 1.6.3, HDF5 wrote both halves of it with their bytes swapped.
+/// Returns the data before its checksum. Before 1.6.3, HDF5 swapped the bytes of both halves of the checksum.
 std::span<const std::byte> checked(std::span<const std::byte> encoded) {
   if (encoded.size() < fletcher32_bytes)
     refuse_encoded("of " + std::to_string(encoded.size()) + " bytes", "with a checksum");
@@ -58,11 +58,11 @@ std::span<const std::byte> checked(std::span<const std::byte> encoded) {
   return data;
 }
 
-/// Takes a chunk's bytes as they come and puts them where they belong.
+/// Receives a chunk's bytes in order and writes them to their places.
 class Sink {
  public:
-  /// `element`: of shuffled data, whose elements' first bytes come first, then their second, and so on; what is left
-  /// over at the end is as it was. 1: data comes as it is.
+  /// `element`: size of the elements of shuffled data, which stores the first bytes of all elements, then their second
+  /// bytes, and so on; a remainder at the end is unchanged. 1: data is not shuffled.
   Sink(std::span<std::byte> out, std::uint64_t element) : out_(out), element_(element), count_(out.size() / element) {}
 
   void put(std::span<const std::byte> bytes) {
@@ -83,7 +83,7 @@ class Sink {
     std::memcpy(out_.data() + done_, bytes.data(), bytes.size());
     return bytes.size();
   }
-  /// As many as belong to one place in the elements.
+  /// Writes as many bytes as belong to one position in the elements; returns how many.
   std::size_t scatter(std::span<const std::byte> bytes) {
     const std::size_t first = done_ % count_;
     const std::size_t count = std::min(bytes.size(), count_ - first);
@@ -94,11 +94,11 @@ class Sink {
 
   std::span<std::byte> out_;
   std::size_t element_;
-  std::size_t count_;  // of elements
+  std::size_t count_;  // number of elements
   std::size_t done_ = 0;
 };
 
-/// zlib's state, ended with the object.
+/// Owns zlib's state.
 class Inflation {
  public:
   explicit Inflation(std::span<const std::byte> encoded) : rest_(encoded) {
@@ -108,7 +108,7 @@ class Inflation {
   Inflation(const Inflation&) = delete;
   Inflation& operator=(const Inflation&) = delete;
 
-  /// The next bytes, as many as fit into `window`; none at the end.
+  /// Returns the next bytes, as many as fit into `window`; none at the end.
   std::span<const std::byte> next(std::span<std::byte> window) {
     state_.next_out = reinterpret_cast<Bytef*>(window.data());
     state_.avail_out = static_cast<uInt>(window.size());

@@ -9,7 +9,7 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Chunks without filters up to this size are read whole: one call for many rows.
+/// Unfiltered chunks up to this size are read whole: one call serves many rows.
 constexpr std::uint64_t most_read_whole = 1U << 20;
 
 std::vector<Filter> filters_of(hid_t creation) {
@@ -42,7 +42,7 @@ bool ChunkForm::is_in_place() const noexcept {
 }
 
 std::uint64_t ChunkForm::decoding_bytes(std::uint64_t encoded) const {
-  // HDF5 holds a filter's input and output, which may have grown to twice the chunk, besides the chunk that it fills.
+  // Besides the chunk that it fills, HDF5 holds a filter's input and output, which may have grown to twice the chunk.
   const std::uint64_t decoded = decoder ? bytes : checked_mul(bytes, 3, "its chunk");
   return checked_add(decoded, encoded, "its chunk");
 }
@@ -61,13 +61,13 @@ ChunkForm chunk_form(hid_t creation, hid_t type, const Extents& shape) {
   form.filters = filters_of(creation);
   unsigned options = 0;
   check(H5Pget_chunk_opts(creation, &options), "its chunks");
-  // Chunks across the border that went through no filter look like any other.
+  // Edge chunks that skipped the filters look like any other chunk.
   if ((options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0) form.decoder = ChunkDecoder::of(form.filters);
   form.fill = fill_value(creation, type);
   return form;
 }
 
-/// A value that HDF5 was told never to write is not there for readers either.
+/// A fill value that HDF5 was told never to write does not exist for readers either.
 std::vector<std::byte> fill_value(hid_t creation, hid_t type) {
   H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
   H5D_fill_time_t time = H5D_FILL_TIME_NEVER;
@@ -88,7 +88,7 @@ bool is_written(hid_t dataset) {
 std::uint64_t stored_bytes(hid_t dataset, const hsize_t* place) {
   hsize_t bytes = 0;
   if (H5Dget_chunk_storage_size(dataset, place, &bytes) >= 0) return bytes;
-  // HDF5 1.10 fails for a chunk that was never written, once any other was. Any other reason is a failure.
+  // Once any chunk was written, HDF5 1.10 fails for one that never was. Any other reason is a real failure.
   std::string reason;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
   if (reason != "chunk storage is not allocated") fail("looking up a chunk");

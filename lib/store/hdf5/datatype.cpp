@@ -12,11 +12,11 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Encodings that are remembered, of each kind: a checkpoint has a handful of types and shapes, and HDF5 takes as long
-/// to make one as for a third of a dataset.
+/// Limit on cached encodings of each kind: a checkpoint has a handful of types and shapes, and making one takes HDF5 a
+/// third of the time for a dataset.
 constexpr std::size_t max_known = 1024;
 
-/// What `make` gives for a key, made once. Used under the Lock, as all here.
+/// Caches the results of `make` by key. Used under the Lock, like everything here.
 template <class Value, class Make>
 const Value& remembered(std::unordered_map<std::string, Value>& known, const std::string& key, Make&& make) {
   if (const auto place = known.find(key); place != known.end()) return place->second;
@@ -25,14 +25,14 @@ const Value& remembered(std::unordered_map<std::string, Value>& known, const std
   return known.emplace(key, std::move(value)).first->second;
 }
 
-/// One more owner of what HDF5 counts the owners of.
+/// Returns one more owner of an object that HDF5 reference-counts.
 template <class Owner>
 Owner shared(const Owner& owner) {
   check(H5Iinc_ref(owner.get()), "H5Iinc_ref");
   return Owner(owner.get());
 }
 
-/// HDF5 writes as many bytes of a text as its base type says for each character: with any other size it reads past the
+/// For each character of a text, HDF5 writes as many bytes as its base type has: any other size makes it read past the
 /// text.
 void check_text(hid_t type) {
   if (H5Tget_size(own<TypeId>(H5Tget_super(type), "a string's base").get()) != 1)
@@ -105,9 +105,10 @@ TypeId remade_compound(hid_t type, int depth) {
   return copy;
 }
 
-/// The same type made anew. One that was read keeps the format version of its file, so that equal types have several
-/// encodings, and those of the latest format fit into no file of an older one. No public call changes the version:
-/// committing a type to a file does with HDF5 1.10, not with 1.14. Types without parts have one version only.
+/// Builds an equal type from scratch. A type that was read keeps the format version of its file: so equal types have
+/// several encodings, and those of the latest format fit into no file of an older one. No public call changes the
+/// version: committing a type to a file does with HDF5 1.10, but not with 1.14. Types without parts have a single
+/// version.
 TypeId remade(hid_t type, int depth) {
   check_depth(depth);
   switch (H5Tget_class(type)) {
@@ -124,7 +125,7 @@ TypeId remade(hid_t type, int depth) {
   }
 }
 
-/// A float of one sign bit, then `exponent` bits and `mantissa` bits, as IEEE 754 arranges them.
+/// Makes a float of one sign bit, `exponent` bits and `mantissa` bits, arranged as in IEEE 754.
 TypeId float_type(std::size_t exponent, std::size_t mantissa) {
   auto type = own<TypeId>(H5Tcopy(H5T_IEEE_F32LE), "H5Tcopy");
   const std::size_t bits = 1 + exponent + mantissa;
@@ -143,7 +144,7 @@ TypeId integer_type(const DType& dtype) {
   return type;
 }
 
-/// As h5py stores numpy's bool.
+/// numpy's bool, as h5py stores it.
 TypeId bool_type() {
   auto type = own<TypeId>(H5Tenum_create(H5T_STD_I8LE), "H5Tenum_create");
   for (const auto& [name, value] : {std::pair{"FALSE", std::int8_t{0}}, {"TRUE", std::int8_t{1}}})
@@ -161,7 +162,7 @@ TypeId plain_type(const DType& dtype);
                {Advice::What::leave_out, ""}});
 }
 
-/// As h5py stores numpy's complex numbers.
+/// numpy's complex numbers, as h5py stores them.
 TypeId complex_type(const DType& dtype) {
   const auto part = number_type(ElementKind::ieee_float, dtype.size / 2, dtype.order);
   const auto part_type = plain_type(*part);
@@ -178,7 +179,7 @@ TypeId utf8_type() {
   return type;
 }
 
-/// The number type, or the text, that a kind, a size and an order make. None for others.
+/// Returns the number or text type of a kind, a size and an order. Empty for other kinds.
 TypeId plain_type(const DType& dtype) {
   TypeId type;
   switch (dtype.kind) {
@@ -207,13 +208,13 @@ TypeId plain_type(const DType& dtype) {
       break;
     default:
       if (dtype.size != 1 || !type_by_word(dtype.name)) refuse_type(dtype);
-      return integer_type(number_type(ElementKind::unsigned_integer, 1).value());  // with a mark that names them
+      return integer_type(number_type(ElementKind::unsigned_integer, 1).value());  // marked with the type's name
   }
   if (dtype.order == ByteOrder::big) check(H5Tset_order(type.get(), H5T_ORDER_BE), "H5Tset_order");
   return type;
 }
 
-/// A type's name tells kind, size and order of numbers; of texts the class does.
+/// The type's name gives kind, size and order of numbers; texts are recognised by their class.
 DType described(const std::string& encoding, hid_t type) {
   DType dtype{ElementKind::other, ByteOrder::little, H5Tget_size(type), type_name(type), encoding};
   if (H5Tget_class(type) == H5T_STRING) {
@@ -226,7 +227,7 @@ DType described(const std::string& encoding, hid_t type) {
   return dtype;
 }
 
-/// By the encodings that types have in their files. Used under the Lock, as all here.
+/// Caches types by their encoding in their files. Used under the Lock, like everything here.
 const DType& known_type(const std::string& encoding) {
   static auto* known = new std::unordered_map<std::string, DType>;
   return remembered(*known, encoding, [&] {
@@ -254,7 +255,7 @@ TypeId make_type(const DType& dtype) {
   return shared(remembered(*known, key, [&] {
     if (dtype.native.empty()) return plain_type(dtype);
     TypeId type(H5Tdecode(dtype.native.str().data()));
-    if (!type) {  // it is what another format says of it
+    if (!type) {  // `native` is another format's name
       H5Eclear2(H5E_DEFAULT);
       refuse_type(dtype);
     }

@@ -11,7 +11,7 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// HDF5's words for a version of a form that it does not know.
+/// HDF5's messages about a version of an object that it does not know.
 constexpr std::array unknown_versions{"bad version number", "bad superblock version number", "unknown version",
                                       "unsupported version", "wrong version number"};
 constexpr std::string_view open_mark = "already open for write";
@@ -32,8 +32,8 @@ std::string beside(const std::string& path, const std::string& word) {
   return has_ending ? path.substr(0, dot) + "." + word + path.substr(dot) : path + "." + word;
 }
 
-/// A command that writes all that a file holds in forms that this HDF5 reads; h5py's `copy` would keep those that are
-/// too new. `how`: more arguments of the file's opening.
+/// Returns a command that rewrites everything in a file in forms that this HDF5 reads; h5py's `copy` would keep forms
+/// that are too new. `how`: additional arguments for opening the file.
 std::string rewriting(const std::string& from, const std::string& to, const std::string& how = "") {
   return "python3 -c \"import h5py, sys; s = h5py.File(sys.argv[1]" + how +
          "); t = h5py.File(sys.argv[2], 'w', libver=('earliest', 'v110')); "
@@ -44,14 +44,14 @@ std::string rewriting(const std::string& from, const std::string& to, const std:
          shell_word(from) + " " + shell_word(to);
 }
 
-/// "rank_0_00000.h5" → "rank_0_%05d.h5": the last digits of a name are the number of a family's file.
+/// "rank_0_00000.h5" → "rank_0_%05d.h5": the last digits of the name number a family's files.
 std::string family_pattern(const std::string& path) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const std::size_t name = path.rfind('/') + 1;
   std::size_t end = path.size();
   while (end > name && !is_digit(path[end - 1])) --end;
   if (const std::size_t dot = path.rfind('.'); dot != std::string::npos && end > dot && dot > name) {
-    end = dot;  // the 5 of ".h5"
+    end = dot;  // ignores the 5 of ".h5"
     while (end > name && !is_digit(path[end - 1])) --end;
   }
   std::size_t begin = end;

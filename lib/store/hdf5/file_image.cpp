@@ -17,7 +17,7 @@ namespace {
 constexpr haddr_t max_address = std::numeric_limits<std::int64_t>::max();
 
 struct OpenImage {
-  H5FD_t base;  // first: HDF5 knows of nothing else
+  H5FD_t base;  // first: HDF5 knows only this member
   FileImage* image;
 };
 
@@ -27,7 +27,7 @@ FileImage& image_of(const H5FD_t* file) {
 
 }  // namespace
 
-/// What HDF5 calls for each access to a file. Nothing may be thrown through it.
+/// The functions that HDF5 calls for each access to a file. They must not throw through it.
 struct ImageDriver {
   static H5FD_t* open(const char*, unsigned, hid_t access, haddr_t) noexcept {
     const auto* image = static_cast<FileImage* const*>(H5Pget_driver_info(access));
@@ -59,7 +59,7 @@ struct ImageDriver {
     if (at == nowhere) return -1;
     const std::size_t there = at < image.bytes_.size() ? std::min(bytes, image.bytes_.size() - at) : 0;
     if (there > 0) std::memcpy(out, image.bytes_.data() + at, there);
-    std::memset(static_cast<std::byte*>(out) + there, 0, bytes - there);  // allocated, not written yet
+    std::memset(static_cast<std::byte*>(out) + there, 0, bytes - there);  // allocated but not written yet
     return 0;
   }
 
@@ -81,7 +81,7 @@ struct ImageDriver {
       H5FD_class_t driver{};
 #if H5_VERSION_GE(1, 13, 0)
       driver.version = H5FD_CLASS_VERSION;
-      driver.value = 511;  // of those for nobody else's use
+      driver.value = 511;  // from the range reserved for private use
 #endif
       driver.name = "ckpt_image";
       driver.maxaddr = max_address;
@@ -95,7 +95,7 @@ struct ImageDriver {
       driver.get_eof = end;
       driver.read = read;
       driver.write = write;
-      // Room that is freed is used again for its own kind alone: never for data, which is not freed.
+      // Freed room is reused only for its own kind: never for data, which is never freed.
       std::fill(std::begin(driver.fl_map), std::end(driver.fl_map), H5FD_MEM_DEFAULT);
       return check(H5FDregister(&driver), "H5FDregister");
     }();
@@ -126,7 +126,7 @@ haddr_t FileImage::allocate(H5FD_mem_t kind, hsize_t bytes) {
   return start;
 }
 
-/// Where in `bytes_` what lies at an address is: nowhere for data.
+/// Maps an address to an index in `bytes_`; `nowhere` for data.
 std::size_t FileImage::index_of(haddr_t address, std::size_t bytes) const {
   if (address <= data_.lo && bytes <= data_.lo - address) return address;
   return address >= data_.hi ? address - data_.size() : ImageDriver::nowhere;

@@ -14,10 +14,10 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Datasets that are kept open, of all files together: opening one takes HDF5 some 50 µs.
+/// Limit on open datasets of all files together: opening one takes HDF5 about 50 µs.
 constexpr std::size_t max_open = 64;
 
-/// HDF5 keeps no chunks: those that are decoded are kept by DecodedChunks, which counts them.
+/// Disables HDF5's chunk cache: DecodedChunks keeps decoded chunks, and counts them.
 PropertyId without_cache() {
   auto access = own<PropertyId>(H5Pcreate(H5P_DATASET_ACCESS), "H5Pcreate");
   check(H5Pset_chunk_cache(access.get(), 1, 0, H5D_CHUNK_CACHE_W0_DEFAULT), "H5Pset_chunk_cache");
@@ -34,7 +34,7 @@ const hsize_t* numbers(const Extents& extents) {
   return reinterpret_cast<const hsize_t*>(extents.data());
 }
 
-/// A space in memory that is filled in its order.
+/// A dataspace in memory that is filled in order.
 SpaceId whole_space(const Extents& shape) {
   return own<SpaceId>(H5Screate_simple(static_cast<int>(shape.size()), numbers(shape), nullptr), "H5Screate_simple");
 }
@@ -67,14 +67,14 @@ void for_each_chunk(const Box& box, const Extents& chunk, Visit&& visit) {
   }
 }
 
-/// The number of a chunk in row-major order of their grid.
+/// Returns the index of a chunk in row-major order of the chunk grid.
 std::uint64_t number_of(const Extents& place, const Extents& chunk, const Extents& shape) {
   std::uint64_t number = 0;
   for (std::size_t d = 0; d < place.size(); ++d) number = number * ceil_div(shape[d], chunk[d]) + place[d] / chunk[d];
   return number;
 }
 
-/// Where an element lies among others.
+/// Returns the offset of an element relative to `origin`.
 std::uint64_t offset_of(const Extents& index, const Extents& origin, const Extents& strides) {
   std::uint64_t offset = 0;
   for (std::size_t d = 0; d < index.size(); ++d) offset += (index[d] - origin[d]) * strides[d];
@@ -178,12 +178,12 @@ void FilteredData::decode(std::size_t index, const ChunkForm& form, const Extent
 
 void FilteredData::read_in_place(std::size_t index, Interval elements, std::span<std::byte> out) {
   const StoredArray& array = (*schema_->arrays)[index];
-  std::memset(out.data(), 0, out.size());  // what has no value, HDF5 leaves as it was in memory
+  std::memset(out.data(), 0, out.size());  // HDF5 does not touch elements without a value
   std::byte* next = out.data();
   {
     const Lock lock;
     const Open& open = opened(lock, index);
-    if (!is_written(open.id.get())) {  // HDF5 fails where it has no fill value either
+    if (!is_written(open.id.get())) {  // HDF5 fails if there is no fill value either
       const auto creation = own<PropertyId>(H5Dget_create_plist(open.id.get()), "its properties");
       return repeat(fill_value(creation.get(), open.type.get()), out);
     }
@@ -198,7 +198,7 @@ void FilteredData::read_in_place(std::size_t index, Interval elements, std::span
   check_whole();
 }
 
-/// HDF5 reads zeros where a file has been cut off since it was opened.
+/// HDF5 reads zeros if a file was truncated after it was opened.
 void FilteredData::check_whole() const {
   if (const std::uint64_t found = file_.status().bytes; found < file_bytes_)
     throw Error(
@@ -235,7 +235,7 @@ const FilteredData::Open& FilteredData::opened(const Lock&, std::size_t index) {
   auto id = own<DatasetId>(H5Dopen2(hdf5_.get(), array.name.str().c_str(), without_cache().get()), "opening it");
   auto type = own<TypeId>(H5Dget_type(id.get()), "its type");
   auto space = own<SpaceId>(H5Dget_space(id.get()), "its dataspace");
-  // What was catalogued is what room is measured by: a file that was replaced must not write past it.
+  // The buffer's size comes from the catalog: a file that was replaced must not write past it.
   std::array<hsize_t, H5S_MAX_RANK> extents{};
   const auto rank =
       static_cast<std::size_t>(check(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "its shape"));

@@ -10,7 +10,7 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// A file gives out at most so many times its own size, and what is harmless in any case.
+/// A file may give out at most this many times its own size, in addition to an amount that is always harmless.
 constexpr std::uint64_t max_expansion = 16;
 constexpr std::uint64_t harmless_bytes = 64U << 20;
 constexpr std::uint64_t max_cached = 16U << 20;
@@ -114,7 +114,7 @@ GlobalHeap::Collection GlobalHeap::load(std::uint64_t address) {
     const std::byte* object = loaded.bytes.data() + at;
     const auto index = static_cast<std::uint32_t>(number(object, 2));
     const std::uint64_t bytes = number(object + 8, length_size_);
-    if (index == 0) break;  // free space, up to the end
+    if (index == 0) break;  // free space up to the end
     if (bytes > size - at - object_header) damaged();
     loaded.objects[index] = {at + object_header, bytes};
     at += std::min(object_header + (bytes + 7) / 8 * 8, size - at);

@@ -15,15 +15,16 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Values of variable length are held a few times over while they are read.
+/// Several copies of variable-length values exist while they are read.
 constexpr std::uint64_t memory_per_byte = 4;
-/// Of the processor. HDF5 takes some 50 µs for a dataset, which is a few hundred bytes of metadata: 0.2 s for a MiB.
+/// Metadata read in a second of processor time. HDF5 takes about 50 µs for a dataset, which is a few hundred bytes of
+/// metadata: 0.2 s for a MiB.
 constexpr std::uint64_t bytes_per_second = 1U << 20;
-/// A file with more names is read in parts, by several children at the same time: HDF5 works for one thread at a time.
+/// A file with more names is read in parts, by several processes at once, as HDF5 serves only one thread at a time.
 constexpr std::uint64_t links_of_one = 4096;
 constexpr std::uint64_t most_parts = 8;
 
-/// Of one of `parts` children. Each may have all the work before it: a file need not be easy to divide.
+/// Limits for each of `parts` children. One child may get all the work: a file may be hard to divide.
 IsolationLimits limits_for(std::uint64_t file_bytes, std::uint64_t parts) {
   IsolationLimits limits;
   limits.memory_bytes = checked_add(limits.memory_bytes / parts, checked_mul(file_bytes, memory_per_byte));
@@ -62,7 +63,7 @@ SchemaReading read_unguarded(const PosixFile& source, std::uint64_t file_bytes, 
   return read_schema(lock, source, file_bytes, whole);
 }
 
-/// What the child does.
+/// Runs in the child.
 std::string read_open_file(std::string_view argument, int fd) {
   ByteReader in(argument, "a request for metadata");
   const std::uint64_t file_bytes = in.number();
@@ -82,9 +83,9 @@ IsolatedWork work_for(const PosixFile& source, std::uint64_t file_bytes, const S
   return {read_open_file, out.take(), source.fd(), "HDF5", limits_for(file_bytes, share.count)};
 }
 
-/// Nothing where there can be no child.
+/// Returns nothing if there can be no child.
 std::optional<SchemaReading> read_in_parts(const PosixFile& source, std::uint64_t file_bytes, Share share) {
-  const std::uint64_t cores = std::thread::hardware_concurrency();  // as far as this process may use them
+  const std::uint64_t cores = std::thread::hardware_concurrency();  // as many as this process may use
   share.count = std::clamp<std::uint64_t>(cores, 1, most_parts);
   std::vector<IsolatedWork> works;
   for (; share.part < share.count; ++share.part) works.push_back(work_for(source, file_bytes, share));

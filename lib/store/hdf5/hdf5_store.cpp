@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view signature = "\211HDF\r\n\032\n";
 
-/// The signature stands at the start, or after a user block of 512, 1024, … bytes.
+/// The signature is at the start, or after a user block of 512, 1024, … bytes.
 bool has_signature(const PosixFile& file, std::uint64_t bytes) {
   for (std::uint64_t at = 0; at + signature.size() <= bytes; at = at == 0 ? 512 : at * 2) {
     if (file.text(at, signature.size()) == signature) return true;
@@ -29,7 +29,7 @@ bool has_signature(const PosixFile& file, std::uint64_t bytes) {
   return false;
 }
 
-/// HDF5 itself would refuse it, but also each file of a file system without locks.
+/// HDF5 itself would refuse such a file, but also every file on a file system without locks.
 void refuse_open_for_writing(const PosixFile& file) {
   if (!is_locked_by_writer(file.fd())) return;
   throw Error(Kind::input, file.path(),
@@ -41,7 +41,7 @@ void refuse_open_for_writing(const PosixFile& file) {
 
 class Hdf5Store final : public Store {
  public:
-  /// Starts the library before threads take what memory there is: it does not survive that its start fails.
+  /// Starts the library before threads take up the memory: it does not survive a failing start.
   explicit Hdf5Store(std::uint64_t value_bytes) : values_left_(value_bytes) { const hdf5::Lock started; }
 
   std::string_view name() const noexcept override { return "hdf5"; }
@@ -86,7 +86,7 @@ class Hdf5Store final : public Store {
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override { return skeletons_.get(spec); }
 
  private:
-  /// A file's catalog without a look at the files that it shows.
+  /// Returns a file's catalog without opening the files that it shows.
   FileCatalog said_by(const std::filesystem::path& path) {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();
@@ -102,15 +102,16 @@ class Hdf5Store final : public Store {
     return {std::move(schema), status.bytes, status.modified_ns};
   }
 
-  /// HDF5 works for one thread at a time: those that have waited look again whether they still need it.
+  /// HDF5 serves one thread at a time: a thread that had to wait looks again for the schema first.
   std::shared_ptr<const Schema> read_new(const PosixFile& file, const PosixFile::Status& status, std::uint64_t seen) {
     const std::lock_guard lock(reading_);
     if (schemas_.version() != seen)
       if (auto schema = schemas_.find(file, status.bytes)) return schema;
     auto schema = hdf5::read_schema_guarded(file, status.bytes, values_left_);
     const std::uint64_t values = value_bytes(*schema);
-    if (values > values_left_) hdf5::refuse_values(values_left_);  // of several children together
-    values_left_ -= values;  // files that are read together come in any order: which of them is too much is luck
+    if (values > values_left_) hdf5::refuse_values(values_left_);  // several children together may exceed it
+    values_left_ -= values;  // files that are read at the same time come in any order: which of them exceeds the limit
+                             // is chance
     schemas_.remember(file, status, schema);
     return schema;
   }
@@ -119,7 +120,7 @@ class Hdf5Store final : public Store {
   KnownSchemas schemas_;
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;
-  std::uint64_t values_left_;  // memory for values of variable length: while reading_ is held
+  std::uint64_t values_left_;  // memory for values of variable length; guarded by reading_
   std::shared_ptr<ViewedFiles> viewed_ = std::make_shared<ViewedFiles>(
       [this](const std::filesystem::path& file) { return said_by(file); },
       [this](const std::filesystem::path& file, const FileCatalog& catalog) { return open(file, catalog); });

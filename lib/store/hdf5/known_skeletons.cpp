@@ -9,11 +9,11 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Kept at most: as many as a job has pipeline stages, whose files may come in turn. Their specifications take about
-/// three times as much as their metadata. The last one is kept however large it is.
+/// Limits on what is kept: as many skeletons as a job has pipeline stages, whose files may alternate. A specification
+/// takes about three times as much memory as its metadata. The last one is kept, however large it is.
 constexpr std::size_t max_skeletons = 64;
 constexpr std::uint64_t max_skeleton_bytes = 4U << 20;
-/// Of files that show others', which may need several that differ in room.
+/// Limit on skeletons of files that show others', which may need several that differ in room.
 constexpr std::size_t max_view_skeletons = 16;
 
 }  // namespace
@@ -24,7 +24,7 @@ std::shared_ptr<const NewFile> KnownSkeletons::get(const FileSpec& spec) {
   const std::lock_guard making(making_);
   if (auto file = find(spec)) return file;
   Skeleton skeleton{{}, std::make_shared<const NewFile>(make_file(spec).file)};
-  skeleton.spec = spec;  // values of variable length may make it large: no sooner than it is needed
+  skeleton.spec = spec;  // copied only now: values of variable length may make it large
   for (const Passage& passage : skeleton.file->passages) skeleton.bytes += passage.bytes.size();
   auto file = skeleton.file;
   remember(std::move(skeleton));
@@ -50,7 +50,7 @@ void KnownSkeletons::remember(Skeleton skeleton) {
   }
 }
 
-/// No two files show the same, but one skeleton has room for many.
+/// No two files show the same elements, but one skeleton has room for many files.
 std::shared_ptr<const NewFile> KnownSkeletons::showing(const FileSpec& spec) {
   const auto find = [&]() -> std::shared_ptr<const NewFile> {
     const auto known = known_views();

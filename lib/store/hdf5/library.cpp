@@ -17,11 +17,11 @@ std::mutex& library_mutex() {
 
 herr_t take_description(unsigned, const H5E_error2_t* entry, void* text) {
   if (entry->desc != nullptr) *static_cast<std::string*>(text) = entry->desc;
-  return 1;  // the first visited is the innermost: enough
+  return 1;  // the first entry visited is the innermost, which suffices
 }
 
-/// "file write failed: time = …, filename = …, errno = 28, error message = 'No space left on device', …": the one part
-/// that tells more than what stands around it.
+/// "file write failed: time = …, filename = …, errno = 28, error message = 'No space left on device', …": extracts the
+/// message, the only part that adds information.
 std::string shortened(const std::string& description) {
   constexpr std::string_view label = "error message = '";
   const std::size_t at = description.find(label);
@@ -30,9 +30,9 @@ std::string shortened(const std::string& description) {
   return description.substr(start, description.find('\'', start) - start);
 }
 
-/// The library's first call makes its tables, and ends in a crash where there is no memory for them. Throws io then.
+/// The library's first call allocates its tables, and crashes if there is no memory for them. Throws io instead.
 void require_room_to_begin() {
-  constexpr std::uint64_t tables_bytes = 8ULL << 20;  // four times what they take
+  constexpr std::uint64_t tables_bytes = 8ULL << 20;  // four times their size
   static const bool has_room = [] {
     const Buffer room(tables_bytes);
     return true;
@@ -64,7 +64,7 @@ std::string version() {
   try {
     require_room_to_begin();
     H5get_libversion(&major, &minor, &release);
-  } catch (const Error&) {  // then it is the one that this was built with, as far as anybody knows
+  } catch (const Error&) {  // then it has the version that this was built with, as far as anybody knows
   }
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }

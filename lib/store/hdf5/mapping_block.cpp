@@ -10,7 +10,7 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// What begins an encoded selection.
+/// The first number of an encoded selection.
 constexpr std::uint32_t hyperslab_kind = 2;
 constexpr std::uint32_t all_kind = 3;
 
@@ -25,19 +25,19 @@ bool is_one_block(const Hyperslab& hyperslab) {
   });
 }
 
-/// Version 1: a list of blocks by their first and last elements, of 32 bits each.
+/// Version 1: a list of blocks by their first and last elements, in 32 bits each.
 void put_block(std::string& out, const Hyperslab& hyperslab) {
   const auto rank = static_cast<std::uint32_t>(hyperslab.stripes.size());
   put(out, std::uint32_t{1});
   put(out, std::uint32_t{0});
-  put(out, std::uint32_t{8} + rank * 8);  // the bytes that follow
+  put(out, std::uint32_t{8} + rank * 8);  // number of bytes that follow
   put(out, rank);
   put(out, std::uint32_t{1});
   for (const auto& stripe : hyperslab.stripes) put(out, static_cast<std::uint32_t>(stripe.start));
   for (const auto& stripe : hyperslab.stripes) put(out, static_cast<std::uint32_t>(stripe.start + stripe.block - 1));
 }
 
-/// Version 2: the numbers of a regular one, of 64 bits each.
+/// Version 2: a regular hyperslab, in 64-bit numbers.
 void put_regular(std::string& out, const Hyperslab& hyperslab) {
   const auto rank = static_cast<std::uint32_t>(hyperslab.stripes.size());
   put(out, std::uint32_t{2});

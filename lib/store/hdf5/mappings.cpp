@@ -14,7 +14,8 @@ namespace {
 
 using Numbers = std::array<hsize_t, H5S_MAX_RANK>;
 
-/// Zeros cost a file nothing: more than this, and more than there is data, is an attack on the reader's disk and time.
+/// Unmapped zeros cost a file nothing: more of them than this, and more than there is data, is an attack on the
+/// reader's disk and time.
 constexpr std::uint64_t harmless_unmapped_bytes = 1U << 30;
 
 [[noreturn]] void refuse_mapping(const std::string& found) {
@@ -23,7 +24,7 @@ constexpr std::uint64_t harmless_unmapped_bytes = 1U << 30;
       {found, "mappings of regular hyperslabs of a fixed size", "copy it into a dataset of its own with h5repack"});
 }
 
-/// What `get(buffer, size)` gives, whose length it tells where there is no buffer.
+/// Returns the text from `get(buffer, size)`, which returns the length if the buffer is null.
 template <class Get>
 std::string text_from(Get&& get) {
   const ssize_t size = check(get(nullptr, std::size_t{0}), "a mapping's name");
@@ -43,7 +44,7 @@ std::string unescaped(const std::string& name) {
   return plain;
 }
 
-/// The elements that a mapping's space selects; without stripes: all.
+/// Returns the elements that a mapping's space selects; without stripes: all.
 Hyperslab selected(const SpaceId& space) {
   const H5S_sel_type kind = check(H5Sget_select_type(space.get()), "a mapping's selection");
   if (kind == H5S_SEL_ALL) return {};
@@ -67,7 +68,7 @@ Hyperslab selected(const SpaceId& space) {
   return hyperslab;
 }
 
-/// A space in which one hyperslab after another is selected: making one takes HDF5 as long as all else of a mapping.
+/// A space that is reused for one hyperslab after another: making one takes HDF5 as long as the rest of a mapping.
 class Selection {
  public:
   hid_t of(const Hyperslab& hyperslab) {

@@ -10,7 +10,7 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// What is written for types that HDF5 has not, or that were read as other ones.
+/// Marks that are written for types that HDF5 does not have, or that another type was interpreted as.
 const ElementWords& marks() {
   static const ElementWords all{{"bfloat16", "bf16"},
                                 {"float16", "f16"},
@@ -34,7 +34,7 @@ std::string tag_of(const DType& dtype) {
   return tag ? tag.get() : "";
 }
 
-/// What the writer says of the bytes: nothing where he says nothing.
+/// Returns what the writer says about the bytes; empty if it says nothing.
 std::string said(const DType& dtype, bool is_opaque, const std::vector<Attribute>& attributes) {
   const auto found = std::find_if(attributes.begin(), attributes.end(),
                                   [](const Attribute& attribute) { return attribute.name == dtype_attribute; });
@@ -57,7 +57,7 @@ DType interpreted(const DType& dtype, const std::vector<Attribute>& attributes) 
 
 DType stored_as(DType number, const DType& stored) {
   if (auto ordered = number_type(number.kind, number.size, stored.order)) number = *std::move(ordered);
-  // Of types that HDF5 has not the bytes are stored as these are.
+  // HDF5 has no type for such numbers: the bytes are stored as the given type.
   if (std::string encoding = encoding_of(make_type(stored).get()); encoding_of(make_type(number).get()) != encoding)
     number.native = encoding;
   return number;

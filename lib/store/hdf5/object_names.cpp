@@ -34,7 +34,7 @@ void check_parts(const char* what, const std::string& name, std::size_t most) {
            "at most " + std::to_string(most) + ", or the file could not be read back");
 }
 
-/// The shortest dataset's name that `name` goes on after, behind a slash; empty where there is none.
+/// Returns the shortest dataset's name that is a parent of `name`; empty if there is none.
 std::string_view dataset_above(std::string_view name, const std::unordered_set<std::string_view>& datasets) {
   for (std::size_t end = name.find('/'); end != std::string_view::npos; end = name.find('/', end + 1))
     if (datasets.contains(name.substr(0, end))) return name.substr(0, end);
@@ -46,7 +46,7 @@ std::string with_dots(std::string text) {
   return text;
 }
 
-/// A name as the first of the renamings has it that fits, "{x}/END={x}.END".
+/// Applies the first renaming "{x}/END={x}.END" that matches a name.
 std::string renamed(std::string_view name, const std::vector<std::string>& ends) {
   for (const std::string& end : ends)
     if (name.size() > end.size() + 1 && name.ends_with("/" + end))
@@ -54,7 +54,7 @@ std::string renamed(std::string_view name, const std::vector<std::string>& ends)
   return std::string(name);
 }
 
-/// Whether the renamings leave each dataset a name of its own, and none below another.
+/// Returns whether the renamings leave every dataset a name of its own, and none below another.
 bool do_renames_help(const std::unordered_set<std::string_view>& datasets, const std::vector<std::string>& ends) {
   std::vector<std::string> names;
   for (const std::string_view name : datasets) names.push_back(renamed(name, ends));
@@ -64,11 +64,11 @@ bool do_renames_help(const std::unordered_set<std::string_view>& datasets, const
          });
 }
 
-/// `ends`: of names that lie below a dataset's, what stands behind it.
+/// `ends`: for names below a dataset's name, the rest after it.
 Advice advice_on(const std::unordered_set<std::string_view>& datasets, std::vector<std::string> ends) {
   constexpr std::size_t most_renames = 8;
   const auto is_plain = [](const std::string& end) { return end.find_first_of("*?[]{}=\n'") == std::string::npos; };
-  // The first renaming that fits counts: "kernel/Adam/m" ends with "m", too.
+  // The first renaming that matches counts: "kernel/Adam/m" ends with "m", too.
   std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   if (ends.size() > most_renames || !std::all_of(ends.begin(), ends.end(), is_plain) ||
       !do_renames_help(datasets, ends))
@@ -79,7 +79,7 @@ Advice advice_on(const std::unordered_set<std::string_view>& datasets, std::vect
   return advice;
 }
 
-/// Throws where a dataset would have to be the group of another: "kernel" beside "kernel/Adam".
+/// Throws if one dataset would have to be a group that contains another: "kernel" and "kernel/Adam".
 void check_no_dataset_holds(const std::unordered_set<std::string_view>& datasets) {
   std::set<std::string> ends;
   std::string_view below;
@@ -96,7 +96,7 @@ void check_no_dataset_holds(const std::unordered_set<std::string_view>& datasets
                advice_on(datasets, {ends.begin(), ends.end()})});
 }
 
-/// Throws where a dataset stands in the place of a group with attributes, or of one that it lies in.
+/// Throws if a dataset has the name of a group with attributes, or of one of its parents.
 void check_way(const std::unordered_set<std::string_view>& datasets, const std::string& group) {
   for (std::size_t end = 0; end != std::string::npos;) {
     end = group.find('/', end + 1);

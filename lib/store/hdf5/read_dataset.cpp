@@ -13,9 +13,9 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// What a dataset stored through filters may declare: unwritten chunks and the best of compressors cost a file next to
-/// nothing, so no size is impossible, but more than 1 MiB for each stored byte and more than 1 GiB in all is an attack
-/// on the reader's disk and time. The best that gzip does is 1 KiB for a byte.
+/// Limits on the size that a filtered dataset may declare. Unwritten chunks and the best compressors cost a file next
+/// to nothing, so no size is impossible. But more than 1 MiB for each stored byte, and more than 1 GiB in all, is an
+/// attack on the reader's disk and time. The best that gzip does is 1 KiB for a byte.
 constexpr std::uint64_t max_expansion = 1U << 20;
 constexpr std::uint64_t harmless_bytes = 1U << 30;
 
@@ -31,7 +31,7 @@ void refuse_outside_data(hid_t creation) {
 }
 
 void place_contiguous(hid_t id, std::uint64_t bytes, std::uint64_t stored, std::uint64_t file_bytes, Dataset& dataset) {
-  // Only now does H5Dget_offset mean something: for unwritten data it gives nonsense in a file with a user block.
+  // H5Dget_offset is meaningful only from here on: for unwritten data it returns nonsense in a file with a user block.
   const haddr_t offset = H5Dget_offset(id);
   if (offset == HADDR_UNDEF) fail("its offset");
   if (stored < bytes) refuse_size(bytes, "has room for " + std::to_string(stored));
@@ -44,7 +44,7 @@ void place_contiguous(hid_t id, std::uint64_t bytes, std::uint64_t stored, std::
   dataset.extents = FileExtents(offset, bytes);
 }
 
-/// A filter that is missing would be noticed only in the middle of the job.
+/// A missing filter would be noticed only in the middle of the job.
 void check_filters(hid_t creation) {
   const int count = check(H5Pget_nfilters(creation), "its filters");
   for (unsigned i = 0; i < static_cast<unsigned>(count); ++i) {
@@ -61,12 +61,12 @@ void check_filters(hid_t creation) {
   }
 }
 
-/// Where `bytes` are declared, and `stored` of them are in the file.
+/// Checks a dataset that declares `bytes`, of which the file stores `stored`.
 void check_expansion(std::uint64_t bytes, std::uint64_t stored) {
   if (bytes > harmless_bytes && bytes / max_expansion > stored) refuse_size(bytes, "stores " + std::to_string(stored));
 }
 
-/// A fill value of variable length lies where a reader of the file cannot be sure of it.
+/// Readers of the file cannot rely on where a fill value of variable length lies.
 void refuse_unwritten_value(hid_t creation) {
   H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
   check(H5Pfill_value_defined(creation, &kind), "its fill value");
@@ -75,7 +75,7 @@ void refuse_unwritten_value(hid_t creation) {
                 {"was never written and has a fill value of variable length", "a value", "write it, or leave it out"});
 }
 
-/// Data that was cut into chunks: all that could go wrong later than now is looked at.
+/// Places chunked data, and checks now for everything that could fail later.
 void place_chunks(hid_t id, hid_t creation, std::uint64_t stored, std::uint64_t file_bytes, CatalogEntry& entry) {
   check_filters(creation);
   const auto type = own<TypeId>(H5Dget_type(id), "its type");
@@ -87,7 +87,8 @@ void place_chunks(hid_t id, hid_t creation, std::uint64_t stored, std::uint64_t 
   entry.dataset.decoding_bytes = form.decoding_bytes(largest);
 }
 
-/// Which elements of other files an array shows. HDF5 is never asked for its data, and so opens none of them.
+/// Stores which elements of other files an array shows. HDF5 is never asked for the array's data, and so opens none of
+/// the files.
 void place_views(hid_t creation, Mappings mappings, CatalogEntry& entry) {
   if (entry.array.verbatim)
     throw Error(Kind::input, "",
@@ -105,8 +106,8 @@ void place_views(hid_t creation, Mappings mappings, CatalogEntry& entry) {
   entry.viewed = std::move(mappings.files);
 }
 
-/// Sets the storage of an array of fixed-size elements. For any array: refuses sizes that the file denies. What was
-/// never written reads as the fill value, through HDF5.
+/// Sets the storage of an array of fixed-size elements. Refuses, for any array, sizes that the file rules out. Elements
+/// that were never written are read through HDF5, as the fill value.
 void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_bytes, CatalogEntry& entry) {
   const std::uint64_t element = H5Tget_size(own<TypeId>(H5Dget_type(id), "its type").get());
   const std::uint64_t bytes = checked_mul(volume(entry.array.shape), element, "its number of bytes");
@@ -157,7 +158,8 @@ CatalogEntry read_dataset(hid_t id, std::uint64_t file_bytes, GlobalHeap& heap) 
   const auto creation = own<PropertyId>(H5Dget_create_plist(id), "its properties");
   const H5D_layout_t layout = check(H5Pget_layout(creation.get()), "its storage");
   refuse_outside_data(creation.get());
-  // First: for mappings that grow with their sources, even the dataspace would make HDF5 open these.
+  // This comes first: for mappings that grow with their sources, even reading the dataspace would make HDF5 open the
+  // sources.
   Mappings mappings;
   if (layout == H5D_VIRTUAL) mappings = read_mappings(creation.get());
 

@@ -18,18 +18,18 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// A name of an object takes at least so many bytes of a file.
+/// The minimum size in a file of an object's name.
 constexpr std::uint64_t min_link_bytes = 8;
-/// Where a file is read in parts, a group with so many links for each part is divided. What lies in smaller groups
-/// below the root is walked for all parts, but so many links at most.
+/// If a file is read in parts, a group with at least this many links for each part is divided. Every part walks the
+/// smaller groups below the root, but only up to a limit of links.
 constexpr std::uint64_t links_to_divide = 8;
 constexpr std::uint64_t most_common_links = 1024;
 
 struct Link {
   std::string name;
   H5L_type_t type;
-  haddr_t address;          ///< of the object, for a hard link
-  std::size_t value_bytes;  ///< of what it leads to, for any other
+  haddr_t address;          ///< address of the object, for a hard link
+  std::size_t value_bytes;  ///< size of the link's target, for any other
 };
 
 herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
@@ -39,7 +39,7 @@ herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
   return 0;
 }
 
-/// Has whatever goes along links stay within the file.
+/// Makes every traversal of links stay within the file.
 herr_t refuse_to_leave(const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) {
   return -1;
 }
@@ -53,7 +53,7 @@ hid_t within_the_file() {
   return id;
 }
 
-/// What HDF5 has just said.
+/// Returns HDF5's last error.
 Error failure_to_open() {
   try {
     fail("opening it");
@@ -62,7 +62,7 @@ Error failure_to_open() {
   }
 }
 
-/// What a soft link says, or which object of which file an external link means.
+/// Returns the target of a soft link, or the object and file of an external link.
 std::string goal_of(hid_t group, const Link& link) {
   std::string value(link.value_bytes, '\0');
   check(H5Lget_val(group, link.name.c_str(), value.data(), value.size(), H5P_DEFAULT), "where it leads");
@@ -73,7 +73,7 @@ std::string goal_of(hid_t group, const Link& link) {
   return file + std::string(": ") + object;
 }
 
-/// The text of one of the project's own attributes; empty where there is none.
+/// Returns the text of one of ckpt-reshard's own attributes; empty if there is none.
 std::string take_text(std::vector<Attribute>& attributes, const char* name) {
   const auto attribute = take(attributes, name);
   if (!attribute) return "";
@@ -95,7 +95,7 @@ class Walk {
       : source_(source), file_bytes_(file_bytes), heap_(heap), share_(share) {}
 
   SchemaReading run(hid_t file);
-  /// Where the walk is: the object that an error is about.
+  /// Returns the current position of the walk: the object that an error is about.
   std::string here() const { return "/" + here_; }
 
  private:
@@ -109,7 +109,7 @@ class Walk {
   void visit_dataset(hid_t dataset, const std::string& path);
   void add_unreadable(const std::string& path, const Error& why);
   void leave_out(const std::vector<std::string>& names);
-  /// Whether what is visited now belongs to this part.
+  /// Returns whether the current object belongs to this part.
   bool is_ours() const { return !is_common_ || share_.part == 0; }
   std::vector<Attribute> attributes_of(hid_t object);
   void number_viewed(const std::string& sizes, Schema& schema);
@@ -118,25 +118,25 @@ class Walk {
   std::uint64_t file_bytes_;
   GlobalHeap& heap_;
   Share share_;
-  bool is_common_ = true;  ///< what is visited now, every part visits, in the same order
+  bool is_common_ = true;  ///< every part visits the current object, in the same order
   std::uint64_t common_links_ = 0;
   bool is_whole_ = true;
   std::uint64_t links_ = 0;
   std::string here_;
-  std::vector<haddr_t> ancestors_;  ///< the groups that are being visited, by address: hard links may form a cycle
+  std::vector<haddr_t> ancestors_;  ///< addresses of the groups being visited: hard links may form a cycle
   std::vector<CatalogEntry> entries_;
   ViewedSizes viewed_;
   std::vector<Group> groups_;
   std::vector<std::string> left_out_;
   std::vector<std::string> no_tensors_;
-  bool is_by_soft_link_ = false;  ///< what is visited now lies in a group that a soft link leads to
+  bool is_by_soft_link_ = false;  ///< the current object is in a group that was reached by a soft link
 };
 
 void Walk::leave_out(const std::vector<std::string>& names) {
   for (const auto& name : names) left_out_.push_back(name + " of " + here());
 }
 
-/// Of a group: none where another part has them.
+/// Returns a group's attributes; none if another part has them.
 std::vector<Attribute> Walk::attributes_of(hid_t object) {
   if (!is_ours()) return {};
   std::vector<std::string> names;
@@ -237,8 +237,8 @@ void Walk::add_unreadable(const std::string& path, const Error& why) {
   if (is_ours()) entries_.push_back({unreadable(path, why), {}, {}, {}});
 }
 
-/// What it leads to has the link's name, too, like that of a hard link. Groups that link to one another would have
-/// more names than anybody wants: within one that is there by a soft link, no other is followed.
+/// The target also gets the link's name, as with a hard link. Groups that link to one another would have too many
+/// names: within a group that was reached by a soft link, no other soft link to a group is followed.
 void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
   ObjectId object(H5Oopen(group, link.name.c_str(), within_the_file()));
   if (!object) {
@@ -263,7 +263,7 @@ void Walk::visit_soft(hid_t group, const Link& link, const std::string& path) {
   is_by_soft_link_ = was_by_soft_link;
 }
 
-/// What cannot be opened has a name, and no more, unless it is the system that failed.
+/// An object that cannot be opened gets only a name, unless the system has failed.
 void Walk::visit_opened(ObjectId object, const std::string& path) {
   if (object) return visit_object(object.get(), path);
   const Error why = failure_to_open();
@@ -292,7 +292,7 @@ void Walk::visit_object(hid_t object, const std::string& path) {
   }
 }
 
-/// By their names, so that the numbers are the same however the file is divided.
+/// Numbers viewed files by name, so that the numbers do not depend on how the file is divided.
 void Walk::number_viewed(const std::string& sizes, Schema& schema) {
   if (!sizes.empty()) add_sizes(sizes, viewed_);
   schema.viewed = files_of(viewed_);
@@ -324,7 +324,8 @@ FileId open_file(const std::string& path) {
 
 namespace {
 
-/// A name of the very file that is open: under its path there may be another by now, or none that this process sees.
+/// Returns a name for the file that is open: its path may lead to another file by now, or to none that this process
+/// sees.
 std::string name_of(const PosixFile& source) {
   const std::string name = "/proc/self/fd/" + std::to_string(source.fd());
   return ::access(name.c_str(), F_OK) == 0 ? name : source.path();
@@ -357,7 +358,7 @@ SchemaReading joined(const std::vector<SchemaReading>& parts) {
   struct Place {
     const StoredArray* array;
     const Dataset* dataset;
-    const std::vector<ViewedFile>* viewed;  // by this part
+    const std::vector<ViewedFile>* viewed;  // in this part's numbering
   };
   std::vector<Place> places;
   ViewedSizes viewed;

@@ -20,7 +20,7 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Room for HDF5's superblock, before the data.
+/// Room for HDF5's superblock before the data.
 constexpr std::uint64_t head_bytes = 64;
 
 std::uint64_t data_bytes(const FileSpec::Array& array) {
@@ -29,7 +29,8 @@ std::uint64_t data_bytes(const FileSpec::Array& array) {
              : checked_mul(volume(array.shape), array.dtype.size, "its number of bytes");
 }
 
-/// Where each array's data lies, one behind the other: before there is any metadata, whose size nobody knows yet.
+/// Assigns the arrays' places, one after another. This happens before there is any metadata, whose size is still
+/// unknown.
 std::vector<Interval> places_of(const FileSpec& spec) {
   std::vector<Interval> places(spec.arrays.size());
   std::uint64_t end = head_bytes;
@@ -43,21 +44,21 @@ std::vector<Interval> places_of(const FileSpec& spec) {
   return places;
 }
 
-/// The part of the file in which they all lie.
+/// Returns the part of the file that contains all places.
 Interval part_of(const std::vector<Interval>& places) {
   Interval part{head_bytes, head_bytes};
   for (const Interval& place : places) part.hi = std::max(part.hi, place.hi);
   return part;
 }
 
-/// Creation properties without timestamps, which would make equal files differ.
+/// Returns creation properties without timestamps, which would make equal files differ.
 PropertyId untimed(hid_t kind) {
   auto properties = own<PropertyId>(H5Pcreate(kind), "H5Pcreate");
   check(H5Pset_obj_track_times(properties.get(), false), "H5Pset_obj_track_times");
   return properties;
 }
 
-/// The oldest format that has room for attributes above 64 KiB, and none newer: every HDF5 since 2008 reads it, and
+/// Selects the oldest format that holds attributes above 64 KiB, and no newer one: every HDF5 since 2008 reads it, and
 /// every version of the library writes the same bytes. Virtual datasets came with 1.10, in 2016.
 PropertyId write_access(bool has_views) {
   auto access = file_access();
@@ -66,7 +67,7 @@ PropertyId write_access(bool has_views) {
   return access;
 }
 
-/// Properties of a dataset that shows elements of others.
+/// Returns properties of a dataset that shows elements of others.
 PropertyId showing(const FileSpec::Array& array, const std::vector<ViewedFile>& viewed) {
   auto properties = untimed(H5P_DATASET_CREATE);
   write_mappings(properties.get(), array.views, viewed);
@@ -93,7 +94,7 @@ PropertyId contiguous() {
   return properties;
 }
 
-/// Properties of a dataset whose data HDF5 gives a place when it is created, and never touches.
+/// Returns properties of a dataset whose data HDF5 places at its creation, and never touches.
 PropertyId contiguous_and_unwritten() {
   auto properties = contiguous();
   check(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
@@ -101,7 +102,7 @@ PropertyId contiguous_and_unwritten() {
   return properties;
 }
 
-/// Where a text stands in bytes that are to hold it once.
+/// Returns where a text is in bytes that should contain it exactly once.
 std::size_t only_place(std::span<const std::byte> bytes, std::string_view text) {
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t found = content.find(text);
@@ -112,7 +113,7 @@ std::size_t only_place(std::span<const std::byte> bytes, std::string_view text) 
   return found;
 }
 
-/// Of values of variable length. HDF5 puts them into collections, which take some more.
+/// Returns the room for values of variable length. HDF5 puts them into collections, which add some overhead.
 std::uint64_t room_for_values(const FileSpec& spec) {
   std::uint64_t bytes = 0;
   for (const FileSpec::Array& array : spec.arrays)
@@ -134,12 +135,12 @@ class Skeleton {
   void finish();
 
   const FileSpec& spec_;
-  std::vector<Interval> places_;  // of each array's data
+  std::vector<Interval> places_;  // places of each array's data
   Interval data_;
   FileImage image_;
   FileId file_;
   std::set<std::string> groups_;
-  // Made once: each costs as much as a part of a dataset.
+  // Made once: each takes as long as a part of a dataset.
   PropertyId link_ = named_in_utf8();
   PropertyId group_ = untimed(H5P_GROUP_CREATE);
   PropertyId verbatim_ = contiguous();
@@ -157,7 +158,7 @@ MadeFile Skeleton::make() {
   const auto metadata = std::as_bytes(std::span(std::as_const(bytes)));
   made.room.metadata += sum_of(metadata.first(data_.lo), 0);
   made.room.metadata += sum_of(metadata.subspan(data_.lo), data_.hi);
-  made.room.metadata.bytes += data_.size();  // the gaps between the data are zeros, which add nothing else
+  made.room.metadata.bytes += data_.size();  // the gaps between the data are zeros, and change nothing else in the sum
   for (const Interval& place : places_) made.room.metadata.bytes -= place.size();
   if (spec_.manifest.size() >= least_manifest_bytes) {
     const std::size_t found = only_place(metadata, spec_.manifest);
@@ -166,13 +167,13 @@ MadeFile Skeleton::make() {
     made.room.metadata = made.room.metadata - sum_of(metadata.subspan(found, spec_.manifest.size()), at);
   }
   std::string before_data = bytes.substr(0, data_.lo);
-  bytes.erase(0, data_.lo);  // in place: values of variable length may make it as large as they are
-  made.passages.push_back({0, std::move(before_data)});  // a list of initial values would be copied
+  bytes.erase(0, data_.lo);                              // in place: values of variable length may make the file large
+  made.passages.push_back({0, std::move(before_data)});  // an initializer list would copy it
   made.passages.push_back({data_.hi, std::move(bytes)});
   return whole;
 }
 
-/// Closing writes what is left: its failure must not go unnoticed.
+/// Closing writes what is left: a failure must not go unnoticed.
 void Skeleton::finish() {
   check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), "writing the file's metadata");
   check(H5Fclose(file_.release()), "closing it");
@@ -182,7 +183,8 @@ void Skeleton::declare() {
   const auto access = write_access(!spec_.viewed.empty());
   image_.attach_to(access.get());
   const auto creation = untimed(H5P_FILE_CREATE);
-  // No attribute in the root group's header, which has a checksum: large ones then lie in the file by themselves.
+  // Keeps attributes out of the root group's header, which has a checksum: large ones then have a place of their own in
+  // the file.
   if (!spec_.manifest.empty() || !spec_.viewed.empty())
     check(H5Pset_attr_phase_change(creation.get(), 0, 0), "H5Pset_attr_phase_change");
   file_ = own<FileId>(H5Fcreate("image", H5F_ACC_TRUNC, creation.get(), access.get()), "creating it");
@@ -205,7 +207,7 @@ void Skeleton::declare() {
   finish();
 }
 
-/// Makes the groups that `path` lies in. HDF5 could do it along the way, but not without timestamps.
+/// Creates the parent groups of `path`. HDF5 could create them implicitly, but not without timestamps.
 void Skeleton::make_groups(const std::string& path) {
   for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     const std::string group = path.substr(0, slash);
@@ -229,7 +231,7 @@ void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
     throw Error(Kind::io, "",
                 {"HDF5 gave its data another place", "byte " + std::to_string(place.lo), "this is a defect"});
   for (const auto& attribute : array.attributes) write_attribute(id.get(), attribute);
-  // What had it in its own attributes may come without them, out of a bucket.
+  // An array from a bucket may lack the mark that its source has as an attribute.
   if (const auto mark = mark_for(array.dtype);
       mark && std::none_of(array.attributes.begin(), array.attributes.end(),
                            [](const Attribute& attribute) { return attribute.name == dtype_attribute; }))

@@ -18,8 +18,8 @@ void put_number(std::string& out, std::uint64_t value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// Takes the place of HDF5's conversion of variable-length parts where they are read as opaque references: the bytes
-/// stay.
+/// Replaces HDF5's conversion of variable-length parts when they are read as opaque references: it leaves the bytes
+/// unchanged.
 herr_t keep_bytes(hid_t source, hid_t target, H5T_cdata_t* data, std::size_t, std::size_t, std::size_t, void*, void*,
                   hid_t) {
   if (data->command != H5T_CONV_INIT) return 0;
@@ -94,10 +94,9 @@ void StoredForm::compound_form(hid_t type, const GlobalHeap& heap) {
     offsets_.push_back(H5Tget_member_offset(type, i));
     memory_sizes.push_back(H5Tget_size(member.get()));
   }
-  // As stored, members lie where HDF5 gave them in memory, but for the different sizes of the variable ones before
-  // them.
+  // Stored members are laid out as in memory, except that the variable ones before them have different sizes.
   std::sort(order.begin(), order.end(), [&](unsigned a, unsigned b) { return offsets_[a] < offsets_[b]; });
-  std::size_t shift = 0;  // modulo 2^64: may be negative
+  std::size_t shift = 0;  // modulo 2^64: the shift may be negative
   for (const unsigned i : order) {
     offsets_[i] += shift;
     shift += inner_[i].size_ - memory_sizes[i];
@@ -145,7 +144,7 @@ void StoredForm::flatten_text(const std::byte* value, GlobalHeap& heap, std::str
   if (part.elements > part.bytes.size()) throw Error(Kind::input, "its variable-length data is damaged");
   heap.take(part.elements);
   std::string_view text(reinterpret_cast<const char*>(part.bytes.data()), part.elements);
-  text = text.substr(0, text.find('\0'));  // a string ends there for every reader
+  text = text.substr(0, text.find('\0'));  // for every reader a string ends there
   put_number(out, text.size());
   out.append(text);
 }
@@ -157,7 +156,7 @@ void StoredForm::flatten_sequence(const std::byte* value, GlobalHeap& heap, std:
     throw Error(Kind::input, "its variable-length data is damaged");
   heap.take(part.elements * element.size_);
   put_number(out, part.elements);
-  // Elements may have parts of their own, whose collections take the place of this one.
+  // Elements may have parts of their own, whose collections would replace this one.
   const std::vector<std::byte> bytes(part.bytes.begin(), part.bytes.end());
   for (std::uint64_t i = 0; i < part.elements; ++i) element.flatten_one(bytes.data() + i * element.size_, heap, out);
 }

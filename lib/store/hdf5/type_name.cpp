@@ -11,7 +11,7 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Types inside types, deeper than which nothing sane goes.
+/// Limit on nested types, deeper than any sane file.
 constexpr int max_depth = 32;
 
 std::string name_of(hid_t type, int depth);
@@ -29,7 +29,7 @@ bool is_identifier(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), fits);
 }
 
-/// A name that cannot be mistaken for the text around it.
+/// Returns a name that cannot be confused with the text around it.
 std::string in_quotes(std::string_view text) {
   if (is_identifier(text)) return std::string(text);
   std::string result = "\"";
@@ -43,7 +43,7 @@ std::string in_quotes(std::string_view text) {
   return result + '"';
 }
 
-/// Byte order as a suffix. One byte has no order.
+/// Returns the byte order as a suffix; one byte has no order.
 std::string order_suffix(hid_t type) {
   if (size_of(type) == 1) return "";
   switch (H5Tget_order(type)) {
@@ -59,7 +59,7 @@ std::string order_suffix(hid_t type) {
   }
 }
 
-/// Which bits of the element count, where that is not all of them.
+/// Returns which bits of the element are significant, unless all are.
 std::string significant_bits(hid_t type) {
   const std::size_t precision = H5Tget_precision(type);
   if (precision == 0) fail("a type's precision");

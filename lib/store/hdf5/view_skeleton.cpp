@@ -14,7 +14,8 @@ namespace ckpt::hdf5 {
 
 namespace {
 
-/// Of a collection, and of each of its objects. The format specification, "Level 1E - Global Heap".
+/// Size of the header of a collection, and of each of its objects. See the format specification, "Level 1E - Global
+/// Heap".
 constexpr std::size_t header_bytes = 16;
 constexpr std::string_view signature = "GCOL";
 
@@ -38,7 +39,7 @@ void put_size(std::string& bytes, std::size_t at, std::uint64_t size) {
   for (std::size_t i = 0; i < 8; ++i) bytes.at(at + i) = static_cast<char>(size >> (8 * i));
 }
 
-/// Whether two arrays are the same but for what they show.
+/// Returns whether two arrays differ at most in what they show.
 bool is_like(const FileSpec::Array& a, const FileSpec::Array& b) {
   const auto& [name, dtype, shape, attributes, global_shape, verbatim, same_as, corner, source_name, views] = a;
   return std::tie(name, dtype, shape, attributes, global_shape, verbatim, same_as, corner, source_name) ==
@@ -47,7 +48,7 @@ bool is_like(const FileSpec::Array& a, const FileSpec::Array& b) {
          views.empty() == b.views.empty();
 }
 
-/// Views to nowhere that take `bytes` as a block of mappings, and at least what the array's number takes.
+/// Returns views to nowhere whose block of mappings takes `bytes`, or as many as the array's number needs.
 std::vector<View> room_for(std::size_t array, std::size_t bytes, const std::vector<ViewedFile>& viewed) {
   std::vector<View> views{{0, std::to_string(array) + '.', {}, {}}};
   const std::size_t least = mapping_block(views, viewed).size();
@@ -55,7 +56,7 @@ std::vector<View> room_for(std::size_t array, std::size_t bytes, const std::vect
   return views;
 }
 
-/// The specification with room in place of what it shows.
+/// Returns the specification with placeholders for what it shows.
 FileSpec with_room(const FileSpec& spec) {
   const std::size_t text = std::max<std::size_t>(with_reserve(viewed_text(spec.viewed).size()), least_manifest_bytes);
   FileSpec room = spec;
@@ -93,9 +94,9 @@ ViewSkeleton::ViewSkeleton(const FileSpec& spec) : spec_(with_room(spec)) {
     if (!array.views.empty()) array.views = {View()};
 }
 
-/// The array whose room an object is; as many as there are: none's.
+/// Returns the array whose room an object is, or the number of arrays if it is none.
 std::size_t ViewSkeleton::array_of(std::string_view content) const {
-  constexpr std::size_t name = 1 + 8 + 2 + 1;  // behind the version, the number of mappings, and "." and "/"
+  constexpr std::size_t name = 1 + 8 + 2 + 1;  // after the version, the number of mappings, "." and "/"
   std::size_t number = 0;
   for (std::size_t i = name; i < content.size() && content[i] >= '0' && content[i] <= '9'; ++i) {
     number = number * 10 + static_cast<std::size_t>(content[i] - '0');
@@ -105,7 +106,7 @@ std::size_t ViewSkeleton::array_of(std::string_view content) const {
   return !views.empty() && content == mapping_block(views, spec_.viewed) ? number : spec_.arrays.size();
 }
 
-/// Notes a collection that has room for mappings; other raw data is none.
+/// Records a collection that has room for mappings; other raw data is ignored.
 void ViewSkeleton::find_collection(std::size_t start) {
   const std::string_view bytes = metadata_.bytes;
   if (bytes.size() - start < header_bytes || !bytes.substr(start).starts_with(signature)) return;
@@ -131,13 +132,13 @@ bool ViewSkeleton::is_like(const FileSpec& spec) const {
                     [](const FileSpec::Array& a, const FileSpec::Array& b) { return hdf5::is_like(a, b); });
 }
 
-/// False where the collection has no room for its arrays' mappings.
+/// Returns false if the collection has no room for its arrays' mappings.
 bool ViewSkeleton::fill(const Collection& collection, const FileSpec& spec, std::string& bytes) const {
   const std::size_t end = collection.offset + collection.bytes;
   std::size_t at = collection.offset + header_bytes;
   const auto put = [&](const Object& object, std::string_view content) {
     if (end - at < header_bytes + padded(content.size())) return false;
-    bytes.replace(at, header_bytes, metadata_.bytes, object.offset, header_bytes);  // its number and use
+    bytes.replace(at, header_bytes, metadata_.bytes, object.offset, header_bytes);  // its index and reference count
     put_size(bytes, at + 8, content.size());
     at += header_bytes;
     bytes.replace(at, content.size(), content);
@@ -154,7 +155,7 @@ bool ViewSkeleton::fill(const Collection& collection, const FileSpec& spec, std:
     if (!has_room) return false;
   }
   std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(end), '\0');
-  if (end - at >= header_bytes) put_size(bytes, at + 8, end - at);  // object 0: what is free, with its header
+  if (end - at >= header_bytes) put_size(bytes, at + 8, end - at);  // object 0: the free space, including its header
   return true;
 }
 

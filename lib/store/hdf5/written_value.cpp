@@ -47,7 +47,7 @@ MemoryForm::MemoryForm(hid_t type) : size_(H5Tget_size(type)) {
 MemoryForm::Values MemoryForm::unflatten(const std::string& bytes, std::uint64_t count) const {
   Values values;
   Unflattened in{{bytes, "a value"}, values};
-  // Every value takes at least a byte, so that a false count cannot ask for more than this.
+  // Every value takes at least one byte, so that a false count cannot request more than this.
   if (kind_ == Form::fixed ? bytes.size() != checked_mul(size_, count) : count > bytes.size()) in.bytes.fail();
   values.elements.resize(checked_mul(size_, count));
   if (kind_ == Form::fixed)
@@ -68,7 +68,7 @@ void MemoryForm::unflatten_one(std::byte* value, Unflattened& in) const {
       std::byte* text = nullptr;
       if (length != no_text) {
         const std::string_view content = in.bytes.raw(length);
-        text = in.part(length + 1);  // ends in a null byte
+        text = in.part(length + 1);  // ends with a null byte
         std::memcpy(text, content.data(), length);
       }
       std::memcpy(value, &text, sizeof text);

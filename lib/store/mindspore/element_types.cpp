@@ -12,9 +12,9 @@ const ElementWords& words() {
       {"Int64", "i64"},           {"UInt8", "u8"},      {"UInt16", "u16"},      {"UInt32", "u32"},
       {"UInt64", "u64"},          {"Float16", "f16"},   {"Float32", "f32"},     {"Float64", "f64"},
       {"BFloat16", "bf16"},       {"Complex64", "c64"}, {"Complex128", "c128"}, {"Float8E4M3FN", "f8_e4m3"},
-      {"Float8E5M2", "f8_e5m2"},  {"Int4", "int4x2"},  // two numbers of four bits
+      {"Float8E5M2", "f8_e5m2"},  {"Int4", "int4x2"},  // two 4-bit numbers
       {"HiFloat8", "hif8"},                            // a float that no other format has
-      {random_word, random_word}, {"Uint8", "u8"},     // these four: as MindSpore 1.x spelt them
+      {random_word, random_word}, {"Uint8", "u8"},     // the last four: spellings of MindSpore 1.x
       {"Uint16", "u16"},          {"Uint32", "u32"},    {"Uint64", "u64"},
   };
   return all;

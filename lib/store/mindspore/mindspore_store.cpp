@@ -18,7 +18,8 @@ namespace {
 
 using mindspore::Beginning;
 
-/// A record takes a dozen bytes at least, and a few hundred of memory; their share of the file is not known before.
+/// A record takes a dozen bytes at least, and a few hundred of memory; the records' share of the file is not known in
+/// advance.
 constexpr std::uint64_t memory_per_record_byte = 64;
 constexpr std::uint64_t record_bytes_per_second = 1U << 20;
 
@@ -56,7 +57,7 @@ void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {
       .in_file(file.path());
 }
 
-/// The files whose CRC has been compared, so that each is summed once by a process, however often it is opened.
+/// Remembers the files whose CRC has been compared, so that a process sums each once, however often it is opened.
 class CheckedFiles {
  public:
   void check(const std::filesystem::path& path, const FileCatalog& catalog) {
@@ -108,7 +109,7 @@ class MindSporeStore final : public Store {
 
   std::vector<std::string> losses(const FileSpec& spec) const override { return mindspore::losses(spec); }
 
-  /// Its save_checkpoint writes them all the same.
+  /// MindSpore's save_checkpoint writes these types nevertheless.
   std::string_view refused_by(const DType& dtype) const noexcept override {
     const bool is_refused = dtype.kind == ElementKind::complex || dtype.kind == ElementKind::f8_e4m3 ||
                             dtype.kind == ElementKind::f8_e5m2 || dtype.name == "hif8";

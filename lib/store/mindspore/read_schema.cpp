@@ -36,8 +36,8 @@ Array text_array(const PosixFile& file, const Parameter& parameter) {
   return array;
 }
 
-/// The shape of data whose dims mean nothing is that of its bytes. Before 2.0 a tensor of no dimensions had dims [0],
-/// as an empty one of one dimension has.
+/// If dims mean nothing, the shape is the number of bytes. Before 2.0, a tensor of no dimensions had dims [0], like an
+/// empty one of one dimension.
 Extents shape_of(const Parameter& parameter, const DType& dtype, std::uint64_t bytes) {
   if (parameter.is_table || parameter.type == random_word) return {bytes};
   if (parameter.dims == std::vector<std::uint64_t>{0} && bytes == dtype.size) return {};
@@ -67,7 +67,8 @@ Array tensor_array(const Parameter& parameter) {
   return array;
 }
 
-/// An error only where it is kept: a type that MindSpore has not yet, or a tensor that is no whole one.
+/// Keeps an error with the array, to be thrown only if the array is used: a type that MindSpore does not have yet, or
+/// an incomplete tensor.
 Array array_of(const PosixFile& file, const Parameter& parameter) {
   try {
     const bool is_text = !parameter.is_table && parameter.type == text_word;
@@ -78,7 +79,7 @@ Array array_of(const PosixFile& file, const Parameter& parameter) {
   }
 }
 
-/// What these programs have written beside the tensors.
+/// Adds what ckpt-reshard has written beside the tensors.
 void add_own(OwnHeader header, Schema& schema, std::map<std::string, Extents>& shapes) {
   schema.layout = std::move(header.layout);
   schema.manifest = std::move(header.manifest);
@@ -117,7 +118,7 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
 
 void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& schema) {
   const std::uint64_t end = end_of_records(file, file_bytes);
-  // MindSpore does not sum the records of hash tables.
+  // MindSpore leaves the records of hash tables out of the CRC.
   const bool has_table = std::any_of(schema.arrays->begin(), schema.arrays->end(),
                                      [](const StoredArray& array) { return array.dtype == opaque_type(hash_table); });
   if (end == file_bytes || has_table) return;

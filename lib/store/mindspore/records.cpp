@@ -34,8 +34,8 @@ Reader reader_of(const PosixFile& file, std::uint64_t bytes) {
   return {bytes, [&file](std::uint64_t offset, std::span<std::byte> out) { file.read(offset, out); }};
 }
 
-/// Whether a file begins as MindSpore writes a record, tag first, or with what these programs put in front. It may be
-/// cut off anywhere behind that.
+/// Returns whether a file begins as MindSpore writes a record, tag first, or with ckpt-reshard's own message. It may be
+/// truncated anywhere after that.
 bool begins_as_checkpoint(const PosixFile& file, std::uint64_t file_bytes) {
   Reader reader = reader_of(file, file_bytes);
   Range all{0, std::numeric_limits<std::uint64_t>::max()};
@@ -57,7 +57,7 @@ bool begins_as_checkpoint(const PosixFile& file, std::uint64_t file_bytes) {
   throw Error(Kind::input, "", {found, expected, "is the file damaged?"});
 }
 
-/// Fills a parameter with what one record says, which must not be said twice in it.
+/// Fills a parameter from one record, in which no field may occur twice.
 class RecordReader {
  public:
   explicit RecordReader(Reader& reader) : reader_(reader) {}

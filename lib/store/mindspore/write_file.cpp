@@ -18,13 +18,13 @@ using protobuf::put_bytes;
 using protobuf::put_length;
 using protobuf::put_number;
 
-/// An attribute as the field in front holds it; nothing where it cannot.
+/// Returns an attribute in the form of ckpt-reshard's own message; nothing if it has no such form.
 std::optional<std::string> held_text(const Attribute& attribute) {
   const bool is_one = attribute.value.shape && attribute.value.shape->empty();
   return is_one && is_utf8(attribute.name) ? text_in(attribute.value) : std::nullopt;
 }
 
-/// The text that an array without elements of a fixed size is.
+/// Returns the text of an array whose elements have no fixed size.
 std::optional<std::string> whole_text(const FileSpec::Array& array) {
   const bool is_one = array.verbatim && array.verbatim->shape && array.verbatim->shape->empty();
   auto text = is_one ? text_in(*array.verbatim) : std::nullopt;
@@ -36,11 +36,11 @@ std::string type_of(const FileSpec::Array& array) {
   return std::string(type_word(array.dtype));
 }
 
-/// Everything of a record before its content, of so many bytes.
+/// Returns everything in a record before its content of `bytes` bytes.
 std::string record_head(const FileSpec::Array& array, std::uint64_t bytes) {
   std::string tensor;
   if (array.verbatim)
-    put_number(tensor, dims_field, 0);  // as every text has it
+    put_number(tensor, dims_field, 0);  // as in every text
   else
     for (const std::uint64_t extent : array.shape) put_number(tensor, dims_field, extent);
   put_bytes(tensor, type_field, type_of(array));
@@ -54,7 +54,8 @@ std::string record_head(const FileSpec::Array& array, std::uint64_t bytes) {
   return head + record;
 }
 
-/// The field in front but for its key, its length and the file's size; empty where there is nothing to say.
+/// Returns ckpt-reshard's own message without its key, its length and the file's size; empty if there is nothing to
+/// store.
 std::string own_part(const FileSpec& spec) {
   std::string own;
   if (!spec.layout.empty()) put_bytes(own, own_layout, spec.layout);
@@ -76,7 +77,7 @@ std::string own_part(const FileSpec& spec) {
   return own;
 }
 
-/// Lays out a file: passages and data one behind the other, from `at` on.
+/// Lays out a file: passages and data, one after another, starting at `at`.
 class Layer {
  public:
   Layer(std::uint64_t at, std::uint64_t slice) : end_(at), slice_(slice) {}
@@ -100,7 +101,7 @@ class Layer {
     made_.room.data.emplace_back(slices);
   }
 
-  /// Behind everything: the mark, and room for the number.
+  /// Appends the mark of the CRC and room for the number.
   void add_crc() {
     const std::string digits = crc_digits(0);
     add_passage(std::string(crc_mark) + digits);
@@ -110,7 +111,7 @@ class Layer {
 
   NewFile take() {
     made_.room.bytes = end_;
-    made_.room.is_in_order = false;  // heads of records lie between
+    made_.room.is_in_order = false;  // heads of records lie between the data
     return std::move(made_);
   }
 
@@ -118,7 +119,7 @@ class Layer {
   void add_passage(std::string bytes) {
     const std::uint64_t size = bytes.size();
     made_.room.metadata += sum_of(std::as_bytes(std::span(bytes)), end_);
-    // Behind an array without data there is no gap.
+    // After an array without data there is no gap.
     if (!made_.passages.empty() && made_.passages.back().offset + made_.passages.back().bytes.size() == end_)
       made_.passages.back().bytes += bytes;
     else
@@ -131,7 +132,7 @@ class Layer {
   std::uint64_t slice_ = 0;
 };
 
-/// Puts the field in front of everything, now that the file's size is known.
+/// Inserts ckpt-reshard's own message before everything else, now that the file's size is known.
 void put_own(const std::string& own, const FileSpec& spec, NewFile& made) {
   std::string file_bytes;
   protobuf::put_fixed64(file_bytes, own_file_bytes, made.room.bytes);

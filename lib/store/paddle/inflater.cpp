@@ -38,7 +38,7 @@ std::string_view Inflater::next(std::string_view& input) {
       inflateReset(&stream);
       is_between = false;
     }
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));  // it only reads
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));  // zlib only reads it
     stream.avail_in = static_cast<uInt>(input.size());
     stream.next_out = reinterpret_cast<Bytef*>(text.data());
     stream.avail_out = static_cast<uInt>(text.size());

@@ -20,35 +20,36 @@ namespace {
 
 constexpr std::size_t read_at_once = 256ULL << 10;
 constexpr std::size_t inflated_at_once = 64ULL << 10;
-constexpr int most_rests = 4;  // of a table: its keys and its rows are read one after the other, by few threads
-constexpr std::size_t most_resting = 64;  // readings of all files together: 170 KiB each
+constexpr int most_rests = 4;             // for each table: a few threads read its keys and its rows in sequence
+constexpr std::size_t most_resting = 64;  // for all files together: 170 KiB each
 constexpr std::uint64_t rows_between_marks = 4096;
 constexpr std::string_view value_ending = "/value";
 
-/// Where a row's line begins in the file.
+/// The place in the file where a row's line begins.
 struct Mark {
   std::uint64_t row = 0;
   std::uint64_t byte = 0;
 };
 
-/// Which lines are rows of a table, and what of them a dataset has.
+/// Which lines are rows of a table, and which part of them belongs to a dataset.
 struct RowPart {
-  std::size_t table = 0;      // of the file: 0, whose rows are all lines, or one of tails
-  std::uint64_t numbers = 0;  // that such a line has in all; 0: any
-  std::uint64_t first = 0;    // number that belongs to the dataset
+  std::size_t table = 0;      // index in the file: 0, which has a row for every line, or a table of tails
+  std::uint64_t numbers = 0;  // how many a line of this table has in all; 0: any
+  std::uint64_t first = 0;    // index of the first number that belongs to the dataset
   std::uint64_t row_bytes = 0;
   bool is_keys = false;
 };
 
-/// A reading of rows of a table, one after the other, that can be gone on with.
+/// A sequential read of a table's rows, which can be resumed.
 struct Reading {
   Mark at;
   std::unique_ptr<TextStream> stream;
-  std::string text;  // that comes before what the stream gives next
+  std::string text;  // text to be read before the stream's next piece
 };
 
-/// Readings of this process's compressed files, at their tables' middles. Where there are too many, the one that has
-/// rested longest goes: batches are read about in the files' order, and who has gone on elsewhere does not come back.
+/// Paused reads of this process's compressed files, in the middle of their tables. If there are too many, the one that
+/// has been paused longest is dropped: batches are read roughly in the files' order, and a thread that has moved on
+/// does not return.
 class RestingReadings {
  public:
   static RestingReadings& of_process() {
@@ -56,7 +57,7 @@ class RestingReadings {
     return all;
   }
 
-  /// The last that is not beyond the row.
+  /// Takes the most advanced read that has not passed the row.
   std::optional<Reading> take(const void* file, std::size_t table, std::uint64_t row) {
     const std::lock_guard lock(mutex_);
     auto best = rests_.end();
@@ -97,7 +98,7 @@ class RestingReadings {
   }
 
   std::mutex mutex_;
-  std::list<Rest> rests_;  // the oldest first
+  std::list<Rest> rests_;  // oldest first
 };
 
 class ShardFile final : public SourceFile {
@@ -105,7 +106,7 @@ class ShardFile final : public SourceFile {
   ShardFile(std::filesystem::path file, const FileCatalog& catalog)
       : file_(std::move(file)), is_gzip_(is_gzip_name(file_.native())), schema_(catalog.schema) {
     const std::vector<StoredArray>& arrays = *schema_->arrays;
-    // The table that all others' names begin with has the shortest one.
+    // The main table has the shortest name, with which all others begin.
     std::vector<std::string> tables;
     for (const StoredArray& array : arrays)
       if (array.name.ends_with(value_ending))
@@ -168,7 +169,7 @@ class ShardFile final : public SourceFile {
   }
 
   PartialSum sum_rest(const std::optional<Passage>& left_out) override {
-    static_cast<void>(left_out);  // no text holds a manifest
+    static_cast<void>(left_out);  // no text file holds a manifest
     const PosixFile file = PosixFile::open_for_reading(file_);
     return sum_of_file(file, file.status().bytes);
   }
@@ -201,7 +202,7 @@ class ShardFile final : public SourceFile {
     return numbers;
   }
 
-  /// Where a row is read from: at the end of an earlier reading, or before it.
+  /// Returns where to start reading a row: where an earlier read stopped, or a mark before the row.
   Reading begin(std::size_t table, std::uint64_t row) {
     if (!is_gzip_) {
       const Mark mark = mark_before(table, row);
@@ -211,8 +212,8 @@ class ShardFile final : public SourceFile {
     return {{}, std::make_unique<TextStream>(file_, 0, inflated_at_once), {}};
   }
 
-  /// A compressed file cannot be read from its middle: what a reading has come to is kept for the next, which mostly
-  /// goes on from there.
+  /// A compressed file cannot be read from its middle: the state of this read is kept for the next one, which mostly
+  /// continues there.
   void keep(std::size_t table, Reading reading, std::string_view unread) {
     if (!is_gzip_) return note(table, reading.at);
     if (reading.at.row == rows_[table]) return;
@@ -229,7 +230,7 @@ class ShardFile final : public SourceFile {
     return *std::prev(after);
   }
 
-  /// They are of rows that follow one another: whoever goes on from the last one adds the next.
+  /// Marks are at consecutive multiples of rows: whoever reads on from the last mark adds the next.
   void note(std::size_t table, const Mark& mark) {
     if (is_gzip_) return;
     const std::lock_guard lock(mutex_);
@@ -247,9 +248,9 @@ class ShardFile final : public SourceFile {
   bool is_gzip_;
   std::shared_ptr<const Schema> schema_;
   std::vector<RowPart> parts_;       // parallel to the schema's datasets
-  std::vector<std::uint64_t> rows_;  // of each table
+  std::vector<std::uint64_t> rows_;  // by table
   std::mutex mutex_;
-  std::vector<std::vector<Mark>> marks_;  // of each table, ascending
+  std::vector<std::vector<Mark>> marks_;  // by table, ascending
 };
 
 }  // namespace

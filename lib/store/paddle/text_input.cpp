@@ -30,7 +30,7 @@ PosixFile::Status TextStream::status() {
   return file().status();
 }
 
-/// Whether there is more.
+/// Reads the next piece; returns false at the end.
 bool TextStream::read() {
   check_interrupt();
   const PosixFile& from = file();

@@ -40,11 +40,11 @@ const ElementWords& words() {
                                 {"F8_E8M0", "f8_e8m0"},  // scales of blocks: an exponent in a byte
                                 {"F8_E4M3FNUZ", "f8_e4m3fnuz"},
                                 {"F8_E5M2FNUZ", "f8_e5m2fnuz"},
-                                {"F4", "f4_e2m1x2"}};  // two in a byte: the last dimension counts them one by one
+                                {"F4", "f4_e2m1x2"}};  // two in a byte; the last dimension counts them individually
   return all;
 }
 
-/// Elements in one that this library counts: a byte at least.
+/// Returns how many of safetensors' elements make up one element of this library, which takes at least a byte.
 std::uint64_t packed_in(const DType& dtype) {
   return dtype.name == "f4_e2m1x2" ? 2 : 1;
 }
@@ -64,7 +64,7 @@ DType type_of(const std::string& word) {
                {Advice::What::leave_out, ""}});
 }
 
-/// A shape as this library counts it.
+/// Converts a shape to this library's count of elements.
 Extents in_bytes(Extents shape, const DType& dtype) {
   const std::uint64_t packed = packed_in(dtype);
   if (packed == 1) return shape;
@@ -127,7 +127,7 @@ Tensor tensor_of(const json& object, const std::string& name) {
   return tensor;
 }
 
-/// The format has no gaps: what lies between tensors would be hidden.
+/// The format has no gaps: bytes between tensors would be hidden.
 void check_cover(const std::vector<Tensor>& tensors, std::uint64_t data_bytes) {
   std::vector<const Tensor*> by_place;
   by_place.reserve(tensors.size());
@@ -152,7 +152,8 @@ void check_cover(const std::vector<Tensor>& tensors, std::uint64_t data_bytes) {
 }  // namespace
 
 Header parse_header(const std::string& text, std::uint64_t data_bytes) {
-  // An object of tensors, which are objects of lists; as many values as its own bound allows.
+  // The header is an object of tensors, which are objects of lists; it has at most as many values as its size limit
+  // allows.
   static const JsonRules rules{Kind::input, "a flat description of tensors", "is the file damaged?", 3,
                                max_header_bytes};
   const json root = parse_json(text, "its header", rules);
@@ -172,7 +173,7 @@ Header parse_header(const std::string& text, std::uint64_t data_bytes) {
 
 namespace {
 
-/// Quotes a text piece by piece: a manifest of many tensors is not held several times. No piece ends within a
+/// Quotes a text piece by piece, so that a manifest of many tensors is not held several times. No piece ends within a
 /// character.
 void append_quoted(std::string_view text, std::string& out) {
   constexpr std::size_t most_bytes = std::size_t{64} << 10U;
@@ -200,7 +201,7 @@ HeaderWriter::HeaderWriter(const std::map<std::string, std::string_view>& metada
   if (metadata.empty()) return;
   std::string_view separator = "{";
   head_ += '"' + std::string(metadata_key) + "\":";
-  for (const auto& [key, value] : metadata) {  // text by text: a manifest of many tensors is large
+  for (const auto& [key, value] : metadata) {  // one by one: a manifest of many tensors is large
     head_ += separator;
     head_ += '"' + quoted_inside(key) + "\":\"";
     const std::uint64_t begin = head_.size();

@@ -13,7 +13,7 @@ namespace ckpt {
 
 namespace {
 
-/// A header is held a few times over while it is read.
+/// Several copies of a header exist while it is read.
 constexpr std::uint64_t memory_per_byte = 64;
 constexpr std::uint64_t bytes_per_second = 1U << 20;
 

@@ -17,13 +17,13 @@ namespace ckpt::safetensors {
 
 namespace {
 
-/// An attribute as `__metadata__` holds it; nothing where it cannot.
+/// Returns an attribute in the form of `__metadata__`; nothing if it has no such form.
 std::optional<std::string> held_text(const Attribute& attribute) {
   auto text = text_in(attribute.value);
   return text && is_utf8(*text) && is_utf8(attribute.name) ? text : std::nullopt;
 }
 
-/// The attributes beside them, of groups, too.
+/// Returns all other attributes, including those of groups.
 AttributesJson no_texts(const FileSpec& spec) {
   std::vector<Attribute> of_root;
   for (const Attribute& attribute : spec.attributes)
@@ -31,7 +31,7 @@ AttributesJson no_texts(const FileSpec& spec) {
   return attributes_json(of_root, spec.groups);
 }
 
-/// But for the manifest, which may be long.
+/// Returns all metadata except the manifest, which may be long.
 std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
   std::map<std::string, std::string> metadata;
   for (const Attribute& attribute : spec.attributes)
@@ -43,7 +43,7 @@ std::map<std::string, std::string> metadata_of(const FileSpec& spec) {
   return metadata;
 }
 
-/// Large elements first, so that every tensor lies at a multiple of its element's size, as readers want it.
+/// Puts large elements first, so that every tensor lies at a multiple of its element's size, as readers expect.
 std::vector<std::size_t> order_of(const FileSpec& spec) {
   std::vector<std::size_t> order(spec.arrays.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -87,7 +87,7 @@ NewFile form_of(const FileSpec& spec) {
     const FileSpec::Array& array = spec.arrays[i];
     begins[i] = end;
     end = checked_add(end, checked_mul(volume(array.shape), array.dtype.size, "a tensor"), "a file");
-    // In this order: MindSpore's reader takes no other.
+    // Entries follow the order of the data: MindSpore's reader accepts no other.
     header.add(array.name, array.dtype, array.shape, {begins[i], end});
   }
   const Interval manifest = header.place_of(manifest_key);
