@@ -47,7 +47,7 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// Where a StoredArray's dataset lies, and its other properties.
+/// The place and other properties of a StoredArray's dataset.
 struct Dataset {
   Storage storage = Storage::empty;
   FileExtents extents;                ///< for raw: as many bytes as the array has; for strided: from its first element
@@ -94,7 +94,7 @@ struct Schema {
   std::string layout;                   ///< root attribute `ckpt_layout`, or empty
   std::string manifest;                 ///< root attribute `ckpt_manifest`, or empty
   std::vector<ViewedFile> viewed = {};  ///< the files whose elements its datasets show
-  /// Where the checksum of all other bytes lies. `open` compares it; no fingerprint covers it.
+  /// The place of the checksum of all other bytes. `open` compares it; no fingerprint covers it.
   std::optional<Interval> checksum = std::nullopt;
   /// Array name → name in a tree of dicts, for the arrays of any file whose tree name differs.
   std::map<std::string, std::string> tree_names = {};

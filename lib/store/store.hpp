@@ -32,7 +32,7 @@ struct FileSpec {
     Rare<Value> verbatim;               ///< the whole value, if elements have no fixed size
     /// Index of an earlier array that shares its bytes with this one in the source: a format may store them once.
     std::optional<std::size_t> same_as = {};
-    /// Where it begins in the tensor of `global_shape`; for formats whose directories have an index.
+    /// The index at which it begins in the tensor of `global_shape`; for formats whose directories have an index.
     Rare<Extents> corner = {};
     /// Its name in the source, which may include groups; for formats whose directories have an index.
     InternedText source_name = {};

@@ -7,12 +7,12 @@ namespace ckpt {
 
 namespace {
 
-/// Elements are read together where they lie within so many bytes, and few others between them. It fits a core's cache.
+/// Elements within this many bytes are read together if few others lie between them. The size fits a core's cache.
 constexpr std::uint64_t view_stretch_bytes = 256U << 10;
-/// What is a run of so many bytes on both sides is read into its place.
+/// A run of at least this many bytes on both sides is read directly into its place.
 constexpr std::uint64_t direct_bytes = 32U << 10;
 
-/// A view on its way from the file that it shows.
+/// The copy of a view's elements from the file that it shows.
 class ViewRead {
  public:
   ViewRead(const View& view, Interval elements, std::uint64_t element, SourceFile& file, std::size_t dataset,
@@ -31,7 +31,7 @@ class ViewRead {
   }
 
  private:
-  /// How many elements lie one after another on both sides, of these.
+  /// Returns how many of these elements are contiguous on both sides.
   std::uint64_t run_of(Interval numbers) const {
     return std::min({ours_.from(numbers.lo).length, theirs_.from(numbers.lo).length, numbers.size()});
   }
@@ -40,7 +40,7 @@ class ViewRead {
     return out_.data() + (ours_.from(number).element - elements_.lo) * element_;
   }
 
-  /// Reads the first of these elements, and as many after it as come with them; gives the next.
+  /// Reads the first of these elements, and those that can be read with it; returns the next.
   std::uint64_t read_from(Interval numbers) {
     const std::uint64_t first = theirs_.from(numbers.lo).element;
     const std::uint64_t run = run_of(numbers);
@@ -126,7 +126,7 @@ const ViewIndex& ViewedData::index_of(std::size_t dataset) {
 }
 
 void ViewedData::read(std::size_t index, Interval elements, std::span<std::byte> out) {
-  std::memset(out.data(), 0, out.size());  // where no view is
+  std::memset(out.data(), 0, out.size());  // zeros where no view is
   const std::uint64_t element = (*schema_->arrays)[index].dtype.size;
   for (const View* view : index_of(index).touching(elements)) {
     const auto shown = files_->open(paths_[view->file], versions_.at(view->file));

@@ -12,12 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Kept open at most: a part of what the system allows, which the caches of a job know nothing of.
+/// Limit on open viewed files: a part of the system's limit, which a job's caches do not count.
 std::size_t most_shown_open() {
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(open_files().most / 16, 4, 256));
 }
 
-/// Where a path leads, links followed.
+/// Returns a path with links resolved.
 fs::path without_links(const fs::path& path) {
   std::error_code error;
   fs::path real = fs::weakly_canonical(path, error);
@@ -37,7 +37,7 @@ bool is_below(const fs::path& path, const fs::path& directory) {
   throw Error(Kind::input, "", {found, expected, "make the view anew, from the files that are there now"});
 }
 
-/// The dataset that a view of an array shows, if it is still what the view says; completes the view by its shape.
+/// Returns the dataset that a view of an array shows, if it still matches the view; completes the view's shape.
 const Dataset& shown_by(View& view, const StoredArray& array, const fs::path& shown, const Schema& schema) {
   const std::string name = shown.string() + ": /" + view.dataset;
   const std::size_t index = schema.find(view.dataset);
@@ -80,7 +80,7 @@ bool ViewedFiles::may_show(const fs::path& file, const fs::path& shown) const {
          std::any_of(trees_.begin(), trees_.end(), [&](const fs::path& tree) { return is_below(real, tree); });
 }
 
-/// Files of one checkpoint show many of the same.
+/// Caches catalogs: the files of one checkpoint mostly show the same files.
 FileCatalog ViewedFiles::catalog_of(const fs::path& shown) {
   const PosixFile::Status now = PosixFile::open_for_reading(shown).status();
   const auto known = known_.find(shown);
@@ -136,7 +136,7 @@ FileCatalog ViewedFiles::checked(const fs::path& file, FileCatalog catalog) {
     Dataset& dataset = schema->datasets[i];
     try {
       for (View& view : dataset.views) complete(view, array, dataset);
-    } catch (const Error& why) {  // an error only where it is kept
+    } catch (const Error& why) {  // kept with the array: an error only if the array is used
       if (why.kind() != Kind::input) throw;
       array = unreadable(array.name, why);
       dataset = {};

@@ -10,7 +10,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// A pickle's nodes, and what is made of them.
+/// The nodes of a pickle, and everything made of them.
 constexpr std::uint64_t memory_per_tree_byte = 48;
 constexpr std::uint64_t tree_bytes_per_second = 1U << 20;
 

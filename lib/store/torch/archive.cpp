@@ -16,22 +16,22 @@ namespace {
 constexpr std::string_view pickle_name = "data.pkl";
 constexpr std::string_view storages_folder = "data/";
 
-/// Nodes take some 64 bytes for each of a pickle.
+/// Each byte of a pickle takes about 64 bytes of nodes.
 constexpr std::uint64_t most_pickle_bytes = 512U << 20;
 
 /// A pickle's nodes and the tensors made of them are a few times as large as the file's metadata, whose share of the
-/// file is not known before.
+/// file is not known in advance.
 constexpr std::uint64_t memory_per_file_byte = 4;
-/// Of a small file all may be dicts in dicts: their nodes, and what a catalog tells of each.
+/// A small file may consist of nested dicts alone: these limits cover their nodes, and their entries in a catalog.
 constexpr std::uint64_t most_small_bytes = 64U << 20;
 constexpr std::uint64_t memory_per_small_byte = 32;
 constexpr std::uint64_t small_bytes_per_second = 256U << 10;
 constexpr std::uint64_t file_bytes_per_second = 1U << 20;
 
-/// As large a manifest as there may be.
+/// The size of the largest possible manifest.
 constexpr std::uint64_t most_own_bytes = 2ULL << 30;
 
-/// An entry's bytes, which are few.
+/// Returns the bytes of a small entry.
 std::string read_entry(const PosixFile& file, const ZipEntry& entry, std::uint64_t most) {
   if (entry.place.size() > most)
     throw Error(Kind::input, entry.name,
@@ -47,7 +47,7 @@ const ZipEntry* find(const std::vector<ZipEntry>& entries, const std::string& na
   return found != entries.end() && found->name == name ? &*found : nullptr;
 }
 
-/// The folder that all entries are in: "archive/".
+/// Returns the folder that contains all entries: "archive/".
 std::string root_of(const std::vector<ZipEntry>& entries) {
   for (const ZipEntry& entry : entries)
     if (const std::size_t slash = entry.name.find('/');
@@ -62,8 +62,8 @@ std::string root_of(const std::vector<ZipEntry>& entries) {
   throw Error(Kind::input, "", {"found a zip archive without data.pkl", "one that torch.save wrote", ""});
 }
 
-/// Whether a zip archive is torch's: it begins with the pickle, or, where a save was aborted, with what comes behind
-/// it; a TorchScript program with its first storage. Other zip archives (.npz) are no checkpoints.
+/// Returns whether torch wrote a zip archive: it begins with the pickle, or, if the save was aborted, with the entry
+/// after it; a TorchScript program begins with its first storage. Other zip archives (.npz) are not checkpoints.
 bool is_torch_zip(const PosixFile& file, std::uint64_t file_bytes) {
   const std::string path = first_entry(file, file_bytes);
   const std::size_t slash = path.find('/');

@@ -20,8 +20,7 @@ struct Archive {
   std::string layout = {};  ///< the layout that ckpt-reshard stored beside it; empty: none
   std::string manifest = {};
   std::string global_shapes = {};
-  std::map<std::uint64_t, std::uint32_t> sums = {};  ///< CRC-32 of storages, by their first byte; without those that
-                                                     ///< have none
+  std::map<std::uint64_t, std::uint32_t> sums = {};  ///< CRC-32 of the storages that have one, by their first byte
 };
 
 /// Returns whether a file may come from torch.save, judging by its first bytes: a zip archive that begins as torch's

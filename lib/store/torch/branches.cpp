@@ -41,7 +41,7 @@ void check_visits(std::uint64_t visits) {
     throw Error(Kind::input, "", {"found more than 10,000,000 values", "fewer", "does a list hold itself?"});
 }
 
-/// The pairs of a dict as protocol 1 and Python 2 wrote them: OrderedDict([[key, value], ...]).
+/// Returns the pairs of a dict as protocol 1 and Python 2 wrote them: OrderedDict([[key, value], ...]).
 const PickleNode* pairs_of(const Pickle& pickle, PickleId id) {
   if (!pickle.is_call_of(id, ordered_dict)) return nullptr;
   const PickleNode& arguments = pickle[pickle[id].arguments];
@@ -100,10 +100,10 @@ void TreeBounds::check_values(const Pickle& pickle) {
     PickleId id;
     std::size_t items_done;
   };
-  std::vector<std::uint64_t> visits(pickle.nodes().size(), 0);  // below each node; 0: not looked at
+  std::vector<std::uint64_t> visits(pickle.nodes().size(), 0);  // below each node; 0: not visited yet
   std::vector<Open> open;
   const auto enter = [&](PickleId id) {
-    visits[id] = 1;  // also to an item that holds its holder: levels find that
+    visits[id] = 1;  // counts 1 even for an item that contains its container: the limit on levels finds that
     if (!is_container(pickle, id) || is_long_list(pickle, id)) return;
     visits[id] += pickle[id].items.size();
     open.push_back({id, 0});

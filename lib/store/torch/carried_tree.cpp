@@ -16,7 +16,7 @@ namespace ckpt::torch {
 namespace {
 
 constexpr std::size_t requires_grad_argument = 4;
-/// Of one tensor, and its state.
+/// Functions with one tensor, and its state, as arguments.
 constexpr std::string_view parameter_functions = "torch._utils._rebuild_parameter";
 
 class TreeCarrier {
@@ -34,7 +34,7 @@ class TreeCarrier {
   }
 
  private:
-  /// Also one that cannot be read: it has a name, and is refused where it is kept.
+  /// True even for one that cannot be read: it has a name, and is refused only where it is kept.
   bool is_tensor(PickleId id) const {
     if (tree_[id].kind == PickleKind::persistent) return true;
     try {
@@ -58,7 +58,7 @@ class TreeCarrier {
     return view && placeholders_.contains(name, *view);
   }
 
-  /// In the order in which TreeReader asks, so that a name is the same tensor's.
+  /// Visits values in TreeReader's order, so that a name means the same tensor.
   void value(PickleId id, const std::string& name, int level) {
     bounds_.check_level(level);
     bounds_.visit(tree_[id], name);
@@ -87,7 +87,7 @@ class TreeCarrier {
     out_.opcode('b');
   }
 
-  /// The container, empty. `is_of_pairs`: what it holds are arguments of its class.
+  /// Begins an empty container. `is_of_pairs`: its contents are arguments of its class.
   void begin(const PickleNode& node, bool is_of_pairs) {
     if (node.kind == PickleKind::tuple) return;
     if (node.kind != PickleKind::call) return out_.opcode(node.kind == PickleKind::list ? ']' : '}');
@@ -99,7 +99,7 @@ class TreeCarrier {
     out_.opcode(node.opcode);
   }
 
-  /// What is around a tensor stays around it; but not that it was on a device, or distributed.
+  /// Calls around a tensor are kept, but not that it was on a device, or distributed.
   void tensor(PickleId id, const std::string& name) {
     if (tree_[id].kind == PickleKind::persistent) return reference({carried_storage, name}, std::nullopt);
     if (!is_readable(id)) return reference({carried_tensor, name}, false);
@@ -160,7 +160,7 @@ ObjectCarrier::ObjectCarrier(const Archive& archive, const PosixFile& file, Pick
       survey_(archive.tree, archive.storages),
       copy_(archive.tree, out, [this](PickleId id) { return write_storage(id); }) {}
 
-/// A storage in an object that is copied. False for all else.
+/// Writes a storage in an object that is copied. Returns false for anything else.
 bool ObjectCarrier::write_storage(PickleId id) {
   if (tree_[id].kind != PickleKind::persistent) return false;
   const PickleNode& key = tree_[tree_[id].arguments];

@@ -18,7 +18,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Where the entries lie that have a sum.
+/// Returns the places of the entries that have a checksum, with their checksums.
 std::string sums_in(const PosixFile& file, std::uint64_t file_bytes) {
   ByteWriter said;
   if (is_legacy_file(file, file_bytes)) return said.take();
@@ -41,7 +41,7 @@ CheckedStorages storages_said(const std::string& said) {
   return storages;
 }
 
-/// Knows what was written with each dataset's bytes, if anything was.
+/// A file whose datasets are checked against their stored checksums, if there are any.
 class CheckedFile : public SourceFile {
  public:
   CheckedFile(const std::filesystem::path& path, const FileCatalog& catalog)
@@ -108,7 +108,8 @@ class CheckedItems final : public CheckedFile {
   }
 
  private:
-  /// mark, CRC, size, size: of 4 bytes each, or sizes of 8. 0 where something else stands there.
+  /// Reads the record after an entry's bytes: mark, CRC, size, size, of 4 bytes each, or with sizes of 8 bytes. Returns
+  /// 0 if there is no such record.
   std::uint32_t sum_behind(Interval place) const {
     constexpr std::string_view mark = "PK\7\10";
     constexpr std::uint64_t descriptor_bytes = 16;

@@ -19,7 +19,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// What lists leave open between what is put into them.
+/// Limit on the open items of lists, between those that are filled.
 constexpr std::size_t most_open_items = 1U << 16;
 
 std::optional<std::size_t> place_in_list(const std::string& text) {
@@ -29,19 +29,19 @@ std::optional<std::size_t> place_in_list(const std::string& text) {
   return is_place ? std::optional(place) : std::nullopt;
 }
 
-/// A step from a container to what is in it.
+/// A step from a container to one of its items.
 struct Step {
-  PickleId container = no_node;  ///< no_node: of a new one
+  PickleId container = no_node;  ///< no_node: a new container
   std::string key;
-  PickleId key_node = no_node;  ///< none in a list, and in a new container
-  bool is_renamed = false;      ///< `key_node` has another key
+  PickleId key_node = no_node;  ///< no_node in a list, and in a new container
+  bool is_renamed = false;      ///< the new key differs from `key_node`
 };
 using Steps = std::vector<Step>;
 
-/// The steps to a new name: from its end on those of the old one, as far as they have the same keys; and in front of
-/// these, new keys in the containers as deep above the end.
+/// Returns the steps to a new name. As far as it ends with the same keys as the old one, it keeps the old steps; the
+/// keys before them are new, in the containers at the same depth above the end.
 Steps steps_to(std::string name, const Steps& old) {
-  std::size_t kept = 0;  // from the end
+  std::size_t kept = 0;  // number of steps, counted from the end
   while (kept < old.size() && !name.empty()) {
     const std::string& key = old[old.size() - 1 - kept].key;
     const bool is_all = name == key;
@@ -66,7 +66,7 @@ Steps steps_to(std::string name, const Steps& old) {
   return steps;
 }
 
-/// All parts in one pickle, and the tree that is built in it.
+/// All parts in one pickle, and the tree that is built from them.
 class TreeChoice {
  public:
   explicit TreeChoice(const std::vector<TreePart>& parts) {
@@ -81,14 +81,15 @@ class TreeChoice {
   }
 
  private:
-  /// A container that is made, or a value.
+  /// A container that is built, or a value.
   struct Branches {
-    PickleId like = no_node;  ///< of whose form it is; none: a dict
+    PickleId like = no_node;  ///< the container whose form it takes; no_node: a dict
     bool is_where_it_was = false;
-    PickleId value = no_node;  ///< a value's
+    PickleId value = no_node;  ///< no_node for a container
     std::vector<Branches*> items = {};
-    Step step = {};                                                   ///< that leads to it
-    std::map<std::pair<std::string, bool>, std::size_t> places = {};  ///< of items, by key and whether it is a number
+    Step step = {};                                                   ///< the step that leads to it
+    std::map<std::pair<std::string, bool>, std::size_t> places = {};  ///< index of each item by its key, and by whether
+                                                                      ///< that is a number
   };
 
   void take(const TreePart& part) {
@@ -102,7 +103,7 @@ class TreeChoice {
     if (root != no_node && !take_paths(root)) walk("", root, {});
   }
 
-  /// ("bytes", type, key, elements, bytes): keys are numbers that each tree counts for itself.
+  /// Adds the part's number to the keys in ("bytes", type, key, elements, bytes), which each tree numbers on its own.
   void tell_storages_apart() {
     const auto end = static_cast<PickleId>(tree_.nodes().size());
     for (auto id = static_cast<PickleId>(end - pickles_.back().nodes().size()); id < end; ++id) {
@@ -116,7 +117,7 @@ class TreeChoice {
     }
   }
 
-  /// Of a DCP directory, whose tree is its paths. False for other trees.
+  /// Takes the tree of a DCP directory, which consists of paths. Returns false for other trees.
   bool take_paths(PickleId root) {
     tree_.set_root(root);
     const auto behind = behind_paths(tree_);
@@ -145,7 +146,7 @@ class TreeChoice {
     return tree_.add(std::move(tuple));
   }
 
-  /// In the order, and by the rules, by which the tree was read, so that a name is the same value's.
+  /// Walks in the order, and by the rules, by which the tree was read, so that a name means the same value.
   void walk(const std::string& name, PickleId id, const Steps& steps) {
     bounds_.check_level(static_cast<int>(steps.size()));
     bounds_.visit(tree_[id], name);
@@ -178,7 +179,7 @@ class TreeChoice {
     if (const auto other = (*new_name_)(name, false)) put(*other, name, steps, id);
   }
 
-  /// ("tensor", name, ...), within what is around it.
+  /// Renames the ("tensor", name, ...) inside the calls around it.
   void rename_tensor(PickleId id, const std::string& name) {
     while (tree_[id].kind == PickleKind::call) {
       const auto& arguments = tree_[tree_[id].arguments].items;
@@ -211,7 +212,7 @@ class TreeChoice {
     container.is_where_it_was = is_where_it_was;
   }
 
-  /// `name`: that of a value, which must be the only one; empty: of a container.
+  /// `name`: the name of a value, which must be the only one; empty for a container.
   Branches& item_of(Branches& container, const Step& step, const std::string& name) {
     const auto [known, is_new] = container.places.try_emplace({step.key, is_number(step)}, container.items.size());
     if (!is_new && !name.empty()) refuse(name);
@@ -239,7 +240,7 @@ class TreeChoice {
     node.items.clear();
     node.has_pairs = !is_list;
     if (node.kind == PickleKind::call && tree_.name_of(branches.like) == ordered_dict)
-      node.arguments = tree_.add(node_of(PickleKind::tuple));  // it may have been made of its pairs
+      node.arguments = tree_.add(node_of(PickleKind::tuple));  // the old arguments may have been its pairs
     if (is_list) node.items.assign(places, tree_.add({}));
     for (Branches* item : branches.items) {
       const PickleId value = built(*item, name_below(path, item->step.key));
@@ -255,14 +256,15 @@ class TreeChoice {
     return tree_.add(std::move(node));
   }
 
-  /// Lists, tuples and objects that are filled as lists.
+  /// Returns whether a node is a list, a tuple or an object that is filled like a list.
   bool is_of_items(PickleId id) const {
     const PickleNode& node = tree_[id];
     return node.kind == PickleKind::list || node.kind == PickleKind::tuple ||
            (node.kind == PickleKind::call && !node.has_pairs && !node.items.empty());
   }
 
-  /// Whether what was a list stays one: its items have places there, or all have names. Throws input for some of each.
+  /// Returns whether a former list stays one: true if all items have indices as keys, false if none has. Throws input
+  /// for a mixture.
   bool fit_in_list(const Branches& branches, const std::string& path) const {
     const std::size_t size = tree_[branches.like].items.size();
     const auto has_place = [&](const Branches* item) {
@@ -280,7 +282,7 @@ class TreeChoice {
     return false;
   }
 
-  /// Whether a key is, or becomes, a number: where the old one was.
+  /// Returns whether a key is a number: its old key was one, and a new key can be one.
   bool is_number(const Step& step) const {
     const bool was_number = step.key_node != no_node && tree_[step.key_node].kind == PickleKind::integer;
     return was_number && (!step.is_renamed || place_in_list(step.key));
@@ -292,12 +294,12 @@ class TreeChoice {
     return is_number(step) ? add_integer(tree_, std::stoll(step.key)) : add_text(tree_, step.key);
   }
 
-  std::deque<Pickle> pickles_;  // into which the tree's nodes point
+  std::deque<Pickle> pickles_;  // the tree's nodes point into them
   Pickle tree_;
   TreeBounds bounds_;
   std::deque<Branches> all_;
   Branches root_;
-  PickleId lone_ = no_node;  // a root that is no container
+  PickleId lone_ = no_node;  // a root that is not a container
   const decltype(TreePart::new_name)* new_name_ = nullptr;
 };
 

@@ -25,14 +25,14 @@ namespace {
 
 constexpr std::uint64_t most_parts = 8;
 
-/// A pickle's nodes, and what is made of them.
+/// The nodes of a pickle, and everything made of them.
 constexpr std::uint64_t memory_per_metadata_byte = 48;
 constexpr std::uint64_t most_metadata_bytes = 2ULL << 30;
 constexpr std::uint64_t metadata_bytes_per_second = 1U << 20;
 
-/// Of a header of safetensors, too, which is held a few times over while it is read.
+/// Covers a header of safetensors, too, of which several copies exist while it is read.
 constexpr std::uint64_t memory_per_item = 16384;
-constexpr std::uint64_t items_per_second = 1000;  // as slow as that where nothing of the files is in memory
+constexpr std::uint64_t items_per_second = 1000;  // the rate if the page cache holds nothing of the files
 
 std::string metadata_of(const PosixFile& file, std::uint64_t bytes) {
   return encode(parse_dcp_metadata(file.text(0, bytes)));
@@ -45,7 +45,7 @@ DcpMetadata without_chunks(const DcpMetadata& metadata) {
   return contents;
 }
 
-/// What tells a file from others, and from itself before it was changed.
+/// Identifies a file, and its version.
 using FileState = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::int64_t>;
 
 std::vector<FileState> statuses_of(const std::vector<std::filesystem::path>& files) {
@@ -57,7 +57,7 @@ std::vector<FileState> statuses_of(const std::vector<std::filesystem::path>& fil
   return states;
 }
 
-/// A directory is described first, and its tree is taken when its output is made: what that takes is kept meanwhile.
+/// Keeps the contents between two uses: a directory is described first, and its tree is read when its output is made.
 class LastContents {
  public:
   void keep(std::vector<FileState> files, DcpMetadata contents) {

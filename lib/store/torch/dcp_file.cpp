@@ -16,13 +16,13 @@ namespace ckpt::torch {
 namespace {
 
 constexpr const char* item_folder = "archive";
-/// Of each item, so that its data lies as it does in a file by itself.
+/// Aligns each item, so that its data is aligned as in a file of its own.
 constexpr std::uint64_t item_alignment = 64;
 
-/// Items, one behind the other.
+/// Items, one after another.
 class Items {
  public:
-  /// Gives the item's place, and leaves in `data` that of its room for so many bytes.
+  /// Returns the item's place, and sets `data` to the place of its room for `bytes` bytes.
   Interval add(const PickledTree& tree, std::uint64_t bytes, Interval& data) {
     ZipLayout zip(item_folder);
     zip.add("data.pkl", tree.pickle);
@@ -70,7 +70,7 @@ NewFile dcp_form(const FileSpec& spec) {
   for (FileSpec::Array array : spec.arrays) {
     array.same_as.reset();
     if (whole(array.shape).empty() && !whole(array.global_shape.value_or(array.shape)).empty()) {
-      made.room.data.emplace_back();  // an empty piece is no chunk, but for one of what is empty itself
+      made.room.data.emplace_back();  // an empty piece is no chunk, unless the whole tensor is empty
       continue;
     }
     const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
@@ -122,7 +122,7 @@ DcpMetadata dcp_metadata_of(const std::vector<IndexedFile>& files) {
     }
   }
   for (auto& [name, tensor] : tensors) {
-    if (tensor.chunks.empty()) continue;  // of the source, and not taken
+    if (tensor.chunks.empty()) continue;  // in the source, but not chosen
     if (objects.contains(name)) refuse_twice(name);
     std::sort(tensor.chunks.begin(), tensor.chunks.end(), [](const DcpChunk& a, const DcpChunk& b) {
       return std::lexicographical_compare(a.box.lo.begin(), a.box.lo.end(), b.box.lo.begin(), b.box.lo.end());

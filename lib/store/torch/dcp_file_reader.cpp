@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* are_of_one_save = "are the files those of one save?";
 
-/// An item tells its tensor's shape and not its name: two that share bytes are one that is taken for another.
+/// An item contains its tensor's shape but not its name: if two items share bytes, one is mistaken for the other.
 void check_apart(std::vector<Interval> items) {
   std::sort(items.begin(), items.end(), [](Interval a, Interval b) { return a.lo < b.lo; });
   for (std::size_t i = 1; i < items.size(); ++i)
@@ -78,8 +78,8 @@ class DcpFileReader {
     return metadata_.tensors[each.tensor].chunks[each.chunk];
   }
 
-  /// Where the tensors are one file of safetensors, which begins where all items are said to; empty where they are
-  /// archives.
+  /// Returns the place of the safetensors file with the tensors, which begins where the metadata places all of its
+  /// items; empty if the tensors are archives.
   Interval safetensors_place() const {
     if (contents_.chunks.empty()) return {};
     const Interval rest{chunk_of(contents_.chunks.front()).item.lo, status_.bytes};

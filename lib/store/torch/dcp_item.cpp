@@ -14,10 +14,10 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Headers, pickle and small entries of a tensor's item are 700 bytes or so.
+/// Headers, pickle and small entries of a tensor's item take about 700 bytes.
 constexpr std::uint64_t head_bytes = 4096;
 
-// The record behind an entry's bytes.
+// The record after an entry's bytes.
 constexpr std::string_view behind_mark = "PK\7\10";
 constexpr std::size_t behind_bytes = 16;
 constexpr std::uint64_t sizes_follow = 8;  // a flag
@@ -31,7 +31,7 @@ class Head {
  public:
   explicit Head(std::string_view bytes) : bytes_(bytes) {}
 
-  /// Goes to the next entry; false where its header is none, or not all in the head.
+  /// Moves to the next entry; returns false if there is no complete header in the head.
   bool next() {
     const std::string_view rest = bytes_.substr(at_);
     if (rest.size() < local_bytes || !rest.starts_with(local_mark)) return false;
@@ -52,7 +52,7 @@ class Head {
   }
   std::size_t at() const noexcept { return at_; }
 
-  /// Goes behind the entry's `size` bytes, which its header or the record behind it must confirm.
+  /// Moves past the entry's `size` bytes; the entry's header, or the record after it, must confirm the size.
   bool skip(std::uint64_t size) {
     if (size > bytes_.size() - at_) return false;
     at_ += size;
@@ -63,7 +63,7 @@ class Head {
     return true;
   }
 
-  /// The bytes of a small entry, which ends where the record behind it says so.
+  /// Returns the bytes of a small entry, whose end the record after it confirms.
   std::optional<std::string_view> small() {
     if ((flags_ & sizes_follow) == 0) {
       const std::size_t begin = at_;
@@ -83,7 +83,7 @@ class Head {
   std::string_view name_;
 };
 
-/// The storages that a tree speaks of, each by one node.
+/// Returns the storages that a tree refers to, with one node for each.
 std::map<std::string_view, PickleId> storages_in(const Pickle& tree) {
   std::map<std::string_view, PickleId> storages;
   for (PickleId id = 0; id < tree.nodes().size(); ++id)
@@ -91,13 +91,13 @@ std::map<std::string_view, PickleId> storages_in(const Pickle& tree) {
   return storages;
 }
 
-/// What the tree says of its one storage; nothing where its type does not tell how long it is (quantised).
+/// Returns the description of the tree's one storage; nothing if its type does not determine its length (quantised).
 std::optional<StorageClaim> claim_of(const Pickle& tree, PickleId storage) {
   if (!storage_type(storage_name(tree, storage).type)) return std::nullopt;
   return storage_claim(tree, storage);
 }
 
-/// Nothing where the head does not tell all.
+/// Returns nothing if the head is not enough.
 std::optional<Archive> from_head(const PosixFile& file, Interval item) {
   auto bytes = std::make_unique<std::string>(std::min(item.size(), head_bytes), '\0');
   file.read(item.lo, std::as_writable_bytes(std::span(*bytes)));

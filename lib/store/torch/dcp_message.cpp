@@ -3,7 +3,7 @@
 #include "base/error_bytes.hpp"
 #include "store/torch/dcp_metadata.hpp"
 
-// A DCP directory's metadata as a message between processes.
+// Sends a DCP directory's metadata between processes.
 namespace ckpt::torch {
 
 namespace {

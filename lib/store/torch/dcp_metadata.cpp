@@ -25,9 +25,9 @@ bool is_before(const Extents& a, const Extents& b) {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
 
-constexpr std::uint32_t in_no_file = ~std::uint32_t{0};  // what is stored in no file
+constexpr std::uint32_t in_no_file = ~std::uint32_t{0};  // for chunks that no file stores
 
-/// Files in natural order, and their numbers wherever they stand.
+/// Sorts files in natural order, and updates all indices of them.
 void sort_files(DcpMetadata& metadata) {
   std::vector<std::uint32_t> order(metadata.files.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -45,7 +45,7 @@ void sort_files(DcpMetadata& metadata) {
   for (DcpObject& object : metadata.objects) object.file = number_of[object.file];
 }
 
-/// The slots of chunks that are in their order.
+/// Numbers the slots of sorted chunks.
 void number_slots(DcpTensor& tensor) {
   std::unordered_map<std::uint32_t, std::uint32_t> chunks_in;
   for (DcpChunk& chunk : tensor.chunks) chunk.slot = chunks_in[chunk.file]++;
@@ -99,7 +99,7 @@ class DcpReader {
       metadata_.objects.push_back({name, {{name}}, in_no_file, {}});
   }
 
-  /// What cannot be read is an error only where it is kept.
+  /// Keeps the reason why a tensor cannot be read: it is an error only if the tensor is kept.
   DcpTensor tensor_or_refusal(const std::string& name, PickleId value) const {
     DType dtype;
     try {
@@ -137,8 +137,8 @@ class DcpReader {
     return tensor;
   }
 
-  /// In the order of their boxes. Those that hold nothing are left out, of which torch stores the last one only, but
-  /// for one of a tensor that holds nothing.
+  /// Sorts chunks by their boxes. Empty chunks are removed, of which torch stores only the last one; an empty tensor
+  /// keeps one.
   static void sort_chunks(DcpTensor& tensor) {
     auto& chunks = tensor.chunks;
     const bool is_empty = whole(tensor.shape).empty();
@@ -176,7 +176,7 @@ class DcpReader {
       return;
     }
     DcpTensor& tensor = metadata_.tensors[known->second.number];
-    if (tensor.refusal) {  // the file of its first piece is the one that has it
+    if (tensor.refusal) {  // the file of its first piece represents it
       if (DcpChunk& chunk = tensor.chunks.front(); chunk.file == in_no_file) chunk = {chunk.box, file, 0, item};
       return;
     }
@@ -186,7 +186,7 @@ class DcpReader {
     const auto found =
         std::lower_bound(tensor.chunks.begin(), tensor.chunks.end(), begin,
                          [](const DcpChunk& chunk, const Extents& at) { return is_before(chunk.box.lo, at); });
-    if (found == tensor.chunks.end() || !(found->box.lo == begin)) return;  // an empty one
+    if (found == tensor.chunks.end() || !(found->box.lo == begin)) return;  // an empty chunk
     if (found->file != in_no_file) refuse_dcp("", "is stored twice at " + to_string(begin), "once");
     found->file = file;
     found->item = item;
@@ -212,7 +212,7 @@ class DcpReader {
     return known->second;
   }
 
-  /// Keys are texts, and the numbers of list items.
+  /// Keys are texts, or indices of list items.
   void add_paths(PickleId paths) {
     if (pickle_[paths].kind != PickleKind::dict) return;
     for_each_pair(paths, "planner_data", [&](PickleId key, PickleId value) {
@@ -271,7 +271,7 @@ namespace {
 
 constexpr const char* are_of_one_save = "are the ranks' files those of one save?";
 
-/// Adds what one more rank has of a tensor.
+/// Adds what one more rank stores of a tensor.
 void add_replica(DcpTensor& known, DcpTensor&& other) {
   if (known.refusal) return;
   if (other.refusal) {
@@ -294,7 +294,7 @@ void add_replica(DcpTensor& known, DcpTensor&& other) {
   }
 }
 
-/// A rank's metadata with the numbers that its files have among all.
+/// Replaces the file indices in a rank's metadata by those among all files.
 void renumber(DcpMetadata& rank, std::unordered_map<std::string, std::uint32_t>& files, DcpMetadata& all) {
   std::vector<std::uint32_t> number_of;
   for (std::string& name : rank.files) {

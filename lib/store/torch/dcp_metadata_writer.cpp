@@ -13,7 +13,7 @@ namespace {
 constexpr const char* metadata_module = "torch.distributed.checkpoint.metadata";
 constexpr const char* storage_module = "torch.distributed.checkpoint.filesystem";
 
-// Opcodes that end what PickleWriter::mark began, or follow what they take.
+// Opcodes that end a PickleWriter::mark, or that follow their operands.
 constexpr unsigned char empty_dict = '}';
 constexpr unsigned char empty_list = ']';
 constexpr unsigned char set_items = 'u';
@@ -41,7 +41,7 @@ class DcpWriter {
   }
 
  private:
-  /// An object of a class whose state is a dict of the fields that `fill` writes.
+  /// Writes an object whose state is a dict of the fields that `fill` writes.
   template <class Fill>
   void object(const char* module, const char* name, const Fill& fill) {
     out_.global(module, name);
@@ -101,7 +101,7 @@ class DcpWriter {
     });
   }
 
-  /// The same for all tensors of a type: (type, layout, requires_grad, memory format, pinned).
+  /// Writes (type, layout, requires_grad, memory format, pinned), which all tensors of a type share.
   void properties(const DcpTensor& tensor) {
     const auto known = properties_.find(tensor.dtype.name);
     if (known != properties_.end()) return out_.recall(known->second);
@@ -178,7 +178,7 @@ class DcpWriter {
 
   const DcpMetadata& metadata_;
   PickleWriter out_;
-  std::map<std::string, std::uint32_t> properties_;  // by the elements' type: what they are recalled by
+  std::map<std::string, std::uint32_t> properties_;  // by element type: the number to recall
 };
 
 }  // namespace

@@ -35,8 +35,7 @@ class TreeCutter {
   }
 
  private:
-  /// Other than the objects, which have items of their own, it is loaded by everyone who looks at the directory, and as
-  /// pickles are.
+  /// Unlike the objects, which are items of their own, this data is unpickled by everyone who opens the directory.
   void check_runs_nothing(PickleId data) const {
     std::vector<bool> is_seen(tree_.nodes().size(), false);
     for (std::vector<PickleId> to_visit{data}; !to_visit.empty();) {
@@ -100,7 +99,7 @@ class TreeCutter {
   TreeBounds bounds_;
 };
 
-/// work(path, value) for each attribute of the root, and of groups.
+/// Calls work(path, value) for each attribute of the root, and of groups.
 template <typename Work>
 void for_each_attribute(const FileSpec& spec, const Work& work) {
   const auto all = [&](const DcpPath& above, const std::vector<Attribute>& attributes) {
@@ -135,7 +134,7 @@ DcpParts dcp_parts(const FileSpec& spec) {
   DcpParts parts = TreeCutter(*tree).cut();
   std::set<std::string> of_tree;
   for (const DcpParts::Object& object : parts.objects) of_tree.insert(dcp_name(object.path));
-  // What catalogs tell of a list one by one is one object, which the tree has.
+  // A list whose items are separate attributes in a catalog is a single object in the tree.
   const auto is_of_tree = [&](const DcpPath& path) {
     DcpPath above;
     return std::any_of(path.begin(), path.end(), [&](const DcpKey& key) {

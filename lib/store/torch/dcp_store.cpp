@@ -35,7 +35,7 @@ class DcpStore : public Store {
     return file.status().bytes > 0 && file.text(0, 1) == pickle_begin;
   }
 
-  /// By either serialisation.
+  /// Recognises both serialisations.
   bool recognises(const std::filesystem::path& path) override {
     if (path.extension() != torch::dcp_ending) return false;
     const PosixFile file = PosixFile::open_for_reading(path);

@@ -16,8 +16,8 @@ namespace ckpt::torch {
 namespace {
 
 constexpr std::uint64_t object_bytes_per_second = 1U << 20;
-/// As of torch.save: names in it are those of Python 2 (`__builtin__.set`), which readers translate up to this protocol
-/// only; those of later ones are read with it, too.
+/// The protocol of torch.save: names in it are those of Python 2 (`__builtin__.set`), which readers translate only up
+/// to this protocol; they read the names of later protocols, too.
 constexpr unsigned tree_protocol = 2;
 
 class DcpTreeWriter {
@@ -35,7 +35,7 @@ class DcpTreeWriter {
       out_.opcode(0x86);
       out_.opcode('Q');
     }
-    std::set<std::string_view> written;  // of what each rank has saved, the first one's counts
+    std::set<std::string_view> written;  // of the copies that ranks have saved, the first is taken
     for (const DcpObject& object : metadata.objects)
       if (written.insert(object.name).second)
         with_context("/" + object.name, [&] { add(object, metadata.files[object.file]); });

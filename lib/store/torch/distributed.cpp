@@ -17,7 +17,7 @@ namespace {
   throw Error(Kind::input, "", {found, expected, remedy});
 }
 
-/// An attribute that has had several names; no_node where it has none of them.
+/// Returns an attribute that different versions call by different names; no_node if there is none.
 template <std::size_t N>
 PickleId any_field(const Pickle& pickle, PickleId object, const std::array<std::string_view, N>& names) {
   for (const std::string_view name : names)
@@ -38,13 +38,13 @@ std::optional<std::vector<MeshAxis>> mesh_axes(const Pickle& pickle, PickleId me
   std::vector<MeshAxis> axes(count);
   for (std::size_t i = 0; i < count; ++i) {
     axes[i].coordinate = at[i];
-    axes[i].size = at[i] + 1;  // at least: the other ranks' files tell
+    axes[i].size = at[i] + 1;  // a lower bound, which the other ranks' files correct
     if (named != nullptr) axes[i].name = text_of(pickle, (*named)[i], "the name of a mesh's axis");
   }
   return axes;
 }
 
-/// Along which dimension an axis cuts.
+/// Returns the dimension that an axis cuts.
 std::uint64_t dimension_of(const Pickle& pickle, PickleId placement, std::size_t rank) {
   const std::uint64_t dim = whole_number(pickle, need_field(pickle, placement, "dim"), "a placement's dimension");
   if (dim >= rank)
@@ -95,7 +95,7 @@ LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Extents
                          "save it redistributed: each card holds a part of its sum only");
     }
   }
-  // A strided shard is cut after the axes to its right, which come first although they count faster.
+  // A strided shard is cut after the axes to its right, which precede it although their coordinates vary faster.
   for (auto axis = later.rbegin(); axis != later.rend(); ++axis)
     piece.split[dimension_of(pickle, placements[*axis], global_shape.size())].push_back(*axis);
   return found;

@@ -35,14 +35,15 @@ const ElementWords& types() {
                                 {"complex128", "c128"},
                                 {"float8_e4m3fn", "f8_e4m3"},
                                 {"float8_e5m2", "f8_e5m2"},
-                                {"float8_e4m3fnuz", "f8_e4m3fnuz"},  // from here on: moved, never interpreted
+                                {"float8_e4m3fnuz", "f8_e4m3fnuz"},  // types from here on are moved, but never
+                                                                     // interpreted
                                 {"float8_e5m2fnuz", "f8_e5m2fnuz"},
                                 {"float8_e8m0fnu", "f8_e8m0"},
                                 {"float4_e2m1fn_x2", "f4_e2m1x2"}};
   return all;
 }
 
-/// Without the module, which has moved from version to version.
+/// Removes the module's name, which has changed between versions.
 std::string_view within_torch(std::string_view name) {
   constexpr std::string_view module = "torch.";
   return name.starts_with(module) ? name.substr(module.size()) : std::string_view();
@@ -54,7 +55,7 @@ std::optional<DType> storage_type(std::string_view name) {
   return storages().type(within_torch(name));
 }
 
-/// https://github.com/pytorch/pytorch, torch/storage.py, _dtype_to_storage_type_map: several of a byte's elements count
+/// https://github.com/pytorch/pytorch, torch/storage.py, _dtype_to_storage_type_map: several elements in one byte count
 /// as one.
 std::optional<std::uint64_t> storage_element_bytes(std::string_view name) {
   if (const auto type = storage_type(name)) return type->size;

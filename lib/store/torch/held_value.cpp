@@ -16,7 +16,7 @@ const std::byte* element_of(const Value& value, const NumberFormat& format, std:
   return reinterpret_cast<const std::byte*>(value.bytes.data()) + index * format.size;
 }
 
-/// Whole numbers of 64 bits with a sign are what a pickle has.
+/// A pickle's whole numbers have 64 bits with a sign.
 bool fits(const NumberFormat& format, const std::byte* element) {
   return format.kind != ElementKind::unsigned_integer ||
          unsigned_value(format, element) <= std::uint64_t{std::numeric_limits<std::int64_t>::max()};

@@ -14,7 +14,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// What is larger is data, which is not held in a catalog.
+/// Larger values are data, which a catalog does not hold.
 constexpr std::size_t most_value_bytes = 1U << 20;
 
 std::optional<DType> type_of(PickleKind kind) {
@@ -58,7 +58,8 @@ std::optional<nlohmann::json> json_of(const PickleNode& node) {
   }
 }
 
-/// Of numpy.ndarray, whose state is (version, shape, dtype, order, bytes); nothing for other objects.
+/// Returns the size of a numpy.ndarray, whose state is (version, shape, dtype, order, bytes); nothing for other
+/// objects.
 std::optional<std::uint64_t> bytes_of_array(const Pickle& pickle, PickleId id) {
   const PickleNode& node = pickle[id];
   if (!pickle.name_of(id).ends_with(".multiarray._reconstruct") || node.state == no_node) return std::nullopt;
@@ -66,7 +67,7 @@ std::optional<std::uint64_t> bytes_of_array(const Pickle& pickle, PickleId id) {
   const PickleNode& state = pickle[node.state];
   if (state.items.size() <= bytes_item) return std::nullopt;
   const PickleNode* bytes = &pickle[state.items[bytes_item]];
-  // In protocols without bytes they are _codecs.encode(text, "latin1").
+  // Protocols without bytes store them as _codecs.encode(text, "latin1").
   if (bytes->kind == PickleKind::call && !pickle[bytes->arguments].items.empty())
     bytes = &pickle[pickle[bytes->arguments].items.front()];
   if (bytes->kind == PickleKind::bytes) return bytes->text.size();
@@ -75,7 +76,8 @@ std::optional<std::uint64_t> bytes_of_array(const Pickle& pickle, PickleId id) {
       std::ranges::count_if(bytes->text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
-/// Objects of classes without a form of their own are made by a function, which is told the class.
+/// Returns the class of an object. If it has no pickle form of its own, a function makes it, with the class as
+/// argument.
 std::string made_class(const Pickle& pickle, PickleId id) {
   std::string_view name = pickle.name_of(id);
   if (pickle.is_call_of(id, "copy_reg._reconstructor") || pickle.is_call_of(id, "copyreg._reconstructor")) {

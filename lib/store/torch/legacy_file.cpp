@@ -16,14 +16,14 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// All but the first opcodes of the first pickle: the number 0x1950a86a20f9469cfc6c.
+/// The first pickle without its first opcodes: the number 0x1950a86a20f9469cfc6c.
 constexpr std::string_view magic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
 constexpr std::size_t protocol_bytes = 2;
 constexpr std::size_t frame_bytes = 9;
 constexpr std::uint64_t most_magic_bytes = protocol_bytes + frame_bytes + magic.size();
 constexpr std::int64_t protocol_version = 1001;
 
-/// How much of the file is read for the pickles at its start: nobody says how long they are.
+/// How much of the file to read for the pickles at its start, whose length is not stored.
 constexpr std::uint64_t first_window = 1U << 20;
 constexpr std::uint64_t last_window = 256U << 20;
 
@@ -32,7 +32,8 @@ constexpr std::uint64_t last_window = 256U << 20;
   throw Error(Kind::input, "", {"found " + found, expected, remedy});
 }
 
-/// The length of the first pickle, where `begin` begins with it: of protocol 2 or 3, or of 4 or 5, which frame it.
+/// Returns the length of the first pickle, if `begin` starts with it: in protocol 2 or 3, or in 4 or 5, which add a
+/// frame.
 std::optional<std::size_t> magic_length(std::string_view begin) {
   if (begin.size() < protocol_bytes || begin[0] != '\x80' || begin[1] < 2 || begin[1] > 5) return std::nullopt;
   const bool is_framed = begin.size() > protocol_bytes && begin[protocol_bytes] == '\x95';
@@ -43,10 +44,10 @@ std::optional<std::size_t> magic_length(std::string_view begin) {
 struct Pickles {
   std::unique_ptr<const std::string> bytes;
   std::vector<Pickle> pickles;  ///< protocol, machine, tree, keys
-  std::uint64_t end = 0;        ///< of the last one in the file
+  std::uint64_t end = 0;        ///< end of the last one in the file
 };
 
-/// Reads the pickles, or nothing where `window` bytes do not hold them.
+/// Reads the pickles; returns nothing if they are longer than `window` bytes.
 std::optional<Pickles> read_window(const PosixFile& file, std::uint64_t window) {
   Pickles found{std::make_unique<const std::string>(file.text(0, window)), {}, 0};
   std::size_t at = magic_length(*found.bytes).value();
@@ -79,7 +80,8 @@ void check_machine(const Pickles& found) {
                   "save it on another machine");
 }
 
-/// The bytes of an element of each storage: known to the tree alone. Of quantised ones, too, behind which others lie.
+/// Returns the element size of each storage, which only the tree states; also of quantised ones, since other storages
+/// follow them.
 std::map<std::string_view, std::uint64_t> element_bytes(const Pickle& tree) {
   std::map<std::string_view, std::uint64_t> bytes;
   for (PickleId id = 0; id < tree.nodes().size(); ++id) {

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325;
 constexpr std::uint64_t fnv_prime = 0x100000001b3;
 
-/// An object is read, put into a tree, which grows by doubling, and sent by a child; then it is parsed, and put into
-/// the form of a file.
+/// An object is read, put into a tree that grows by doubling, and sent by a child; then it is parsed, and put into the
+/// form of a file.
 constexpr std::uint64_t memory_per_object_byte = 8;
 constexpr std::uint64_t child_memory_per_object_byte = 5;
 

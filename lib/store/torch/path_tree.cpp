@@ -17,7 +17,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// What is left open in lists, all together: it is what tensors that are not taken leave, and hostile paths.
+/// Limit on open items of all lists together, which come from tensors that are not chosen, and from hostile paths.
 constexpr std::size_t most_open_items = 1U << 16;
 
 class Unfolding {
@@ -44,10 +44,10 @@ class Unfolding {
  private:
   struct Child {
     PickleId id = no_node;
-    bool is_made = false;  ///< a dict or list on the way to others
+    bool is_made = false;  ///< a dict or list created on the path to others
   };
 
-  /// Whether there are tensors in an object.
+  /// Returns whether an object contains tensors.
   bool holds_bytes(PickleId object) const {
     std::unordered_set<PickleId> seen;
     for (std::vector<PickleId> to_visit{object}; !to_visit.empty();) {
@@ -62,11 +62,12 @@ class Unfolding {
     return false;
   }
 
-  /// copy.copy(object): in a file a tuple's tensors would have names, which they have not in the directory.
+  /// Wraps an object in copy.copy(object): in a file, the tensors in a tuple would get names that they do not have in
+  /// the directory.
   PickleId closed(PickleId object) {
     PickleNode function = node_of(PickleKind::global);
     function.text = "copy.copy";
-    function.number = 4;  // the module's letters
+    function.number = 4;  // length of the module's name
     PickleNode arguments = node_of(PickleKind::tuple);
     arguments.items = {object};
     PickleNode call = node_of(PickleKind::call, 'R');
@@ -104,7 +105,7 @@ class Unfolding {
     dict.items.push_back(value);
   }
 
-  /// Paths come in the order of names, in which 10 is before 2: until then, None is there.
+  /// Paths come in the order of names, in which 10 precedes 2: a missing item is None until it comes.
   void insert_in_list(PickleId list, const DcpPath& path, const std::string& key, PickleId value) {
     std::vector<PickleId>& items = tree_.change(list).items;
     std::size_t place = 0;
@@ -133,7 +134,7 @@ class Unfolding {
 
   Pickle& tree_;
   const NameSet& tensors_;
-  std::size_t items_left_;  // that lists may still have
+  std::size_t items_left_;  // that lists may still get
   PickleId nothing_;
   PickleId root_;
   std::map<std::pair<PickleId, std::string>, Child> children_;  // by container and key

@@ -41,7 +41,7 @@ PickleId Pickle::append(const Pickle& other) {
 Pickle Pickle::part(PickleId id) const {
   Pickle result(protocol_);
   std::unordered_map<PickleId, PickleId> known;
-  std::vector<PickleId> found;  // by the new numbers
+  std::vector<PickleId> found;  // by their new ids
   const auto number = [&](PickleId& old) {
     if (old == no_node) return;
     const auto [place, is_new] = known.try_emplace(old, static_cast<PickleId>(found.size()));

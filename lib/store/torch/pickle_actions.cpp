@@ -4,7 +4,7 @@
 #include "store/torch/little_endian.hpp"
 #include "store/torch/pickle_machine.hpp"
 
-// What the opcodes do.
+// The actions of the opcodes.
 namespace ckpt::torch {
 
 void refuse_pickle(const std::string& found, const std::string& expected) {
@@ -37,7 +37,7 @@ PickleId PickleMachine::push(PickleNode node) {
   return id;
 }
 
-/// What is below a mark belongs to what the mark was set in.
+/// Values below a mark belong to the context in which the mark was set.
 PickleId PickleMachine::top() const {
   if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()))
     refuse_pickle("an opcode that takes a value where there is none", "values before it");
@@ -72,7 +72,7 @@ void PickleMachine::push_known(PickleId& known, PickleNode node) {
   known = push(std::move(node));
 }
 
-/// Of `count` bytes, in two's complement.
+/// Pushes an integer of `count` bytes in two's complement.
 void PickleMachine::push_long(std::uint64_t count) {
   const std::string_view taken = bytes(count);
   if (count > sizeof(std::uint64_t)) {
@@ -123,7 +123,7 @@ void PickleMachine::insert(const std::vector<PickleId>& items) {
 }
 
 void PickleMachine::remember(std::uint64_t index) {
-  // Picklers count: an index is below the number of opcodes, each of which has a byte.
+  // Picklers count up: an index is below the number of opcodes, each of which takes a byte.
   if (index >= all_.size()) refuse_pickle("memo " + std::to_string(index), "a number below that of its bytes");
   if (index >= memo_.size()) memo_.resize(index + 1, no_node);
   if (memo_[index] == no_node) ++memorised_;
@@ -136,7 +136,7 @@ void PickleMachine::recall(std::uint64_t index) {
   push_again(memo_[index]);
 }
 
-/// Of keyword arguments, nothing that torch saves has any that matter: they become the last argument.
+/// Keyword arguments become the last argument: none of those that torch saves matter.
 void PickleMachine::call(unsigned opcode) {
   PickleNode node = node_of(PickleKind::call, opcode);
   if (opcode == newobj_ex) push_tuple(2);

@@ -52,7 +52,7 @@ PickleId list_of(const Pickle& pickle, PickleId id) {
   if (node.kind != PickleKind::call || class_of(pickle, id) != "Size") return id;
   const PickleNode& arguments = pickle[node.arguments];
   if (arguments.kind != PickleKind::tuple || arguments.items.size() > 1) return id;
-  return arguments.items.empty() ? node.arguments : arguments.items.front();  // without any, of no dimension
+  return arguments.items.empty() ? node.arguments : arguments.items.front();  // without arguments it has no dimension
 }
 
 const std::vector<PickleId>& items_in(const Pickle& pickle, PickleId id, std::string_view what) {

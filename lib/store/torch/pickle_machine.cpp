@@ -32,7 +32,7 @@ std::size_t PickleMachine::run() {
   return at_;
 }
 
-/// Runs one opcode; false where that was the last.
+/// Runs one opcode; returns false if it was the last.
 bool PickleMachine::step() {
   const auto opcode = static_cast<unsigned>(little(1));
   switch (opcode) {
@@ -43,7 +43,7 @@ bool PickleMachine::step() {
       if (pickle_.protocol_ > newest_protocol)
         refuse_pickle("protocol " + std::to_string(pickle_.protocol_), "at most " + std::to_string(newest_protocol));
       return true;
-    case 0x95:  // FRAME: how much could be read ahead
+    case 0x95:  // FRAME: a hint for reading ahead
       little(8);
       return true;
     case '(':
@@ -92,7 +92,7 @@ bool PickleMachine::step_value(unsigned opcode) {
     case 0x8b:  // LONG4
       push_long(little(4));
       return true;
-    case 'G': {  // big-endian, unlike all else
+    case 'G': {  // big-endian, unlike everything else
       PickleNode node = node_of(PickleKind::real);
       node.number = static_cast<std::int64_t>(__builtin_bswap64(little(8)));
       push(std::move(node));
@@ -106,7 +106,7 @@ bool PickleMachine::step_value(unsigned opcode) {
 bool PickleMachine::step_text(unsigned opcode) {
   switch (opcode) {
     case 'X':
-    case 'T':  // of Python 2, whose texts were bytes
+    case 'T':  // from Python 2, whose texts were bytes
       push_bytes(PickleKind::text, opcode, little(4));
       return true;
     case 0x8c:

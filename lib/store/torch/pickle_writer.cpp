@@ -10,7 +10,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Readers of Python give up at 1,000 calls in one another.
+/// Python's readers give up at 1,000 nested calls.
 constexpr int most_levels_of_values = 900;
 
 }  // namespace
@@ -146,7 +146,7 @@ void PickleCopy::node(PickleId id) {
   --level_;
 }
 
-/// What has no parts.
+/// Writes a value without parts.
 void PickleCopy::plain(const PickleNode& node) {
   switch (node.kind) {
     case PickleKind::boolean:
@@ -166,7 +166,7 @@ void PickleCopy::plain(const PickleNode& node) {
   }
 }
 
-/// What is filled after it is there may hold itself.
+/// Containers that are filled after their creation may contain themselves.
 void PickleCopy::container(PickleId id) {
   const PickleNode& node = from_[id];
   constexpr unsigned char empty_set = 0x8f;
@@ -194,7 +194,7 @@ void PickleCopy::call(PickleId id) {
   const PickleNode& made = from_[id];
   node(made.function);
   if (made.opcode == newobj_ex)
-    nodes(from_[made.arguments].items);  // the arguments without names, and with
+    nodes(from_[made.arguments].items);  // positional arguments, then keyword arguments
   else
     node(made.arguments);
   to_.opcode(made.opcode);

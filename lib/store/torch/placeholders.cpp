@@ -8,7 +8,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// torch.Size([0]), of a parameter without elements.
+/// Returns whether a node is torch.Size([0]), the size of a parameter without elements.
 bool is_empty_size(const Pickle& pickle, PickleId id) {
   if (!pickle.is_call_of(id, "torch.Size")) return false;
   const auto& arguments = pickle[pickle[id].arguments].items;

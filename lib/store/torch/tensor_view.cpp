@@ -13,7 +13,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// What an expanded tensor (strides of 0) may have beyond its storage.
+/// Limit on the bytes of an expanded tensor (strides of 0) beyond its storage.
 constexpr std::uint64_t most_expanded_bytes = 1U << 30;
 
 [[noreturn]] void refuse_tensor(const std::string& found, const std::string& expected,
@@ -26,11 +26,11 @@ constexpr std::string_view storage_from_bytes = "torch.storage._load_from_bytes"
 constexpr std::string_view wrapper_subclass = "torch._utils._rebuild_wrapper_subclass";
 constexpr std::size_t parameter_state = 3;  // of _rebuild_parameter_with_state
 
-/// A function whose tensor is what lies in a storage.
+/// A function that makes a tensor of the contents of a storage.
 struct RebuildForm {
   std::string_view function;
   std::size_t arguments;  ///< at least
-  bool is_wrapper;        ///< the first argument is the tensor
+  bool is_wrapper;        ///< the first argument is another tensor
   bool has_dtype;         ///< the last argument is the type of its elements, not the storage's
 };
 constexpr std::array forms{RebuildForm{"torch._utils._rebuild_tensor", 4, false, false},
@@ -46,7 +46,7 @@ std::optional<RebuildForm> rebuild_form(std::string_view function) {
   return std::nullopt;
 }
 
-/// Functions whose tensors are not what lies in a storage, and what to save instead.
+/// Functions that make other tensors, and what to save instead.
 struct Refusal {
   std::string_view function;
   std::string_view what;
@@ -66,8 +66,8 @@ constexpr std::array refusals{
 
 /// A call that makes a tensor.
 struct Made {
-  std::string_view function;  ///< empty: it makes something else
-  std::string_view type;      ///< its class, where it has one of its own
+  std::string_view function;  ///< empty: it does not make a tensor
+  std::string_view type;      ///< its class, if that is not torch's own
   PickleId arguments = no_node;
   PickleId state = no_node;
 };
@@ -93,7 +93,7 @@ std::uint64_t count_at(const Pickle& pickle, PickleId id, const char* what) {
   return static_cast<std::uint64_t>(number);
 }
 
-/// The items of a tuple of at least so many: a call's arguments.
+/// Returns the items of a tuple of at least `least`: a call's arguments.
 const std::vector<PickleId>& items_of(const Pickle& pickle, PickleId tuple, std::size_t least, std::string_view call) {
   const PickleNode& arguments = pickle[tuple];
   if (arguments.kind != PickleKind::tuple || arguments.items.size() < least)
@@ -128,7 +128,7 @@ Extents extents_at(const Pickle& pickle, PickleId id, const char* what) {
   return extents;
 }
 
-/// Lazy views have their flag set: their values are not what is stored.
+/// A lazy view has its flag set: its values differ from the stored ones.
 void check_flags(const Pickle& pickle, const std::vector<PickleId>& arguments, std::size_t at) {
   if (at >= arguments.size()) return;
   for (const char* flag : {"conj", "neg"})
@@ -137,7 +137,7 @@ void check_flags(const Pickle& pickle, const std::vector<PickleId>& arguments, s
                     std::string("save its resolve_") + flag + "()");
 }
 
-/// Where in the file the elements lie, once they are known to lie in their storage.
+/// Returns where the elements lie in the file, after checking that they are within their storage.
 Interval place_in(const TensorView& view, std::uint64_t offset, Interval storage) {
   const std::uint64_t size = view.dtype.size;
   const std::uint64_t bytes = checked_mul(volume(view.shape), size, "a tensor's number of bytes");
@@ -157,7 +157,7 @@ Interval place_in(const TensorView& view, std::uint64_t offset, Interval storage
   return {storage.lo + offset * size, storage.lo + end};
 }
 
-/// A storage's bytes in the file: as many as the pickle says.
+/// Returns a storage's bytes in the file, in the number that the pickle states.
 Interval place_of(const StorageClaim& claim, const Storages& storages) {
   const auto storage = storages.find(claim.key);
   if (storage == storages.end())
@@ -186,7 +186,7 @@ TensorView make_view(const Pickle& pickle, const std::vector<PickleId>& argument
   return view;
 }
 
-/// The piece of a distributed tensor that is stored here.
+/// Returns the piece of a distributed tensor that this file stores.
 std::optional<TensorView> piece_in(const Pickle& pickle, const LocalTensor& local, const Storages& storages) {
   const bool is_tensor = local.tensor != no_node && pickle[local.tensor].kind == PickleKind::call &&
                          made_by(pickle, local.tensor).function != wrapper_subclass;
@@ -197,7 +197,7 @@ std::optional<TensorView> piece_in(const Pickle& pickle, const LocalTensor& loca
   return view;
 }
 
-/// A piece without elements, behind the last ones.
+/// Returns a piece without elements, after the tensor's last ones.
 TensorView nothing_of(const LocalTensor& local) {
   TensorView view;
   view.dtype = *local.dtype;

@@ -31,7 +31,7 @@ Schema read_schema(const PosixFile& file, std::uint64_t file_bytes) {
   return schema;
 }
 
-/// The pickle's nodes are gone before what it says is put into words.
+/// Frees the pickle's nodes before the schema is encoded.
 std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
   return encode(FileCatalog{std::make_shared<const Schema>(read_schema(file, file_bytes)), 0, 0});
 }
@@ -40,7 +40,7 @@ std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
   return torch::carried_tree(torch::read_archive(file, file_bytes), file);
 }
 
-/// Schemas read recently, by what a child said of them: files of different cards mostly say the same.
+/// Recently read schemas by a child's output: files of different cards mostly have equal ones.
 class RecentSchemas {
  public:
   std::shared_ptr<const Schema> shared(std::string said) {
@@ -62,7 +62,7 @@ class RecentSchemas {
   }
 
  private:
-  /// Of what the children said.
+  /// Limit on the children's output that is kept.
   static constexpr std::uint64_t most_bytes = 64U << 20;
   struct Recent {
     std::string said;
@@ -70,7 +70,7 @@ class RecentSchemas {
   };
 
   std::mutex mutex_;
-  std::list<Recent> recent_;  // the last used first
+  std::list<Recent> recent_;  // most recently used first
   std::uint64_t bytes_ = 0;
 };
 

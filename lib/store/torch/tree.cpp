@@ -17,7 +17,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Root attributes of files that these programs write begin so.
+/// The prefix of root attributes in files that ckpt-reshard writes.
 constexpr std::string_view own_attributes = "ckpt_";
 
 class TreeReader {
@@ -82,7 +82,7 @@ class TreeReader {
     schema_.leaves.push_back(leaf_of(pickle_, survey_.of(id), id, name));
   }
 
-  /// A storage by itself is a tensor of one dimension.
+  /// A bare storage is a tensor of one dimension.
   std::optional<TensorView> view_of(PickleId id) const {
     if (pickle_[id].kind != PickleKind::persistent) return tensor_in(pickle_, id, storages_);
     return whole_storage(pickle_, id, storages_);
@@ -97,7 +97,7 @@ class TreeReader {
     arrays_.push_back(std::move(array));
   }
 
-  /// The attributes that a tensor has in Python.
+  /// Returns the attributes that a tensor has in Python.
   std::vector<Attribute> attributes_of(const std::string& name, PickleId state) {
     std::map<std::string, Value> values;
     std::vector<PickleId> dicts{state};
@@ -127,7 +127,8 @@ class TreeReader {
   }
 
   Schema schema() {
-    std::vector<std::pair<std::string, std::size_t>> order;  // arrays are large, and lie far from one another
+    std::vector<std::pair<std::string, std::size_t>> order;  // sorts these instead of the arrays, which are large and
+                                                             // scattered
     order.reserve(arrays_.size());
     for (const Array& array : arrays_) order.emplace_back(array.stored.name, order.size());
     std::sort(order.begin(), order.end());
@@ -158,7 +159,8 @@ class TreeReader {
   OpaqueSurvey survey_;
   Placeholders placeholders_;
   Schema schema_;
-  std::deque<Array> arrays_;                                        // which are large: none is moved for the next one
+  std::deque<Array> arrays_;                                        // a deque, since arrays are large and must not move
+                                                                    // when it grows
   std::map<std::string, std::map<std::string, Value>> attributes_;  // by group
   TreeBounds bounds_;
 };

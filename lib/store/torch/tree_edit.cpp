@@ -15,7 +15,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Lists grow by one item for a tensor; what is left open between them is None.
+/// Lists grow by one item for a tensor; open items are None.
 constexpr std::uint64_t most_open_items = 1U << 16;
 
 std::optional<std::uint64_t> whole_number(const std::string& text) {
@@ -30,7 +30,8 @@ bool is_list(const PickleNode& node) {
          (node.kind == PickleKind::call && !node.has_pairs && !node.items.empty());
 }
 
-/// Whether tensors may be put into a container that is a value: nothing is in it, or what they left behind.
+/// Returns whether tensors may be put into a container that is a value: it is empty, or has only None from removed
+/// tensors.
 bool is_open(const Pickle& tree, PickleId container) {
   const PickleNode& node = tree[container];
   return node.items.empty() ||
@@ -50,7 +51,7 @@ TreeEdit::TreeEdit(Pickle& tree, const NameSet& tensors) : tree_(tree), tensors_
   keep("", tree.root(), 0);
 }
 
-/// Whether something stays of a node, and notes its name.
+/// Returns whether anything of a node is kept, and records its name.
 bool TreeEdit::keep(const std::string& name, PickleId id, int level) {
   bounds_.check_level(level);
   bounds_.visit(tree_[id], name);
@@ -72,7 +73,8 @@ bool TreeEdit::keep(const std::string& name, PickleId id, int level) {
   return true;
 }
 
-/// What leaves a list leaves None behind, as the others' places are their names; and None in a list is a place for it.
+/// Removed items of a list become None, since the indices of the others are their names; and None in a list is a free
+/// place.
 void TreeEdit::keep_items(const std::string& path, PickleId container, int level) {
   std::vector<PickleId> items;
   for (const Branch& branch : branches_of(tree_, container)) {
@@ -91,7 +93,7 @@ void TreeEdit::keep_items(const std::string& path, PickleId container, int level
   tree_.change(container).items = std::move(items);
 }
 
-/// The container that the longest part of a name leads to, and where what is below it begins.
+/// Returns the container of the longest prefix of a name, and sets `below` to the start of the rest.
 PickleId TreeEdit::deepest(const std::string& name, std::size_t& below) const {
   for (std::size_t end = name.rfind('/'); end != std::string::npos && end > 0; end = name.rfind('/', end - 1))
     if (const auto found = containers_.find(name.substr(0, end)); found != containers_.end()) {
@@ -112,7 +114,7 @@ void TreeEdit::put(const std::string& name, PickleId value) {
   std::string path = name.substr(0, below > 0 ? below - 1 : 0);
   for (std::size_t end = name.find('/', below); end != std::string::npos; end = name.find('/', below)) {
     std::string next = name.substr(0, end);
-    if (tensors_.contains(next) || values_.contains(next)) break;  // nothing is below: the rest of the name is one key
+    if (tensors_.contains(next) || values_.contains(next)) break;  // not a container: the rest of the name is one key
     const PickleId dict = tree_.add(node_of(PickleKind::dict));
     put_into(container, path, name.substr(below, end - below), dict);
     containers_.emplace(next, dict);
@@ -150,7 +152,7 @@ void TreeEdit::put_into_list(PickleId list, const std::string& path, const std::
   tree_.change(list).items[*place] = value;
 }
 
-/// As those of an optimizer's state are.
+/// Returns whether a dict has numbers as keys, such as those of an optimizer's state.
 bool TreeEdit::has_numbers_as_keys(PickleId dict) {
   const auto [known, is_new] = has_numbers_as_keys_.try_emplace(dict, false);
   if (is_new) {

@@ -26,7 +26,7 @@ Pickle parsed(const FileSpec& spec) {
   return std::move(*tree);
 }
 
-/// Names that lead to something else than an attribute: tensors, and what is around them.
+/// Returns the names that an attribute cannot have: those of tensors and groups, and of everything that contains them.
 std::set<std::string> taken_names(const FileSpec& spec) {
   std::set<std::string> taken;
   const auto take_above = [&](const std::string& name) {
@@ -44,7 +44,7 @@ std::set<std::string> taken_names(const FileSpec& spec) {
   return taken;
 }
 
-/// Calls visit(name, attribute, has a place) for all of a specification.
+/// Calls visit(name, attribute, has a place) for all attributes of a specification.
 template <class Visit>
 void for_each_attribute(const FileSpec& spec, Visit&& visit) {
   const std::set<std::string> taken = taken_names(spec);
@@ -96,7 +96,7 @@ class TreeWriter {
     });
   }
 
-  /// Tensors, and storages in other objects.
+  /// Writes tensors, and storages in other objects.
   bool write_node(PickleId id, PickleCopy& copy) {
     if (tree_[id].kind == PickleKind::persistent) {
       const auto& items = tree_[tree_[id].arguments].items;
@@ -123,7 +123,7 @@ class TreeWriter {
     return spec_.arrays[found->second];
   }
 
-  /// (None, class, tensor, attributes)
+  /// Writes (None, class, tensor, attributes).
   void write_typed(const std::vector<PickleId>& arguments, PickleCopy& copy) {
     const FileSpec::Array& array = array_of(*carried_name(tree_, arguments[2]));
     out_.global("torch._tensor", "_rebuild_from_type_v2");
@@ -141,7 +141,8 @@ class TreeWriter {
     out_.global("torch._utils", checked_type(array).storage.empty() ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
   }
 
-  /// storage, offset, shape, strides, whether it requires a gradient, hooks, its type where the storage has none
+  /// Writes storage, offset, shape, strides, whether a gradient is required, hooks, and the type if the storage does
+  /// not imply it.
   void write_arguments(const FileSpec::Array& array, bool requires_grad) {
     const TorchType type = checked_type(array);
     out_.opcode(PickleWriter::mark);
@@ -183,7 +184,7 @@ class TreeWriter {
     out_.opcode('Q');
   }
 
-  /// (..., type, key, elements, its bytes)
+  /// Writes (..., type, key, elements, its bytes).
   bool write_known(const std::vector<PickleId>& items, PickleCopy& copy) {
     const auto [known, is_new] = known_.try_emplace(std::string(tree_[items[2]].text), storages_);
     if (is_new) result_.others.push_back({std::to_string(storages_++), std::string(tree_[items[4]].text)});

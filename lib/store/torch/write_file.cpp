@@ -12,7 +12,7 @@ namespace ckpt::torch {
 
 namespace {
 
-/// As torch.save names it when it writes to a stream.
+/// The name that torch.save uses when it writes to a stream.
 constexpr const char* archive_folder = "archive";
 
 void add_own(const FileSpec& spec, ZipLayout& zip, FileRoom& room) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t most_comment_bytes = 65535;
 
-/// A directory beyond this is no torch file's: a name for each of 10^7 storages.
+/// No torch file has a larger directory: this holds a name for each of 10^7 storages.
 constexpr std::uint64_t most_directory_bytes = 1U << 30;
 
 [[noreturn]] void refuse_zip(const std::string& object, const std::string& found, const std::string& expected,
@@ -29,14 +29,14 @@ std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t count) 
   return little_endian(bytes.substr(at, count));
 }
 
-/// Where the directory lies, counted from the archive's start, and how many entries it has.
+/// The directory's place, relative to the archive's start, and its number of entries.
 struct Directory {
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
 };
 
-/// The record at the archive's end, behind which there is a comment of just the length that it says.
+/// Finds the record at the archive's end, which is followed by a comment of exactly the length that it states.
 std::size_t find_end(std::string_view tail) {
   if (tail.size() >= end_bytes)
     for (std::size_t at = tail.size() - end_bytes + 1; at-- > 0;)
@@ -50,7 +50,7 @@ Directory find_directory(const PosixFile& file, Interval archive) {
   const std::string tail = file.text(archive.lo + tail_at, tail_bytes);
   const std::size_t end = find_end(tail);
   Directory found{number(tail, end + 10, 2), number(tail, end + 12, 4), number(tail, end + 16, 4)};
-  std::uint64_t behind = tail_at + end;  // what must lie behind the directory
+  std::uint64_t behind = tail_at + end;  // position of everything that must follow the directory
   if (end >= locator_bytes && std::string_view(tail).substr(end - locator_bytes).starts_with(locator_mark)) {
     behind = number(tail, end - locator_bytes + 8, 8);
     if (behind > archive.size() || archive.size() - behind < wide_end_bytes)
@@ -72,7 +72,7 @@ Directory find_directory(const PosixFile& file, Interval archive) {
   return found;
 }
 
-/// What the directory says of an entry.
+/// The directory's description of an entry.
 struct Central {
   std::string_view name;
   std::uint64_t bytes = 0;
@@ -80,7 +80,7 @@ struct Central {
   std::uint32_t crc = 0;
 };
 
-/// The 64-bit numbers in place of those that do not fit, in this order.
+/// Reads the 64-bit numbers that replace those that do not fit, in this order.
 void widen(std::string_view extra, std::uint64_t& bytes, std::uint64_t& packed, std::uint64_t& offset) {
   while (extra.size() >= 4) {
     const std::uint64_t id = number(extra, 0, 2);
@@ -100,7 +100,7 @@ void widen(std::string_view extra, std::uint64_t& bytes, std::uint64_t& packed, 
   }
 }
 
-/// Takes an entry off the directory.
+/// Removes an entry from the directory and returns it.
 Central take_central(std::string_view& directory) {
   if (directory.size() < central_bytes || !directory.starts_with(central_mark))
     refuse_zip("its zip directory", "no entry", "an entry where the one before it ends");
@@ -132,7 +132,7 @@ Central take_central(std::string_view& directory) {
              "is the file truncated?");
 }
 
-/// The entries of a directory in the order of their places.
+/// Returns the entries of a directory, sorted by place.
 std::vector<Central> entries_by_place(std::string_view directory, std::uint64_t count) {
   std::vector<Central> entries;
   entries.reserve(count);
@@ -143,7 +143,7 @@ std::vector<Central> entries_by_place(std::string_view directory, std::uint64_t 
   return entries;
 }
 
-/// Where an entry's own header lies, as far as the directory tells.
+/// Returns where an entry's own header lies, as far as the directory shows.
 Interval header_of(const Central& entry, std::uint64_t end) {
   const std::uint64_t bytes = local_bytes + entry.name.size();
   if (entry.offset > end || end - entry.offset < bytes)
@@ -151,7 +151,7 @@ Interval header_of(const Central& entry, std::uint64_t end) {
   return {entry.offset, entry.offset + bytes};
 }
 
-/// Where an entry's bytes lie: behind its own header, the length of which the directory does not tell.
+/// Returns the place of an entry's bytes: after its own header, whose length the directory does not contain.
 Interval place_of(const Central& entry, std::string_view header, std::uint64_t end) {
   if (!header.starts_with(local_mark) || number(header, 26, 2) != entry.name.size() ||
       header.substr(local_bytes) != entry.name || number(header, 8, 2) != 0)
@@ -175,7 +175,7 @@ std::vector<ZipEntry> zip_directory(const PosixFile& file, Interval archive) {
   const Directory found = find_directory(file, archive);
   const std::string bytes = file.text(archive.lo + found.offset, found.bytes);
   const std::vector<Central> by_place = entries_by_place(bytes, found.entries);
-  std::vector<Interval> headers;  // in the file
+  std::vector<Interval> headers;  // places in the file
   for (const Central& entry : by_place) {
     const Interval header = header_of(entry, found.offset);
     headers.push_back({archive.lo + header.lo, archive.lo + header.hi});

@@ -16,18 +16,18 @@ namespace {
 constexpr std::uint64_t entry_alignment = 64;
 constexpr std::uint64_t in_utf8_flag = 0x0800;
 constexpr std::uint64_t first_of_1980 =
-    0x21;  ///< the earliest date that there is, for all: the same job writes the same bytes
-constexpr std::uint64_t zip_version = 45;  ///< of the format, with numbers of 64 bits
+    0x21;  ///< the earliest possible date, for all entries: the same job writes the same bytes
+constexpr std::uint64_t zip_version = 45;  ///< the version of the format with 64-bit numbers
 constexpr std::string_view padding_id = "FB";
 constexpr std::uint64_t field_head_bytes = 4;
 constexpr std::uint64_t most_entries_in_16_bits = 0xffff;
 
-/// The lowest so many bytes, at most 8.
+/// Appends the lowest `bytes` bytes of a number, at most 8.
 void append_number(std::string& to, std::uint64_t number, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) to += static_cast<char>(number >> 8 * i & 0xffU);
 }
 
-/// What an entry's own header and the directory both say.
+/// Returns the fields that an entry's own header and the directory share.
 std::string common_header(std::uint64_t bytes, std::uint32_t checksum, std::uint64_t name, std::uint64_t extra) {
   std::string header;
   for (const std::uint64_t field : {zip_version, in_utf8_flag, std::uint64_t{0}, std::uint64_t{0}, first_of_1980})
@@ -40,7 +40,7 @@ std::string common_header(std::uint64_t bytes, std::uint32_t checksum, std::uint
   return header;
 }
 
-/// The numbers that do not fit into 32 bits, in a field of their own.
+/// Returns the field with the numbers that do not fit into 32 bits.
 std::string wide_field(std::initializer_list<std::uint64_t> numbers) {
   std::string values;
   for (const std::uint64_t each : numbers)
@@ -101,7 +101,7 @@ Interval ZipLayout::add_room(std::string_view name, std::uint64_t bytes, std::st
 ZipForm ZipLayout::take() {
   const std::uint64_t begin = end_;
   std::string end(wide_end_mark);
-  append_number(end, wide_end_bytes - 12, 8);  // of what follows
+  append_number(end, wide_end_bytes - 12, 8);  // number of bytes that follow
   append_number(end, zip_version, 2);
   append_number(end, zip_version, 2);
   append_number(end, 0, 8);
