@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t most_before = 4;  // words, as in "optimizer.state.0.exp_avg."
 constexpr std::size_t most_behind = 2;
 
-/// Where the words of a name begin, and its end as if one more did.
+/// Returns where the words of a name begin, and one more beginning after its end.
 std::vector<std::size_t> word_starts(const std::string& name) {
   std::vector<std::size_t> starts{0};
   for (std::size_t i = 0; i + 1 < name.size(); ++i)

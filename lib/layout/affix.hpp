@@ -7,18 +7,18 @@
 
 namespace ckpt {
 
-/// What the name of a parameter's state has before and behind the parameter's own: "exp_avg." and "".
+/// The text before and after a parameter's own name in the name of its state: "exp_avg." and "".
 struct Affix {
   std::string before;
   std::string behind;
 
   friend auto operator<=>(const Affix&, const Affix&) = default;
 
-  /// The parameter's name, or nothing where the name has not both.
+  /// Returns the parameter's name, or nothing if the name lacks either part.
   std::optional<std::string> without(const std::string& name) const;
 };
 
-/// The fewest words (of at most 4 before and 2 behind) without which a name is another's, for which `is_name` is asked.
+/// Returns the fewest words (at most 4 before and 2 after) without which a name is another's, according to `is_name`.
 std::optional<Affix> affix_of(const std::string& name, const std::function<bool(const std::string&)>& is_name);
 
 }  // namespace ckpt

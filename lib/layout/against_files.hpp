@@ -4,8 +4,8 @@
 
 namespace ckpt {
 
-/// Runs `work`, in which a layout is held against files. What it finds wrong with the layout contradicts the files: an
-/// error of kind layout becomes one of kind input.
+/// Runs `work`, which compares a layout with files. An error in the layout there means that it contradicts the files:
+/// an error of kind layout becomes one of kind input.
 template <class Work>
 decltype(auto) against_files(Work&& work) {
   try {

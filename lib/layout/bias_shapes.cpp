@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view bias_word = "bias";
 
-/// The matrix that a bias of this name belongs to.
+/// Returns the matrix that a bias of this name belongs to.
 std::optional<ParameterId> matrix_of(const Placement& placement, const std::string& bias) {
   if (bias.size() < bias_word.size() + 2 || !bias.ends_with(bias_word)) return std::nullopt;
   const std::string before = bias.substr(0, bias.size() - bias_word.size());
@@ -37,7 +37,8 @@ bool is_suspect(const Placement& placement, ParameterId matrix, ParameterId bias
   return false;
 }
 
-/// "; if the bias is right, 'o.weight' is [8, 8]: dim 1 over tp=2 would fit", or nothing where nothing would.
+/// Returns "; if the bias is right, 'o.weight' is [8, 8]: dim 1 over tp=2 would fit", or an empty text if nothing would
+/// fit.
 std::string hypothesis(const Placement& placement, ParameterId wrong, const Extents& fitting,
                        const std::string& right) {
   const std::string fit = explain_logical_shape(placement, wrong, fitting);

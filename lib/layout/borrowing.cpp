@@ -24,7 +24,7 @@ std::optional<Membership> Borrowing::find(const std::string& name) const {
 }
 
 MemberKeys Borrowing::of(Membership where) const {
-  std::vector<const Keys*> said;  // the borrowed ones last
+  std::vector<const Keys*> said;  // the borrowed ones come last
   std::set<std::string> seen;
   const BucketMember* member = &layout_.buckets[where.bucket].members[where.member];
   const auto refuse = [&](const std::string& found, const std::string& expected) {
@@ -61,7 +61,7 @@ std::string Borrowing::place(Membership where) const {
   return layout_.origin + ": bucket \"" + bucket.name + "\", member \"" + bucket.members[where.member].name + "\"";
 }
 
-/// What a member says itself is checked where it is read; what it borrows may cut it over the bucket's axis, too.
+/// A member's own keys are checked where they are parsed; borrowed keys may cut it over the bucket's axis, too.
 void Borrowing::check_axis(const Keys& keys, Membership where) const {
   const Mesh& mesh = layout_.mesh;
   const Axis own = layout_.buckets[where.bucket].axis;

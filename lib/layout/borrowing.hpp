@@ -11,22 +11,22 @@
 
 namespace ckpt {
 
-/// Which member of which bucket.
+/// Identifies a bucket's member.
 struct Membership {
   std::uint32_t bucket = 0;
   std::uint32_t member = 0;
 };
 
-/// What a bucket's member is, with all that its `like` borrows.
+/// The keys of a bucket's member, including everything that its `like` borrows.
 struct MemberKeys {
-  Keys keys;  ///< `shape` is in it where the layout says it; never `at`, which is the bucket's
-  /// Otherwise: the parameter, no bucket's member, whose logical shape it has.
+  Keys keys;  ///< including `shape` if the layout gives it; never `at`, which is the bucket's
+  /// If the layout gives no shape: the parameter outside buckets whose logical shape it has.
   std::optional<std::string> shape_of;
-  std::vector<std::size_t> rules;  ///< that took part
-  Keys shape_keys;                 ///< with `shape_of`: the keys that say how that one is stored
+  std::vector<std::size_t> rules;  ///< rules that contributed
+  Keys shape_keys;                 ///< with `shape_of`: the keys that say how that parameter is stored
 };
 
-/// The members of a layout's buckets by their names. It refers to the layout and the naming, which must outlive it.
+/// Finds the members of a layout's buckets by name. It refers to the layout and the naming, which must outlive it.
 class Borrowing {
  public:
   /// Throws layout for a parameter that is a member of two buckets.
@@ -34,11 +34,11 @@ class Borrowing {
 
   std::optional<Membership> find(const std::string& name) const;
 
-  /// Follows `like` through other members to a rule. Throws layout where it leads back, or to no rule, or what is
-  /// borrowed does not go with the bucket.
+  /// Follows `like` through other members to a rule. Throws layout for a cycle, if it leads to no rule, or if the
+  /// borrowed keys do not suit the bucket.
   MemberKeys of(Membership where) const;
 
-  /// The parameters, no buckets' members, whose shapes must be known for those of members.
+  /// Returns the parameters outside buckets whose shapes must be known to determine those of members.
   std::unordered_set<std::string> lenders() const;
 
  private:

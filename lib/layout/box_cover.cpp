@@ -67,7 +67,7 @@ void BoxCover::collect(const Boxes& boxes, const Mesh& mesh) {
   }
 }
 
-/// Halves what is left at the middle of the dimension in which the boxes are spread furthest.
+/// Splits the remaining boxes at the middle of the dimension in which they are spread furthest.
 void BoxCover::build(std::uint32_t first, std::uint32_t last) {
   Box around = boxes_[first].box;
   Box centres{Extents(around.rank()), Extents(around.rank())};
@@ -129,14 +129,14 @@ void BoxCover::check_no_overlap(const Mesh& mesh) const {
     });
 }
 
-/// How many elements of a box lie in boxes: these do not overlap.
+/// Returns how many elements of a box are covered by boxes, which do not overlap.
 std::uint64_t BoxCover::covered(const Box& wanted) const {
   std::uint64_t sum = 0;
   for_each_meeting(wanted, [&](std::size_t i) { sum += volume(intersect(boxes_[i].box, wanted)->shape()); });
   return sum;
 }
 
-/// Where something is left out, halves the tensor until all of what remains is.
+/// If anything is not covered, halves the tensor until the rest is a gap.
 void BoxCover::check_no_gap(const Extents& shape) const {
   Box gap = whole(shape);
   std::uint64_t elements = volume(shape);

@@ -9,31 +9,31 @@
 
 namespace ckpt {
 
-/// Explicit boxes (`boxes`) that cover a tensor exactly, each with the cards that hold it. Which of them a box meets is
-/// found through a tree, in time that depends on what is found.
+/// Explicit boxes (`boxes`) that cover a tensor exactly, each with the cards that hold it. A tree finds the boxes that
+/// meet a given box, in time proportional to the result.
 class BoxCover {
  public:
-  /// Throws layout, in words for a message, when boxes overlap or leave something of the shape out, or one belongs to a
-  /// card that the mesh has not.
+  /// Throws layout, in words for a message, if boxes overlap or do not cover the shape, or if one belongs to a card
+  /// outside the mesh.
   BoxCover(const Boxes& boxes, const Extents& shape, const Mesh& mesh);
 
-  /// The shape that boxes reach to, where nothing else tells it.
+  /// Returns the shape that the boxes extend to, if nothing else determines it.
   static Extents reach(const Boxes& boxes);
 
-  /// The different boxes, empty ones last, and who holds each: positions, ascending.
+  /// The distinct boxes, empty ones last, and the positions that hold each, ascending.
   std::size_t size() const noexcept { return boxes_.size(); }
   const Box& box(std::size_t number) const noexcept { return boxes_[number].box; }
   const std::vector<std::uint64_t>& holders(std::size_t number) const noexcept { return boxes_[number].holders; }
 
-  /// The box of a card, and how many of the box's holders come before it.
+  /// The box of a card, and the number of the box's holders before it.
   struct Held {
     std::uint32_t box;
     std::uint32_t copy;
   };
-  /// Null for a card that holds nothing.
+  /// Returns null for a card that holds nothing.
   const Held* held(std::uint64_t position) const noexcept;
 
-  /// A box that the most cards hold: its holders name the tensor's copies.
+  /// Returns a box that the most cards hold: its holders identify the tensor's copies.
   std::size_t most_held() const noexcept { return most_held_; }
 
   /// Calls visit(number) for each box that shares an element with `wanted`.
@@ -47,12 +47,12 @@ class BoxCover {
     Box box;
     std::vector<std::uint64_t> holders;
   };
-  /// A tree of boxes around boxes: each node spans boxes_[first, last), halved at the middle.
+  /// A tree of bounding boxes: each node spans boxes_[first, last), and is split in the middle.
   struct Node {
     Box around;
     std::uint32_t first;
     std::uint32_t last;
-    std::uint32_t second_child = 0;  ///< the first one follows its parent; 0: a leaf
+    std::uint32_t second_child = 0;  ///< the first child follows its parent; 0: a leaf
   };
 
   void collect(const Boxes& boxes, const Mesh& mesh);
@@ -78,7 +78,7 @@ class BoxCover {
   static bool meets(const Box& a, const Box& b) noexcept;
 
   std::vector<Entry> boxes_;
-  std::uint32_t solid_ = 0;  // boxes that are not empty
+  std::uint32_t solid_ = 0;  // number of boxes that are not empty
   std::vector<Node> nodes_;
   std::unordered_map<std::uint64_t, Held> held_;
   std::size_t most_held_ = 0;

@@ -109,7 +109,7 @@ std::optional<CardFiles::Collision> CardFiles::collision(const Mesh& mesh) const
   if (entries_.size() == 1 && entries_.front().path.is_decodable()) return std::nullopt;
   std::vector<std::pair<std::string, File>> named;
   for (const File& file : files(mesh)) {
-    const auto shared = shared_axes(mesh, file.entry);  // along them one file counts as several
+    const auto shared = shared_axes(mesh, file.entry);  // along these axes one file counts as several
     if (std::all_of(shared.begin(), shared.end(),
                     [&](std::size_t axis) { return mesh.coordinate(file.position, axis) == 0; }))
       named.emplace_back(path(mesh, file.position, file.entry), file);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* rest = "rest";
 
-/// "0 to 3", or the ids where they are not the numbers from 0 on.
+/// Returns "0 to 3", or the ids if they are not consecutive from 0.
 std::string numbers_in_words(const CardWord& word, const Mesh& mesh) {
   if (!word.axis && !mesh.cards.empty()) return format_list(mesh.cards);
   const std::uint64_t count = word.axis ? mesh.shape[*word.axis] : mesh.size();
@@ -70,7 +70,7 @@ std::vector<std::string> CardNames::numbers_of(std::uint64_t position) const {
   return numbers;
 }
 
-/// The position whose numbers these are, with the file's own coordinates on the axes that they leave open.
+/// Returns the position with these numbers, and with the file's own coordinates on the other axes.
 std::optional<std::uint64_t> CardNames::position_of(const CardFiles::File& file, const CardPattern& pattern,
                                                     const std::vector<std::string>& numbers) const {
   const Mesh& mesh = layout_.mesh;
@@ -150,7 +150,7 @@ std::optional<CardNames::Name> CardNames::of_card(const CardFiles::File& file, c
     if (value.starts_with(entry.prefix)) value.erase(0, entry.prefix.size());
     break;
   }
-  // What the name leaves open is held once, at coordinate 0, as everything in files that cards share.
+  // An array whose name leaves an axis open is held once, at coordinate 0, like everything in files that cards share.
   const std::string alike = group + stored.substr(entry.prefix.size());
   for (const std::size_t axis : layout_.files.shared_axes(layout_.mesh, file.entry, alike))
     if (layout_.mesh.coordinate(file.position, axis) != 0) return std::nullopt;

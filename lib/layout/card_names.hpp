@@ -9,26 +9,27 @@
 
 namespace ckpt {
 
-/// The names of a layout in which coordinates of cards stand: groups of shared files that are a card's own
-/// ("prefix": "rank_{card}/"), and arrays whose names say whose piece they are ("stored": "w/part_{tp}"). Checkpoints
-/// speak of such arrays by names that are alike on all cards, with the words in the place of the numbers. It refers to
-/// the layout, which must outlive it.
+/// The names of a layout that contain coordinates of cards: groups of shared files that belong to one card ("prefix":
+/// "rank_{card}/"), and arrays whose names say whose piece they are ("stored": "w/part_{tp}"). Checkpoints refer to
+/// such arrays by common names, the same on all cards, with the words in place of the numbers. It refers to the layout,
+/// which must outlive it.
 class CardNames {
  public:
   explicit CardNames(const Layout& layout);
 
-  /// Whether the layout has no such names: then all that follows leaves names as they are.
+  /// Returns whether the layout has no such names: then the functions below leave names unchanged.
   bool empty() const noexcept { return is_empty_; }
 
   struct Name {
-    std::string stored;  ///< of an array, within its file: alike on all cards
-    std::string value;   ///< of what is no array and needs no rule: the same without group and words
+    std::string stored;  ///< the common name of an array within its file
+    std::string value;   ///< for values that are not arrays and need no rule: the common name without group and words
   };
-  /// What a name in a file is to the card that owns the file; nothing where it is another card's that shares the file.
-  /// Throws input where it is of no card, or of one that does not share it.
+  /// Returns what a name in a file means to the card that owns the file; nothing if it belongs to another card that
+  /// shares the file. Throws input if it belongs to no card, or to one that does not share the file.
   std::optional<Name> of_card(const CardFiles::File& file, const std::string& name) const;
 
-  /// The numbers of a card that stand in such names: cards with the same numbers take the same of equal files.
+  /// Returns the numbers of a card that occur in such names: cards with equal numbers take the same contents of equal
+  /// files.
   std::vector<std::string> numbers_of(std::uint64_t position) const;
 
  private:
@@ -39,15 +40,15 @@ class CardNames {
 
   const Layout& layout_;
   bool is_empty_ = true;
-  std::vector<std::optional<CardPattern>> groups_;   // for each entry of `files`
-  std::vector<std::optional<CardPattern>> renames_;  // for each entry of `rename`
+  std::vector<std::optional<CardPattern>> groups_;   // by entry of `files`
+  std::vector<std::optional<CardPattern>> renames_;  // by entry of `rename`
 };
 
-/// The first text of a layout in which such words stand; empty where there is none.
+/// Returns the first text of a layout that contains such words; empty if there is none.
 std::string first_card_name(const Layout& layout);
 
-/// The layout with names that are the same on all cards, and a file for each card where cards shared one by their
-/// names: what can be written.
+/// Returns the layout with the common names, and one file for each card where cards shared a file by their names: a
+/// form that can be written.
 Layout with_plain_names(Layout layout);
 
 }  // namespace ckpt

@@ -24,7 +24,7 @@ std::size_t width_of(std::string_view inside, std::string_view digits) {
   return width;
 }
 
-/// The text with what `change` gives in the place of each word of the mesh that stands in it.
+/// Replaces each word of the mesh in a text by the result of `change`.
 std::string changed(const std::string& name, const Mesh& mesh,
                     const std::function<std::string(const CardWord&)>& change) {
   std::string text;
@@ -39,7 +39,7 @@ std::string changed(const std::string& name, const Mesh& mesh,
   return text;
 }
 
-/// The end of a set, "[{]", that begins at `open` of a pattern's text.
+/// Returns the end of a set such as "[{]" that begins at `open` in a pattern's text.
 std::size_t end_of_set(const std::string& text, std::size_t open) {
   const std::size_t close = text.find(']', open + 2);
   return close == std::string::npos ? text.size() : close + 1;

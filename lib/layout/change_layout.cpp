@@ -12,7 +12,8 @@ namespace {
 
 using MembersByName = std::unordered_map<std::string, const BucketMember*>;
 
-/// The member as it says all by itself that it borrowed, at any remove, from members that are left out.
+/// Returns the member with its own copy of everything that it borrowed, directly or not, from members that are left
+/// out.
 BucketMember on_its_own(const BucketMember& member, const MembersByName& left_out) {
   BucketMember own = member;
   for (std::size_t steps = 0; own.like && steps <= left_out.size(); ++steps) {  // cycles are refused elsewhere

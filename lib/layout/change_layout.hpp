@@ -8,12 +8,12 @@
 
 namespace ckpt {
 
-/// The layout for a checkpoint without these parameters: they are removed from their buckets, and members that borrow
-/// from them get the borrowed keys themselves. A bucket without members is removed, too.
+/// Returns the layout for a checkpoint without these parameters: they are removed from their buckets, and members that
+/// borrow from them get the borrowed keys themselves. Buckets that become empty are removed, too.
 Layout without_members(const Layout& layout, const std::set<std::string>& names);
 
-/// Warnings for rules that are used on another mesh (`on_mesh`): buckets with a `multiple_of` that looks as if it had
-/// followed the size of their axis, which has changed.
+/// Returns warnings about rules that are used on another mesh (`on_mesh`): buckets whose `multiple_of` seems to depend
+/// on the size of their axis, which has changed.
 std::vector<std::string> padding_warnings(const Layout& from, const Layout& to);
 
 }  // namespace ckpt

@@ -2,12 +2,12 @@
 
 namespace ckpt {
 
-/// A digit of a number in names, in every locale.
+/// Returns whether a character is an ASCII digit, regardless of the locale.
 constexpr bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
-/// What a name's components, and the words of one, stand between.
+/// Returns whether a character separates the components of a name, or the words of one.
 constexpr bool is_separator(char c) noexcept {
   return c == '.' || c == '/' || c == '_';
 }

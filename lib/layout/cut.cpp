@@ -10,18 +10,18 @@ namespace ckpt {
 
 namespace {
 
-/// Of the last element, by which "edge" pads one card: each is a span of its own.
+/// Limit on the copies of the last element with which "edge" pads one card: each is a span of its own.
 constexpr std::uint64_t most_edge_copies = 1ULL << 20;
 
-/// Of parts of different sizes: where each piece stores each of them is held (128 MiB).
+/// Limit on parts of different sizes, since the place of each of them in each piece is kept (128 MiB).
 constexpr std::uint64_t most_bases = 1ULL << 24;
 
-/// Piece j of n elements that are cut k ways.
+/// Returns piece j of n elements that are cut k ways.
 Interval piece_of(std::uint64_t n, std::uint64_t k, std::uint64_t j, Uneven uneven) {
   if (uneven == Uneven::ceil) {
     const std::uint64_t c = ceil_div(n, k);
     const std::uint64_t lo =
-        j >= ceil_div(n, std::max<std::uint64_t>(c, 1)) ? n : j * c;  // no j * c above n: it may overflow
+        j >= ceil_div(n, std::max<std::uint64_t>(c, 1)) ? n : j * c;  // avoids j * c above n: it may overflow
     return {lo, lo + std::min(c, n - lo)};
   }
   const std::uint64_t base = n / k;
@@ -30,7 +30,7 @@ Interval piece_of(std::uint64_t n, std::uint64_t k, std::uint64_t j, Uneven unev
   return {lo, lo + base + (j < longer ? 1 : 0)};
 }
 
-/// The piece of n elements, cut k ways, that holds element `at`.
+/// Returns which piece of n elements, cut k ways, holds element `at`.
 std::uint64_t piece_with(std::uint64_t at, std::uint64_t n, std::uint64_t k, Uneven uneven) {
   if (uneven == Uneven::ceil) return at / ceil_div(n, k);
   const std::uint64_t base = n / k;
@@ -154,7 +154,7 @@ Interval DimCut::interval(std::uint64_t size, std::uint64_t piece) const noexcep
   if (is_padded_) return {std::min(piece * padded_, size), std::min((piece + 1) * padded_, size)};
   if (!starts_.empty()) return {starts_[piece], starts_[piece + 1]};
   std::uint64_t lo = 0;
-  std::uint64_t under = pieces_;  // pieces within one of the axis at hand
+  std::uint64_t under = pieces_;  // number of pieces within one of the current axis
   for (const std::uint64_t k : counts_) {
     under /= k;
     const Interval part = piece_of(size, k, piece / under, uneven_);
@@ -168,7 +168,7 @@ Interval DimCut::interval(std::uint64_t size, std::uint64_t piece) const noexcep
 DimCut::Found DimCut::find(std::uint64_t size, std::uint64_t at) const noexcept {
   if (is_padded_) return {at / padded_, interval(size, at / padded_)};
   if (!starts_.empty()) {
-    const auto after = std::upper_bound(starts_.begin(), starts_.end(), at);  // never an empty piece's
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), at);  // never returns an empty piece
     return {static_cast<std::uint64_t>(after - starts_.begin()) - 1, {*(after - 1), *after}};
   }
   std::uint64_t lo = 0;
@@ -190,7 +190,7 @@ std::uint64_t DimCut::extent(std::uint64_t piece) const noexcept {
   return base(runs_.size() - 1, piece) + runs_.back().count * interval(runs_.back().size, piece).size();
 }
 
-/// No piece of an even or uneven cut is larger than the first.
+/// In an even or uneven cut no piece is larger than the first.
 std::uint64_t DimCut::largest() const noexcept {
   std::uint64_t largest = extent(0);
   for (std::size_t p = 1; p < starts_.size(); ++p) largest = std::max(largest, starts_[p] - starts_[p - 1]);
@@ -202,7 +202,7 @@ bool DimCut::has_spans(std::uint64_t piece) const noexcept {
 }
 
 std::size_t DimCut::first_stored(std::uint64_t piece, std::uint64_t stored) const noexcept {
-  std::size_t r = 0;  // the last run that starts at or before it, but for runs of which the piece holds nothing
+  std::size_t r = 0;  // the last run that starts at or before it, except runs of which the piece holds nothing
   for (std::size_t step = std::bit_floor(runs_.size()); step != 0; step /= 2)
     if (r + step < runs_.size() && base(r + step, piece) <= stored) r += step;
   return r;

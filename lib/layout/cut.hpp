@@ -21,40 +21,40 @@ struct CutSpec {
   std::optional<Pad> pad;
 
   std::uint64_t pieces() const noexcept;
-  /// The logical size where the layout itself says it (sizes, parts with sizes, pad).
+  /// Returns the logical size if the layout itself determines it (sizes, parts with sizes, pad).
   std::optional<std::uint64_t> declared_size() const;
   friend bool operator<(const CutSpec& a, const CutSpec& b);
 };
 
-/// A run of a dimension's logical indices and where it lies in the piece that holds it.
+/// A run of a dimension's logical indices, and its place in the piece that holds it.
 struct Span {
   Interval logical;
-  std::uint64_t stored = 0;  ///< index within the piece of the run's first element
+  std::uint64_t stored = 0;  ///< index of the run's first element within the piece
   std::uint32_t piece = 0;
   bool fill = false;  ///< an "edge" copy of the last element
 
   Interval local() const noexcept { return {stored, stored + logical.size()}; }
 };
 
-/// A dimension of `size` logical elements, cut. Immutable; shared by all tensors that are cut alike. Spans are worked
-/// out when asked for: what is held does not grow with their number, of which there is one for each part and card.
+/// A dimension of `size` logical elements and how it is cut. Immutable; shared by all tensors that are cut alike. Spans
+/// are computed on demand, so that memory does not grow with their number: there is one for each part and card.
 class DimCut {
  public:
-  /// Throws layout, in words for a message ("10 does not divide by tp=4"), when the size cannot be cut so.
+  /// Throws layout, in words for a message ("10 does not divide by tp=4"), if the size cannot be cut in this way.
   DimCut(std::uint64_t size, const CutSpec& spec);
 
   std::uint64_t size() const noexcept { return size_; }
   std::uint64_t pieces() const noexcept { return pieces_; }
-  /// Whether its size is the sum of the sizes of "parts".
+  /// Returns whether its size is the sum of the sizes of "parts".
   bool is_sum_of_parts() const noexcept { return is_sum_of_parts_; }
-  /// Elements that a piece stores along this dimension, padding included.
+  /// Returns the number of elements that a piece stores along this dimension, padding included.
   std::uint64_t extent(std::uint64_t piece) const noexcept;
-  /// The extent of the largest piece.
+  /// Returns the extent of the largest piece.
   std::uint64_t largest() const noexcept;
-  /// Whether a piece has a span: one that stores nothing, or nothing but zeros, has none.
+  /// Returns whether a piece has a span; a piece that stores nothing, or only zeros, does not.
   bool has_spans(std::uint64_t piece) const noexcept;
 
-  /// Calls visit(span) for the spans of a piece that meet an interval of what it stores, in stored order, fill
+  /// Calls visit(span) for the spans of a piece that meet an interval of its stored elements, in stored order, fill
   /// included.
   template <class Visit>
   void for_each_stored(std::uint64_t piece, Interval stored, Visit&& visit) const {
@@ -76,7 +76,7 @@ class DimCut {
       visit(Span{{size_ - 1, size_}, i, static_cast<std::uint32_t>(piece), true});
   }
 
-  /// Calls visit(span) for the spans, fill excluded, that meet a logical interval, in logical order.
+  /// Calls visit(span) for the spans that meet a logical interval, in logical order, fill excluded.
   template <class Visit>
   void for_each_meeting(Interval logical, Visit&& visit) const {
     for (std::size_t r = first_meeting(logical.lo); r < runs_.size() && runs_[r].start < logical.hi; ++r) {
@@ -99,10 +99,10 @@ class DimCut {
   }
 
  private:
-  /// Parts of equal size that follow one another. Without `parts` all is one part.
+  /// Consecutive parts of equal size. Without `parts` everything is one part.
   struct Run {
     std::uint64_t start;  ///< logical index
-    std::uint64_t size;   ///< of each, above 0
+    std::uint64_t size;   ///< size of each part, above 0
     std::uint64_t count;
   };
   struct Found {
@@ -117,11 +117,11 @@ class DimCut {
   void check_divides(std::uint64_t size) const;
   std::size_t first_stored(std::uint64_t piece, std::uint64_t stored) const noexcept;
   std::size_t first_meeting(std::uint64_t logical) const noexcept;
-  /// What a piece holds of a part of `size` elements, counted from the part's first.
+  /// Returns what a piece holds of a part of `size` elements, relative to the part's start.
   Interval interval(std::uint64_t size, std::uint64_t piece) const noexcept;
-  /// The piece that holds an element of such a part, and all that it holds of the part.
+  /// Returns the piece that holds an element of such a part, and everything that it holds of the part.
   Found find(std::uint64_t size, std::uint64_t at) const noexcept;
-  /// Where a piece stores what it holds of a run's first part.
+  /// Returns where a piece stores its share of a run's first part.
   std::uint64_t base(std::size_t run, std::uint64_t piece) const noexcept {
     return bases_.empty() ? 0 : bases_[run * pieces_ + piece];
   }
@@ -132,11 +132,11 @@ class DimCut {
   Uneven uneven_ = Uneven::exact;
   std::vector<std::uint64_t> starts_;  // of `sizes`: each piece's first index, and the end
   std::vector<Run> runs_;
-  std::vector<std::uint64_t> bases_;  // for each run and piece; empty: one run
+  std::vector<std::uint64_t> bases_;  // by run and piece; empty: one run
   bool is_sum_of_parts_ = false;
   bool is_padded_ = false;
-  std::uint64_t padded_ = 0;   // of `pad`: what each piece stores
-  bool repeats_last_ = false;  // of `pad`: filled with copies of the last element
+  std::uint64_t padded_ = 0;   // of `pad`: elements that each piece stores
+  bool repeats_last_ = false;  // of `pad`: padded with copies of the last element
 };
 
 }  // namespace ckpt

@@ -23,7 +23,7 @@ bool gives(std::uint64_t size, const std::vector<std::uint64_t>& counts, Uneven 
 std::string explain_extents(const std::vector<std::uint64_t>& found, const CutSpec& spec) {
   const std::uint64_t total = std::accumulate(found.begin(), found.end(), std::uint64_t{0});
   const bool is_even = std::adjacent_find(found.begin(), found.end(), std::not_equal_to<>()) == found.end();
-  if (!is_even && spec.sizes.empty() && !spec.parts && !spec.pad)  // equal pieces fit any word
+  if (!is_even && spec.sizes.empty() && !spec.parts && !spec.pad)  // equal pieces fit any value of "uneven"
     for (const auto& [uneven, word] : {std::pair{Uneven::ceil, "ceil"}, std::pair{Uneven::balanced, "balanced"}})
       if (spec.uneven != uneven && gives(total, spec.counts, uneven, found))
         return std::string("was it cut with \"uneven\": \"") + word + "\"? (" + std::to_string(total) +

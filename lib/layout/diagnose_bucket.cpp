@@ -12,7 +12,7 @@ const Bucket& description(const Placement& placement, ArrayId array) {
   return placement.layout().buckets[*placement.spreads()[placement.arrays()[array].members.front()].bucket];
 }
 
-/// The layout's words for the padding.
+/// Describes the padding in the layout's words.
 std::string padding_of(const Bucket& bucket, const std::string& axis) {
   std::string text;
   if (bucket.multiple_of > 1) text += " a multiple of " + std::to_string(bucket.multiple_of) + " and";
@@ -21,7 +21,7 @@ std::string padding_of(const Bucket& bucket, const std::string& axis) {
   return text + " a multiple of " + axis;
 }
 
-/// How the layout comes to the length of a bucket's pieces, in words.
+/// Describes how the layout computes the length of a bucket's pieces.
 std::string describe_bucket(const Placement& placement, ArrayId array, Position position) {
   const Bucket& bucket = description(placement, array);
   const Placement::BucketSizes sizes = placement.bucket_sizes(array, position);
@@ -39,7 +39,7 @@ std::string describe_bucket(const Placement& placement, ArrayId array, Position 
   return bucket.last_is_short ? text + ", the last without the padding" : text;
 }
 
-/// Elements of a member before the bucket is cut.
+/// Returns the number of a member's elements before the bucket is cut.
 std::uint64_t length_of(const Placement& placement, ParameterId member, Position position) {
   const Spread& spread = placement.spreads()[member];
   std::uint64_t length = 1;
@@ -48,7 +48,7 @@ std::uint64_t length_of(const Placement& placement, ParameterId member, Position
   return length;
 }
 
-/// The least "align" other than the layout's with which the members would give pieces of this length, or nothing.
+/// Returns the smallest other "align" with which the members would give pieces of this length, or nothing.
 std::optional<std::uint64_t> fitting_align(const Placement& placement, ArrayId array, Position position,
                                            std::uint64_t found) {
   constexpr std::uint64_t most = 65536;
@@ -65,8 +65,8 @@ std::optional<std::uint64_t> fitting_align(const Placement& placement, ArrayId a
   return std::nullopt;
 }
 
-/// What would explain that the pieces were found with these lengths (by coordinate; -1: absent, or not of one
-/// dimension), or nothing.
+/// Explains why the pieces were found with these lengths (by coordinate; -1: absent, or not of one dimension), or
+/// returns an empty text.
 std::string explain_lengths(const Placement& placement, ArrayId array, Position position,
                             const std::vector<std::int64_t>& found) {
   const Bucket& bucket = description(placement, array);

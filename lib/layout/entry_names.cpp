@@ -9,7 +9,7 @@ namespace ckpt {
 
 namespace {
 
-/// Whether one text may begin with both.
+/// Returns whether the same text can begin with both.
 bool may_agree(std::string_view a, std::string_view b) {
   return a.starts_with(b) || b.starts_with(a);
 }
@@ -19,8 +19,8 @@ bool may_agree(const std::vector<Pattern>& names, std::string_view beginning) {
                      [&](const Pattern& name) { return may_agree(name.pieces().first, beginning); });
 }
 
-/// Where `rename` takes every name that begins with `prefix`, and says what becomes of all that is behind it
-/// ("module/{x}"): what the new names begin with.
+/// If `rename` matches every name that begins with `prefix`, and keeps the rest of it ("module/{x}"), returns the
+/// beginning of the new names.
 std::optional<std::string> renamed_all(const Rename& rename, std::string_view prefix) {
   const std::string first(rename.stored.pieces().first);
   const std::string& stored = rename.stored.text();
@@ -43,7 +43,7 @@ bool EntryNames::may_hold(std::size_t entry, std::string_view beginning) const {
       return true;
   }
   if (!may_agree(prefix, beginning)) return false;
-  // What begins with the longer prefix of another entry lies there.
+  // A name that begins with another entry's longer prefix lies there.
   return !beginning.starts_with(prefix) || layout_.files.entry_of(std::string(beginning)) == entry;
 }
 
@@ -52,7 +52,7 @@ bool EntryNames::may_hold(std::size_t entry, const Rule& rule) const {
     return std::any_of(other.names.begin(), other.names.end(),
                        [&](const Pattern& name) { return may_hold(entry, name); });
   };
-  // What a rule decides may be borrowed by names of another, and by others from that.
+  // Names of other rules may borrow a rule's keys, and others may borrow from those.
   std::vector<const Rule*> reached{&rule};
   std::vector<bool> is_reached(layout_.parameters.size(), false);
   for (std::size_t i = 0; i < reached.size(); ++i) {

@@ -24,7 +24,7 @@ bool is_same(const DType& a, const DType& b) {
   return a.kind == b.kind && a.size == b.size && (a.kind != ElementKind::other || a.name == b.name);
 }
 
-/// Notes a name that one side alone has, unless it is excused.
+/// Records a name that only one side has, unless it is excused.
 void add_lone(LoneNames& names, const PatternIndex& excuses, const std::string& name) {
   bool is_excused = false;
   for (auto found = excuses.first(name); found; found = excuses.first(name, *found + 1))
@@ -32,7 +32,7 @@ void add_lone(LoneNames& names, const PatternIndex& excuses, const std::string& 
   if (!is_excused) names.unexcused.push_back(name);
 }
 
-/// Warns of excuses that were of no use to any side. `what`: "missing".
+/// Warns about excuses that no side needed. `what`: "missing".
 void add_idle(const std::vector<Pattern>& excuses, const std::vector<const LoneNames*>& sides, const std::string& what,
               std::vector<std::string>& warnings) {
   std::vector<std::string> names;
@@ -47,7 +47,7 @@ void add_idle(const std::vector<Pattern>& excuses, const std::vector<const LoneN
   }
 }
 
-/// Names with what is said of each: one line for those of one pattern of which the same is said, and for their state.
+/// Groups names with their messages: names of one pattern with the same message share a line, as does their state.
 class GroupedLines {
  public:
   void add(const std::string& name, const std::string& text) { names_of_[text].push_back(name); }
@@ -69,7 +69,7 @@ class GroupedLines {
   }
 
  private:
-  /// Parameters of one pattern and their state.
+  /// Parameters of one pattern, with their state.
   struct Kin {
     std::string first;  ///< name
     std::vector<std::string> patterns;
@@ -82,7 +82,7 @@ class GroupedLines {
     std::map<std::string, std::size_t> number_of;
     std::vector<Kin> result;
     for (const NameGroup& group : groups) {
-      std::string own = group.pattern;  // the parameter's, which may itself be another's state
+      std::string own = group.pattern;  // the parameter's own, which may itself be another's state
       while (const auto affix = affix_of(own, [&](const std::string& name) { return all.contains(name); }))
         own = *affix->without(own);
       const auto [known, is_new] = number_of.try_emplace(own, result.size());
@@ -98,9 +98,9 @@ class GroupedLines {
 };
 
 constexpr std::size_t most_shown_names = 3;
-constexpr std::size_t most_with_nearest = 32;  // groups: a search in all names for each of very many would take minutes
+constexpr std::size_t most_with_nearest = 32;  // groups: searching all names for each of very many would take minutes
 
-/// Whether one name may have been meant for the other: what they begin and end with alike is half of either.
+/// Returns whether one name may have been intended as the other: their common beginning and end are half of either.
 bool is_near(const std::string& a, const std::string& b) {
   const std::string& shorter = a.size() < b.size() ? a : b;
   const std::string& longer = a.size() < b.size() ? b : a;
@@ -110,7 +110,7 @@ bool is_near(const std::string& a, const std::string& b) {
   return 2 * alike >= static_cast<std::ptrdiff_t>(longer.size());
 }
 
-/// A line for each pattern of names that one side alone has, with the nearest of the other side's.
+/// Adds a line for each pattern of names that only one side has, with the nearest names of the other side.
 void describe_lone(std::vector<std::string> names, const std::vector<std::string>& others, const std::string& text,
                    std::vector<std::string>& lines) {
   std::sort(names.begin(), names.end(), natural_less);
@@ -136,7 +136,7 @@ std::vector<std::string> without(const std::vector<std::string>& names, const st
   return left;
 }
 
-/// What one side alone has. Names that differ by one prefix are told of in one line.
+/// Describes the names that only one side has. Names that differ by one common prefix share a line.
 void describe_lone(const std::vector<std::string>& common, Deviations& result) {
   std::vector<std::string> missing = result.missing.unexcused;
   std::vector<std::string> extra = result.extra.unexcused;

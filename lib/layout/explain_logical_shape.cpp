@@ -12,12 +12,13 @@ namespace ckpt {
 namespace {
 
 constexpr std::size_t most_fits = 3;
-constexpr std::size_t most_axes = 12;  // their subsets are tried
+constexpr std::size_t most_axes = 12;  // all their subsets are tried
 
-/// All ways of cutting some dimensions over disjoint sets of axes so that each has as many pieces as it needs.
+/// Finds all ways to cut some dimensions over disjoint sets of axes so that each has the number of pieces that it
+/// needs.
 class Cuttings {
  public:
-  /// `order`: of the axes, those to be proposed first.
+  /// `order`: the axes, with those to propose first in front.
   Cuttings(const Mesh& mesh, std::vector<Axis> order, const Extents& local, const Extents& logical)
       : mesh_(mesh), order_(std::move(order)), used_(mesh.axes.size()) {
     for (std::size_t d = 0; d < local.size(); ++d) {
@@ -28,7 +29,7 @@ class Cuttings {
     cut(0, {});
   }
 
-  /// "dim 0 over dp=2 and dim 1 over tp=4", one for each way, up to most_fits.
+  /// Returns "dim 0 over dp=2 and dim 1 over tp=4", one text for each way, up to most_fits.
   const std::vector<std::string>& fits() const noexcept { return fits_; }
 
  private:
@@ -53,7 +54,7 @@ class Cuttings {
     });
   }
 
-  /// Calls `go_on` for each set of axes that are free, from `from` on, whose sizes multiply to `pieces`.
+  /// Calls `go_on` for each set of free axes, starting at `from`, whose sizes multiply to `pieces`.
   void take(std::uint64_t pieces, std::size_t from, const std::set<Axis>& axes,
             const std::function<void(const std::string&)>& go_on) {
     if (pieces == 1) return go_on(described(axes));
@@ -84,7 +85,8 @@ class Cuttings {
   std::vector<std::string> fits_;
 };
 
-/// The axes, those over which the layout splits some parameter first: along the others cards most likely hold copies.
+/// Returns the axes, with those over which the layout splits any parameter first: along the others cards most likely
+/// hold copies.
 std::vector<Axis> likeliest_first(const Placement& placement) {
   std::vector<bool> splits(placement.mesh().axes.size());
   for (ParameterId parameter = 0; parameter < placement.spreads().size(); ++parameter)
@@ -106,7 +108,7 @@ bool is_reversed(const Extents& a, const Extents& b) {
   return a.size() > 1 && std::equal(a.begin(), a.end(), std::make_reverse_iterator(b.end()));
 }
 
-/// The one dimension in which `found` is larger, the others being equal, or nothing.
+/// Returns the only dimension in which `found` is larger, if all others are equal; otherwise nothing.
 std::optional<std::size_t> longer_dim(const Extents& found, const Extents& expected) {
   std::optional<std::size_t> longer;
   for (std::size_t d = 0; d < found.size(); ++d) {

@@ -12,7 +12,8 @@ FileTable::FileTable(const Layout& layout)
     const std::uint64_t count = layout.files.count(mesh, entry);
     for (Position card = 0; card < mesh.size(); ++card) {
       const std::uint64_t number = mesh.combination_at(axes, card);
-      of_card_[card * entries_ + entry] = before + (number < count ? number : 0);  // beyond the last, it holds nothing
+      of_card_[card * entries_ + entry] = before + (number < count ? number : 0);  // a card beyond the last file holds
+                                                                                   // nothing
     }
     before += count;
   }

@@ -9,10 +9,10 @@
 
 namespace ckpt {
 
-/// A file of a checkpoint, by its number in CardFiles.
+/// The number of a checkpoint's file in CardFiles.
 using FileNumber = std::uint64_t;
 
-/// The files of a layout, so that each is found at once.
+/// An index of a layout's files, for lookup in constant time.
 class FileTable {
  public:
   FileTable() = default;
@@ -21,9 +21,9 @@ class FileTable {
   std::uint64_t count() const noexcept { return files_.size(); }
   Position owner(FileNumber file) const { return files_[file].position; }
   std::size_t entry(FileNumber file) const { return files_[file].entry; }
-  /// The file of an entry that a card owns or shares.
+  /// Returns the file of an entry that a card owns or shares.
   FileNumber of(Position card, std::size_t entry) const { return of_card_[card * entries_ + entry]; }
-  /// The files that a card owns, ascending.
+  /// Returns the files that a card owns, ascending.
   std::vector<FileNumber> owned_by(Position card) const;
 
  private:
@@ -32,13 +32,13 @@ class FileTable {
   std::vector<FileNumber> of_card_;  // card by card, one for each entry
 };
 
-/// Where the arrays of a placement, which must outlive it, lie: in which file of a card, and under which name there.
+/// Finds the arrays of a placement, which must outlive it: in which file of a card, and by which name there.
 class ArrayFiles {
  public:
   explicit ArrayFiles(const Placement& placement);
 
   const FileTable& table() const noexcept { return table_; }
-  /// The file of a card that holds an array.
+  /// Returns the file of a card that holds an array.
   FileNumber file(Position card, ArrayId array) const { return table_.of(card, arrays_[array].entry); }
   std::size_t entry(ArrayId array) const { return arrays_[array].entry; }
   const std::string& name(ArrayId array) const {
@@ -49,7 +49,7 @@ class ArrayFiles {
  private:
   struct Array {
     std::size_t entry;
-    Rare<std::string> name;  // within its file, where it is not the placement's
+    Rare<std::string> name;  // its name within the file, if that differs from the placement's
   };
   const Placement* placement_;
   FileTable table_;

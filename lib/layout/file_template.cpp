@@ -26,7 +26,7 @@ std::string placeholders(const Mesh& mesh) {
   return join(names, max_width);
 }
 
-/// The number after the colon of {card:05}.
+/// Parses the number after the colon of {card:05}.
 std::size_t parse_width(const std::string& placeholder, std::string_view format) {
   const bool is_zero_padded = format.size() >= 2 && format.size() <= 3 && format[0] == '0' &&
                               std::all_of(format.begin(), format.end(), is_digit) && format[1] != '0';
@@ -42,7 +42,7 @@ void append_number(std::string& text, std::uint64_t number, std::size_t width) {
   text += digits;
 }
 
-/// A placeholder becomes digits, one at least, so that the text's own components show whether a path could leave the
+/// A placeholder becomes at least one digit, so that the text's own components show whether a path could leave the
 /// directory.
 void check_path(const std::string& text) {
   if (text.empty()) fail("an empty file name", "a name such as rank_{card}.h5");
@@ -93,7 +93,7 @@ FileTemplate::FileTemplate(ByCard paths, const Mesh& mesh) {
   by_card_ = std::make_shared<const ByCard>(std::move(paths));
 }
 
-/// Reads the placeholder whose { stands at `open`; gives the place after its }.
+/// Parses the placeholder whose { is at `open`; returns the position after its }.
 std::size_t FileTemplate::parse_placeholder(std::size_t open, const Mesh& mesh, Piece& piece) const {
   const std::size_t close = text_.find_first_of("{}", open + 1);
   if (close == std::string::npos || text_[close] != '}') fail("an open { in \"" + text_ + "\"", "a closing }");

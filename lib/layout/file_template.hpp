@@ -10,37 +10,38 @@
 
 namespace ckpt {
 
-/// A checkpoint's manifest, beside its files.
+/// The file name of a checkpoint's manifest.
 inline constexpr const char* manifest_name = "checkpoint.json";
 
-/// `files` of a layout: literal text with `{card}`, `{card:05}` or `{axis}`, `{axis:02}`; or each card's path, where no
-/// text gives them all.
+/// The path in an entry of `files`: literal text with `{card}`, `{card:05}` or `{axis}`, `{axis:02}`; or each card's
+/// path, if no text describes them all.
 class FileTemplate {
  public:
   FileTemplate() : FileTemplate("rank_{card}.h5", Mesh{}) {}
 
-  /// Throws layout for an unknown placeholder, an absolute path, or one that could leave the directory (`..`) or take
-  /// the manifest's place. `{card}` is the card's id even where an axis has that name.
+  /// Throws layout for an unknown placeholder, an absolute path, or one that could leave the directory (`..`) or
+  /// replace the manifest. `{card}` is the card's id even if an axis has that name.
   FileTemplate(std::string text, const Mesh& mesh);
 
   using ByCard = std::map<std::uint64_t, std::string>;
-  /// The paths of all cards, by their ids. Throws layout for paths as above, for a card without one, and for others. It
-  /// may be used with a larger mesh that begins with these cards.
+  /// Takes the paths of all cards, by id. Throws layout for the same paths as above, for a card without a path, and for
+  /// additional cards. A larger mesh that begins with these cards may use it, too.
   FileTemplate(ByCard paths, const Mesh& mesh);
 
-  /// Of paths by card: the first one.
+  /// Returns the text, or the first of the paths by card.
   const std::string& text() const noexcept { return text_; }
-  /// Null where the text gives the paths.
+  /// Returns null if the text describes the paths.
   const ByCard* by_card() const noexcept { return by_card_.get(); }
 
-  /// The path, relative to the checkpoint's directory, of the card at a position.
+  /// Returns the path, relative to the checkpoint's directory, for the card at a position.
   std::string path(const Mesh& mesh, std::uint64_t position) const;
 
-  /// The axes whose coordinates the path names, ascending: all where it names the card.
+  /// Returns the axes whose coordinates the path contains, ascending: all if it contains the card.
   std::vector<std::size_t> axes(const Mesh& mesh) const;
-  /// How many paths there are: those of combinations of these coordinates, or of cards, of which others may follow.
+  /// Returns the number of paths: one for each combination of these coordinates, or for each card; others may follow.
   std::uint64_t count(const Mesh& mesh) const;
-  /// Whether the numbers can be read off a path again, so that no two cards have one path: digits follow none of them.
+  /// Returns whether the numbers can be recovered from a path, so that no two cards have the same path: no placeholder
+  /// is followed by a digit.
   bool is_decodable() const noexcept;
 
  private:

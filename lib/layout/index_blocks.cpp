@@ -48,7 +48,7 @@ IndexBlocks::Called IndexBlocks::called(std::uint64_t index) const {
     chunk = block / coordinates_;
     local = index % each_ + (restarts_ ? 0 : chunk * each_);
   } else {
-    const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);  // never an empty block's
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);  // never an empty block
     coordinate = static_cast<std::uint64_t>(after - starts_.begin()) - 1;
     local = index - starts_[coordinate];
   }

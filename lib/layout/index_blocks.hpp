@@ -8,30 +8,30 @@
 
 namespace ckpt {
 
-/// Where the indices 0..total-1 that an entry of `indices` counts lie on the coordinates of its axis, and what stored
-/// names call them there. Several axes are one, whose coordinates are numbered major first.
+/// How the indices 0..total-1 that an entry of `indices` counts are distributed over the coordinates of its axis, and
+/// how stored names number them there. Several axes act as one, with coordinates numbered major first.
 class IndexBlocks {
  public:
-  /// What a stored name on a card at a coordinate says.
+  /// The numbers in a stored name on a card at a coordinate.
   struct Called {
     std::uint64_t coordinate = 0;
     std::uint64_t number = 0;  ///< `{i}`
-    std::uint64_t chunk = 0;   ///< `{chunk}`, where numbers restart in each
+    std::uint64_t chunk = 0;   ///< `{chunk}`, if numbers restart in each chunk
 
     friend auto operator<=>(const Called&, const Called&) = default;
   };
 
-  /// `total` is a multiple of coordinates × virtual chunks, where the entry has no counts.
+  /// `total` must be a multiple of coordinates × virtual chunks, unless the entry has counts.
   IndexBlocks(const IndexRule& rule, std::uint64_t coordinates, std::uint64_t total);
 
   std::uint64_t total() const noexcept { return total_; }
-  /// How many indices a coordinate holds.
+  /// Returns the number of indices that a coordinate holds.
   std::uint64_t size(std::uint64_t coordinate) const;
-  /// The numbers that names on a coordinate may carry are [first, end).
+  /// Names on a coordinate may contain the numbers [first, end).
   std::uint64_t end(std::uint64_t coordinate) const;
-  /// The index that is called so; nothing beyond the coordinate's block.
+  /// Returns the index with these numbers; nothing beyond the coordinate's block.
   std::optional<std::uint64_t> index(const Called& called) const;
-  /// What an index below the total is called, and on which coordinate.
+  /// Returns the coordinate of an index below the total, and its numbers there.
   Called called(std::uint64_t index) const;
 
  private:

@@ -11,7 +11,7 @@ namespace ckpt {
 
 namespace {
 
-/// Nothing for a number of 2^64 or more, which Naming refuses with the file that has it.
+/// Returns nothing for a number of 2^64 or more, which Naming refuses with the name of its file.
 std::optional<std::uint64_t> whole_number(const std::string& digits) {
   std::uint64_t value = 0;
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -19,7 +19,7 @@ std::optional<std::uint64_t> whole_number(const std::string& digits) {
   return value;
 }
 
-/// Whether these are all numbers from `first` on, without a gap.
+/// Returns whether these are consecutive numbers starting at `first`.
 bool is_run(const std::set<std::uint64_t>& numbers, std::uint64_t first) {
   return !numbers.empty() && *numbers.begin() == first && *numbers.rbegin() - first == numbers.size() - 1;
 }
@@ -108,7 +108,7 @@ std::vector<std::uint64_t> IndexCensus::totals() const {
   return totals;
 }
 
-/// The keys that fit the stored local numbers, or nothing where they have gaps themselves.
+/// Returns the keys that fit the stored local numbers, or an empty text if these have gaps themselves.
 std::string IndexCensus::what_would_fit_locally(std::size_t entry) const {
   const IndexRule& rule = layout_.indices[entry];
   if (rule.restart) return "";

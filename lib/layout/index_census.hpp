@@ -14,29 +14,29 @@
 
 namespace ckpt {
 
-/// What the names of a checkpoint count: which numbers each entry of `indices` was seen with. From it come the totals
-/// that a layout leaves out, and whether an index is missing. It refers to the layout, which must outlive it.
+/// Collects the numbers in the names of a checkpoint that each entry of `indices` matches. They determine the totals
+/// that a layout leaves out, and show whether an index is missing. It refers to the layout, which must outlive it.
 class IndexCensus {
  public:
   explicit IndexCensus(const Layout& layout);
 
-  /// Notes a renamed name on a card at these coordinates.
+  /// Records a renamed name on a card at these coordinates.
   void note_stored(const std::string& name, const std::vector<std::uint64_t>& coordinates);
-  /// Notes a name that carries global indices: a tensor's, a bucket's member's.
+  /// Records a name with global indices: that of a tensor or of a bucket's member.
   void note_logical(const std::string& name);
 
-  /// The total of each entry: what the layout says, else what the names tell; 0 for an entry that matches none. Throws
-  /// layout when the names tell one that does not divide into the entry's blocks.
+  /// Returns the total of each entry: from the layout, or else from the names; 0 for an entry that matches none. Throws
+  /// layout if the total from the names does not divide into the entry's blocks.
   std::vector<std::uint64_t> totals() const;
 
-  /// Throws an error of this kind that lists what is missing when an entry that matches some name does not match one
-  /// with each index below its total.
+  /// Throws an error of this kind that lists missing indices, if an entry matches some name, but not one for each index
+  /// below its total.
   void check_no_gaps(const std::vector<std::uint64_t>& totals, Kind kind) const;
 
-  /// What would fit the names where some count beyond these totals: the end of a message, or nothing.
+  /// Suggests how to fit names whose numbers exceed these totals: the end of a message, or nothing.
   std::string what_would_fit(const std::vector<std::uint64_t>& totals) const;
 
-  /// A warning for each entry that matches no name.
+  /// Returns a warning for each entry that matches no name.
   std::vector<std::string> unused() const;
 
  private:
@@ -60,7 +60,7 @@ class IndexCensus {
   const Layout& layout_;
   PatternIndex patterns_;
   std::unordered_map<std::string, std::vector<Matched>> known_;  // by name
-  std::vector<Seen> seen_;                                       // for each entry
+  std::vector<Seen> seen_;                                       // by entry
 };
 
 }  // namespace ckpt

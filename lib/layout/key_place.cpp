@@ -12,7 +12,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t golden_gamma = 0x9e3779b97f4a7c15;  // what SplitMix64 adds to its state
+constexpr std::uint64_t golden_gamma = 0x9e3779b97f4a7c15;  // the increment of SplitMix64's state
 
 /// The finalizer of MurmurHash3's 128-bit variant (Appleby).
 std::uint64_t murmur3_fmix64(std::uint64_t x) noexcept {
@@ -21,14 +21,14 @@ std::uint64_t murmur3_fmix64(std::uint64_t x) noexcept {
   return x ^ (x >> 33);
 }
 
-/// The remainder of what a key stands for as a signed number; KeyPlace::nowhere where it is negative.
+/// Returns the remainder of a key taken as a signed number; KeyPlace::nowhere if it is negative.
 std::uint64_t signed_remainder(std::uint64_t key, const Divisor& divisor, Signedness sign) noexcept {
   if (key >> 63 == 0) return divisor.remainder(key);
   if (sign == Signedness::floor) return divisor.by() - 1 - divisor.remainder(~key);
   return divisor.remainder(0 - key) == 0 ? 0 : KeyPlace::nowhere;
 }
 
-/// The largest key is no `nowhere`: only what a step before this one has lost is left alone.
+/// The largest key equals `nowhere` but is valid: only values that an earlier step may have lost are skipped.
 template <class Function>
 void for_each_placed(std::span<std::uint64_t> values, bool may_be_lost, const Function& function) {
   for (std::uint64_t& value : values)
@@ -38,7 +38,7 @@ void for_each_placed(std::span<std::uint64_t> values, bool may_be_lost, const Fu
 }  // namespace
 
 Divisor::Divisor(std::uint64_t by) : by_(by) {
-  const auto bits = static_cast<unsigned>(by == 1 ? 0 : std::bit_width(by - 1));  // 2^bits is by at least
+  const auto bits = static_cast<unsigned>(by == 1 ? 0 : std::bit_width(by - 1));  // 2^bits is at least `by`
   const Wide power = static_cast<Wide>(1) << bits;
   multiplier_ = static_cast<std::uint64_t>(((power - by) << 64) / by + 1);
   first_shift_ = bits == 0 ? 0 : 1;
@@ -76,7 +76,7 @@ void KeyPlace::add(const PlaceStep& step, std::size_t index) {
   if (sign_ != Signedness::none) refuse(to_json(step) + " after \"signed\"", "a \"mod\" after it");
   if (const auto* said = std::get_if<place_step::Rows>(&step)) range_ = said->count;
   if (const auto* said = std::get_if<place_step::Mask>(&step)) {
-    // The largest value: all bits of the mask.
+    // The largest value has all bits of the mask.
     range_ = said->bits == ~std::uint64_t{0} ? std::nullopt : std::optional(said->bits + 1);
   }
   if (std::holds_alternative<place_step::Hash>(step)) {
@@ -107,7 +107,7 @@ KeyPlace::Step KeyPlace::blocks(const place_step::Blocks& said) {
   const bool is_balanced = said.uneven == Uneven::balanced;
   Step step{said, std::nullopt, Signedness::none, is_balanced ? *range_ % servers_ : 0, may_be_lost_};
   const std::uint64_t each = is_balanced ? *range_ / servers_ : ceil_div(*range_, servers_);
-  if (each != 0) step.divisor.emplace(each);  // else each of the first has one value, and the others none
+  if (each != 0) step.divisor.emplace(each);  // otherwise each of the first has one value, and the others have none
   shards_ = std::exchange(range_, servers_);
   return step;
 }

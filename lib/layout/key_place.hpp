@@ -12,7 +12,7 @@ namespace ckpt {
 
 __extension__ using Wide = unsigned __int128;
 
-/// Division by a number that stays the same, as a multiplication and shifts (Granlund and Montgomery 1994, figure 4.1).
+/// Division by a fixed number, as a multiplication and shifts (Granlund and Montgomery 1994, figure 4.1).
 class Divisor {
  public:
   explicit Divisor(std::uint64_t by);  ///< above 0
@@ -31,39 +31,40 @@ class Divisor {
   unsigned second_shift_;
 };
 
-/// The server of a key: the steps of a `place` for so many servers, checked and ready to be run over many keys.
+/// Computes the server of a key: the steps of a `place` for a given number of servers, checked and prepared for many
+/// keys.
 class KeyPlace {
  public:
-  /// What a value becomes that no server is for: a key beyond `rows`, or one whose remainder is negative.
+  /// The result for a value without a server: a key beyond `rows`, or one whose remainder is negative.
   static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 
-  /// Throws layout, naming the step by its index in the object, where steps do not follow from one another or their
-  /// last value may not be below `servers`.
+  /// Throws layout, naming the step by its index in the object, if the steps do not fit together, or if their last
+  /// value may not be below `servers`.
   KeyPlace(const std::vector<PlaceStep>& steps, std::uint64_t servers);
 
-  /// The field of a row that is placed in the place of its key; empty: the key itself.
+  /// Returns the field of a row that determines its place instead of its key; empty: the key does.
   const std::string& field() const noexcept { return field_; }
   std::uint64_t servers() const noexcept { return servers_; }
 
   /// Replaces each value, a key or a field, by its server, or by `nowhere`.
   void apply(std::span<std::uint64_t> values) const;
   std::uint64_t server(std::uint64_t value) const;
-  /// The values before the last step are below this where it deals them to the servers by itself (`blocks`, or `mod` by
-  /// the number of servers): the shards. Else nothing.
+  /// Returns the number of shards: the bound of the values before the last step, if that step alone deals them to the
+  /// servers (`blocks`, or `mod` by the number of servers). Otherwise nothing.
   std::optional<std::uint64_t> shards() const noexcept { return shards_; }
-  /// Replaces each value by its shard, or by `nowhere`; and each shard by its server.
+  /// The first replaces each value by its shard, or by `nowhere`; the second replaces each shard by its server.
   void apply_up_to_shards(std::span<std::uint64_t> values) const;
   void apply_to_shards(std::span<std::uint64_t> shards) const { apply(steps_.back(), shards); }
-  /// What a value is after each step: those of the steps that give one, in order, the server last.
+  /// Returns a value after each step that changes it, in order, with the server last.
   std::vector<std::uint64_t> trace(std::uint64_t value) const;
 
  private:
   struct Step {
     PlaceStep said;
-    std::optional<Divisor> divisor;  // of mod, and of the blocks
+    std::optional<Divisor> divisor;  // of mod, and of blocks
     Signedness sign = Signedness::none;
-    std::uint64_t longer = 0;  // of balanced blocks: how many have one more
-    bool may_be_lost = false;  // a value may be `nowhere` before it
+    std::uint64_t longer = 0;  // of balanced blocks: how many have one more element
+    bool may_be_lost = false;  // an earlier step may have made a value `nowhere`
   };
   Step mod(const place_step::Mod& said);
   Step blocks(const place_step::Blocks& said);
@@ -75,9 +76,9 @@ class KeyPlace {
   std::string field_;
   std::vector<Step> steps_;
   std::optional<std::uint64_t> shards_;
-  // While they are taken up:
+  // While the steps are checked:
   std::size_t index_ = 0;
-  std::optional<std::uint64_t> range_;  // values are below this; nothing: any
+  std::optional<std::uint64_t> range_;  // bound of the values; nothing: unbounded
   Signedness sign_ = Signedness::none;
   bool may_be_lost_ = false;
 };

@@ -46,7 +46,7 @@ class KeysCheck {
 
   static Path entry(const char* key, std::size_t dim) { return {key, std::to_string(dim)}; }
 
-  /// How many ways the dimension is cut. It cannot overflow: the mesh has at most max_cards positions.
+  /// Returns into how many pieces the dimension is cut. It cannot overflow: the mesh has at most max_cards positions.
   std::uint64_t ways(std::size_t dim) const {
     std::uint64_t result = 1;
     if (keys_.split && dim < keys_.split->size())
@@ -71,7 +71,7 @@ class KeysCheck {
     refuse_beside("at", keys_.at.has_value());
   }
 
-  /// Every key that tells the number of dimensions, or needs one at least, must fit the others.
+  /// Every key that determines the number of dimensions, or needs at least one, must agree with the others.
   void check_rank() const {
     if (rank_of_tensor_)
       check_rank(*rank_of_tensor_, "the tensor has");
@@ -148,7 +148,7 @@ class KeysCheck {
           "a number that divides " + std::to_string((*keys_.shape)[parts.dim]) + ", the dimension's size in \"shape\"");
   }
 
-  /// What a key says of a dimension's size must be what `shape` says.
+  /// A size that a key gives for a dimension must agree with `shape`.
   void check_extent(const Path& place, std::size_t dim, std::uint64_t size) const {
     if (keys_.shape && dim < keys_.shape->size() && (*keys_.shape)[dim] != size)
       refuse_(place, "a total of " + std::to_string(size) + of_dimension(dim),

@@ -9,7 +9,7 @@
 namespace ckpt {
 
 void Keys::override_with(const Keys& over) {
-  if (over.boxes) {  // they stand in the place of what cuts
+  if (over.boxes) {  // they replace everything that cuts
     Keys kept;
     kept.shape = std::move(shape);
     kept.permute = std::move(permute);
@@ -47,7 +47,7 @@ std::string axis_word(const Mesh& mesh, Axis axis) {
   return mesh.axes[axis] + "=" + std::to_string(mesh.shape[axis]);
 }
 
-/// Coordinates that are on the old mesh only, in the words of who wrote the layout.
+/// Refuses coordinates that exist only on the old mesh, in the terms of the layout's author.
 void check_at(const std::optional<At>& at, const At& at_last, const std::string& who, const Layout& layout,
               const Mesh& mesh, const std::string& origin) {
   for (const auto& [axis, all] : at.value_or(At{})) {
@@ -65,7 +65,7 @@ void check_at(const std::optional<At>& at, const At& at_last, const std::string&
   }
 }
 
-/// Pieces that are said one by one, for another number of cards.
+/// Refuses pieces that are listed individually for another number of cards.
 void check_pieces(const Keys& keys, const std::string& who, const Layout& layout, const Mesh& mesh,
                   const std::string& origin) {
   for (const auto& [dim, sizes] : keys.sizes.value_or(std::map<std::size_t, std::vector<std::uint64_t>>{})) {
@@ -103,7 +103,7 @@ void check_index(const IndexRule& index, const Layout& layout, const Mesh& mesh,
                  "give a layout for that mesh, with \"counts\" for uneven blocks"});
 }
 
-/// Where a bucket lies on another mesh, its last coordinates following that.
+/// Returns where a bucket lies on another mesh: "last" refers to that mesh.
 std::optional<At> moved(const Bucket& bucket, const Mesh& mesh) {
   auto at = bucket.at;
   for (const auto& [axis, beside] : bucket.at_last) {
@@ -114,7 +114,7 @@ std::optional<At> moved(const Bucket& bucket, const Mesh& mesh) {
   return at;
 }
 
-/// Buckets of one name that came to lie on one card: on fewer stages the framework would have filled one bucket.
+/// Refuses buckets of one name that end up on one card: with fewer stages the framework would have filled one bucket.
 void check_apart(const Layout& layout, const Mesh& mesh, const std::string& origin) {
   std::map<std::string, std::vector<const Bucket*>> by_name;
   for (const Bucket& bucket : layout.buckets) {
@@ -132,7 +132,7 @@ void check_apart(const Layout& layout, const Mesh& mesh, const std::string& orig
   }
 }
 
-/// What names coordinates of the axes that change, or counts by them.
+/// Checks everything that names coordinates of the axes that change, or counts by them.
 void check_coordinates(const Layout& layout, const Mesh& mesh, const std::string& origin) {
   for (std::size_t r = 0; r < layout.parameters.size(); ++r) {
     const Rule& rule = layout.parameters[r];
@@ -160,7 +160,7 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
     changed.mesh.shape[*axis] = size;
   }
   check_coordinates(layout, changed.mesh, origin);
-  // What else depends on the sizes (files, sizes, boxes) is checked by the parser.
+  // The parser checks everything else that depends on the sizes (files, sizes, boxes).
   return parse_layout(to_json(changed), origin);
 }
 

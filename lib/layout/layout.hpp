@@ -22,10 +22,10 @@ enum class Replicas { check, first };
 enum class Default { error, replicate };
 enum class Numbering { local, global };
 
-/// Axes are held by their index in the mesh.
+/// An axis is its index in the mesh.
 using Axis = std::size_t;
 
-/// `parts`: a fused dimension. Exactly one of `sizes` and `count` is given.
+/// The key `parts`: a fused dimension. Exactly one of `sizes` and `count` is given.
 struct Parts {
   std::size_t dim = 0;
   std::vector<std::uint64_t> sizes;
@@ -45,14 +45,14 @@ struct Flat {
   friend auto operator<=>(const Flat&, const Flat&) = default;
 };
 
-/// `at`: for each axis named, the coordinates that hold the parameter, ascending and distinct.
+/// The key `at`: for each axis named, the coordinates that hold the parameter, ascending and distinct.
 using At = std::map<Axis, std::vector<std::uint64_t>>;
 
-/// `boxes`: what each card holds of the logical tensor, by card id.
+/// The key `boxes`: what each card holds of the logical tensor, by card id.
 using Boxes = std::map<std::uint64_t, Box>;
 
-/// The keys that say what a card stores of a tensor. A key that is absent is nullopt, so that a rule can override a
-/// borrowed one.
+/// The keys that say what a card stores of a tensor. An absent key is nullopt, so that a rule can override a borrowed
+/// one.
 struct Keys {
   std::optional<std::vector<std::vector<Axis>>> split;  ///< for each dimension its axes, major first; empty: not split
   std::optional<Uneven> uneven;
@@ -63,65 +63,66 @@ struct Keys {
   std::optional<std::vector<std::uint64_t>> shape;
   std::optional<std::vector<std::size_t>> permute;  ///< stored dimension i is logical dimension permute[i]
   std::optional<At> at;
-  /// For the axes of `at` on which "last" stands, which follows the mesh: the numbers that stand beside it.
+  /// For the axes of `at` with "last", which depends on the mesh: the numbers that are given beside it.
   At at_last;
-  std::shared_ptr<const Boxes> boxes;  ///< in the place of all others but shape, permute and replicas; null: not given
-  /// Into how many equal pieces each dimension is divided that boxes count, so that they are for any shape; 0 in a
-  /// dimension, or nothing at all: boxes count elements.
+  std::shared_ptr<const Boxes> boxes;  ///< replaces all keys but shape, permute and replicas; null: not given
+  /// The number of equal pieces of each dimension that boxes count, which makes them fit any shape; 0 for a dimension,
+  /// or no grid at all: boxes count elements.
   std::optional<std::vector<std::uint64_t>> grid;
   std::optional<Replicas> replicas;
 
-  /// Takes the keys that `over` gives, and keeps its own where it gives none.
+  /// Takes the keys of `over`, and keeps its own where `over` has none.
   void override_with(const Keys& over);
 };
 
 struct Rule {
   std::vector<Pattern> names;
   Keys keys;
-  std::optional<Pattern> like;    ///< the logical name whose rule is borrowed; its captures are those of every name
-  std::optional<Pattern> equals;  ///< the logical name of the parameter whose values it has, with captures as `like`
+  std::optional<Pattern> like;    ///< the logical name whose rule is borrowed; its captures occur in every name
+  std::optional<Pattern> equals;  ///< the logical name of the parameter that it equals, with captures as in `like`
 };
 
 struct Rename {
-  Pattern stored;  ///< of names as they are alike on all cards (CardNames)
+  Pattern stored;  ///< common names, the same on all cards (CardNames)
   Pattern name;
-  std::string of_card = {};  ///< where coordinates of the card stand in `stored`: it as the layout has it
+  std::string of_card = {};  ///< if `stored` contains coordinates of the card: its text in the layout
 };
 
 struct IndexRule {
   Pattern in;              ///< has the capture {i}, which matches digits only, and with `restart` {chunk}, too
   std::vector<Axis> axes;  ///< major first
-  std::optional<std::uint64_t> total;  ///< nothing: the names tell; the sum of `counts`
+  std::optional<std::uint64_t> total;  ///< nothing: taken from the names; the sum of `counts`
   Numbering numbering = Numbering::global;
-  std::vector<std::uint64_t> counts;  ///< uneven blocks, one for each coordinate; empty: equal ones
+  std::vector<std::uint64_t> counts;  ///< uneven blocks, one for each coordinate; empty: equal blocks
   std::uint64_t virtual_chunks = 1;
-  std::uint64_t first = 0;  ///< what stored local indices begin with
-  bool restart = false;     ///< they begin anew in each virtual chunk, whose number is {chunk}; logically it is 0
+  std::uint64_t first = 0;  ///< the first stored local index
+  bool restart = false;     ///< they restart in each virtual chunk, whose number is {chunk}; logically it is 0
 };
 
 struct BucketMember {
   std::string name;
   std::optional<std::string> like;  ///< the parameter whose shape and keys it borrows
-  Keys keys;                        ///< split, uneven, sizes, parts, pad, flat, shape, permute only
+  Keys keys;                        ///< only split, uneven, sizes, parts, pad, flat, shape, permute
 };
 
-/// `name` as a list gives several of these, and `members` as an object the list that it stands for.
+/// One bucket. In JSON, `name` may be a list, which gives several of these, and `members` an object, which stands for a
+/// list.
 struct Bucket {
-  std::string name;  ///< of the stored array, after `rename`
+  std::string name;  ///< name of the stored array, after `rename`
   Axis axis = 0;
   std::uint64_t align = 1;
   std::uint64_t multiple_of = 1;
-  std::uint64_t multiple_of_each = 1;  ///< the end is padded to a multiple of this and the axis size, too
-  bool last_is_short = false;          ///< the padding is not stored: the last pieces are short
+  std::uint64_t multiple_of_each = 1;  ///< the end is also padded to a multiple of this and of the axis size
+  bool last_is_short = false;          ///< padding is not stored: the last pieces are short
   std::optional<At> at;
-  At at_last;  ///< as in Keys
+  At at_last;  ///< see Keys
   std::vector<BucketMember> members;
 };
 
-/// A layout file, version 1, as parsed: well formed by itself (axes exist, sizes are positive, no file is shared), not
-/// yet checked against a checkpoint.
+/// A layout file, version 1, as parsed: consistent in itself (axes exist, sizes are positive, no file is shared), but
+/// not yet checked against a checkpoint.
 struct Layout {
-  std::string origin;  ///< what messages call it: the file's name, "the layout that out carries"
+  std::string origin;  ///< its name in messages: the file's name, "the layout that out carries"
   Mesh mesh;
   CardFiles files;
   std::vector<Rule> parameters;
@@ -129,26 +130,26 @@ struct Layout {
   std::vector<Rename> rename;
   std::vector<IndexRule> indices;
   std::vector<Bucket> buckets;
-  bool is_plan = false;  ///< what a compiler planned (a strategy): files may hold whole tensors in spite of it
+  bool is_plan = false;  ///< a compiler's plan (a strategy): files may hold whole tensors nevertheless
   std::vector<KeyedTable> tables;
-  /// The datasets of the tables that were found, each cut by the rows that the servers have: not said by the JSON but
-  /// by files, or by a census of keys (`with_table_rows`).
+  /// The datasets of the tables that were found, each cut by the rows of the servers: not from the JSON but from files,
+  /// or from a census of keys (`with_table_rows`).
   std::map<std::string, Keys> table_arrays;
-  std::set<std::string> table_offsets;  ///< those of them that say where shards begin
+  std::set<std::string> table_offsets;  ///< the datasets among them that hold the starts of shards
 };
 
 /// Parses layout JSON strictly. Throws layout, naming origin, JSON pointer, what was found and what is allowed.
 Layout parse_layout(const std::string& json_text, const std::string& origin);
 
-/// The layout as canonical JSON text: parse_layout gives it back; keys in the spec's order; the same layout gives the
-/// same text.
+/// Returns the layout as canonical JSON text, with keys in the spec's order: parse_layout restores it, and equal
+/// layouts give equal texts.
 std::string to_json(const Layout& layout);
 
-/// The layout of a single file that holds everything whole (`ckpt-merge`'s output).
+/// Returns the layout of a single file that holds everything whole (`ckpt-merge`'s output).
 Layout single_card();
 
-/// The same rules on another mesh, to be written: axes not named keep their size, `cards` go back to 0..N-1, names in
-/// which coordinates stand are left out (with_plain_names). Throws usage for an unknown axis.
+/// Returns the same rules on another mesh, for writing: axes that are not named keep their size, `cards` return to
+/// 0..N-1, and names that contain coordinates are dropped (with_plain_names). Throws usage for an unknown axis.
 Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>& sizes, const std::string& origin);
 
 }  // namespace ckpt

@@ -19,12 +19,12 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::size_t most_axes = 5;      // of a mesh whose orders are tried
-constexpr std::size_t most_counters = 4;  // words before numbers that are tried
+constexpr std::size_t most_axes = 5;      // limit for meshes whose orders are tried
+constexpr std::size_t most_counters = 4;  // limit on the words before numbers that are tried
 constexpr std::size_t most_ways_to_split = 64;
 
-/// The layout's text on another mesh of axes with these names: by its text, since rules hold axes by their place.
-/// Nothing where the layout does not go with it (`counts` for an axis of another size).
+/// Returns the layout on another mesh with axes of these names. It goes through JSON, since rules hold axes by index.
+/// Returns nothing if the layout does not fit that mesh (`counts` for an axis of another size).
 std::optional<Layout> on_reordered_mesh(const Layout& layout, const Mesh& mesh) {
   nlohmann::json text = nlohmann::json::parse(to_json(layout));
   text["mesh"]["axes"] = mesh.axes;
@@ -51,7 +51,7 @@ LayoutChange with_counts(const Layout& layout, const std::vector<IndexRule>& mor
   return change;
 }
 
-/// All sets of so many axes longer than 1.
+/// Returns all sets of `count` axes longer than 1.
 std::vector<std::vector<Axis>> sets_of(const Mesh& mesh, std::size_t count) {
   std::vector<std::vector<Axis>> sets;
   for (std::uint64_t subset = 0; subset < std::uint64_t{1} << mesh.axes.size(); ++subset) {
@@ -63,7 +63,7 @@ std::vector<std::vector<Axis>> sets_of(const Mesh& mesh, std::size_t count) {
   return sets;
 }
 
-/// Puts the axes from `next` on into the dimensions in every way and order, no more than so many.
+/// Distributes the axes from `next` on over the dimensions in every way and order, up to a limit.
 void distribute(const std::vector<Axis>& axes, std::size_t next, std::vector<std::vector<Axis>>& split,
                 std::vector<std::vector<std::vector<Axis>>>& found) {
   if (found.size() == most_ways_to_split) return;
@@ -101,7 +101,7 @@ std::vector<LayoutChange> other_meshes(const Layout& layout) {
 }
 
 std::vector<std::string> counter_patterns(const std::vector<std::string>& names) {
-  std::map<std::string, bool> is_behind;  // by pattern: whether in some name something stands before it
+  std::map<std::string, bool> is_behind;  // by pattern: whether anything precedes it in any name
   for (const std::string& name : names)
     for (std::size_t begin = 0, previous = 0; begin < name.size();) {
       const auto from = name.begin() + static_cast<std::ptrdiff_t>(begin);

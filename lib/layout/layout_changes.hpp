@@ -8,28 +8,29 @@
 
 namespace ckpt {
 
-/// A layout with one thing said otherwise.
+/// A layout with one change.
 struct LayoutChange {
-  std::string what;  ///< how it is said then: `"mesh": {"axes": ["pp", "dp"], "shape": [4, 2]}`
+  std::string what;  ///< the changed key: `"mesh": {"axes": ["pp", "dp"], "shape": [4, 2]}`
   Layout layout;
 };
 
-/// The mesh with its axes in every other order, their sizes going with them, and with its sizes belonging to others of
-/// the axes. None for meshes of more than five axes.
+/// Returns layouts with the mesh's axes, including their sizes, in every other order, and with the sizes assigned to
+/// other axes. None for meshes of more than five axes.
 std::vector<LayoutChange> other_meshes(const Layout& layout);
 
-/// "layers.{i}.*": what an entry of `indices` would count, by the words before numbers that stand alone in these names,
-/// with a "*" where something stands before them.
+/// Returns patterns for an entry of `indices`, such as "layers.{i}.*", from the words before standalone numbers in
+/// these names, with a leading "*" if anything precedes them.
 std::vector<std::string> counter_patterns(const std::vector<std::string>& names);
 
-/// Numbers in these names counted that the layout does not count, each over each of the axes, and two of them over two.
+/// Returns layouts that count more of the numbers in these names, each over each of the axes, and two of them over two.
 std::vector<LayoutChange> more_counts(const Layout& layout, const std::vector<std::string>& names);
 
-/// Each entry of `indices` over another axis, with the other numbering, and with as large a total as the names tell.
+/// Returns layouts with each entry of `indices` over another axis, with the other numbering, and with the total that
+/// the names indicate.
 std::vector<LayoutChange> other_counts(const Layout& layout);
 
-/// A rule, by its place in `parameters`, with its `split` over as many axes in every other way; over one where it does
-/// not split.
+/// Returns layouts in which a rule, given by its index in `parameters`, splits over as many axes in every other way;
+/// over one axis if it does not split.
 std::vector<LayoutChange> other_splits(const Layout& layout, std::size_t rule_number);
 
 }  // namespace ckpt

@@ -4,12 +4,12 @@
 
 namespace ckpt {
 
-/// Whether a character begins something else than itself in a pattern.
+/// Returns whether a character begins a special form in a pattern.
 constexpr bool begins_pattern(char c) {
   return c == '*' || c == '?' || c == '[' || c == '{';
 }
 
-/// A pattern that matches this name alone: "a*b" → "a[*]b".
+/// Returns a pattern that matches only this name: "a*b" → "a[*]b".
 std::string literal(const std::string& name);
 
 }  // namespace ckpt

@@ -16,13 +16,14 @@ namespace ckpt {
 
 namespace {
 
-/// What transformers look for: "model" and ".safetensors", of torch's files "pytorch_model" and ".bin".
+/// Returns the names that transformers looks for: "model" and ".safetensors", or for torch's files "pytorch_model" and
+/// ".bin".
 std::pair<std::string, std::string> stem_and_ending(std::string_view ending) {
   if (ending == ".pt" || ending == ".bin") return {"pytorch_model", ".bin"};
   return {"model", std::string(ending)};
 }
 
-/// The names of the tensors of each file.
+/// Distributes the tensors; returns the names in each file.
 std::vector<std::vector<std::string>> shared_out(const std::vector<Tensor>& tensors, std::uint64_t most_bytes) {
   std::vector<const Tensor*> order;
   for (const Tensor& tensor : tensors) order.push_back(&tensor);

@@ -9,17 +9,16 @@
 
 namespace ckpt {
 
-/// The layout of a model in several files that hold its tensors whole, one after another in natural order, in as many
-/// as it takes for none to hold more than `most_bytes` of data; a larger tensor has one of its own. The files have the
-/// names that Hugging Face's have: model-00001-of-00007.safetensors (`ending`: ".safetensors"; ".pt":
-/// pytorch_model-00001-of-00007.bin), and model.safetensors where there is one alone. Throws usage where there would be
-/// more than max_cards.
+/// Returns the layout of a model in several files of whole tensors, in natural order, with as few files as keep each
+/// within `most_bytes` of data; a larger tensor has a file of its own. The files have Hugging Face's names:
+/// model-00001-of-00007.safetensors (`ending`: ".safetensors"; ".pt": pytorch_model-00001-of-00007.bin), and
+/// model.safetensors for a single file. Throws usage for more than max_cards files.
 Layout model_files(const std::vector<Tensor>& tensors, std::uint64_t most_bytes, std::string_view ending);
 
-/// The name of the index that goes with such files: "model.safetensors.index.json".
+/// Returns the name of the index for such files: "model.safetensors.index.json".
 std::string model_index_name(std::string_view ending);
 
-/// The index of a model in files that hold its tensors whole: which one holds each, and the bytes of all. JSON.
+/// Returns the JSON index of a model in files of whole tensors: the file of each tensor, and the bytes of all.
 std::string model_index(const Placement& placement);
 
 }  // namespace ckpt

@@ -30,7 +30,7 @@ std::vector<NameGroup> group_names(const std::vector<std::string>& names) {
     std::vector<std::string> pieces;
     std::vector<bool> differs;
   };
-  std::map<std::vector<std::string>, std::size_t> number_of;  // by the pieces of text
+  std::map<std::vector<std::string>, std::size_t> number_of;  // by the texts between numbers
   std::vector<Group> groups;
   std::vector<NameGroup> result;
   for (const std::string& name : names) {

@@ -6,23 +6,23 @@
 
 namespace ckpt {
 
-/// A name cut into text and numbers, in turn: it begins with text, which may be empty.
+/// Splits a name into text and numbers, alternating; the first is text, which may be empty.
 std::vector<std::string> text_and_numbers(std::string_view name);
 
-/// Whether two texts are the same but for their numbers.
+/// Returns whether two texts differ only in their numbers.
 bool differ_in_numbers(std::string_view a, std::string_view b);
 
-/// Names that differ in numbers only, as one: "layers.*.x" stands for layers.0.x, layers.1.x and so on. A number that
-/// all of them share stays.
+/// Names that differ only in numbers, represented by one pattern: "layers.*.x" stands for layers.0.x, layers.1.x and so
+/// on. A number that all of them share is kept.
 struct NameGroup {
   std::string pattern;
-  std::vector<std::string> names;  ///< in the order in which they were given
+  std::vector<std::string> names;  ///< in the order given
 };
 
-/// In the order of their first names.
+/// Returns groups in the order of their first names.
 std::vector<NameGroup> group_names(const std::vector<std::string>& names);
 
-/// {"layers.*.x: 12 parameters", "bias"}: one for each group, for a message.
+/// Returns one text for each group, for a message: {"layers.*.x: 12 parameters", "bias"}.
 std::vector<std::string> describe_groups(const std::vector<NameGroup>& groups);
 
 }  // namespace ckpt

@@ -19,7 +19,7 @@ std::optional<std::uint64_t> number(const std::string& digits) {
   return value;
 }
 
-/// Zeros in front are part of how a framework writes its numbers ("layers.007"): kept to the same width.
+/// Leading zeros are part of a framework's names ("layers.007"): keeps the width.
 std::string with_number(const std::string& name, const Pattern::Found& found, std::uint64_t value) {
   std::string digits = std::to_string(value);
   if (found.text.size() > 1 && found.text.front() == '0' && digits.size() < found.text.size())
@@ -58,7 +58,7 @@ void Naming::count_to(const std::vector<std::uint64_t>& totals) {
   }
 }
 
-/// Without the group of a file that is its card's own (CardNames).
+/// Removes a card's own group within a file (CardNames).
 std::string Naming::without_group(const std::string& stored) const {
   for (const FileEntry& entry : layout_.files.entries())
     if (!entry.group.empty() && stored.starts_with(entry.group)) return stored.substr(entry.group.size());
@@ -81,11 +81,11 @@ std::string Naming::unrenamed(const std::string& name) const {
   return stored;
 }
 
-/// Calls visit(number of the index rule, what of the name it counts) for each index rule that matches; visit may change
-/// the name's numbers, which moves no other match.
+/// Calls visit(number of the index rule, the counted part of the name) for each index rule that matches; `visit` may
+/// change the name's numbers, which does not move other matches.
 template <class Visit>
 void Naming::for_each_count(std::string& name, Visit&& visit) const {
-  std::set<std::size_t> places;  // counted numbers, by the number of digit runs before them
+  std::set<std::size_t> places;  // counted numbers, by how many runs of digits precede them
   for (auto at = indices_.first(name); at; at = indices_.first(name, *at + 1)) {
     Counted counted{*indices_.pattern(*at).find(name, "i"), {}};
     if (layout_.indices[*at].restart) counted.chunk = indices_.pattern(*at).find(name, "chunk");
@@ -102,7 +102,7 @@ void Naming::for_each_count(std::string& name, Visit&& visit) const {
   }
 }
 
-/// The name with the numbers that an entry counts replaced.
+/// Returns the name with the numbers that an entry counts replaced.
 std::string Naming::with_numbers(const std::string& name, const Counted& counted, std::uint64_t index,
                                  std::uint64_t chunk) {
   if (!counted.chunk) return with_number(name, counted.index, index);
@@ -168,7 +168,7 @@ StoredName Naming::uncounted(const std::string& logical) const {
       const std::uint64_t coordinate = layout_.mesh.coordinate(position, axis);
       auto& here = stored.at.try_emplace(axis, 1, coordinate).first->second;
       if (here.empty() || here.front() != coordinate)
-        here.clear();  // two counts put it on different coordinates of one axis
+        here.clear();  // two entries put it on different coordinates of one axis
     }
     return with_numbers(stored.name, found, called.number, called.chunk);
   });

@@ -27,20 +27,20 @@ bool holds_any(std::string_view text, const std::array<std::string_view, Count>&
                      [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
-/// bitsandbytes has the format behind the word: "weight.quant_state.bitsandbytes__nf4".
+/// bitsandbytes appends the format: "weight.quant_state.bitsandbytes__nf4".
 std::string_view without_format(std::string_view name) {
   constexpr std::string_view word = "quant_state";
   const std::size_t found = name.rfind(word);
   return found == std::string_view::npos ? name : name.substr(0, found + word.size());
 }
 
-/// The last part of a name, behind the module's.
+/// Returns the last part of a name, after the module's name.
 std::string leaf_of(std::string_view name) {
   name = without_format(name);
   return lower_case(name.substr(name.find_last_of(separators) + 1));
 }
 
-/// With the separator at its end; empty at the root.
+/// Returns the module's name including its separator; empty at the root.
 std::string module_of(const std::string& name) {
   const std::string_view whole = without_format(name);
   return name.substr(0, whole.find_last_of(separators) + 1);
@@ -60,7 +60,7 @@ bool is_scale_word(std::string_view leaf) {
          leaf.ends_with("_zp") || leaf.ends_with("_azp");
 }
 
-/// Names that nothing else has.
+/// Returns whether a name is one that only such tensors have.
 bool is_plain_spoken(const std::string& name, std::string_view leaf) {
   constexpr std::array<std::string_view, 17> parts{
       "scale_inv",    "scale_fwd",    "scale_bwd", "weight_scale", "input_scale", "output_scale",
@@ -75,16 +75,17 @@ bool is_plain_spoken(const std::string& name, std::string_view leaf) {
   return name.find("quantizer") != std::string::npos && is_scale_word(leaf);
 }
 
-/// Scales of the attention's inputs, which belong to the module above the codes, or to one beside theirs.
+/// Returns whether a name is that of a scale of the attention's inputs, which belongs to the module above the codes, or
+/// beside theirs.
 bool is_of_attention(std::string_view leaf) {
   return leaf == "k_scale" || leaf == "v_scale" || leaf == "q_scale" || leaf == "kv_scale" || leaf == "prob_scale";
 }
 
-/// Smaller numbers may be packed in them.
+/// Returns whether smaller numbers may be packed in its elements.
 bool may_pack(const Tensor& tensor) {
   const bool is_integer =
       tensor.dtype.kind == ElementKind::signed_integer || tensor.dtype.kind == ElementKind::unsigned_integer;
-  const bool has_size = tensor.dtype.size <= 4 || tensor.name.ends_with("Qidxs");  // QuIP#'s, of 64 bits
+  const bool has_size = tensor.dtype.size <= 4 || tensor.name.ends_with("Qidxs");  // the latter: QuIP#'s, of 64 bits
   return is_integer && has_size && !tensor.shape.empty() && !tensor.verbatim;
 }
 
@@ -96,7 +97,7 @@ bool is_packed_word(std::string_view leaf) {
          !is_scale_word(leaf) && !is_table_word(leaf);
 }
 
-/// Whether its dtype alone says that it holds codes.
+/// Returns whether the dtype alone shows that it holds codes.
 bool is_small_float(const DType& dtype) {
   if (dtype.kind == ElementKind::f8_e4m3 || dtype.kind == ElementKind::f8_e5m2) return true;
   return dtype.kind == ElementKind::other &&
@@ -108,7 +109,7 @@ class Ties {
  public:
   void add(const Tensor& tensor) {
     const std::string leaf = leaf_of(tensor.name);
-    // NVFP4's scales are 8-bit floats themselves.
+    // NVFP4's scales are 8-bit floats, too.
     const bool is_code = is_small_float(tensor.dtype) && !is_scale_word(leaf);
     if (is_code || may_pack(tensor)) named_.insert(tensor.name);
     if (is_code || (may_pack(tensor) && is_packed_word(leaf))) {
@@ -130,7 +131,7 @@ class Ties {
   }
 
  private:
-  /// The tensor that a scale or table belongs to: of its own name without the end, or in its module.
+  /// Returns the tensor that a scale or table belongs to: by its own name without the end, or in its module.
   std::string codes_for(const std::string& name, const std::string& leaf) const {
     const std::string module = module_of(name);
     if (!module.empty() && named_.contains(module.substr(0, module.size() - 1)))
@@ -148,9 +149,9 @@ class Ties {
     return "";
   }
 
-  std::set<std::string> named_;  // what may hold codes, where a scale has its name
+  std::set<std::string> named_;  // tensors that may hold codes if a scale has their name
   std::set<std::string> codes_;
-  std::map<std::string, std::string> of_module_;  // the first codes in each
+  std::map<std::string, std::string> of_module_;  // the first codes in each module
 };
 
 }  // namespace

@@ -8,21 +8,21 @@
 
 namespace ckpt {
 
-/// Why a tensor's numbers mean something only together with another's: it is one of a quantised model's.
+/// Relates a tensor of a quantised model to another, without which its numbers mean nothing.
 struct NumberTie {
   enum class Role {
     codes,  ///< 8-bit floats, and integers or opaque bytes that hold smaller numbers
-    scale,  ///< what codes are multiplied by or counted from: scales, zero points, absmax
-    table,  ///< what codes are looked up in, or are described by: quant_map, quant_state
+    scale,  ///< numbers that codes are multiplied by or counted from: scales, zero points, absmax
+    table,  ///< tables that decode or describe codes: quant_map, quant_state
   };
   Role role = Role::codes;
-  std::string codes = {};  ///< of a scale or table: the tensor that it belongs to, where that is known
+  std::string codes = {};  ///< for a scale or table: the tensor that it belongs to, if known
 };
 
-/// For each tensor its tie, or nothing: by its dtype, by its name, and by what is beside it, as DeepSeek's fp8, GPTQ,
-/// AWQ, bitsandbytes, MXFP4, compressed-tensors, ModelOpt, HQQ and torchao store quantised weights. A `scale` beside no
-/// codes, as that of a norm, has none. Bytes without a type of their own are codes only where something belongs to
-/// them. `beside`: tensors of the same model that nobody asks about.
+/// Returns the tie of each tensor, or nothing, from its dtype, its name, and its neighbours, as DeepSeek's fp8, GPTQ,
+/// AWQ, bitsandbytes, MXFP4, compressed-tensors, ModelOpt, HQQ and torchao store quantised weights. A `scale` without
+/// codes, such as that of a norm, has no tie. Bytes without a type of their own are codes only if something belongs to
+/// them. `beside`: additional tensors of the same model, for which no ties are returned.
 std::vector<std::optional<NumberTie>> number_ties(const std::vector<Tensor>& tensors,
                                                   const std::vector<Tensor>& beside = {});
 

@@ -10,15 +10,17 @@ namespace ckpt::parsing {
 
 namespace {
 
-/// Buckets that may share one stored name: each holds other cards, so more than a large mesh has stages is a mistake.
+/// Limit on buckets that share one stored name: each is for other cards, so more of them than a large mesh has stages
+/// is a mistake.
 constexpr std::size_t max_sharing = 4096;
-/// Members of all buckets together: several names times the members that they share must not exhaust memory.
+/// Limit on the members of all buckets: the product of several names and shared members must not exhaust memory.
 constexpr std::size_t max_members = std::size_t{1} << 23;
 
-/// An upper bound of the bucket's elements, as far as the layout alone tells them: members before they are split.
+/// Checks an upper bound of the bucket's elements, as far as the layout alone determines it: members before they are
+/// split.
 void check_total(const Node& members, const Bucket& bucket, const Mesh& mesh) {
   const auto end_of = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t step) {
-    const auto end = sum({begin, size, step - 1});  // the next multiple of step lies at or before it
+    const auto end = sum({begin, size, step - 1});  // no larger than this is the next multiple of `step`
     if (!end) members.fail("members of 2^64 elements or more together", "fewer", "is \"align\" too large?");
     return *end / step * step;
   };
@@ -43,7 +45,7 @@ std::vector<std::string> parse_bucket_names(const Node& node) {
   return names;
 }
 
-/// One bucket for each of its names. Takes their members from `members_left`.
+/// Returns one bucket for each of its names. Deducts their members from `members_left`.
 std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t& members_left) {
   node.check_keys({"name", "axis", "members", "align", "multiple_of", "multiple_of_each", "last", "at"}, 3);
   Bucket common;
@@ -82,7 +84,7 @@ std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t
 
 std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh) {
   std::vector<Bucket> buckets;
-  std::vector<std::size_t> item_of;  // for each bucket
+  std::vector<std::size_t> item_of;  // by bucket
   std::map<std::string, std::vector<std::size_t>> by_name;
   std::size_t members_left = max_members;
   const auto items = node.items();

@@ -7,9 +7,9 @@ namespace ckpt::parsing {
 
 namespace {
 
-constexpr std::size_t most_entries = 64;  // far above any framework
+constexpr std::size_t most_entries = 64;  // far more than any framework uses
 
-/// A prefix with coordinates of the card, which is a group of the file.
+/// Checks a prefix that contains coordinates of the card, and so is a group of the file.
 void check_group(const Node& node, const Mesh& mesh) {
   const std::string text = node.text();
   std::string words;

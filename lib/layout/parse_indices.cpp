@@ -6,7 +6,7 @@ namespace ckpt::parsing {
 
 namespace {
 
-constexpr std::uint64_t most_chunks = 65536;  // far above any schedule
+constexpr std::uint64_t most_chunks = 65536;  // far more than any schedule uses
 
 Pattern parse_in(const Node& node, bool restarts) {
   auto pattern = node.pattern({"i", "chunk"});
@@ -42,7 +42,7 @@ std::string axes_words(const std::vector<Axis>& axes, const Mesh& mesh) {
   return (axes.size() == 1 ? "axis " : "axes ") + text;
 }
 
-/// The size of each block is given by `counts`: they must fit the axes, and `total` if it stands beside them.
+/// Parses `counts`, the size of each block: they must fit the axes, and `total` if it is given, too.
 void parse_counts(const Node& rule, const Node& counts, const Mesh& mesh, IndexRule& index) {
   index.counts = counts.numbers();
   if (const auto ways = mesh.combinations(index.axes); index.counts.size() != ways)

@@ -7,14 +7,14 @@
 
 namespace ckpt::parsing {
 
-/// The largest layout, in bytes.
+/// Limit on the size of a layout in bytes.
 inline constexpr std::size_t max_json_bytes = std::size_t{64} << 20;
 
 /// Parses the JSON of a layout, with errors of kind layout.
 nlohmann::json parse_json(const std::string& text, const std::string& origin);
 
-/// The same for a text of any size that carries a layout, such as a manifest: the members of its object `streamed` are
-/// not kept.
+/// Parses a text of any size that contains a layout, such as a manifest: passes the members of its object `streamed` to
+/// `visit` instead of keeping them.
 nlohmann::json parse_json(const std::string& text, const std::string& origin, const std::string& streamed,
                           const std::function<void(const std::string& name, const nlohmann::json& value)>& visit);
 

@@ -106,7 +106,7 @@ std::uint64_t parse_coordinate(const Node& node, std::uint64_t last) {
   return node.number(0, last);
 }
 
-/// The numbers of a list, in which "last" may stand once; nothing where it is the only one.
+/// Parses a list of numbers, in which "last" may occur once; it may be the only item, which gives an empty result.
 std::vector<std::uint64_t> parse_coordinates(const Node& list, std::uint64_t last) {
   const auto items = list.items();
   if (items.empty()) list.fail("a coordinate of the axis, or a list of them that is not empty");
@@ -143,7 +143,7 @@ ParsedAt parse_at(const Node& node, const Mesh& mesh) {
       coordinates = {parse_coordinate(value, last)};
     if (std::none_of(items.begin(), items.end(), is_last)) continue;
     parsed.last[axis] = coordinates;
-    // The number itself may stand beside it: on an axis of one, the first is the last.
+    // The number itself may be given beside "last": on an axis of size 1, the first is the last.
     if (coordinates.empty() || coordinates.back() != last) coordinates.push_back(last);
   }
   return parsed;

@@ -7,7 +7,7 @@ namespace ckpt {
 
 namespace {
 
-/// The version comes first: what a later version adds must not be called a misspelt key.
+/// The version comes first: a later version's additions must not be reported as misspelt keys.
 void check_version(const parsing::Node& root) {
   root.keys();
   if (!root.has("ckpt_layout")) root.fail("no key \"ckpt_layout\"", "\"ckpt_layout\": 1", "is this a layout file?");

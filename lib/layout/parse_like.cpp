@@ -8,7 +8,7 @@ namespace ckpt::parsing {
 
 namespace {
 
-/// Finds the rule that decides a name, the first that matches.
+/// Finds the rule that applies to a name: the first that matches.
 class Decider {
  public:
   explicit Decider(const std::vector<Rule>& rules) {
@@ -21,7 +21,7 @@ class Decider {
     patterns_ = PatternIndex(std::move(patterns));
   }
 
-  /// Nothing where no rule decides, or where a hostile layout makes it too long to find out.
+  /// Returns nothing if no rule applies, or if a hostile layout makes the search too long.
   std::optional<std::size_t> rule_of(const std::string& name) {
     std::optional<std::size_t> found;
     patterns_.for_each_candidate(name, [&](std::size_t number) {
@@ -34,7 +34,8 @@ class Decider {
   }
 
  private:
-  /// Takes the cost of a match, a step for each byte of the pattern and of the name, from what is left.
+  /// Deducts the cost of a match from the remaining steps: one step for each pair of a byte of the pattern and one of
+  /// the name.
   bool can_afford(const Pattern& pattern, const std::string& name) {
     const std::size_t cost = (pattern.text().size() + 1) * (name.size() + 1);
     if (pattern.has_repeats() || cost > steps_left_) return false;
@@ -43,17 +44,17 @@ class Decider {
   }
 
   PatternIndex patterns_;
-  std::vector<std::size_t> rule_of_;  // for each pattern
+  std::vector<std::size_t> rule_of_;  // by pattern
   std::size_t steps_left_ = std::size_t{1} << 28;
 };
 
 }  // namespace
 
-/// A `like` that is plain text leads to one rule, whatever the name; a walk along such rules that meets itself is a
+/// A `like` without captures leads to one rule, whatever the name; a walk along such rules that meets itself is a
 /// cycle.
 void check_like_cycles(const Node& node, const std::vector<Rule>& rules) {
   Decider decider(rules);
-  std::vector<std::size_t> seen(rules.size(), 0);  // by which walk, counted from 1
+  std::vector<std::size_t> seen(rules.size(), 0);  // by rule: the walk that visited it, counted from 1
   for (std::size_t start = 0; start < rules.size(); ++start) {
     std::size_t at = start;
     while (seen[at] == 0 && rules[at].like && rules[at].like->is_plain()) {

@@ -25,7 +25,7 @@ std::string replaced(std::string text, const std::string& word, const std::strin
   return text;
 }
 
-/// A misspelt word in braces would become part of every name.
+/// Refuses a misspelt word in braces, which would otherwise become part of every name.
 void check_words(const Node& node, const std::string& text) {
   const std::string rest = replaced(replaced(text, bucket_word, ""), param_word, "");
   if (rest.find_first_of("{}") != std::string::npos)
@@ -74,7 +74,7 @@ std::vector<BucketMember> parse_list(const Node& node, const Mesh& mesh, Axis ax
   return members;
 }
 
-/// The shapes that `shapes` gives, by names or patterns.
+/// The shapes that `shapes` gives by names or patterns.
 class Shapes {
  public:
   explicit Shapes(const std::optional<Node>& node) {
@@ -91,7 +91,7 @@ class Shapes {
     index_ = PatternIndex::of(patterns_);
   }
 
-  /// Nothing where no key matches; a key that is the very name goes before patterns.
+  /// Returns nothing if no key matches; a key that is the exact name takes precedence over patterns.
   std::optional<std::vector<std::uint64_t>> of(const Node& place, const std::string& param) {
     std::optional<std::size_t> found;
     for (auto at = index_.first(param); at; at = index_.first(param, *at + 1)) {
@@ -122,7 +122,7 @@ class Shapes {
   PatternIndex index_;
 };
 
-/// `as`: one template for all of the buckets, or one for each.
+/// Parses `as`: one template for all of the buckets, or one for each.
 std::string parse_as(const Node& node, const std::vector<std::string>& buckets, std::size_t which) {
   if (node.is_list() && node.items().size() != buckets.size())
     node.fail(std::to_string(node.items().size()) + " templates",
@@ -162,7 +162,7 @@ std::vector<BucketMember> parse_object(const Node& node, const std::vector<std::
   return members;
 }
 
-/// Where the member that stands at `number` is written.
+/// Returns the node that names the member at index `number`.
 Node place_of(const Node& node, std::size_t number) {
   return node.is_list() ? node.item(number).member("name") : node.member("params").item(number);
 }

@@ -8,8 +8,8 @@
 
 namespace ckpt::parsing {
 
-/// The members of a bucket that stands for each of `buckets` (its stored names), as they are in one of them: a list of
-/// members, or an object that names them by a template. Each has a shape or a `like`, and a name of its own.
+/// Returns the members of one bucket among `buckets` (stored names) that share a JSON value: a list of members, or an
+/// object with a template for their names. Each member has a shape or a `like`, and a distinct name.
 std::vector<BucketMember> parse_members(const Node& node, const Mesh& mesh, Axis axis,
                                         const std::vector<std::string>& buckets, std::size_t which);
 

@@ -13,7 +13,8 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/// Axes are named on the command line and in file templates: their names must not hold what those take for themselves.
+/// Axes are named on the command line and in file templates, so their names must not contain characters with a meaning
+/// there.
 bool is_axis_name(const std::string& name) {
   return is_letter(name.front()) && std::all_of(name.begin(), name.end(), [](char c) {
            return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';

@@ -10,14 +10,14 @@ namespace ckpt::parsing {
 
 namespace {
 
-// Paddle takes a table's files in the order of their names, and pads the numbers in them to three and five digits.
+// Paddle reads a table's files in the order of their names, and pads the numbers in them to three and five digits.
 constexpr std::uint64_t most_text_servers = 1000;
 constexpr std::uint64_t most_text_shards = 100'000;
 
 constexpr std::array<Word<bool>, 1> text_format_words{{{"paddle-text", true}}};
 
-/// Whether a path below the checkpoint's directory is said as it is, without a way out of it. Paddle would take a
-/// manifest beside a table's files for one of them: they need a directory of their own.
+/// Returns whether a path stays below the checkpoint's directory, in plain form. Paddle would mistake a manifest beside
+/// a table's files for one of them, so the files need a directory of their own.
 bool is_plain_directory(const std::string& directory) {
   const std::filesystem::path path(directory);
   if (path.empty() || path.is_absolute() || directory.find_first_of("{}") != std::string::npos) return false;
@@ -37,7 +37,7 @@ void parse_shard_files(const Node& node, PaddleText& text) {
               "with .gz at its end, files are written compressed");
 }
 
-/// Says at the node what an error of the accessor's own says.
+/// Reports an error of the accessor's parser at the node.
 template <class Work>
 auto told_at(const Node& node, const Work& work) {
   try {
@@ -62,7 +62,7 @@ Accessor parse_accessor(const Node& node) {
   return accessor;
 }
 
-/// shard_num, of a place as Paddle's servers have it: a file is one shard, and lies with its server.
+/// Returns shard_num from a place like that of Paddle's servers: a file is one shard, and lies on its server.
 std::uint64_t parse_shards(const Node& node, const KeyedTable& table) {
   const auto* const mod =
       table.place && table.place->size() == 2 ? std::get_if<place_step::Mod>(&table.place->front()) : nullptr;

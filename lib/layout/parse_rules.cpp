@@ -21,7 +21,8 @@ std::vector<Pattern> parse_names(const Node& node) {
   return names;
 }
 
-/// The name of another parameter, made of the captures of the rule's names. `what`: what that one is for.
+/// Parses the name of another parameter, which consists of captures of the rule's names. `what`: the purpose of that
+/// name.
 Pattern parse_other(const Node& node, const std::vector<Pattern>& names, const std::string& what) {
   auto other = node.pattern();
   if (other.has_wildcard())
@@ -36,14 +37,14 @@ Pattern parse_other(const Node& node, const std::vector<Pattern>& names, const s
   return other;
 }
 
-/// The capture that one side of a rename has and the other has not.
+/// Returns a capture that only one side of a rename has.
 std::string unshared(const Pattern& has, const Pattern& lacks) {
   for (const auto& capture : has.captures())
     if (!lacks.captures().contains(capture)) return capture;
   return {};
 }
 
-/// What may stand in braces for a coordinate of the card.
+/// Returns the words in braces that may stand for a coordinate of the card.
 std::string words_of(const Mesh& mesh) {
   std::string words = "{card}";
   for (const std::string& axis : mesh.axes)

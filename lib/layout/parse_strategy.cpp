@@ -14,7 +14,7 @@ using strategy::RawLayout;
 using strategy::RawStrategy;
 
 constexpr char protobuf_key = '\x08';    // the first field of a strategy: current_stage
-constexpr char checkpoint_key = '\x0a';  // of a checkpoint, and of a file of groups
+constexpr char checkpoint_key = '\x0a';  // the first field of a checkpoint, and of a file of groups
 
 constexpr std::size_t most_device_axes = 64;
 
@@ -36,7 +36,7 @@ std::uint64_t devices_in(const RawLayout& raw) {
   return count;
 }
 
-/// The axes of each dimension, as indices into the devices' axes.
+/// Returns the axes of each dimension, as indices into the devices' axes.
 std::vector<std::vector<std::size_t>> split_of(const RawLayout& raw) {
   std::vector<std::vector<std::size_t>> split;
   std::set<std::size_t> used;
@@ -76,7 +76,7 @@ ParameterStrategy checked(const RawLayout& raw) {
     if (raw.sizes.size() != pieces)
       refuse_strategy("param_split_shape", std::to_string(raw.sizes.size()) + " sizes", std::to_string(pieces));
   }
-  // The step is a distance of ranks, and 0 where nothing is cut.
+  // The step is a distance between ranks, and 0 if nothing is cut.
   if (raw.step == 0) return parameter;
   if (raw.shards == 0 || raw.shards < -1)
     refuse_strategy("opt_weight_shard_size", std::to_string(raw.shards), "-1, or a number above 0");
@@ -88,7 +88,8 @@ ParameterStrategy checked(const RawLayout& raw) {
   return parameter;
 }
 
-/// The stage that a merged strategy puts before each name, "1-", and the name without it; nothing where there is none.
+/// Splits the stage that a merged strategy puts before each name, "1-", from the name; returns nothing if there is
+/// none.
 std::optional<std::pair<std::uint64_t, std::string>> stage_and_name(const std::string& name) {
   const std::size_t digits = name.find_first_not_of("0123456789");
   constexpr std::size_t most_digits = 7;
@@ -153,7 +154,7 @@ std::vector<StageStrategy> parse_strategy(const StrategyText& strategy, const Ra
     const bool is_protobuf = strategy.text.starts_with(protobuf_key);
     const RankOf of_name = [&](const std::string& name) {
       auto rank = rank_of ? rank_of(name) : std::nullopt;
-      const auto prefixed = stage_and_name(name);  // of a merged one
+      const auto prefixed = stage_and_name(name);  // of a merged strategy
       if (!rank && rank_of && prefixed) rank = rank_of(prefixed->second);
       return rank;
     };

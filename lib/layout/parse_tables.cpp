@@ -13,7 +13,7 @@ namespace ckpt::parsing {
 
 namespace {
 
-/// "0x7fffffff": beyond 2^53, numbers in JSON are not the same to every reader.
+/// Parses "0x7fffffff", which is a text since JSON readers differ on numbers beyond 2^53.
 std::uint64_t parse_mask(const Node& node) {
   const std::string text = node.text();
   std::uint64_t bits = 0;
@@ -86,7 +86,7 @@ std::map<std::string, std::vector<std::string>> parse_fields(const Node& node) {
   return fields;
 }
 
-/// Words for conditions: of fields that there are, and of no other words.
+/// Parses words for conditions, which may use existing fields, but no other words.
 std::map<std::string, std::string> parse_filters(const Node& node, const KeyedTable& table) {
   std::map<std::string, std::string> filters;
   for (const std::string& word : node.keys()) {
@@ -108,7 +108,7 @@ std::map<std::string, std::string> parse_filters(const Node& node, const KeyedTa
   return filters;
 }
 
-/// A field that places rows is a column of their own.
+/// A field that places rows must be a column of its own.
 void check_field(const Node& node, const KeyedTable& table) {
   if (!table.place) return;
   const auto* field = std::get_if<place_step::Field>(&table.place->front());
@@ -135,7 +135,7 @@ void parse_order(const Node& node, std::uint64_t servers, KeyedTable& table) {
   }
 }
 
-/// Which servers have the same rows would have to be guessed.
+/// Refuses other axes, since nothing says which servers have the same rows.
 void check_mesh(const Node& node, const KeyedTable& table, const Mesh& mesh) {
   if (mesh.size() == mesh.shape[table.axis]) return;
   node.member("axis").fail("a mesh with other axes than \"" + mesh.axes[table.axis] + "\"",
@@ -143,7 +143,7 @@ void check_mesh(const Node& node, const KeyedTable& table, const Mesh& mesh) {
                            "tables lie on one axis of servers: give them a layout of their own");
 }
 
-/// Name, axis and place, which all tables have.
+/// Parses name, axis and place, which all tables have.
 KeyedTable parse_placed(const Node& node, const Mesh& mesh) {
   KeyedTable table;
   table.name = node.member("name").pattern();

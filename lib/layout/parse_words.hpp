@@ -7,7 +7,7 @@
 
 namespace ckpt::parsing {
 
-/// The layout language's words for the values of an enum: the parser reads them and the writer writes them.
+/// The layout language's words for the values of an enum, used by both the parser and the writer.
 template <class Value>
 struct Word {
   std::string_view text;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t max_pattern_bytes = 4096;
 constexpr std::size_t max_open_tokens = 128;
-/// Bounds of one match, in cells of the table and in steps of the search: milliseconds each.
+/// Limits for one match, in cells of the table and in steps of the search: milliseconds each.
 constexpr std::size_t max_table_cells = std::size_t{1} << 26;
 constexpr std::size_t max_search_steps = std::size_t{1} << 20;
 constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -24,7 +24,7 @@ bool is_capture_character(char c) noexcept {
 
 }  // namespace
 
-/// Cuts the pattern's text into tokens.
+/// Splits the pattern's text into tokens.
 struct Pattern::Parser {
   Pattern& pattern;
   std::string_view text;
@@ -85,7 +85,7 @@ struct Pattern::Parser {
     token.negated = at + 1 < text.size() && text[at] == '!' && text[at + 1] != ']';
     if (token.negated) ++at;
     const std::size_t inside = at;
-    while (at < text.size() && (text[at] != ']' || at == inside)) {  // a ] that stands first is a member
+    while (at < text.size() && (text[at] != ']' || at == inside)) {  // a leading ] is a member
       const char32_t low = member();
       char32_t high = low;
       if (is_range()) {
@@ -152,8 +152,8 @@ std::size_t Pattern::occurrences(const std::string& capture) const noexcept {
   }));
 }
 
-/// Matches one name: a table of what can still be matched from each token and place, filled from the end, then a walk
-/// from the beginning that takes the shortest piece from which the rest can be matched.
+/// Matches one name. A table, filled from the end, shows what can still be matched from each token and position; then a
+/// walk from the beginning takes the shortest piece from which the rest can be matched.
 struct Pattern::Matcher {
   struct Span {
     std::size_t begin = 0;
@@ -172,7 +172,7 @@ struct Pattern::Matcher {
 
   std::size_t next(std::size_t at) const noexcept { return at + character_at(name, at).bytes; }
 
-  /// Where a literal, a `?` or a set ends that starts at `at`, or none.
+  /// Returns the end of a literal, a `?` or a set that starts at `at`, or none.
   std::size_t fixed_end(const Token& token, std::size_t at) const noexcept {
     if (token.kind == Token::Kind::literal)
       return name.substr(at).starts_with(token.text) ? at + token.text.size() : none;
@@ -216,7 +216,8 @@ struct Pattern::Matcher {
                    "repeat fewer captures in one pattern"});
   }
 
-  /// The spans of the tokens from `index` on, which start at `at`. Where no capture is repeated the first try succeeds.
+  /// Finds the spans of the tokens from `index` on, which start at `at`. Without a repeated capture the first try
+  /// succeeds.
   bool walk(std::size_t index, std::size_t at) {
     if (reach(index, at) == 0) return false;
     if (index == pattern.tokens_.size()) return true;
@@ -243,7 +244,7 @@ struct Pattern::Matcher {
   }
 };
 
-/// The well-known glob matcher with a single point to backtrack to: a later `*` never needs an earlier one moved.
+/// The well-known glob algorithm with a single backtracking point: a later `*` never requires moving an earlier one.
 bool Pattern::matches_without_captures(std::string_view name) const {
   const Matcher matcher{*this, name};
   std::size_t index = 0;

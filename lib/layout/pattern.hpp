@@ -10,34 +10,33 @@
 
 namespace ckpt {
 
-/// What a pattern's `{x}` matched.
+/// The text that each `{x}` of a pattern matched.
 using Captures = std::map<std::string, std::string>;
 
-/// A glob over a whole name: `*` any run of characters (also none, also `/`), `?` one character (UTF-8), `[0-9a-f]` a
-/// set,
-/// `[!0-9]` what is not in it, `{x}` like `*` but captured; the same capture twice must match the same text. Shorter
-/// matches of an earlier `*` or capture are tried first. A set of one makes a special character literal: `[*]`, `[{]`,
-/// `[[]`. Matching takes time in proportion to pattern × name; only a capture that is repeated may need search, which
-/// is bounded.
+/// A glob over a whole name: `*` matches any run of characters (even none, also `/`), `?` one character (UTF-8),
+/// `[0-9a-f]` a set, `[!0-9]` its complement, and `{x}` the same as `*` but captured; a repeated capture must match the
+/// same text each time. Shorter matches of an earlier `*` or capture are tried first. A set of one makes a special
+/// character literal: `[*]`, `[{]`, `[[]`. Matching takes time in proportion to pattern × name; only a repeated capture
+/// may need search, which is bounded.
 class Pattern {
  public:
   Pattern() = default;
 
-  /// Throws layout when the text is not well formed (an open set or capture, an empty capture name) or absurdly long.
-  /// Captures in `numeric` match digits only, one at least (the counting `{i}` of `indices`).
+  /// Throws layout if the text is not well formed (an open set or capture, an empty capture name) or absurdly long.
+  /// Captures in `numeric` match one or more digits (the counting `{i}` of `indices`).
   explicit Pattern(std::string text, const std::set<std::string>& numeric = {});
 
   const std::string& text() const noexcept { return text_; }
   const std::set<std::string>& captures() const noexcept { return captures_; }
 
-  /// Whether it holds a wildcard that is not captured (so that a name cannot be made from captures alone).
+  /// Returns whether it has a wildcard that is not captured, so that captures alone do not determine a name.
   bool has_wildcard() const noexcept { return has_wildcard_; }
 
-  /// Whether it matches one name only: neither wildcards nor captures.
+  /// Returns whether it matches only one name: it has neither wildcards nor captures.
   bool is_plain() const noexcept { return !has_wildcard_ && captures_.empty(); }
 
-  /// Literal text of it: what all names that it matches begin with and end with (both may be empty), and what they
-  /// hold between.
+  /// Its literal text: the beginning and the end of all names that it matches (both may be empty), and texts that they
+  /// contain between.
   struct Pieces {
     std::string_view first;
     std::string_view last;
@@ -45,31 +44,32 @@ class Pattern {
   };
   Pieces pieces() const;
 
-  /// How often the capture stands in the pattern.
+  /// Returns how often the capture occurs in the pattern.
   std::size_t occurrences(const std::string& capture) const noexcept;
 
-  /// Whether a capture stands twice, so that matching needs search.
+  /// Returns whether a capture occurs twice, so that matching needs search.
   bool has_repeats() const noexcept { return has_repeats_; }
 
-  /// These three throw layout where a repeated capture, or an absurdly long name, would take too long.
+  /// These three throw layout if a repeated capture, or an absurdly long name, would take too long.
   bool matches(std::string_view name) const;
   std::optional<Captures> match(std::string_view name) const;
 
-  /// Matches and replaces the (first) text of capture `name` by what `value(text)` gives. Nothing when it doesn't
-  /// match.
+  /// Matches a name and replaces the (first) text of capture `name` by the result of `value(text)`. Returns nothing if
+  /// the name does not match.
   struct Found {
     std::string text;      ///< the captured text
-    std::size_t position;  ///< where in the name it stands
+    std::size_t position;  ///< its position in the name
   };
   std::optional<Found> find(std::string_view name, const std::string& capture) const;
 
-  /// The name with the captures filled in. The pattern must have no wildcard and `values` each of its captures.
+  /// Returns the name with the captures filled in. The pattern must have no wildcard, and `values` must contain each of
+  /// its captures.
   std::string fill(const Captures& values) const;
 
  private:
   struct Token {
     enum class Kind { literal, one, any, set, capture } kind;
-    std::string text = {};       ///< literal text or capture's name
+    std::string text = {};       ///< literal text, or a capture's name
     std::u32string ranges = {};  ///< a set's members: first and last code point of each range
     bool negated = false;
     bool numeric = false;

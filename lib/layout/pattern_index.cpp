@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t no_piece = static_cast<std::size_t>(-1);
 
-/// A piece within a name is looked for at each of its bytes: worth it only where it spares trying this many patterns.
+/// Looking for an inner piece costs a lookup at each byte of a name: worth it only if it avoids trying this many
+/// patterns.
 constexpr std::size_t worth_searching = 64;
 
 std::string backwards(std::string_view text) {
@@ -20,7 +21,7 @@ std::string backwards(std::string_view text) {
 }  // namespace
 
 PatternIndex::Pieces::Pieces(std::map<std::string, Numbers> numbers) {
-  std::vector<std::size_t> around;  // pieces that the next one may begin with, each beginning with the one before
+  std::vector<std::size_t> around;  // pieces that the next one may begin with; each begins with the one before it
   for (auto& [text, of_text] : numbers) {
     while (!around.empty() && !text.starts_with(pieces_[around.back()].text)) around.pop_back();
     pieces_.push_back({text, std::move(of_text), around.empty() ? no_piece : around.back()});
@@ -28,8 +29,8 @@ PatternIndex::Pieces::Pieces(std::map<std::string, Numbers> numbers) {
   }
 }
 
-/// What a text begins with stands before it in the order of texts, and all that stands between begins with it too: it
-/// is the piece before the text, or one that this begins with.
+/// Every prefix of a text sorts before it, and so does every piece between the two, which begins with that prefix: so
+/// the prefixes are the piece before the text, and those that this piece begins with.
 void PatternIndex::Pieces::find(std::string_view text, Runs& runs) const {
   const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), text,
                                       [](std::string_view key, const Piece& piece) { return key < piece.text; });
@@ -38,7 +39,7 @@ void PatternIndex::Pieces::find(std::string_view text, Runs& runs) const {
   for (; at != no_piece; at = pieces_[at].shorter) runs.emplace_back(pieces_[at].numbers);
 }
 
-/// Chooses each pattern's piece, when it is known how many patterns share each.
+/// Chooses each pattern's piece once it is known how many patterns share each.
 struct PatternIndex::Filing {
   std::unordered_map<std::string_view, std::size_t> first;
   std::unordered_map<std::string_view, std::size_t> last;

@@ -16,16 +16,16 @@
 
 namespace ckpt {
 
-/// Many patterns in an order of their own, of which the first that matches a name is found without trying them all.
-/// Patterns without wildcards and captures are found by hash. Each other is filed under one literal piece of it (what
-/// its names begin with, end with or hold), the one that it shares with the fewest, and is tried only for names with
-/// that piece.
+/// An ordered list of many patterns, which finds the first that matches a name without trying them all. Patterns
+/// without wildcards and captures are found by hash. Every other pattern is filed under one of its literal pieces (the
+/// beginning, the end or an inner part of its names), the one that it shares with the fewest others, and is tried only
+/// for names with that piece.
 class PatternIndex {
  public:
   PatternIndex() = default;
-  /// The patterns must outlive it, where they are.
+  /// The patterns must outlive it, at the same addresses.
   explicit PatternIndex(std::vector<const Pattern*> patterns);
-  /// Of the pattern of each of these items.
+  /// Builds the index from the pattern of each of these items.
   template <class Items, class Projection = std::identity>
   static PatternIndex of(const Items& items, Projection pattern_of = {}) {
     std::vector<const Pattern*> patterns;
@@ -35,17 +35,18 @@ class PatternIndex {
 
   const Pattern& pattern(std::size_t number) const noexcept { return *patterns_[number]; }
 
-  /// The number of the first pattern, from `from` on, that matches. Throws as Pattern::matches does.
+  /// Returns the number of the first pattern, starting at `from`, that matches. Throws as Pattern::matches does.
   std::optional<std::size_t> first(std::string_view name, std::size_t from = 0) const;
 
-  /// Calls visit(number), ascending, for all patterns that match the name and some that do not, until it returns true.
+  /// Calls visit(number), ascending, for all patterns that match the name, and for some that do not, until it returns
+  /// true.
   void for_each_candidate(std::string_view name, const std::function<bool(std::size_t number)>& visit) const;
 
  private:
   using Numbers = std::vector<std::uint32_t>;  // ascending
   using Runs = std::vector<std::span<const std::uint32_t>>;
 
-  /// Pieces of patterns, with the patterns' numbers, to be found at the beginning of a text.
+  /// Pieces of patterns, with the patterns' numbers, for lookup at the beginning of a text.
   class Pieces {
    public:
     Pieces() = default;
@@ -57,9 +58,9 @@ class PatternIndex {
     struct Piece {
       std::string text;
       Numbers numbers;
-      std::size_t shorter;  ///< the longest other piece that this one begins with, or none
+      std::size_t shorter;  ///< the longest other piece that is a prefix of this one, or none
     };
-    std::vector<Piece> pieces_;  // in order of their texts
+    std::vector<Piece> pieces_;  // sorted by text
   };
 
   struct Filing;
@@ -67,9 +68,9 @@ class PatternIndex {
   std::vector<const Pattern*> patterns_;
   std::unordered_map<std::string, Numbers> plain_;
   Pieces first_;
-  Pieces last_;  // each backwards
+  Pieces last_;  // each reversed
   Pieces inner_;
-  Numbers open_;  // without a piece that tells them apart
+  Numbers open_;  // patterns without a distinctive piece
 };
 
 }  // namespace ckpt

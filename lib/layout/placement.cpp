@@ -65,7 +65,7 @@ Placement::Slice Placement::slice(ParameterId parameter, Position position, cons
   return {0, flat_piece(parameter, local), 0};
 }
 
-/// Elements that a card stores of a local array that is flattened, padded and cut.
+/// Returns the number of elements that a card stores of a local array that is flattened, padded and cut.
 std::uint64_t Placement::flat_piece(ParameterId parameter, const Extents& local) const {
   const Flat& flat = *spreads_[parameter].flat;
   const std::uint64_t k = mesh().shape[flat.axis];
@@ -116,7 +116,7 @@ void Placement::for_each_region(ArrayId array, Position position, Interval eleme
   const auto& members = arrays_[array].members;
   const Spread& spread = spreads_[members.front()];
   if (!spread.bucket) return for_each_region_of(members.front(), position, elements, visit);
-  // Members lie in order: begin with the last one that starts at or before the run.
+  // Members lie in order: start at the last one that begins at or before the run.
   const BucketPlace& bucket = buckets_[*spread.bucket];
   const auto& where = laid(bucket, position);
   const std::uint64_t start = bucket.is_flat ? 0 : mesh().coordinate(position, bucket.axis) * where.each;
@@ -141,7 +141,7 @@ void Placement::for_each_region_of(ParameterId parameter, Position position, Int
   const Extents local = local_shape(parameter, position);
   const Extents strides = row_major_strides(local);
   Interval flat = elements;  // of the local array
-  std::uint64_t origin = 0;  // where the local array's element 0 lies, counted from the stored array's start (mod 2^64)
+  std::uint64_t origin = 0;  // offset of the local array's element 0 from the stored array's start (mod 2^64)
   if (const auto axis = flat_axis(parameter)) {
     const Slice where = slice(parameter, position, local);
     const std::uint64_t start = mesh().coordinate(position, *axis) * where.each;
@@ -218,7 +218,7 @@ void Placement::for_each_box_shard(ParameterId parameter, const Box& box, const 
   });
 }
 
-/// One combination of spans: a box of one local array, cut again where that is laid flat over cards.
+/// Visits one combination of spans: a box of one local array, cut again if that lies flat over cards.
 void Placement::visit_shard(ParameterId parameter, Position first, const std::vector<Span>& spans, const Box& box,
                             const ShardVisit& visit) const {
   const Spread& spread = spreads_[parameter];

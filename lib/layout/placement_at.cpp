@@ -1,4 +1,4 @@
-// Which cards hold a parameter: what `at`, `indices`, `boxes` and the sharing of files say of it together.
+// Which cards hold a parameter, according to `at`, `indices`, `boxes` and the sharing of files together.
 #include <algorithm>
 #include <iterator>
 
@@ -8,7 +8,7 @@ namespace ckpt {
 
 namespace {
 
-/// Boxes that count a grid's pieces, in elements.
+/// Converts boxes that count a grid's pieces to elements.
 Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, const Extents& shape) {
   for (std::size_t d = 0; d < grid.size(); ++d)
     if (grid[d] != 0 && shape[d] % grid[d] != 0)
@@ -40,7 +40,7 @@ std::shared_ptr<const BoxCover> PlacementBuilder::cover(const Keys& keys, const 
   return known;
 }
 
-/// A card whose box is said must be among those that indices and shared files leave to the parameter.
+/// A card with an explicit box must be among those that indices and shared files leave to the parameter.
 void PlacementBuilder::check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const {
   const Mesh& mesh = layout().mesh;
   for (std::size_t number = 0; number < boxes.size(); ++number)
@@ -54,7 +54,7 @@ void PlacementBuilder::check_at_of_boxes(const BoxCover& boxes, const At& at, co
                        "check boxes and indices"});
 }
 
-/// What lies in a file that cards share along an axis is held once, at coordinate 0 of it.
+/// The contents of a file that cards share along an axis are held once, at coordinate 0.
 At PlacementBuilder::shared_at(const std::string& stored) const {
   At at;
   const CardFiles& files = layout().files;

@@ -38,7 +38,7 @@ CutPlan PlacementBuilder::plan(const Keys& keys, std::size_t rank, const std::st
 
 std::shared_ptr<const DimCut> PlacementBuilder::cut(std::uint64_t size, const CutSpec& spec) {
   CutSpec key = spec;
-  key.axes.clear();  // the same cut serves any axes of these sizes
+  key.axes.clear();  // one cut serves any axes of these sizes
   if (key.parts) key.parts->dim = 0;
   auto& known = cuts_[{key, size}];
   if (!known) known = std::make_shared<const DimCut>(size, spec);
@@ -59,7 +59,7 @@ void PlacementBuilder::reserve(std::size_t tensors) {
 }
 
 std::shared_ptr<const Spread> PlacementBuilder::shared(Spread spread) {
-  if (spread.bucket) return std::make_shared<const Spread>(std::move(spread));  // each member is another
+  if (spread.bucket) return std::make_shared<const Spread>(std::move(spread));  // every member differs
   auto& known = known_spreads_[spread];
   if (!known) known = std::make_shared<const Spread>(std::move(spread));
   return known;
@@ -93,7 +93,7 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, Spread spread, const Key
                  "a rule that replicates it",
                  "give it a rule without split",
                  {Advice::What::leave_out, ""}});
-  tensor.bytes();  // checked
+  tensor.bytes();  // throws if the size overflows
   placement_.tensors_.push_back(std::move(tensor));
   placement_.spreads_.push_back(shared(std::move(spread)));
   return static_cast<ParameterId>(placement_.tensors_.size() - 1);
@@ -149,7 +149,7 @@ void PlacementBuilder::add_member(Tensor tensor, Membership membership, const Ke
   placement_.array_of_.push_back(known->second);
 }
 
-/// Members that are cut first and members that are laid first have no common order of elements.
+/// Members that are cut first and members that are laid out first have no common order of elements.
 void PlacementBuilder::check_alike(std::uint32_t bucket, const std::vector<ParameterId>& members) const {
   const auto& spreads = placement_.spreads_;
   const auto is_flat = [&](ParameterId parameter) { return spreads[parameter].flat.has_value(); };
@@ -166,7 +166,7 @@ void PlacementBuilder::check_alike(std::uint32_t bucket, const std::vector<Param
                  "the padding of pieces that are cut first lies on every card"});
 }
 
-/// Places a bucket's members one after the other, for each combination of coordinates that changes their lengths.
+/// Places a bucket's members one after another, for each combination of coordinates that changes their lengths.
 void PlacementBuilder::lay(std::uint32_t bucket, ArrayId array) {
   const Bucket& description = layout().buckets[bucket];
   const Mesh& mesh = layout().mesh;
@@ -204,8 +204,8 @@ void PlacementBuilder::lay_at(Position position, const Bucket& bucket, const std
   place.laid.push_back(std::move(laid));
 }
 
-/// An axis that cuts a tensor and is limited by `at` too leaves pieces without a card: allowed only when they are
-/// empty.
+/// An axis that cuts a tensor and is also limited by `at` leaves pieces without a card, which is allowed only if they
+/// are empty.
 void PlacementBuilder::check_held(ParameterId parameter) const {
   const Spread& spread = placement_.spreads_[parameter];
   const ArrayId array = placement_.array_of_[parameter];
@@ -239,7 +239,7 @@ std::string PlacementBuilder::where(ParameterId parameter) const {
                        : describe(layout(), name, spread.rule);
 }
 
-/// Padding can make of a small tensor an array whose size overflows.
+/// Padding can turn a small tensor into an array whose size overflows.
 void PlacementBuilder::check_size(ParameterId parameter) const {
   const Spread& spread = placement_.spreads_[parameter];
   Extents largest;

@@ -11,46 +11,46 @@
 
 namespace ckpt {
 
-/// The effective keys of one tensor, checked against its rank: what `split` and its companions say for each dimension.
+/// The effective keys of one tensor, checked against its rank: `split` and its companions for each dimension.
 struct CutPlan {
   std::vector<CutSpec> dims;
   std::vector<std::size_t> permute;
 };
 
-/// Puts a Placement together, tensor by tensor: the half of resolving that source and target share.
+/// Builds a Placement, tensor by tensor: the part of resolving that source and target share.
 class PlacementBuilder {
  public:
   explicit PlacementBuilder(const Layout& layout) { placement_.layout_ = layout; }
 
   const Layout& layout() const noexcept { return placement_.layout_; }
 
-  /// Throws layout, with `where` ("parameter 'w' (rule \"*.w\")") in front, when the keys do not fit a tensor of this
+  /// Throws layout, with `where` ("parameter 'w' (rule \"*.w\")") in front, if the keys do not fit a tensor of this
   /// rank.
   CutPlan plan(const Keys& keys, std::size_t rank, const std::string& where) const;
 
-  /// The coordinates that hold a parameter of this stored name: by its rule, by what its name counts, and by the axes
-  /// along which cards share its file.
+  /// Returns the coordinates that hold a parameter of this stored name, from its rule, from the numbers in its name,
+  /// and from the axes along which cards share its file.
   At at_of(const Keys& keys, const std::string& stored, const At& counted) const;
 
-  /// Makes room for this number of tensors.
+  /// Reserves room for this number of tensors.
   void reserve(std::size_t tensors);
 
-  /// Adds a tensor that has an array of its own. Tensors are added in the order of their names.
+  /// Adds a tensor with an array of its own. Tensors are added in the order of their names.
   void add(Tensor tensor, const Decision& decision, const CutPlan& plan, StoredName stored, const std::string& where);
 
-  /// Adds a bucket's member with all its keys (Borrowing). Its siblings' places are found in `finish`.
+  /// Adds a bucket's member with all its keys (Borrowing). `finish` places it among its siblings.
   void add_member(Tensor tensor, Membership membership, const Keys& keys, const std::string& stored_name,
                   const std::string& where);
 
-  /// Says that the parameter added last has the values of another one, which may come later. Where that is never
-  /// added, nothing is said.
+  /// Declares that the parameter added last equals another one, which may come later. If that one is never added, this
+  /// has no effect.
   void equate(std::string other) { equals_.emplace_back(last(), std::move(other)); }
 
-  /// Lays the buckets out, checks that every element of every tensor has a card, and gives the placement.
+  /// Lays out the buckets, checks that every element of every tensor has a card, and returns the placement.
   Placement finish();
 
  private:
-  /// `spread` says who decided; its cuts are added.
+  /// `spread` says which rule applied; this adds its cuts.
   ParameterId add_spread(Tensor tensor, Spread spread, const Keys& keys, const CutPlan& plan, const std::string& where);
   std::shared_ptr<const Spread> shared(Spread spread);
   std::shared_ptr<const DimCut> cut(std::uint64_t size, const CutSpec& spec);
@@ -68,7 +68,7 @@ class PlacementBuilder {
   void find_equalities();
   ParameterId last() const { return static_cast<ParameterId>(placement_.tensors_.size() - 1); }
   std::string over(const CutSpec& spec) const;
-  /// How messages name a parameter.
+  /// Returns how messages name a parameter.
   std::string where(ParameterId parameter) const;
 
   Placement placement_;
@@ -79,11 +79,11 @@ class PlacementBuilder {
   std::vector<std::pair<ParameterId, std::string>> equals_;
 };
 
-/// What a rule leaves to say of a tensor without dimensions, which has nothing to cut: where it lives, and how replicas
-/// count. One that gives boxes, or the shape [] itself, means what it says: a scalar may lie flat over cards.
+/// Reduces the keys for a tensor without dimensions, where there is nothing to cut, to where it lives and how replicas
+/// count. Keys with boxes, or with both `flat` and `shape`, are kept: a scalar may lie flat over cards.
 void drop_cuts(Keys& keys);
 
-/// The coordinates that a and b have in common.
+/// Returns the coordinates that a and b have in common.
 At both(const At& a, const At& b);
 
 }  // namespace ckpt

@@ -1,5 +1,5 @@
-// Placement's answers about copies: which cards hold the same. Where boxes are explicit, each may have its own number
-// of holders, and the n-th holders together are the n-th copy, whole or not.
+// Placement's functions about copies: which cards hold the same elements. Explicit boxes may differ in their number of
+// holders: the n-th holders together are the n-th copy, complete or not.
 #include <algorithm>
 #include <numeric>
 
@@ -61,7 +61,7 @@ std::vector<Position> Placement::holders(ParameterId parameter, Position first) 
   std::vector<Position> positions = replica_bases(parameter);
   for (Position& position : positions) position += first - base_[parameter];
   if (spreads_[parameter].bucket) {
-    // Where other members are cut unevenly, this one may lie elsewhere in the buckets of its other holders.
+    // If other members are cut unevenly, this one may have another place in its other holders' buckets.
     const BucketPlace& bucket = buckets_[*spreads_[parameter].bucket];
     const auto lies_alike = [&](Position position) {
       const auto& a = laid(bucket, first);

@@ -11,14 +11,14 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::size_t most_components = 4;  ///< of a prefix
+constexpr std::size_t most_components = 4;  ///< limit on a prefix's components
 constexpr std::size_t most_renames = 4;
 
 bool ends_component(char c) {
   return c == '.' || c == '/';
 }
 
-/// Calls visit(prefix, rest) for each way to take components off a name's beginning.
+/// Calls visit(prefix, rest) for each way to remove components from a name's beginning.
 template <class Visit>
 void for_each_prefix(const std::string& name, const Visit& visit) {
   std::size_t components = 0;
@@ -29,7 +29,7 @@ void for_each_prefix(const std::string& name, const Visit& visit) {
   }
 }
 
-/// How many of the `longer` names each prefix makes one of the `shorter` when it is taken away.
+/// Returns, for each prefix, how many of the `longer` names become one of the `shorter` without it.
 std::map<std::string, std::size_t> counted(const std::vector<std::string>& longer,
                                            const std::vector<std::string>& shorter) {
   const std::set<std::string> wanted(shorter.begin(), shorter.end());
@@ -57,9 +57,10 @@ std::string first_component(const std::string& name) {
   return {name.begin(), end == name.end() ? end : end + 1};
 }
 
-/// Renames what has no prefix yet: all names, or where some are right already, those that begin as the others do.
+/// Returns the renaming that adds the prefix: to all names, or, if some already match, to those with the first
+/// components of the names to change.
 std::string adding(const PrefixChange& change, const std::vector<std::string>& common) {
-  if (std::any_of(change.prefix.begin(), change.prefix.end(), begins_pattern)) return {};  // a new name has none
+  if (std::any_of(change.prefix.begin(), change.prefix.end(), begins_pattern)) return {};  // invalid in a new name
   if (common.empty()) return "{x}=" + change.prefix + "{x}";
   std::set<std::string> beginnings;
   for (const auto& [name, wanted] : change.renamed) beginnings.insert(first_component(name));
@@ -74,10 +75,10 @@ std::string adding(const PrefixChange& change, const std::vector<std::string>& c
   return renames;
 }
 
-/// Whether a name that is renamed gets that of one that stays.
+/// Returns whether a renamed name collides with one that stays.
 bool meets_another(const PrefixChange& change, const std::vector<std::string>& found,
                    const std::vector<std::string>& common) {
-  std::set<std::string> beginnings;  // of names that get a prefix, where not all do
+  std::set<std::string> beginnings;  // beginnings of the names that get a prefix, unless all do
   for (const auto& [name, wanted] : change.renamed) beginnings.insert(first_component(name));
   std::set<std::string> staying(common.begin(), common.end());
   std::vector<std::string> made;

@@ -7,20 +7,21 @@
 
 namespace ckpt {
 
-/// A prefix that names have on one side alone: "model.layers.0.w" here, "layers.0.w" there.
+/// A prefix that the names of only one side have: "model.layers.0.w" here, "layers.0.w" there.
 struct PrefixChange {
   std::string prefix;                                        ///< "model.": whole components
-  bool is_removed = true;                                    ///< the names that are found have it; else the others
-  std::vector<std::pair<std::string, std::string>> renamed;  ///< the found names, and the expected ones
-  /// "model.{x}={x}", one in each line: what renames these, and no name of both sides; may be empty.
+  bool is_removed = true;                                    ///< true: the found names have it; false: the expected
+                                                             ///< ones
+  std::vector<std::pair<std::string, std::string>> renamed;  ///< the found names with the expected ones
+  /// "model.{x}={x}", one in each line: renames these names, and none that both sides have; may be empty.
   std::string renames;
 
-  /// "'model.' before 28 names, for example model.layers.0.w for layers.0.w".
+  /// Returns "'model.' before 28 names, for example model.layers.0.w for layers.0.w".
   std::string text() const;
 };
 
-/// The prefix that explains at least half of the names that are missing, and two of them; nothing where none does.
-/// `found` and `missing`: the names that one side alone has; `common`: those of both.
+/// Returns the prefix that explains at least half of the missing names, and at least two; nothing if none does. `found`
+/// and `missing`: names that only one side has; `common`: those that both have.
 std::optional<PrefixChange> prefix_change(const std::vector<std::string>& found,
                                           const std::vector<std::string>& missing,
                                           const std::vector<std::string>& common);

@@ -8,15 +8,15 @@
 
 namespace ckpt::strategy {
 
-/// The inner axes of a mesh that serve all spans that fit: boundaries that divide one another.
+/// The inner axes of a mesh that express all spans taken so far: boundaries that divide one another.
 class Refinement {
  public:
   explicit Refinement(std::uint64_t devices) : bounds_{1, devices} {}
 
-  /// Whether spans are, or now become, runs of axes.
+  /// Returns whether spans are, or can be made, runs of axes.
   bool take(const Spans& spans);
 
-  /// Sizes, major first, and the stride of each.
+  /// Returns sizes, major first, and the stride of each.
   std::vector<Span> axes() const;
 
  private:

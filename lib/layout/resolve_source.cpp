@@ -22,15 +22,15 @@ namespace ckpt {
 
 namespace {
 
-/// What is kept, and what is needed to know the shapes of buckets' members.
+/// Keeps, in addition, the parameters that determine the shapes of buckets' members.
 Keep with_lenders(const Keep& keep, const Borrowing& borrowing) {
   if (!keep) return keep;
   return
       [keep, lenders = borrowing.lenders()](const std::string& name) { return keep(name) || lenders.contains(name); };
 }
 
-/// Resolves one source: names first (SourceNames), then a logical shape for each, then every card's arrays against the
-/// result.
+/// Resolves one source: first the names (SourceNames), then a logical shape for each, then every card's arrays against
+/// the result.
 class SourceResolver {
  public:
   SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep,
@@ -58,11 +58,12 @@ class SourceResolver {
  private:
   using Logical = SourceNames::Logical;
 
-  /// What is decided for each kept name; nothing for a bucket's member. All that no rule matches are refused at once.
+  /// Returns the decision for each kept name; nothing for a bucket's member. All names without a rule are refused
+  /// together.
   std::vector<std::optional<Decision>> decide(std::vector<std::string>& left_out) {
     std::vector<std::optional<Decision>> decisions(names_.logical().size());
     std::vector<std::string> unmatched;
-    std::size_t n = 0;  // the kept names are among all, and both are in order
+    std::size_t n = 0;  // the kept names are a subset of all, in the same order
     const std::vector<std::string> all = names_.all();
     for (const std::string& name : all) {
       const bool is_kept = n < decisions.size() && names_.logical()[n].name == name;
@@ -70,7 +71,7 @@ class SourceResolver {
       try {
         decision = naming_.decide(name);
       } catch (const Error&) {
-        if (is_kept) throw;  // a dropped name need not have a sound rule
+        if (is_kept) throw;  // the rule of a dropped name may be wrong
       }
       if (decision && is_kept && names_.logical()[n].bucket)
         use_.add_member(*decision);
@@ -144,7 +145,7 @@ class SourceResolver {
     builder_.equate(std::move(other));
   }
 
-  /// The logical shape of the parameter that a bucket's member is like.
+  /// Returns the logical shape of the parameter that a bucket's member borrows from.
   Extents shape_of_lender(const MemberKeys& borrowed, const std::string& where) {
     const std::string& name = *borrowed.shape_of;
     const auto known = shapes_.find(name);
@@ -188,8 +189,8 @@ class SourceResolver {
     return shape;
   }
 
-  /// Whether the pieces that are found are those of this shape. A file's own word may be an earlier job's, of which the
-  /// piece was all.
+  /// Returns whether the pieces found are those of this shape. A shape in a file may come from an earlier job that had
+  /// only this piece.
   bool fits_files(std::size_t n, const Extents& shape, const CutPlan& plan) const {
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const CutSpec& spec = plan.dims[plan.permute[i]];
@@ -208,7 +209,8 @@ class SourceResolver {
     return true;
   }
 
-  /// The logical shape of which cards hold pieces that a grid counts. One odd card must not move the whole.
+  /// Returns the logical shape of a tensor whose cards hold pieces counted by a grid. One deviating card must not
+  /// change the result.
   Extents shape_of_grid(std::size_t n, const Keys& keys, const CutPlan& plan) const {
     const Mesh& mesh = layout_.mesh;
     Extents shape = BoxCover::reach(*keys.boxes);
@@ -230,7 +232,7 @@ class SourceResolver {
     return shape;
   }
 
-  /// The logical size of a dimension from what its pieces were found to store along stored dimension `stored_dim`.
+  /// Returns the logical size of a dimension from the extents of its pieces along stored dimension `stored_dim`.
   std::uint64_t measure(std::size_t n, std::size_t dim, std::size_t stored_dim, const CutSpec& spec, const At& at,
                         const std::string& where) const {
     std::vector<std::uint64_t> found(spec.pieces(), 0);
@@ -245,7 +247,7 @@ class SourceResolver {
       is_found[piece] = true;
       found[piece] = array->shape[stored_dim];
     }
-    // One odd card must not move the whole: where all pieces are to be equal, the commonest extent counts.
+    // One deviating card must not change the result: if all pieces should be equal, the most common extent counts.
     if (spec.uneven == Uneven::exact || spec.pieces() == 1) {
       const auto most = std::max_element(votes.begin(), votes.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -268,14 +270,13 @@ class SourceResolver {
     return total;
   }
 
-  /// Whether a dimension is known to be as large as what was found of it.
+  /// Returns whether a dimension is expected to have the size that was found.
   bool is_expected(std::size_t n, std::size_t dim, std::uint64_t size) const {
     const auto shape = expected_ ? expected_(names_.logical()[n].name) : std::nullopt;
     return shape && dim < shape->size() && (*shape)[dim] == size;
   }
 
-  /// Where a dataset is absent and only the shapes of the others could tell that its shard is empty, it may as well be
-  /// lost.
+  /// Refuses an absent dataset whose shard would be empty only according to the others' shapes: it may as well be lost.
   void refuse_absent(std::size_t n, std::size_t dim, const CutSpec& spec, const std::vector<std::uint64_t>& found,
                      const std::vector<bool>& is_found, const At& at, const std::string& where) const {
     if (std::find(is_found.begin(), is_found.end(), false) == is_found.end()) return;
@@ -302,7 +303,7 @@ class SourceResolver {
         if (is_found[p] && cut.extent(p) != found[p]) return false;
       return true;
     } catch (const Error&) {
-      return false;  // parts that do not divide, a size that overflows
+      return false;  // parts that do not divide, or a size that overflows
     }
   }
 
@@ -313,7 +314,7 @@ class SourceResolver {
   Naming naming_;
   Borrowing borrowing_;
   SourceNames names_;
-  std::unordered_map<std::string, Extents> shapes_;  // of parameters that buckets' members are like
+  std::unordered_map<std::string, Extents> shapes_;  // of parameters that buckets' members borrow from
   const Layout& layout_;
   PlacementBuilder builder_;
   Likeness likeness_;
@@ -329,7 +330,7 @@ bool has_unreadable(const Holding& holding) {
 }  // namespace
 
 std::set<std::string> unreadable_names(const Layout& layout, const std::vector<Holding>& files) {
-  const std::set<Holding> distinct(files.begin(), files.end());  // cards share what they hold alike
+  const std::set<Holding> distinct(files.begin(), files.end());  // cards with equal contents share a holding
   if (std::none_of(distinct.begin(), distinct.end(), has_unreadable)) return {};
   Naming naming(layout);
   return SourceNames(layout, naming, files, [](const std::string&) { return false; }).refused();
@@ -340,7 +341,7 @@ Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files,
   if (layout.tables.empty()) return SourceResolver(layout, files, keep, expected).resolve();
   const std::vector<TableRows> tables = count_table_rows(layout, files);
   const Layout counted = with_table_rows(layout, tables);
-  // A filter reads datasets that are left out.
+  // A filter reads datasets that are otherwise left out.
   Keep keep_tables;
   if (keep) keep_tables = [&](const std::string& name) { return counted.table_arrays.contains(name) || keep(name); };
   Resolved resolved = SourceResolver(counted, files, keep_tables, expected).resolve();

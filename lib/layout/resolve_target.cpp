@@ -23,7 +23,7 @@ bool is_disjoint(const At& a, const At& b) {
   });
 }
 
-/// An array's name is a path: none of its parts may be empty or a dot.
+/// An array's name is a path: no component may be empty or a dot.
 void check_path(const std::string& name, const std::string& origin) {
   const auto refuse = [&](const std::string& found) {
     return Error(Kind::layout, origin,
@@ -40,7 +40,7 @@ void check_path(const std::string& name, const std::string& origin) {
   }
 }
 
-/// No two arrays of one card may have one name.
+/// No two arrays of one card may have the same name.
 void check_names(const Placement& placement) {
   const auto& arrays = placement.arrays();
   const CardFiles& files = placement.layout().files;
@@ -66,7 +66,7 @@ void check_names(const Placement& placement) {
                      "one name for each parameter of a card", "see rename, indices and buckets"});
 }
 
-/// Gives the rules that took part.
+/// Returns the rules that contributed.
 std::vector<std::size_t> add_member(PlacementBuilder& builder, const Naming& naming, const Borrowing& borrowing,
                                     const Tensor& tensor, Membership where) {
   const Bucket& bucket = builder.layout().buckets[where.bucket];
@@ -92,8 +92,8 @@ void check_members(const Layout& layout, const std::vector<const Tensor*>& tenso
              "take it out of the bucket"});
 }
 
-/// The layout as it goes with the checkpoint, where what it speaks of may not be found: it says the shapes that members
-/// borrow, and no more of `equals` than holds.
+/// Adapts the layout to the checkpoint that carries it: adds the shapes that members borrow, whose lenders may be
+/// missing there, and keeps of `equals` only what holds.
 Layout carried(Layout layout, const Naming& naming, const std::vector<const Tensor*>& tensors) {
   std::unordered_map<std::string_view, const Tensor*> by_name;
   for (const Tensor* tensor : tensors) by_name.emplace(tensor->name, tensor);
@@ -107,7 +107,7 @@ Layout carried(Layout layout, const Naming& naming, const std::vector<const Tens
   return layout;
 }
 
-/// Tells `naming` how far `indices` count; gives warnings. A target with gaps could not be read by its own layout.
+/// Sets in `naming` how far `indices` count; returns warnings. A target with gaps could not be read by its own layout.
 std::vector<std::string> count_indices(const Layout& layout, const std::vector<Tensor>& tensors, Naming& naming) {
   IndexCensus census(layout);
   for (const Tensor& tensor : tensors) census.note_logical(tensor.name);
@@ -117,7 +117,7 @@ std::vector<std::string> count_indices(const Layout& layout, const std::vector<T
   return census.unused();
 }
 
-/// Adds a tensor that a rule, or the default, decides for.
+/// Adds a tensor that a rule, or the default, applies to.
 void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor, Decision& decision,
                const std::string& where) {
   const Keys& keys = decision.keys;
@@ -130,7 +130,7 @@ void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& te
   builder.add(tensor, decision, builder.plan(keys, tensor.shape.size(), where), std::move(stored), where);
 }
 
-/// A file is written by names that all cards have alike.
+/// A file is written with names that are the same on all cards.
 void check_plain_names(const Layout& layout) {
   const std::string name = first_card_name(layout);
   if (!name.empty())

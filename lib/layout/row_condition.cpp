@@ -19,10 +19,10 @@ using Operation = RowCondition::Operation;
 struct Symbol {
   std::string_view text;
   Operation operation;
-  Operation turned;  ///< what holds where it does not
+  Operation turned;  ///< the negation of `operation`
 };
 
-// The longer of two that begin alike first.
+// If one symbol begins with another, the longer one comes first.
 constexpr std::array<Symbol, 6> comparisons{{{"<=", Operation::less_equal, Operation::greater},
                                              {">=", Operation::greater_equal, Operation::less},
                                              {"==", Operation::equal, Operation::unequal},
@@ -46,7 +46,7 @@ bool is_keyword(std::string_view name) {
 
 }  // namespace
 
-/// By recursive descent; each rule emits its steps behind those of its operands.
+/// A recursive-descent parser: each rule emits its steps after those of its operands.
 class ConditionParser {
  public:
   ConditionParser(std::string_view text, const std::map<std::string, std::string>& words, RowCondition& to)
@@ -58,7 +58,7 @@ class ConditionParser {
     if (skip_spaces() != text_.size()) fail("\"and\", \"or\" or the end");
   }
 
-  /// The text with conditions in the place of words.
+  /// Returns the text with words replaced by their conditions.
   std::string written_out() const {
     std::string text(text_);
     for (auto word = used_.rbegin(); word != used_.rend(); ++word)
@@ -74,7 +74,7 @@ class ConditionParser {
     std::string condition;
   };
 
-  // `is_negated`: what is emitted is to hold where the text does not (De Morgan).
+  // `is_negated`: emits the negation of the text (De Morgan).
   Value disjunction(bool is_negated) {
     return joined("or", is_negated ? Operation::both : Operation::either, [&] { return conjunction(is_negated); });
   }
@@ -191,7 +191,7 @@ class ConditionParser {
     return kind;
   }
 
-  /// A word is a condition of fields, without other words.
+  /// A word stands for a condition of fields, without other words.
   Value word_of(const std::string& condition, bool is_negated) {
     const std::size_t size = name_ahead().size();
     with_context("\"" + std::string(name_ahead()) + "\"",

@@ -9,9 +9,9 @@
 
 namespace ckpt {
 
-/// A condition on the fields of a row, as a user writes it: "show - click >= 1.5 and not unseen_days > 16". Fields,
-/// numbers, + - * /, comparisons, and, or, not, parentheses; a name of other characters than letters, digits, _ and .
-/// stands in double quotes.
+/// A condition on the fields of a row, as a user writes it: "show - click >= 1.5 and not unseen_days > 16". It consists
+/// of fields, numbers, + - * /, comparisons, and, or, not, parentheses; a name with characters other than letters,
+/// digits, _ and . is in double quotes.
 class RowCondition {
  public:
   enum class Operation : std::uint8_t {
@@ -31,18 +31,18 @@ class RowCondition {
     both,
     either
   };
-  /// One step in postfix order. There is no `not`: what it stands before is turned round, so that a comparison with NaN
-  /// is never true.
+  /// One step in postfix order. There is no `not`: its operand is inverted instead, so that a comparison with NaN is
+  /// never true.
   struct Step {
     Operation operation = Operation::number;
     double number = 0;
-    std::size_t field = 0;  ///< of fields()
+    std::size_t field = 0;  ///< index into fields()
   };
 
-  /// `words`: names that stand for whole conditions of fields. Throws usage, with the place in the text.
+  /// `words`: names that stand for whole conditions of fields. Throws usage, with the position in the text.
   explicit RowCondition(std::string_view text, const std::map<std::string, std::string>& words = {});
 
-  /// As it was given, with conditions in the place of words.
+  /// Returns the text as given, with words replaced by their conditions.
   const std::string& text() const noexcept { return text_; }
   const std::vector<std::string>& fields() const noexcept { return fields_; }
   const std::vector<Step>& steps() const noexcept { return steps_; }

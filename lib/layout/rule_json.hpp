@@ -6,13 +6,14 @@
 
 namespace ckpt {
 
-/// The keys of a rule as JSON on one line, as to_json(layout) writes them: {"split": ["tp"]}. Equal texts say the same.
+/// Returns the keys of a rule as JSON on one line, as to_json(layout) writes them: {"split": ["tp"]}. Equal texts mean
+/// equal keys.
 std::string to_json(const Keys& keys, const Mesh& mesh);
 
-/// An entry of `indices`, likewise.
+/// Returns an entry of `indices` as JSON on one line.
 std::string to_json(const IndexRule& index, const Mesh& mesh);
 
-/// A mesh, likewise.
+/// Returns a mesh as JSON on one line.
 std::string to_json(const Mesh& mesh);
 
 }  // namespace ckpt

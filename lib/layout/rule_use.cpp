@@ -18,7 +18,7 @@ namespace ckpt {
 
 namespace {
 
-/// A glob as a row of characters, of which some stand for any one or for any run.
+/// A glob as a sequence of symbols: characters, any one character, or any run.
 struct Glob {
   enum class What { literal, one, run };
   struct Symbol {
@@ -47,9 +47,9 @@ Glob glob_of(const std::string& pattern) {
   return glob;
 }
 
-/// How many characters must be put in, left out or changed for the glob to match.
+/// Returns how many characters must be inserted, deleted or replaced for the glob to match.
 std::size_t distance(const Glob& glob, const std::string& name) {
-  std::vector<std::size_t> row(name.size() + 1);  // for each beginning of the name
+  std::vector<std::size_t> row(name.size() + 1);  // for each prefix of the name
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (const auto& [what, literal] : glob.symbols) {
     if (what == Glob::What::run) {
@@ -67,7 +67,7 @@ std::size_t distance(const Glob& glob, const std::string& name) {
   return row.back();
 }
 
-/// Names that a slip of the keyboard away from the pattern would match, one of those that differ in numbers only.
+/// Returns names that the pattern matches but for a typing error, one for each group that differs only in numbers.
 std::vector<std::string> nearly_matched(const Pattern& pattern, const std::vector<NameGroup>& groups) {
   constexpr std::size_t most_tried = 4096;
   const Glob glob = glob_of(pattern.text());
@@ -86,7 +86,8 @@ bool matches_any(const Rule& rule, const std::string& name) {
   return std::any_of(rule.names.begin(), rule.names.end(), [&](const Pattern& each) { return each.matches(name); });
 }
 
-/// Why a rule decides for none of the names that it matches: rules before it do; nothing where it matches none.
+/// Explains why a rule applies to none of the names that it matches: earlier rules do; an empty text if it matches
+/// none.
 std::string who_takes_its_names(const Layout& layout, std::size_t rule, const std::vector<std::string>& names) {
   const Rule& own = layout.parameters[rule];
   for (const std::string& name : names) {
@@ -101,7 +102,7 @@ std::string who_takes_its_names(const Layout& layout, std::size_t rule, const st
   return "";
 }
 
-/// Whether a rule matches datasets of tables, which need none, and nothing else.
+/// Returns whether a rule matches only datasets of tables, which need no rule.
 bool is_for_tables_alone(const Layout& layout, const Rule& rule, const std::vector<std::string>& names) {
   bool matches_table = false;
   for (const std::string& name : names) {
@@ -112,7 +113,7 @@ bool is_for_tables_alone(const Layout& layout, const Rule& rule, const std::vect
   return matches_table;
 }
 
-/// Whether a rule does no more than let the copies of one name differ, which may be an attribute's (check_one_step).
+/// Returns whether a rule only lets the copies of one name differ, which may be an attribute's (check_one_step).
 bool may_be_for_attribute(const Rule& rule, const Mesh& mesh) {
   Keys keys;
   keys.replicas = Replicas::first;
@@ -120,13 +121,13 @@ bool may_be_for_attribute(const Rule& rule, const Mesh& mesh) {
          std::all_of(rule.names.begin(), rule.names.end(), [](const Pattern& name) { return name.is_plain(); });
 }
 
-/// The prefix with which, or without which, most names would be matched by some rule; nothing where none would.
+/// Returns the prefix with which, or without which, most names would match some rule; nothing if there is none.
 std::optional<PrefixChange> prefix_of_rules(const Layout& layout, const std::vector<std::string>& names) {
   const auto is_matched = [&](const std::string& name) {
     return std::any_of(layout.parameters.begin(), layout.parameters.end(),
                        [&](const Rule& rule) { return matches_any(rule, name); });
   };
-  std::vector<std::pair<std::string, bool>> tried;  // a prefix, and whether it is taken away
+  std::vector<std::pair<std::string, bool>> tried;  // a prefix, and whether it is removed
   const auto add_prefixes = [&](const std::string& text, bool is_removed) {
     constexpr std::size_t most = 64;
     for (std::size_t i = 0; i + 1 < text.size() && tried.size() < most && !begins_pattern(text[i]); ++i)
@@ -176,7 +177,7 @@ void RuleUse::add(const Decision& decision) {
   for (const std::size_t rule : decision.rules) add(rule);
 }
 
-/// The keys of a rule that do nothing for a bucket's member: {"replicas": "first"}, or "like".
+/// Returns the keys of a rule that have no effect on a bucket's member: {"replicas": "first"}, or "like".
 std::string RuleUse::idle_keys(std::size_t rule) const {
   const Rule& said = layout_.parameters[rule];
   const std::string keys = to_json(said.keys, layout_.mesh);
@@ -213,7 +214,7 @@ void RuleUse::check_any(const std::vector<std::string>& names, Kind kind) const 
 }
 
 std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) const {
-  constexpr std::size_t most = 8;  // of a layout for a larger model there may be thousands
+  constexpr std::size_t most = 8;  // a layout for a larger model may have thousands
   std::size_t count = 0;
   for (std::size_t r = 0; r < used_.size(); ++r) count += is_idle(r) ? 1 : 0;
   if (count == 0) return {};

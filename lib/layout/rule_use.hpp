@@ -9,14 +9,14 @@
 
 namespace ckpt {
 
-/// "parameter 'w' (a.json, rule \"*.w\")". `rule`: as Decision has it.
+/// Returns "parameter 'w' (a.json, rule \"*.w\")". `rule`: see Decision.
 std::string describe(const Layout& layout, const std::string& name, std::optional<std::size_t> rule);
 std::string describe_member(const Layout& layout, const std::string& name, const Bucket& bucket);
 
 /// Throws an error of this kind that lists, in groups, the parameters that no rule matches.
 [[noreturn]] void refuse_unmatched(const Layout& layout, const std::vector<std::string>& names, Kind kind);
 
-/// Records which rules of a layout decide for some parameter, directly or through `like`.
+/// Records which rules of a layout apply to any parameter, directly or through `like`.
 class RuleUse {
  public:
   /// `layout` must outlive it.
@@ -25,18 +25,18 @@ class RuleUse {
 
   void add(const Decision& decision);
   void add(std::size_t rule) { used_[rule] = true; }
-  /// Adds what is decided for a bucket's member: the rule may say what it `equals`, and nothing else.
+  /// Adds the decision for a bucket's member: its rule may give `equals`, and nothing else.
   void add_member(const Decision& decision) {
     if (decision.rule) of_members_[*decision.rule] = true;
   }
 
-  /// Throws an error of this kind where there are rules, and none decides for any of the names: a default then makes
-  /// all of them whole copies. Names that differ from the rules' by a prefix are told of. `names`: those of the
-  /// layout's patterns, renamed.
+  /// Throws an error of this kind if there are rules, but none applies to any of the names: a default would make all of
+  /// them whole copies. Reports names that differ from the rules' by a prefix. `names`: as the layout's patterns use
+  /// them, renamed.
   void check_any(const std::vector<std::string>& names, Kind kind) const;
 
-  /// The rules that decide for none, as warnings; with names where one of the checkpoint's is nearly matched. Of those
-  /// that match members of buckets only those are told of whose keys do nothing.
+  /// Returns warnings about rules that apply to no name; with the nearest names of the checkpoint, if there are any. A
+  /// rule that matches only members of buckets is reported only if its keys have no effect.
   std::vector<std::string> unused(const std::vector<std::string>& names) const;
 
  private:

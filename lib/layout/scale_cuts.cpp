@@ -31,7 +31,7 @@ std::uint64_t blocks_in(std::uint64_t size, std::uint64_t block) {
   return (size + block - 1) / block;
 }
 
-/// The power of two that cuts `codes` into `scales` blocks, the last of which may be short.
+/// Returns the power of two that cuts `codes` into `scales` blocks, the last of which may be short.
 std::optional<std::uint64_t> power_of_two(std::uint64_t codes, std::uint64_t scales) {
   const std::uint64_t block = std::bit_ceil(blocks_in(codes, scales));
   return blocks_in(codes, block) == scales ? std::optional(block) : std::nullopt;
@@ -43,16 +43,16 @@ std::uint64_t block_of(const std::string& name, std::uint64_t codes, std::uint64
   return power_of_two(codes, scales).value_or(blocks_in(codes, scales));
 }
 
-/// GPTQ's: the group that each row belongs to.
+/// Recognises GPTQ's index, which gives the group of each row.
 bool is_row_index(const std::string& name) {
   return name.ends_with("g_idx");
 }
 
-/// Which dimension of the codes each of the scales' runs along.
+/// Returns which dimension of the codes each dimension of the scales belongs to.
 std::vector<std::pair<std::size_t, std::size_t>> dims_together(const std::string& name, const Extents& codes,
                                                                const Extents& scales) {
   std::vector<std::pair<std::size_t, std::size_t>> dims;
-  if (is_row_index(name)) return {{0, 0}};  // of packed rows, of whatever number of columns
+  if (is_row_index(name)) return {{0, 0}};  // it counts packed rows, with any number of columns
   if (scales.size() == codes.size() || scales.size() + 1 == codes.size()) {
     const bool is_row = scales.size() == 1 && codes.size() == 2 && codes[0] != scales[0] && codes[1] == scales[0];
     for (std::size_t d = 0; d < scales.size(); ++d) dims.emplace_back(is_row ? 1 : d, d);
@@ -63,7 +63,7 @@ std::vector<std::pair<std::size_t, std::size_t>> dims_together(const std::string
   return dims;
 }
 
-/// Square blocks are of one size, also where none of the sides is a multiple of it.
+/// Square blocks have one size, even if no side is a multiple of it.
 std::optional<std::uint64_t> common_block(const std::vector<BlockDim>& dims, const Extents& codes,
                                           const Extents& scales) {
   std::optional<std::uint64_t> block;
@@ -79,7 +79,7 @@ std::vector<BlockDim> block_dims(const std::string& name, const Extents& codes, 
   std::vector<BlockDim> equal;
   std::vector<BlockDim> in_blocks;
   for (const auto& [c, s] : dims_together(name, codes, scales)) {
-    if (scales[s] <= 1 || codes[c] == 0) continue;  // one for all
+    if (scales[s] <= 1 || codes[c] == 0) continue;  // one scale for all
     if (scales[s] >= codes[c]) {
       if (scales[s] % codes[c] == 0) equal.push_back({c, s, 1, scales[s] / codes[c]});
     } else {
@@ -111,7 +111,7 @@ Runs runs_of(const DimCut& cut, std::uint64_t piece) {
   return runs;
 }
 
-/// Where within a block a piece of the codes begins or ends; nothing where none does.
+/// Returns where a piece of the codes begins or ends within a block; nothing if none does.
 std::optional<std::uint64_t> cut_within(const Runs& runs, const BlockDim& dim, std::uint64_t size) {
   for (const Interval& run : runs)
     for (const std::uint64_t at : {run.lo, run.hi})
@@ -124,9 +124,9 @@ bool is_cut(const Spread& spread) {
   return std::any_of(spread.cuts.begin(), spread.cuts.end(), [](const auto& cut) { return cut->pieces() > 1; });
 }
 
-/// What is wrong with the cut of a scale.
+/// An error in the cut of a scale.
 struct CutFault {
-  std::string found;  ///< behind "its scales ": "stay whole"
+  std::string found;  ///< continues "its scales ": "stay whole"
   bool is_whole = false;
 };
 
@@ -146,7 +146,7 @@ class ScaleCut {
     return std::nullopt;
   }
 
-  /// Where two of these are the same, so is their fault.
+  /// Two cuts with equal keys have the same error.
   auto key() const {
     const auto cuts = [](const Spread& spread) {
       std::vector<const DimCut*> all;
@@ -159,7 +159,7 @@ class ScaleCut {
  private:
   static bool is_plain(const Spread& spread) { return !spread.flat && !spread.bucket && spread.boxes == nullptr; }
 
-  /// Those that cut: an axis of one card does not.
+  /// Returns the axes that cut: an axis of one card does not.
   std::vector<Axis> axes(const Spread& spread, std::size_t dim) const {
     std::vector<Axis> found;
     for (const Axis axis : spread.axes[dim])
@@ -211,7 +211,7 @@ class ScaleCut {
   const Tensor& scales_tensor_;
 };
 
-/// Of a table, which holds for all codes or describes all: nothing of both is to be cut.
+/// Checks a table, which applies to all codes or describes all of them: neither may be cut.
 std::optional<CutFault> table_fault(const Placement& placement, ParameterId codes, ParameterId table) {
   if (is_cut(placement.spreads()[table])) return CutFault{"is cut, although all of it belongs to each of its codes"};
   const std::string& name = placement.tensors()[table].name;
@@ -219,7 +219,7 @@ std::optional<CutFault> table_fault(const Placement& placement, ParameterId code
   return CutFault{"says the shape of all of '" + placement.tensors()[codes].name + "', which is cut"};
 }
 
-/// Remembers what has been found of tensors that are cut alike.
+/// Caches the results for tensors that are cut alike.
 class Faults {
  public:
   explicit Faults(const Placement& placement) : placement_(placement) {}

@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-/// Whether some card is at both: not where on some axis they have no coordinate in common.
+/// Returns whether any card is at both places: false if they have no coordinate in common on some axis.
 bool share_a_card(const std::optional<At>& a, const std::optional<At>& b);
 
 }  // namespace ckpt

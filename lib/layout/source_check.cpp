@@ -9,7 +9,7 @@ namespace ckpt {
 
 namespace {
 
-/// Holds what each card's files declare against what the placement expects there.
+/// Compares each card's files with what the placement expects there.
 class CardCheck {
  public:
   CardCheck(const Layout& layout, const SourceNames& names, const Placement& placement)
@@ -34,7 +34,7 @@ class CardCheck {
 
  private:
   void check(std::size_t n, Position position) {
-    const auto parameter = static_cast<ParameterId>(n);  // both are in the order of names
+    const auto parameter = static_cast<ParameterId>(n);  // both are sorted by name
     const ArrayId array = placement_.array_of(parameter);
     const StoredArray* found = names_.at(n, position);
     if (!placement_.holds(position, array)) {
@@ -56,7 +56,7 @@ class CardCheck {
       note_other_shape(parameter, position, *found);
   }
 
-  /// A job on a card's file alone leaves in it that its piece is all of the parameter: there the layout knows better.
+  /// A job on one card's file alone records there that its piece is the whole parameter: the layout knows better.
   void note_other_shape(ParameterId parameter, Position position, const StoredArray& found) {
     const Extents& shape = placement_.tensors()[parameter].shape;
     const Extents& said = *found.global_shape;
@@ -73,7 +73,7 @@ class CardCheck {
                ", " + layout_.origin + " gives " + to_string(shape);
   }
 
-  /// The file that says first how a parameter is stored.
+  /// Returns the first file that declares how a parameter is stored.
   std::string first_file(std::size_t n) const { return file(n, names_.first_position(n)); }
 
   std::string file(std::size_t n, Position position) const {
@@ -159,8 +159,8 @@ class CardCheck {
   const Layout& layout_;
   const SourceNames& names_;
   const Placement& placement_;
-  std::size_t others_ = 0;  // of the files' words on shapes that are not the layout's
-  std::string other_;       // the first
+  std::size_t others_ = 0;  // number of shapes in files that differ from the layout's
+  std::string other_;       // the first of them
 };
 
 }  // namespace

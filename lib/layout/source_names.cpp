@@ -14,7 +14,7 @@ namespace ckpt {
 
 namespace {
 
-/// The coordinates that change what a stored name means: those on the axes of indices and of buckets' `at`.
+/// Returns the coordinates that affect what a stored name means: those on the axes of indices and of buckets' `at`.
 std::vector<std::uint64_t> naming_coordinates(const Layout& layout, Position position) {
   std::set<Axis> axes;
   for (const IndexRule& rule : layout.indices) axes.insert(rule.axes.begin(), rule.axes.end());
@@ -27,7 +27,7 @@ std::vector<std::uint64_t> naming_coordinates(const Layout& layout, Position pos
   return coordinates;
 }
 
-/// How messages name what a card holds: by its file, where it has one of its own.
+/// Returns how messages name the files of a card: by path if it has a single one of its own.
 std::string files_of(const Layout& layout, Position position) {
   if (layout.files.is_one_each(layout.mesh)) return layout.files.path(layout.mesh, position);
   return "the files of card " + std::to_string(layout.mesh.card(position));
@@ -39,7 +39,7 @@ bool is_at(const Layout& layout, const std::optional<At>& at, Position position)
   });
 }
 
-/// How to say that two arrays are pieces of one parameter: by the number in which alone their names differ.
+/// Explains how to declare two arrays pieces of one parameter: by the only number in which their names differ.
 std::string how_to_join(const Layout& layout, const std::string& a, const std::string& b, const std::string& name) {
   const auto parts = text_and_numbers(a);
   const auto others = text_and_numbers(b);
@@ -77,7 +77,7 @@ SourceNames::SourceNames(const Layout& layout, Naming& naming, const std::vector
   number(layout, drafts, keep);
 }
 
-/// The bucket that this name is on this card, if it is one.
+/// Returns the bucket with this name on this card, if there is one.
 std::optional<std::uint32_t> SourceNames::bucket_of(const Layout& layout, const std::string& name,
                                                     Position position) const {
   if (const auto found = buckets_.find(name); found != buckets_.end())
@@ -113,7 +113,7 @@ SourceNames::Draft SourceNames::draft(const Layout& layout, const Naming& naming
   return draft;
 }
 
-/// The totals of `indices` are known only when every name has been seen; logical names follow from them.
+/// The totals of `indices` are known only after every name has been seen; logical names follow from them.
 void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<std::unique_ptr<Draft>>& drafts) {
   IndexCensus census(layout);
   for (const Bucket& bucket : layout.buckets)

@@ -29,7 +29,7 @@ bool is_suspect(const Placement& placement, ParameterId state, ParameterId param
   return volume(a.shape) == volume(b.shape) || are_stored_alike(placement, state, parameter);
 }
 
-/// State that is suspect, with its parameter.
+/// Suspect state, with its parameter.
 using Pairs = std::vector<std::pair<ParameterId, ParameterId>>;
 
 Pairs suspects(const Placement& placement, const Affix& affix, const NameGroup& group,
@@ -56,7 +56,7 @@ std::string describe(const Placement& placement, const NameGroup& group, const P
          ": is one of the two rules wrong?";
 }
 
-/// The kinds of state, by what makes them state.
+/// Returns the kinds of state, by the affix that identifies them.
 std::map<Affix, std::vector<NameGroup>> states_of(const Placement& placement) {
   std::vector<std::string> names;
   for (const Tensor& tensor : placement.tensors()) names.push_back(tensor.name);

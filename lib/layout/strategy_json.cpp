@@ -43,14 +43,14 @@ std::vector<std::uint64_t> extents(const json& list, const char* key) {
   return values;
 }
 
-/// A dimension that is cut over several axes stands as several entries: the first ones with nothing but their axis,
-/// whose size is their extent, and the last with what is left.
+/// A dimension that is cut over several axes is written as several entries: the first ones contain only their axis,
+/// with its size as their extent, and the last one contains the rest.
 class Regrouping {
  public:
   Regrouping(const RawLayout& raw, const std::vector<std::int64_t>& flat, const std::vector<std::uint64_t>& shape)
       : raw_(raw), flat_(flat), shape_(shape) {}
 
-  /// Whether entry `i` may belong to the same dimension as the one behind it.
+  /// Returns whether entry `i` may belong to the same dimension as the one after it.
   bool may_join(std::size_t i) const {
     const auto count = static_cast<std::int64_t>(raw_.devices.size());
     if (i + 1 >= flat_.size() || flat_[i] < 0 || flat_[i] >= count || flat_[i + 1] < 0) return false;
@@ -63,7 +63,8 @@ class Regrouping {
     return true;
   }
 
-  /// The only way to make `rank` dimensions of the entries. Throws layout where there are several, or none.
+  /// Returns the only way to combine the entries into `rank` dimensions. Throws layout if there are several ways, or
+  /// none.
   RawLayout regrouped(std::size_t rank) const {
     std::vector<std::size_t> joints;
     for (std::size_t i = 0; i < flat_.size(); ++i)
@@ -92,7 +93,7 @@ class Regrouping {
         whole.push_back(shape_[i]);
       }
     }
-    // Of an uneven split the shape is that of this rank's piece times their number.
+    // For an uneven split, the file's shape is that of this rank's piece times the number of pieces.
     if (raw.sizes.empty()) raw.shape = whole;
     return raw;
   }

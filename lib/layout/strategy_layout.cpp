@@ -17,13 +17,13 @@ using strategy::Refinement;
 using strategy::Span;
 using strategy::Spans;
 
-/// What MindSpore's optimizers keep for each parameter, and the gradients that a pipeline accumulates.
+/// The state that MindSpore's optimizers keep for each parameter, and the gradients that a pipeline accumulates.
 constexpr std::array states{"moments", "adam_m", "adam_v", "moment1", "moment2", "accu_grads"};
 
-/// By which template MindSpore saves: below rank_N whatever the job calls it.
+/// The template of MindSpore's file names: below rank_N, whatever the job's name.
 constexpr const char* files_of_ranks = "rank_{card}/*.ckpt";
 
-/// Told one by one, for what no mesh says.
+/// Limit on explicit boxes, for what no mesh expresses.
 constexpr std::uint64_t most_boxes = 1U << 17;
 
 /// A parameter with the stages that it lives in.
@@ -44,7 +44,7 @@ std::uint64_t devices_of(const ParameterStrategy& parameter) {
   return count;
 }
 
-/// The different stages, ascending. Each rank writes its own file, so that one may come many times.
+/// Returns the distinct stages, ascending. Each rank writes its own file, so that one stage may occur many times.
 std::map<std::uint64_t, const StageStrategy*> different_stages(const std::vector<StageStrategy>& stages) {
   std::map<std::uint64_t, const StageStrategy*> different;
   for (const StageStrategy& stage : stages) {
@@ -81,7 +81,7 @@ class StrategyLayout {
     add_state_rule();
     add_rules();
     layout_.files = CardFiles({FileEntry{FileTemplate(files_of_ranks, layout_.mesh), ""}});
-    return parse_layout(to_json(layout_), origin_);  // with all that is checked there
+    return parse_layout(to_json(layout_), origin_);  // runs all checks of the parser
   }
 
  private:
@@ -100,7 +100,7 @@ class StrategyLayout {
       }
   }
 
-  /// A stage's devices are the product of any parameter's.
+  /// The number of a stage's devices is the product of any parameter's axes.
   void find_devices() {
     std::string first;
     for (const auto& [name, placed] : parameters_) {
@@ -115,7 +115,8 @@ class StrategyLayout {
     }
   }
 
-  /// The devices' axes as spans that fit as many parameters as can be; the names of the others are left in `boxed_`.
+  /// Returns the devices' axes as spans that fit as many parameters as possible; puts the names of the others in
+  /// `boxed_`.
   Refinement common_refinement() {
     std::map<Spans, Way> ways;
     for (const auto& [name, placed] : parameters_)
@@ -128,7 +129,7 @@ class StrategyLayout {
       }
     std::vector<const std::pair<const Spans, Way>*> ordered;
     for (const auto& way : ways) ordered.push_back(&way);
-    // Uneven pieces are easier to read as sizes on a mesh than as boxes; otherwise the commonest way comes first.
+    // Uneven pieces are more readable as sizes on a mesh than as boxes; otherwise the most common way comes first.
     std::stable_sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) {
       return std::pair(a->second.is_uneven, a->second.names.size()) >
              std::pair(b->second.is_uneven, b->second.names.size());
@@ -157,7 +158,7 @@ class StrategyLayout {
     for (std::uint64_t i = 0; first_card > 0 && i < devices_; ++i) mesh.cards.push_back(first_card + i);
   }
 
-  /// What is cut alike is one rule, and its boxes are written once.
+  /// Parameters that are cut alike share one rule, and their boxes are written once.
   void check_boxed() const {
     std::set<std::tuple<std::vector<std::uint64_t>, std::vector<std::vector<std::size_t>>, std::uint64_t,
                         std::vector<std::uint64_t>, std::optional<std::vector<std::uint64_t>>>>
@@ -193,7 +194,7 @@ class StrategyLayout {
     if (boxed_.contains(name)) {
       keys.grid = strategy::pieces_of(parameter);
       keys.boxes = boxes_of(name, placed, *keys.grid);
-      if (!parameter.sizes.empty()) keys.grid->front() = 0;  // uneven pieces are for one extent alone
+      if (!parameter.sizes.empty()) keys.grid->front() = 0;  // uneven pieces fit only one extent
       return keys;
     }
     keys.at = at_of(placed);
@@ -235,7 +236,7 @@ class StrategyLayout {
     return boxes;
   }
 
-  /// The parameter that optimizer state is of, where the strategy has both.
+  /// Returns the parameter that optimizer state belongs to, if the strategy has both.
   const std::string* weight_of(const std::string& name) const {
     for (const std::string state : states) {
       if (!name.starts_with(state + ".")) continue;
@@ -252,13 +253,13 @@ class StrategyLayout {
     return other.stages == placed.stages && *other.strategy == *placed.strategy;
   }
 
-  /// State that is cut otherwise than its parameter has a rule of its own, before the one for all state.
+  /// State that is cut differently from its parameter has a rule of its own, before the one for all state.
   void add_unlike_states() {
     for (const auto& [name, placed] : parameters_)
       if (weight_of(name) != nullptr && !is_like_weight(name, placed)) add_rule({name}, keys_of(name, placed));
   }
 
-  /// A job that trained has all its optimizer's state in its strategy, and one that did not has none.
+  /// The strategy of a job that trained has all of its optimizer's state; that of any other job has none.
   void add_state_rule() {
     const bool has_state = std::any_of(parameters_.begin(), parameters_.end(),
                                        [&](const auto& entry) { return is_like_weight(entry.first, entry.second); });
@@ -269,7 +270,7 @@ class StrategyLayout {
     layout_.parameters.push_back(std::move(rule));
   }
 
-  /// What is cut alike is one rule.
+  /// Parameters that are cut alike share one rule.
   void add_rules() {
     std::map<std::string, std::size_t> known;  // by the keys' text
     std::vector<std::pair<std::vector<std::string>, Keys>> rules;
@@ -303,10 +304,10 @@ class StrategyLayout {
   std::map<std::uint64_t, const StageStrategy*> stages_;
   const std::string& origin_;
   std::map<std::string, Placed> parameters_;
-  std::uint64_t devices_ = 1;  // of a stage
+  std::uint64_t devices_ = 1;  // number of a stage's devices
   std::set<std::string> boxed_;
-  std::vector<Span> axes_;  // of a stage, major first
-  std::size_t inner_ = 0;   // the mesh's axis that the first of them is
+  std::vector<Span> axes_;  // axes of a stage, major first
+  std::size_t inner_ = 0;   // index in the mesh of the first of them
   Layout layout_;
 };
 

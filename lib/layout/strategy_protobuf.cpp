@@ -44,7 +44,7 @@ class StrategyReader {
   }
 
  private:
-  /// The pipeline stage stands with each operator, and nowhere else.
+  /// Only the operators contain the pipeline stage.
   void add_stage(Range operator_item, std::vector<std::uint64_t>& stages) {
     reader_.for_each_field(operator_item, [&](const Field& field) {
       if (field.number != item_value) return;
@@ -90,7 +90,7 @@ class StrategyReader {
         case opt_weight_shard_size:
           raw.shards = static_cast<std::int64_t>(Reader::number(field));
           break;
-        default:  // indices_offset: what the sizes add up to
+        default:  // indices_offset: the sums of the sizes
           break;
       }
     });
@@ -98,8 +98,8 @@ class StrategyReader {
     return raw;
   }
 
-  /// One map has an entry for each dimension. Of several each is a dimension with all its axes; an empty one stands
-  /// behind the only map of one dimension to say so.
+  /// A single map has an entry for each dimension. If there are several, each is a dimension with all its axes; an
+  /// empty one after the only map shows that there is one dimension.
   static std::vector<std::vector<std::int64_t>> map_of(const std::vector<std::vector<std::uint64_t>>& maps) {
     std::vector<std::vector<std::int64_t>> map;
     if (maps.size() == 1) {

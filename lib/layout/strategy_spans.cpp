@@ -8,14 +8,14 @@ namespace ckpt::strategy {
 
 namespace {
 
-/// Devices that a step of one along each axis is apart.
+/// Returns the number of devices in a step of one along each axis.
 std::vector<std::uint64_t> strides_of(const std::vector<std::uint64_t>& devices) {
   std::vector<std::uint64_t> strides(devices.size(), 1);
   for (std::size_t i = devices.size(); i-- > 1;) strides[i - 1] = strides[i] * devices[i];
   return strides;
 }
 
-/// The axes that cut no dimension: along them are the replicas.
+/// Returns the axes that cut no dimension: replicas lie along them.
 std::vector<std::size_t> free_axes_of(const ParameterStrategy& parameter) {
   std::vector<std::size_t> axes;
   for (std::size_t axis = 0; axis < parameter.devices.size(); ++axis)
@@ -25,7 +25,8 @@ std::vector<std::size_t> free_axes_of(const ParameterStrategy& parameter) {
   return axes;
 }
 
-/// Replica p of a piece, counted row-major over the free axes, holds part p mod n of it: the fastest axes tell.
+/// Replica p of a piece, counted row-major over the free axes, holds part p mod n of it: the fastest axes determine the
+/// part.
 std::optional<std::vector<Span>> optimizer_spans(const ParameterStrategy& parameter) {
   const auto strides = strides_of(parameter.devices);
   const auto axes = free_axes_of(parameter);
@@ -41,7 +42,7 @@ std::optional<std::vector<Span>> optimizer_spans(const ParameterStrategy& parame
   return spans;
 }
 
-/// An index over some axes, the first major, and how many there are.
+/// An index over several axes, the first major, and their number of combinations.
 struct Index {
   std::uint64_t at = 0;
   std::uint64_t count = 1;
@@ -52,7 +53,7 @@ struct Index {
   }
 };
 
-/// One piece of several equal ones.
+/// Returns one of several equal pieces.
 Interval piece_of(Interval whole, Index index) {
   const std::uint64_t each = whole.size() / index.count;
   return {whole.lo + index.at * each, whole.lo + (index.at + 1) * each};

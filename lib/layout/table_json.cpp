@@ -26,7 +26,7 @@ std::string hexadecimal(std::uint64_t bits) {
   return text.data();
 }
 
-/// A step as its key and value.
+/// Returns a step as its key and value.
 struct StepWords {
   std::pair<const char*, Json> operator()(const place_step::Mod& step) const {
     return {"mod", step.by == 0 ? Json("servers") : Json(step.by)};
@@ -67,7 +67,7 @@ std::string place_json(const std::vector<PlaceStep>& place) {
   return listed(place, [](const PlaceStep& step) { return to_json(step); });
 }
 
-/// ", \"filters\": {…}", where there are any.
+/// Returns ", \"filters\": {…}", if there are any.
 std::string filters_json(const KeyedTable& table) {
   if (table.filters.empty()) return "";
   return ", \"filters\": {" +

@@ -7,10 +7,10 @@
 
 namespace ckpt {
 
-/// A table as the layout language has it, on one line.
+/// Returns a table in the layout language, on one line.
 std::string to_json(const KeyedTable& table, const Mesh& mesh);
 
-/// A step of `place` likewise: {"mod": 1000}.
+/// Returns a step of `place` in the layout language, on one line: {"mod": 1000}.
 std::string to_json(const PlaceStep& step);
 
 }  // namespace ckpt

@@ -13,7 +13,7 @@ namespace ckpt {
 
 namespace {
 
-/// The name of the table whose keys have this name; nothing where they are no keys.
+/// Returns the name of the table whose keys have this name; nothing if it is not a dataset of keys.
 std::optional<std::string> table_of_keys(const KeyedTable& table, std::string_view dataset) {
   const std::string_view keys = table.keys;
   const std::size_t mark = keys.find(table_name_mark);
@@ -41,7 +41,7 @@ void check_unclaimed(const Layout& layout, const Naming& naming, const TableData
                  "datasets of tables under their own names", "narrow its pattern"});
 }
 
-/// What one card's file says of a table.
+/// Counts the rows of a table in one card's file.
 class TableCounter {
  public:
   TableCounter(const Layout& layout, const TableDatasets& table) : layout_(layout), table_(table) {}
@@ -208,7 +208,7 @@ Layout with_table_rows(Layout layout, const std::vector<TableRows>& tables) {
     Keys keys;
     keys.split.emplace(1, std::vector<Axis>{entry.axis});
     keys.sizes.emplace()[0] = table.rows;
-    if (entry.by_shard) {  // further positions have none of it
+    if (entry.by_shard) {  // further positions have no part of it
       keys.split->front().resize(layout.mesh.axes.size());
       std::iota(keys.split->front().begin(), keys.split->front().end(), Axis{0});
       keys.sizes->at(0).resize(layout.mesh.size());

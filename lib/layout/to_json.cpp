@@ -45,7 +45,7 @@ std::string word(const std::array<parsing::Word<Value>, Count>& words, Value val
   return json_string(std::string(found->text));
 }
 
-/// An object on one line, its keys in the order in which they are added.
+/// An object on one line, with its keys in the order of their addition.
 class Object {
  public:
   Object& add(const std::string& key, const std::string& value) {
@@ -62,7 +62,7 @@ class Object {
   std::string text_ = "{";
 };
 
-/// The document: each key of the top on a line of its own, and each item of its lists of rules.
+/// The document: each top-level key on a line of its own, and each item of its lists of rules.
 class Document {
  public:
   void add(std::string_view key, const std::string& value) {
@@ -144,7 +144,7 @@ std::string boxes_of(const Boxes& boxes) {
   return object.text();
 }
 
-/// Appends the keys. What says only the default is left out, unless the rule borrows: there it overrides.
+/// Appends the keys. Keys with their default values are left out, unless the rule borrows: then they override.
 void add_keys(Object& object, const Keys& keys, const Mesh& mesh, bool borrows) {
   if (keys.split && (borrows || !keys.split->empty()))
     object.add("split", list(*keys.split, [&](const auto& axes) { return axes_of(axes, mesh); }));

@@ -2,7 +2,7 @@
 
 namespace ckpt {
 
-/// How n elements are cut k ways (layout-spec: `uneven`).
+/// How to cut n elements into k pieces (layout-spec: `uneven`).
 enum class Uneven { exact, ceil, balanced };
 
 }  // namespace ckpt
