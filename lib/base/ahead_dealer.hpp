@@ -14,24 +14,24 @@
 
 namespace ckpt {
 
-/// Items of a sequence, dealt to threads in order. What they need is being read before it is their turn, as far as
-/// there is room for it.
+/// Deals the items of a sequence to threads in order. Prefetches what later items need, as far as there is room for it.
 template <class Item>
 class AheadDealer {
  public:
   struct Means {
-    std::function<std::optional<Item>()> next;     ///< nothing where there are no more; called by one thread at a time
+    std::function<std::optional<Item>()> next;     ///< nothing at the end; called by one thread at a time
     std::function<bool()> can_ask;                 ///< whether there is room for what more items need
-    std::function<void(const Item&, Lease&)> ask;  ///< begins to read what an item needs; threads call it together
+    std::function<void(const Item&, Lease&)> ask;  ///< starts reading what an item needs; several threads call it at
+                                                   ///< once
   };
   struct Dealt {
-    std::optional<Item> item;  ///< nothing: there are no more
-    Lease held;                ///< what has been read ahead for it
+    std::optional<Item> item;  ///< nothing: the sequence has ended
+    Lease held;                ///< what was prefetched for it
   };
 
   explicit AheadDealer(Means means) : means_(std::move(means)) {}
 
-  /// Throws what asking for an item does, for which then no thread waits.
+  /// Throws the errors of a prefetch; no thread then waits for its item.
   Dealt next() {
     std::unique_lock lock(mutex_);
     while (asked_.size() < most_asked && means_.can_ask())
@@ -44,8 +44,8 @@ class AheadDealer {
   }
 
  private:
-  /// So many are asked for before their turn, if there is room for what they need: as items may be small, more than a
-  /// disk must have to do while all threads work.
+  /// Limit on the items prefetched, if there is room for what they need: items may be small, and a disk needs more
+  /// outstanding reads than there are threads.
   static constexpr std::size_t most_asked = 512;
 
   struct Asked {
@@ -53,7 +53,7 @@ class AheadDealer {
     bool is_asked = false;
   };
 
-  /// Asks for what one more item needs, outside the lock. False where there are no more.
+  /// Prefetches for one more item, outside the lock. Returns false at the end.
   bool ask_ahead(std::unique_lock<std::mutex>& lock) {
     auto item = means_.next();
     if (!item) return false;

@@ -52,7 +52,7 @@ std::optional<std::string> from_base64(std::string_view text) {
     }
     for (std::size_t i = 0; i + 1 < given; ++i) bytes += static_cast<char>(group >> (8 * (group_bytes - 1 - i)) & 255U);
   }
-  // Other texts are read as the same bytes: padding within, a group of one digit, bits that no byte takes.
+  // Other texts decode to the same bytes: with padding inside, a group of one digit, or bits that belong to no byte.
   if (to_base64(bytes) != text) return std::nullopt;
   return bytes;
 }

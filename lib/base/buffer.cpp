@@ -14,7 +14,7 @@ Buffer::Buffer(std::uint64_t bytes) {
   void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED)
     throw system_error("memory", "cannot have " + format_bytes(bytes), errno, "", {Advice::What::less_memory, ""});
-  madvise(address, bytes, MADV_HUGEPAGE);  // advice: without it all works, slower
+  madvise(address, bytes, MADV_HUGEPAGE);  // only advice: everything works without it, but slower
   memory_ = Handle<Traits>(Memory{static_cast<std::byte*>(address), bytes});
 }
 

@@ -9,8 +9,8 @@
 
 namespace ckpt {
 
-/// Appends values to a string of bytes, in this machine's byte order: for messages between the processes of one job and
-/// for keys in memory, never for files.
+/// Appends values to a string of bytes, in this machine's byte order: for messages between the processes of one job,
+/// and for keys in memory, never for files.
 class ByteWriter {
  public:
   void number(std::uint64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
@@ -26,8 +26,8 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Reads the values back, in the same order. Bytes and `what` must outlive it. Throws input, "WHAT is damaged", where
-/// the bytes do not hold what is asked for.
+/// Reads the values back, in the same order. The bytes and `what` must outlive it. Throws input, "WHAT is damaged", if
+/// the bytes do not hold the value requested.
 class ByteReader {
  public:
   ByteReader(std::string_view bytes, std::string_view what) : rest_(bytes), what_(what) {}
@@ -49,14 +49,14 @@ class ByteReader {
     return value;
   }
   std::string text() { return std::string(raw(number())); }
-  /// One of an enumeration's values, which go from 0 to `last`.
+  /// Reads a value of an enumeration whose values run from 0 to `last`.
   template <class Choice>
   Choice choice(Choice last) {
     const std::uint64_t value = number();
     if (value > static_cast<std::uint64_t>(last)) fail();
     return static_cast<Choice>(value);
   }
-  /// The number of items that follow, each of at least `item_size` bytes.
+  /// Reads the number of items that follow, each of at least `item_size` bytes.
   std::uint64_t count(std::uint64_t item_size) {
     const std::uint64_t value = number();
     if (value > rest_.size() / item_size) fail();

@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// a + b. Throws input, "WHAT is 2^64 or more", on overflow: sizes come from files and layouts, which may lie.
+/// Returns a + b. Throws input, "WHAT is 2^64 or more", on overflow: sizes come from files and layouts, which may lie.
 inline std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, const char* what = "a size") {
   std::uint64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) throw Error(Kind::input, std::string(what) + " is 2^64 or more");
@@ -22,7 +22,7 @@ inline std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, const char* w
   return product;
 }
 
-/// `value` as a narrower type, for calls into libraries that count in int. Throws input where it does not fit.
+/// Returns `value` as a narrower type, for libraries that count in int. Throws input if it does not fit.
 template <class To, class From>
 To checked_narrow(From value, const char* what = "a size") {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From>);
@@ -36,7 +36,7 @@ constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
   return a / b + (a % b != 0);
 }
 
-/// The smallest multiple of `step` that is at least `value`, checked.
+/// Returns the smallest multiple of `step` that is at least `value`, checked.
 inline std::uint64_t round_up(std::uint64_t value, std::uint64_t step, const char* what = "a size") {
   return checked_mul(ceil_div(value, step), step, what);
 }

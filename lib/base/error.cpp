@@ -11,7 +11,7 @@ Error::Error(Kind kind, std::string_view object, Text text) : kind_(kind), objec
 
 namespace {
 
-/// A name with a NUL would end the message where what() is taken for a text.
+/// A NUL in a name would end the message wherever what() is used as a C string.
 std::string with_visible_nuls(std::string text) {
   for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) text.replace(at, 1, "\u2400");
   return text;

@@ -8,10 +8,11 @@
 
 namespace ckpt {
 
-/// What went wrong. It decides a program's exit status: 2 for usage and layout, 128 + n for signal n, 1 for the rest.
+/// The kind of an error. It determines a program's exit status: 2 for usage and layout, 128 + n for signal n, 1 for the
+/// rest.
 enum class Kind {
   usage,        ///< what the job was asked to do
-  layout,       ///< a layout, by itself or for the tensors it is to hold
+  layout,       ///< a layout, in itself or for the tensors that it should hold
   input,        ///< the source checkpoint, or its disagreement with its layout
   io,           ///< the system refused to read or write
   peer,         ///< another process failed or was lost
@@ -27,7 +28,7 @@ class Error : public std::exception {
     std::string found;     ///< what is there: "stored shape [512, 4096]"
     std::string expected;  ///< what ought to be: "[1024, 4096] by a.json"; may be empty
     std::string remedy;    ///< what to do: "was it saved with tp=8?"; may be empty
-    Advice advice = {};    ///< what to do by other settings of the job
+    Advice advice = {};    ///< which of the job's settings to change
   };
 
   Error(Kind kind, std::string message) : Error(kind, "", {std::move(message), "", ""}) {}
@@ -36,17 +37,17 @@ class Error : public std::exception {
   Kind kind() const noexcept { return kind_; }
   const std::string& object() const noexcept { return object_; }
   const Text& text() const noexcept { return text_; }
-  /// The file and the logical parameter concerned; empty where there is none, or it is not known.
+  /// Return the file and the logical parameter concerned; empty if there is none, or it is not known.
   const std::string& file() const noexcept { return file_; }
   const std::string& parameter() const noexcept { return parameter_; }
-  /// What to do when the text's advice has been followed; none, or a second one.
+  /// Returns what to do after the text's advice has been followed; none, or a second one.
   const Advice& next_advice() const noexcept { return next_advice_; }
-  /// All but the advice.
+  /// Returns everything except the advice.
   const char* what() const noexcept override { return message_.c_str(); }
 
-  /// Prefixes the place, as the error passes up: "rank_3.h5: " + what().
+  /// Prefixes the place as the error propagates: "rank_3.h5: " + what().
   Error& within(std::string_view context);
-  /// Appends what can be done: what() + "; " + remedy. Where there is an advice already, the other comes after it.
+  /// Appends a remedy: what() + "; " + remedy. If there is an advice already, the new one comes after it.
   Error& advise(std::string_view remedy, Advice advice = {});
   Error& of_kind(Kind kind);
   Error& in_file(std::string_view file);            ///< unless a file is known already
@@ -64,11 +65,11 @@ class Error : public std::exception {
   Advice next_advice_;
 };
 
-/// An io error for a failed system call: "path: write: No space left on device; remedy".
+/// Returns an io error for a failed system call: "path: write: No space left on device; remedy".
 Error system_error(std::string_view path, std::string_view action, int errno_value, std::string_view remedy = {},
                    Advice advice = {});
 
-/// Runs `work`, and prefixes `context` to an Error that it throws.
+/// Runs `work`, and prefixes `context` to any Error that it throws.
 template <class Work>
 decltype(auto) with_context(std::string_view context, Work&& work) {
   try {
@@ -79,7 +80,7 @@ decltype(auto) with_context(std::string_view context, Work&& work) {
   }
 }
 
-/// The same for work on a file.
+/// Runs `work` on a file: an Error that it throws gets the file as context, and as its file.
 template <class Work>
 decltype(auto) with_file(std::string_view file, Work&& work) {
   try {
@@ -90,7 +91,7 @@ decltype(auto) with_file(std::string_view file, Work&& work) {
   }
 }
 
-/// Runs `work` on a parameter: an Error that it throws is of that one, unless it knows better.
+/// Runs `work` on a parameter: an Error that it throws gets this parameter, unless it has one already.
 template <class Work>
 decltype(auto) with_parameter(std::string_view parameter, Work&& work) {
   try {

@@ -5,10 +5,10 @@
 
 namespace ckpt {
 
-/// An error on its way to another process: all of its parts.
+/// Serializes all parts of an error, for another process.
 void put(ByteWriter& out, const Error& error);
-/// Reads it back. Throws input where the bytes are no such error: they may come from a process that a hostile file has
-/// got hold of.
+/// Reads an error back. Throws input if the bytes are not an error: they may come from a process that a hostile file
+/// has taken over.
 Error get_error(ByteReader& in);
 
 }  // namespace ckpt

@@ -6,8 +6,8 @@
 
 namespace ckpt {
 
-/// Pauses between two looks at what others are to do: short ones first, as it is often done soon, then longer ones, as
-/// to wake up may cost ten microseconds.
+/// Pauses between two checks on work of others: short at first, as it is often done soon, then longer, since waking up
+/// may cost ten microseconds.
 class GrowingPause {
  public:
   std::chrono::microseconds next() noexcept { return std::exchange(pause_, std::min(pause_ * 2, longest)); }

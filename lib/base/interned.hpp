@@ -8,12 +8,12 @@
 
 namespace ckpt {
 
-/// A text that many objects hold, such as the name of a tensor or of a dtype: a pointer to a string that is kept once
-/// until the process ends. Copying and comparing for equality take no memory and no look-up. Threads may use it.
+/// A text that many objects share, such as the name of a tensor or of a dtype: a pointer to a string that is stored
+/// once until the process ends. Copying and comparing for equality take no memory and no look-up. It is thread-safe.
 class InternedText {
  public:
   InternedText() noexcept;
-  // Implicit, so that a member of this type is written as a string is.
+  // Implicit, so that a member of this type is assigned like a string.
   InternedText(const std::string& text);
   InternedText(std::string_view text) : InternedText(std::string(text)) {}
   InternedText(const char* text) : InternedText(std::string(text)) {}
@@ -30,7 +30,7 @@ class InternedText {
   friend bool operator==(const InternedText& a, const std::string& b) noexcept { return *a.text_ == b; }
   friend bool operator==(const InternedText& a, std::string_view b) noexcept { return *a.text_ == b; }
   friend bool operator==(const InternedText& a, const char* b) noexcept { return *a.text_ == b; }
-  /// By their characters.
+  /// Orders by characters.
   friend std::strong_ordering operator<=>(const InternedText& a, const InternedText& b) noexcept {
     return a.text_ == b.text_ ? std::strong_ordering::equal : *a.text_ <=> *b.text_;
   }

@@ -15,7 +15,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 void handle(int number, void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_handler = handler;  // without SA_RESTART: who waits for standard input is to wake up
+  action.sa_handler = handler;  // without SA_RESTART, so that a read of standard input is interrupted
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, nullptr);
 }

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr std::size_t max_detail_bytes = 200;
 
-/// nlohmann's text without its name of the error and its own account of the place, cut to a length that can be read.
+/// Returns nlohmann's message without its error name and its own description of the place, cut to a readable length.
 std::string detail_of(std::string_view what) {
   if (const auto bracket = what.find("] "); bracket != what.npos) what.remove_prefix(bracket + 2);
   static constexpr std::string_view before_place = "parse error at line ";
@@ -25,7 +25,7 @@ std::string detail_of(std::string_view what) {
   return detail;
 }
 
-/// `position` counts the characters up to and with the one that is wrong.
+/// `position` counts the characters up to and including the wrong one.
 [[noreturn]] void fail_at(const std::string& text, const std::string& origin, const JsonRules& rules,
                           std::size_t position, const std::string& detail) {
   const std::string_view before = std::string_view(text).substr(0, position == 0 ? 0 : position - 1);
@@ -35,12 +35,12 @@ std::string detail_of(std::string_view what) {
               {"found text that is not JSON: " + detail, "", rules.remedy});
 }
 
-/// Builds the document event by event: the parser itself keeps silently the last of two equal keys.
+/// Builds the document event by event: the parser itself silently keeps the last of two equal keys.
 class Builder final : public nlohmann::json_sax<json> {
  public:
   using Visit = std::function<void(const std::string&, const json&)>;
 
-  /// `visit`, if any, is given the members of the top level's object `streamed`.
+  /// `visit`, if given, receives the members of the top level's object `streamed`.
   Builder(const std::string& text, const std::string& origin, const JsonRules& rules, std::string streamed = {},
           Visit visit = {})
       : text_(text), origin_(origin), rules_(rules), streamed_(std::move(streamed)), visit_(std::move(visit)) {}
@@ -76,7 +76,7 @@ class Builder final : public nlohmann::json_sax<json> {
  private:
   struct Level {
     json* value;
-    std::string key;         ///< of an object: the key read last
+    std::string key;         ///< for an object: the last key read
     json* member = nullptr;  ///< its value
   };
 
@@ -110,7 +110,7 @@ class Builder final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  /// Whether the innermost object is the one whose members are not kept.
+  /// Returns whether the innermost object is the one whose members are streamed.
   bool is_streaming() const {
     return visit_ && open_.size() == 2 && open_[0].key == streamed_ && open_[1].value->is_object();
   }
@@ -144,7 +144,7 @@ class Builder final : public nlohmann::json_sax<json> {
 };
 
 json build(const std::string& text, const std::string& origin, const JsonRules& rules, Builder builder) {
-  // The parser would take a NUL for the end of the text and keep silent about what follows.
+  // The parser would take a NUL for the end of the text, and silently ignore what follows.
   if (const auto nul = text.find('\0'); nul != std::string::npos)
     fail_at(text, origin, rules, nul + 1, "a NUL character");
   json::sax_parse(text, &builder);

@@ -8,8 +8,8 @@
 
 namespace ckpt {
 
-/// The one copy of a value, which is never removed: a reference to it stays good until the process ends. Threads may
-/// call it; those that keep different values seldom wait for each other.
+/// Returns the single copy of a value, which is never removed: a reference to it stays valid until the process ends. It
+/// is thread-safe; threads with different values seldom wait for each other.
 template <class T, class Hash = std::hash<T>>
 const T& kept_once(const T& value) {
   struct Part {

@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-/// Parts of memory, each of which stays as it is for as long as somebody holds it; each once.
+/// A set of blocks of memory, each of which stays unchanged while somebody holds it.
 using Lease = std::set<std::shared_ptr<const void>>;
 
 }  // namespace ckpt

@@ -17,7 +17,7 @@ namespace {
 
 constexpr rlim_t enough_open_files = 16384;
 
-/// 0 where there is no such directory.
+/// Returns 0 if there is no such directory.
 std::uint64_t entries(const char* directory) {
   std::error_code error;
   std::uint64_t count = 0;
@@ -26,13 +26,13 @@ std::uint64_t entries(const char* directory) {
   return count;
 }
 
-/// UINT64_MAX where it says no number.
+/// Returns UINT64_MAX if the file does not contain a number.
 std::uint64_t number_in(const std::filesystem::path& file) {
   std::uint64_t number = 0;
   return std::ifstream(file) >> number ? number : UINT64_MAX;
 }
 
-/// Of a group and all above it.
+/// Returns the lowest limit of a group and all above it.
 std::uint64_t memory_of_group(const std::filesystem::path& mounted, std::filesystem::path group, const char* file) {
   std::uint64_t least = number_in(mounted / file);
   for (group = group.relative_path(); !group.empty(); group = group.parent_path())
@@ -59,7 +59,7 @@ OpenFiles open_files() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = 1024;
   const std::uint64_t open = entries("/proc/self/fd");
-  return {limit.rlim_cur, open - std::min<std::uint64_t>(open, 1)};  // one was open to look
+  return {limit.rlim_cur, open - std::min<std::uint64_t>(open, 1)};  // one of them was opened to count
 }
 
 std::uint64_t peak_resident_bytes() {
@@ -109,7 +109,7 @@ std::uint64_t memory_allowed() {
 }
 
 unsigned processors_of_each(int local_processes) {
-  const int all = static_cast<int>(std::thread::hardware_concurrency());  // as far as this process may use them
+  const int all = static_cast<int>(std::thread::hardware_concurrency());  // as many as this process may use
   const int node = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   return static_cast<unsigned>(std::max(1, all < node ? all : all / local_processes));
 }

@@ -6,42 +6,43 @@
 
 namespace ckpt {
 
-/// What the system allows this process, and what it has taken of it already.
+/// What the system allows this process, and how much of it the process has taken already.
 
-/// Raises this process's soft limit on open files as far as it may, up to 16,384: libraries hold tables of this length.
+/// Raises this process's soft limit on open files as far as allowed, up to 16,384: libraries hold tables of this
+/// length.
 void raise_open_file_limit();
 
-/// Where the address space is limited, lets threads share malloc arenas: glibc otherwise reserves 64 MiB for each
-/// thread.
+/// If the address space is limited, makes threads share malloc arenas: otherwise glibc reserves 64 MiB for each thread.
 void spare_addresses();
 
 struct OpenFiles {
   std::uint64_t most = 0;
-  std::uint64_t open = 0;  ///< files, sockets, pipes: whatever has a number
+  std::uint64_t open = 0;  ///< files, sockets, pipes: all descriptors
 };
 OpenFiles open_files();
 
-/// The most memory that this process has held at a time so far (VmHWM); 0 where the system doesn't tell.
+/// Returns the most memory that this process has held at any time (VmHWM); 0 if the system doesn't tell.
 std::uint64_t peak_resident_bytes();
 
-/// Bytes of address space in use; 0 where the system doesn't tell.
+/// Returns the bytes of address space in use; 0 if the system doesn't tell.
 std::uint64_t mapped_bytes();
-/// Bytes of address space left (`ulimit -v`); 2^64 - 1 where there is no limit.
+/// Returns the bytes of address space left (`ulimit -v`); 2^64 - 1 without a limit.
 std::uint64_t addresses_left();
 
-/// How much memory this process may come to: what the machine has, its control groups allow, and the hard limit on
-/// addresses. The same in a child that has less for itself.
+/// Returns how much memory this process may use: the least of the machine's memory, its control groups' limits, and the
+/// hard limit on addresses. It is the same in a child with a lower limit of its own.
 std::uint64_t memory_allowed();
 
-/// The least that the control groups allow which /proc/self/cgroup names, and those above them, mounted in a directory:
-/// memory.max, and of version 1 memory/…/memory.limit_in_bytes. 2^64 - 1 where none says anything.
+/// Returns the lowest limit of the control groups that /proc/self/cgroup names, and of those above them, mounted in a
+/// directory: memory.max, and of version 1 memory/…/memory.limit_in_bytes. 2^64 - 1 if there is no limit.
 /// https://docs.kernel.org/admin-guide/cgroup-v2.html
 std::uint64_t memory_of_groups(const std::string& named, const std::filesystem::path& mounted);
 
-/// Processors for each of so many processes of this node: those that this one is bound to, or else its part of all.
+/// Returns the number of processors for each of `local_processes` processes of this node: those that this one is bound
+/// to, or else its share of all.
 unsigned processors_of_each(int local_processes);
 
-/// Whether no other thread runs in this process.
+/// Returns whether no other thread runs in this process.
 bool is_single_threaded();
 
 }  // namespace ckpt

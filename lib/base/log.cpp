@@ -24,7 +24,7 @@ class PrintableMessage final : public spdlog::custom_flag_formatter {
   std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<PrintableMessage>(); }
 };
 
-/// Keeps what is told at one level, for reports.
+/// Keeps the messages of one level, for reports.
 class Told final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit Told(spdlog::level::level_enum kept) : kept_(kept) {}

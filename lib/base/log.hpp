@@ -11,9 +11,9 @@ namespace ckpt {
 /// `level` is spdlog's name: trace, debug, info, warn, error, off.
 void start_log(const std::string& program, const std::string& level);
 
-/// What has been warned of since, also where the level let no warning be printed.
+/// Returns the warnings since then, including those that the level kept from being printed.
 std::vector<std::string> told_warnings();
-/// The same for errors.
+/// Returns the errors since then, including those that the level kept from being printed.
 std::vector<std::string> told_errors();
 
 /// Silences every rank but 0: only rank 0 prints.

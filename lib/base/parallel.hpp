@@ -11,14 +11,14 @@
 
 namespace ckpt {
 
-/// Calls `work(own, n)` for each n below `count` on `threads` threads, each n as soon as one is free; `own` is what
-/// `make()` gave the thread. Rethrows the error of the lowest n that fails, whatever the threads: all below one that
-/// was begun were begun before it, and come to their end.
+/// Calls `work(own, n)` for each n below `count` on `threads` threads, each n as soon as a thread is free; `own` is the
+/// thread's result of `make()`. Rethrows the error of the lowest n that fails, independently of the threads: every
+/// lower n was started before it, and is completed.
 template <class Make, class Work>
 void for_each_in_parallel(unsigned threads, std::uint64_t count, const Make& make, const Work& work) {
   if (count == 0) return;
   std::atomic<std::uint64_t> next{0};
-  std::mutex failing;  // for what follows
+  std::mutex failing;  // guards the variables below
   std::uint64_t failed = count;
   std::exception_ptr error;
   const auto take_turns = [&] {
@@ -28,7 +28,7 @@ void for_each_in_parallel(unsigned threads, std::uint64_t count, const Make& mak
         check_interrupt();
         work(own, n);
       } catch (...) {
-        next = count;  // the others end, too
+        next = count;  // makes the other threads end, too
         const std::lock_guard lock(failing);
         if (n < failed) error = std::current_exception();
         failed = std::min(failed, n);
@@ -46,7 +46,7 @@ void for_each_in_parallel(unsigned threads, std::uint64_t count, const Make& mak
   if (error) std::rethrow_exception(error);
 }
 
-/// Calls `work(n)` on threads that own nothing, with the errors of the other overload.
+/// Calls `work(n)` on threads without state of their own; errors as above.
 template <class Work>
 void for_each_in_parallel(unsigned threads, std::uint64_t count, const Work& work) {
   for_each_in_parallel(

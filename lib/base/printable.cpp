@@ -16,8 +16,8 @@ struct Range {
   char32_t last;
 };
 
-/// What a terminal obeys or leaves out beyond ASCII: Unicode's control and format characters, line and paragraph
-/// separators, and all that is ignorable by default.
+/// Characters beyond ASCII that a terminal obeys or does not show: Unicode's control and format characters, line and
+/// paragraph separators, and everything that is ignorable by default.
 constexpr std::array<Range, 29> unseen{
     {{0x80, 0x9f},       {0xad, 0xad},       {0x34f, 0x34f},     {0x600, 0x605},      {0x61c, 0x61c},
      {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},      {0x115f, 0x1160},
@@ -46,7 +46,7 @@ bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/// Whether text after a backslash makes an escape of it.
+/// Returns whether the text after a backslash would make it an escape.
 bool makes_escape(std::string_view rest) {
   return rest.starts_with("u{") || (rest.size() > 2 && rest[0] == 'x' && is_hex(rest[1]) && is_hex(rest[2]));
 }
@@ -77,7 +77,7 @@ std::string printable_json(std::string_view json) {
   for (std::size_t at = 0; at < json.size();) {
     const auto rest = json.begin() + static_cast<std::ptrdiff_t>(at);
     const auto plain = std::find_if(rest, json.end(), [](char c) { return (c < 0x20 && c != '\n') || c == 0x7f; });
-    shown.append(rest, plain);  // char has a sign: what is beyond ASCII is below 0
+    shown.append(rest, plain);  // char is signed: anything beyond ASCII is below 0
     at += static_cast<std::size_t>(plain - rest);
     if (at == json.size()) break;
     const Character character = character_at(json, at);

@@ -9,7 +9,7 @@ namespace ckpt::protobuf {
 
 namespace {
 
-/// Enough for the fields before a tensor's data; the next one most often begins beyond it.
+/// Enough for the fields before a tensor's data; the next field is usually beyond it.
 constexpr std::uint64_t window_bytes = 4096;
 constexpr unsigned wire_bits = 3;
 constexpr unsigned varint_bits = 7;

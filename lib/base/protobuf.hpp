@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-// Protocol buffers' wire format, without any schema: https://protobuf.dev/programming-guides/encoding/
+// Protocol buffers' wire format, without a schema: https://protobuf.dev/programming-guides/encoding/
 namespace ckpt::protobuf {
 
-/// A run of bytes by their offsets.
+/// A range of bytes by their offsets.
 struct Range {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -22,19 +22,19 @@ enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5
 struct Field {
   std::uint64_t number = 0;
   Wire wire = Wire::varint;
-  std::uint64_t value = 0;  ///< of a number; a negative one in two's complement
-  Range place;              ///< of bytes: where they are
+  std::uint64_t value = 0;  ///< for a number; negative ones in two's complement
+  Range place;              ///< for bytes: where they lie
 };
 
-/// Reads messages from bytes that lie anywhere: what is not asked for (a tensor's data) is not read. Throws input, in
-/// words for a message, for what is no message: fields that go beyond their message, numbers of more than 64 bits,
-/// groups.
+/// Reads messages from bytes that lie anywhere: it reads only what is requested, and so no tensor's data. Throws input,
+/// in words for a message, if they are not a message: fields that extend beyond their message, numbers of more than 64
+/// bits, groups.
 class Reader {
  public:
-  /// Fills `out` with the bytes from `offset` on, which are there.
+  /// Fills `out` with the bytes from `offset` on, which exist.
   using Fetch = std::function<void(std::uint64_t offset, std::span<std::byte> out)>;
   Reader(std::uint64_t bytes, Fetch fetch) : bytes_(bytes), fetch_(std::move(fetch)) {}
-  explicit Reader(std::string_view text);  ///< which must outlive it
+  explicit Reader(std::string_view text);  ///< `text` must outlive it
 
   /// Calls visit(field) for each field of a message.
   template <class Visit>
@@ -42,15 +42,15 @@ class Reader {
     while (message.begin < message.end) visit(next(message));
   }
 
-  /// The first field of what is left of a message, and takes it off.
+  /// Removes the first field from the rest of a message and returns it.
   Field next(Range& message);
 
-  /// The bytes of a field, at most so many. Throws input for more, and for a number.
+  /// Returns the bytes of a field, at most `most`. Throws input if there are more, or if it is a number.
   std::string text(const Field& field, std::uint64_t most);
-  /// A field that is a message.
+  /// Returns the range of a field that is a message.
   static Range message(const Field& field);
   static std::uint64_t number(const Field& field);
-  /// Appends the number that a field is, or the list of them, packed, at most so many in all.
+  /// Appends a field's number, or its packed list of numbers; `most` limits the total.
   void append_numbers(const Field& field, std::vector<std::uint64_t>& numbers, std::size_t most);
 
  private:
@@ -60,15 +60,15 @@ class Reader {
 
   std::uint64_t bytes_ = 0;
   Fetch fetch_;
-  std::vector<std::byte> window_;  // of the bytes from window_at_ on
+  std::vector<std::byte> window_;  // bytes from window_at_ on
   std::uint64_t window_at_ = 0;
 };
 
-// What is written: each appends to `out`.
+// Functions that write: each appends to `out`.
 void put_varint(std::string& out, std::uint64_t value);
 void put_number(std::string& out, std::uint64_t field, std::uint64_t value);
 void put_fixed64(std::string& out, std::uint64_t field, std::uint64_t value);
-/// A field of so many bytes, which are to follow.
+/// Begins a field of `bytes` bytes, which must follow.
 void put_length(std::string& out, std::uint64_t field, std::uint64_t bytes);
 void put_bytes(std::string& out, std::uint64_t field, std::string_view bytes);
 

@@ -6,7 +6,8 @@
 
 namespace ckpt {
 
-/// A std::optional for what few of very many objects have: without a value it takes no more memory than a pointer.
+/// A std::optional for values that few of very many objects have: without a value it takes no more memory than a
+/// pointer.
 template <class T>
 class Rare {
  public:

@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-/// A text as a shell takes it for one word: in quotes where it has to be.
+/// Returns a text in the form that a shell takes for one word: quoted if necessary.
 std::string shell_word(std::string_view text);
 
 }  // namespace ckpt

@@ -41,7 +41,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The length of the run of digits that starts at `at`.
+/// Returns the length of the run of digits that starts at `at`.
 std::size_t digits(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && is_digit(text[end])) ++end;
@@ -126,7 +126,7 @@ bool natural_less(std::string_view a, std::string_view b) {
     }
   }
   if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
-  return a < b;  // equal but for leading zeros
+  return a < b;  // equal except for leading zeros
 }
 
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, std::size_t most) {

@@ -7,8 +7,8 @@
 
 namespace ckpt {
 
-/// "512MiB", "4G", "2 GB", "4096" → bytes; KiB MiB GiB TiB, and K M G T as batch systems have them, are powers of 1024,
-/// KB MB GB TB of 1000. Throws usage, naming `what`.
+/// "512MiB", "4G", "2 GB", "4096" → bytes; KiB MiB GiB TiB, and K M G T as in batch systems, are powers of 1024, KB MB
+/// GB TB powers of 1000. Throws usage, naming `what`.
 std::uint64_t parse_bytes(std::string_view text, std::string_view what);
 
 /// 1536 → "1.5 KiB".
@@ -25,13 +25,14 @@ std::string format_list(const Numbers& numbers) {
 /// {"a", "b", "c"} → "a, b, c"; more than `most` end in ", … (7 more)".
 std::string join(const std::vector<std::string>& words, std::size_t most = 8);
 
-/// Natural order: layers.2 before layers.10.
+/// Compares in natural order: layers.2 before layers.10.
 bool natural_less(std::string_view a, std::string_view b);
 
-/// How many characters must be put in, left out or changed to make `b` of `a`; above `most`: any number above it.
+/// Returns how many characters must be inserted, deleted or replaced to turn `a` into `b`; above `most`, any larger
+/// number.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
 
-/// The `most` names in `names` closest to `name` by edit distance, nearest first.
+/// Returns the `most` names in `names` closest to `name` by edit distance, nearest first.
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, std::size_t most = 3);
 
 }  // namespace ckpt

@@ -12,7 +12,7 @@ Workers::Workers(unsigned count) {
   threads_.reserve(count);
   try {
     while (threads_.size() < count) threads_.emplace_back([this] { work(); });
-  } catch (const std::exception& error) {  // of the system, or of memory
+  } catch (const std::exception& error) {  // from the system, or for lack of memory
     if (threads_.empty())
       throw Error(Kind::io, "threads",
                   {"none can be started (" + std::string(error.what()) + ")", "one at least",
@@ -57,7 +57,7 @@ void Workers::work() {
 
 TaskGroup::~TaskGroup() {
   std::unique_lock lock(mutex_);
-  if (!error_) error_ = std::make_exception_ptr(0);  // nobody waits for results any more: pass over what has not begun
+  if (!error_) error_ = std::make_exception_ptr(0);  // nobody waits for results any more: skip what has not started
   done_.wait(lock, [this] { return running_ == 0; });
 }
 
@@ -69,7 +69,7 @@ void TaskGroup::run(std::function<void()> task) {
   try {
     workers_.give([this, task = std::move(task)] { perform(task); });
   } catch (...) {
-    finish(nullptr);  // there was no memory to note it: nobody will perform it
+    finish(nullptr);  // there was no memory to queue it, so that nobody will run it
     throw;
   }
 }

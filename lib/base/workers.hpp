@@ -11,10 +11,10 @@
 
 namespace ckpt {
 
-/// A fixed number of threads that take tasks in the order they were given.
+/// A fixed number of threads that run tasks in the order in which they were added.
 class Workers {
  public:
-  /// Starts `count` threads, or as many as the system allows, with a warning. Throws io where it allows none.
+  /// Starts `count` threads, or as many as the system allows, with a warning. Throws io if it allows none.
   explicit Workers(unsigned count);
   ~Workers();  ///< finishes all tasks first
   Workers(const Workers&) = delete;
@@ -36,8 +36,8 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-/// Tasks that are waited for together. After one has thrown, those not yet begun are skipped. The workers must outlive
-/// the group, whose destructor waits for the tasks that are running.
+/// Tasks that are waited for together. After one has thrown, those that have not started are skipped. The workers must
+/// outlive the group, whose destructor waits for the running tasks.
 class TaskGroup {
  public:
   explicit TaskGroup(Workers& workers) : workers_(workers) {}
@@ -48,9 +48,9 @@ class TaskGroup {
   TaskGroup& operator=(TaskGroup&&) = delete;
 
   void run(std::function<void()> task);
-  /// Waits for all, but no longer than this; whether they are done. Errors are left to `wait`.
+  /// Waits for all tasks, at most for this time; returns whether they are done. Errors are left to `wait`.
   bool is_done_within(std::chrono::microseconds limit);
-  /// Waits for all; rethrows the first error, once.
+  /// Waits for all tasks; rethrows the first error, once.
   void wait();
 
  private:

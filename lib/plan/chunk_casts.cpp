@@ -23,7 +23,7 @@ ChunkCasts::ChunkCasts(const Planner& planner)
     for (const ParameterId parameter : array.members) {
       const DType& read = planner.source().tensors()[planner.source_of(parameter)].dtype;
       is_mixed = is_mixed || !is_same_number(read, first);
-      // A table's datasets are never cast, and where shards begin is read nowhere; a text is a text in every format.
+      // A table's datasets are never cast, and the starts of shards are never read; a text is a text in every format.
       if (array.verbatim || is_same_number(read, array.dtype) || target_.layout().table_arrays.contains(array.name))
         continue;
       casts_[parameter].emplace(number_format(read).value(), number_format(array.dtype).value());
@@ -49,7 +49,7 @@ void ChunkCasts::place(const Chunk& chunk, ParameterId parameter, Transfer& tran
   transfer.target_offset = transfer.target_offset - (part.elements.lo - chunk.elements.lo) * part.element + part.offset;
 }
 
-/// All of a chunk, in the order of its elements; what lies between them is padding.
+/// Returns all parts of a chunk, in the order of its elements; the gaps between them are padding.
 std::vector<ChunkCasts::Part> ChunkCasts::parts(const Chunk& chunk) const {
   if (!is_mixed_[chunk.array]) return {part_of(chunk, target_.arrays()[chunk.array].members.front())};
   std::vector<Part> found;

@@ -13,37 +13,38 @@
 
 namespace ckpt {
 
-/// Casts chunks, in the memory in which they are put together: elements arrive in the source's dtypes, and leave in the
-/// target's. An element takes a *cell* of it, as large as the larger of the two; the elements that are read in one
-/// dtype lie without gaps at the end of their cells, so that those that are written never catch up with them. Threads
-/// may share one.
+/// Casts chunks in the memory where they are assembled: elements arrive in the source's dtypes, and leave in the
+/// target's. Each element has a *cell*, as large as the larger of the two. Elements that are read in one dtype lie
+/// without gaps at the end of their cells, so that the elements being written never overtake them. Threads may share an
+/// object.
 class ChunkCasts {
  public:
-  /// Every parameter whose dtype is not its source's is cast; both must be floating-point then. The planner must
-  /// outlive this.
+  /// Every parameter whose dtype differs from its source's is cast; both must be floating-point then. The planner must
+  /// outlive this object.
   explicit ChunkCasts(const Planner& planner);
 
   bool is_cast(ArrayId array) const { return is_cast_[array]; }
-  /// Bytes of a cell of each target array: an element's own where nothing is cast.
+  /// Returns the bytes of a cell of each target array: the size of an element if nothing is cast.
   const std::vector<std::uint64_t>& cells() const noexcept { return cells_; }
 
-  /// Elements of a chunk that are read in one dtype.
+  /// The elements of a chunk that are read in one dtype.
   struct Part {
     Interval elements;          ///< of the stored array
-    std::uint64_t element = 0;  ///< bytes of one as it is read
-    std::uint64_t offset = 0;   ///< where the first lies, in bytes from the chunk's start
-    ParameterId parameter = 0;  ///< of the target, one of those that it holds
+    std::uint64_t element = 0;  ///< bytes of one, as read
+    std::uint64_t offset = 0;   ///< place of the first, in bytes from the chunk's start
+    ParameterId parameter = 0;  ///< one of the target's parameters that the part contains
   };
-  /// The part of a chunk that holds what it has of a parameter of the target.
+  /// Returns the part of a chunk that contains its elements of a parameter of the target.
   Part part_of(const Chunk& chunk, ParameterId parameter) const;
 
-  /// Leads a transfer of a parameter of the target, as the planner gives it, to its place in such memory.
+  /// Redirects a transfer of a parameter of the target, as the planner gives it, to its place in such memory.
   void place(const Chunk& chunk, ParameterId parameter, Transfer& transfer) const;
 
-  /// How many finite elements of a parameter became infinite; each element of a tensor once, whatever its copies.
+  /// The number of finite elements of each parameter that became infinite; counts each element of a tensor once,
+  /// whatever its copies.
   using Overflows = std::vector<std::pair<ParameterId, std::uint64_t>>;
 
-  /// Casts a chunk that lies at `memory` to `target`, which ends there no later: padding becomes zeros.
+  /// Casts a chunk from `memory` to `target`, which ends no later there: padding becomes zeros.
   Overflows run(const Chunk& chunk, const std::byte* memory, std::byte* target) const;
 
  private:
@@ -53,7 +54,7 @@ class ChunkCasts {
   const Planner& planner_;
   const Placement& target_;
   std::vector<Rare<Cast>> casts_;  // by parameter
-  std::vector<bool> is_cast_;      // by array, as the following
+  std::vector<bool> is_cast_;      // by array, as the next two
   std::vector<bool> is_mixed_;     // members have several dtypes in the source
   std::vector<std::uint64_t> cells_;
 };

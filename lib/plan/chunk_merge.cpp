@@ -36,7 +36,7 @@ void ChunkMerge::look_ahead(std::size_t of_card, std::uint64_t chunk) {
   if (chunk >= cards.grid.count()) return;
   const Interval run = cards.grid[chunk];
   Ahead ahead{0, {chunk}, of_card, chunk, {cards.first + run.lo, cards.first + run.hi}};
-  // A chunk that begins with padding keeps its number for a place: any will do.
+  // A chunk that begins with padding takes its index for a place: any will do.
   if (order_ == ChunkOrder::by_tensor)
     placement_.for_each_region(array_, cards.card, {ahead.elements.lo, ahead.elements.lo + 1},
                                [&](ParameterId parameter, const Region& region) {

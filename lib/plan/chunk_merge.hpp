@@ -11,20 +11,20 @@
 
 namespace ckpt {
 
-/// How the chunks of several cards follow one another.
+/// How the chunks of several cards are interleaved.
 enum class ChunkOrder {
-  in_step,    ///< the first of each card, then the second: no file is written by more threads than need be
-  by_tensor,  ///< by their first elements' places in the tensor: what is decoded for one serves its neighbours
+  in_step,    ///< the first of each card, then the second: no file is written by more threads than necessary
+  by_tensor,  ///< by their first elements' places in the tensor: data decoded for one chunk also serves its neighbours
 };
 
-/// Gives the chunks of one array on several cards in such an order.
+/// Merges the chunks of one array on several cards in such an order.
 class ChunkMerge {
  public:
   ChunkMerge(const Placement& placement, ChunkOrder order) : placement_(placement), order_(order) {}
 
-  /// The array whose chunks are to come.
+  /// Starts with an array.
   void start(ArrayId array);
-  /// A card's chunks of it, the grid's first element being element `first` of the stored array.
+  /// Adds a card's chunks of the array; the grid's first element is element `first` of the stored array.
   void add(Position card, const ChunkGrid& grid, std::uint64_t first = 0);
   std::optional<Chunk> next();
 
@@ -41,7 +41,7 @@ class ChunkMerge {
     std::size_t of_card = 0;
     std::uint64_t chunk = 0;
     Interval elements;
-    bool operator<(const Ahead& other) const;  // the later one is less: a queue gives its greatest first
+    bool operator<(const Ahead& other) const;  // inverted: a queue returns its greatest element first
   };
   void look_ahead(std::size_t of_card, std::uint64_t chunk);
 

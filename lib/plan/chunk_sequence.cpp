@@ -47,7 +47,7 @@ std::optional<Chunk> ChunkSequence::next_of_all() {
   }
 }
 
-/// The next arrays that come in the same way.
+/// Enters the next arrays that are processed together.
 void ChunkSequence::enter_arrays() {
   const std::size_t first = seen_++;
   if (way_ == ChunkOrder::in_step) {
@@ -68,7 +68,7 @@ void ChunkSequence::enter_arrays() {
   }
 }
 
-/// On any card.
+/// Returns whether an array is small on every card.
 bool ChunkSequence::is_small(ArrayId array) const {
   const std::uint64_t most = std::min(most_small, chunk_bytes_);
   return std::all_of(cards_.begin(), cards_.end(),
@@ -81,14 +81,14 @@ Interval ChunkSequence::share_of(Position card, ArrayId array) const {
   return shares_ == nullptr ? Interval{0, stored / element(array)} : shares_->of(process_, card, array);
 }
 
-/// Finds where a card's next chunk begins. False where there is none left of the arrays that have been entered.
+/// Finds where a card's next chunk begins. Returns false if no array that has been entered has any left.
 bool ChunkSequence::look_ahead(OfCard& of) const {
   while (of.rest.empty()) {
     if (of.seen == seen_) return false;
     of.array = array_at(of.seen++);
     const std::uint64_t stored = target_.stored_bytes(of.array, of.card);
     std::uint64_t begin = round_up(of.end, data_alignment(stored));
-    const std::uint64_t before = begin % piece_bytes_;  // in its piece
+    const std::uint64_t before = begin % piece_bytes_;  // offset in its piece
     if (before != 0 && before + stored > piece_bytes_ / 2) begin = round_up(begin, piece_bytes_);
     of.end = checked_add(begin, stored, "a card's arrays");
     of.rest = share_of(of.card, of.array);
@@ -105,7 +105,7 @@ void ChunkSequence::wait_for_turn(std::size_t card) {
   turns_.emplace(of.seen, of.pieces++, card);
 }
 
-/// Goes on in the piece that is being cut, or else in that of the card whose turn it is.
+/// Continues with the piece in progress, or else with that of the card whose turn it is.
 std::optional<Chunk> ChunkSequence::next_in_step() {
   if (!cutting_) {
     if (turns_.empty()) return std::nullopt;

@@ -18,63 +18,64 @@ namespace ckpt {
 
 /// The chunks of some of the files of a placement, in an order that all processes share.
 ///
-/// In step, files are cut into pieces, and cards take turns, a piece each: first those that are in the earliest array,
-/// and least far in it. So what is read of a source is in memory when its neighbours need it, and what makes up a piece
-/// can be written at once. A piece is what lies between two multiples of a power of two of bytes, of as many arrays as
-/// that is; or, where places in files are not told, of one array, or of small ones, half as much.
+/// In step: files are divided into pieces, and cards take turns, one piece each. The turn goes first to the cards in
+/// the earliest array, and least far in it. So data that is read from a source is still in memory when neighbouring
+/// cards need it, and a piece can be written at once. A piece lies between two multiples of a power of two of bytes,
+/// and includes as many arrays as lie there; if places in files are not known, it is half as large, and contains one
+/// array, or small ones.
 ///
-/// By tensor, large arrays come one after the other, each over all cards; small ones in step.
+/// By tensor: large arrays come one after another, each over all cards; small ones come in step.
 class ChunkSequence {
  public:
   struct Place {
     FileNumber file = 0;
     std::uint64_t byte = 0;
   };
-  /// Where a byte of what a card stores of an array lies.
+  /// Returns where a byte of a card's stored part of an array lies.
   using Places = std::function<Place(Position card, ArrayId array, std::uint64_t byte)>;
 
-  /// Of chunks of at most `chunk_bytes`, or one element.
+  /// Chunks have at most `chunk_bytes`, or one element.
   ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes,
                 ChunkOrder order = ChunkOrder::in_step);
 
-  /// Has files cut where they lie. Systems keep what is written in pieces of memory of such sizes that begin at such
-  /// places: whatever lies across them takes several more, and a quarter more time. But of a source that is read block
-  /// by block, more blocks are needed at a time.
+  /// Makes pieces follow the places in the files. Systems keep written data in blocks of memory of such sizes at such
+  /// places: data across their borders takes several more, and a quarter more time. But if a source is read block by
+  /// block, more blocks are needed at a time.
   void take_places(Places places) { places_ = std::move(places); }
-  /// What an element of each array takes in a chunk, where that is not what it is stored in.
+  /// Sets the bytes of an element of each array in a chunk, if they differ from its stored size.
   void take_cells(std::vector<std::uint64_t> cells) { cells_ = std::move(cells); }
-  /// In which order the arrays come, all of them, where it is not their own.
+  /// Sets the order of all arrays, if it is not their own.
   void take_order(std::vector<ArrayId> order) { order_ = std::move(order); }
-  /// Leaves out what other processes write. The shares must outlive it.
+  /// Excludes what other processes write. The shares must outlive it.
   void take_share(const WriteShares& shares, std::uint32_t process) {
     shares_ = &shares;
     process_ = process;
   }
-  /// Leaves out what is finished.
+  /// Excludes what is finished.
   void skip(Finished finished) { finished_ = std::move(finished); }
 
   std::optional<Chunk> next();
-  /// What a piece has at most.
+  /// Returns the maximum size of a piece.
   std::uint64_t piece_bytes() const noexcept { return piece_bytes_; }
 
  private:
-  /// How far a card's arrays have been cut.
+  /// How far a card's arrays have been divided.
   struct OfCard {
     Position card = 0;
-    std::size_t seen = 0;      // arrays that have been looked at
+    std::size_t seen = 0;      // number of arrays visited
     ArrayId array = 0;         // the last of them
-    Interval rest = {};        // of its elements
-    std::uint64_t end = 0;     // where it does, where places are not told
-    Place at = {};             // where the rest begins
-    std::uint64_t pieces = 0;  // of the array that have been cut
+    Interval rest = {};        // its remaining elements
+    std::uint64_t end = 0;     // its end, if places are not known
+    Place at = {};             // where the remaining elements begin
+    std::uint64_t pieces = 0;  // pieces of the array that have been taken
   };
-  /// How far a card waits with its next piece: arrays, and pieces of the last one; and which card.
+  /// A card's position in the queue for the next piece: arrays, and pieces of the last one; and the card.
   using Turn = std::tuple<std::size_t, std::uint64_t, std::size_t>;
 
   std::uint64_t element(ArrayId array) const { return target_.arrays()[array].dtype.size; }
   std::uint64_t cell(ArrayId array) const { return cells_.empty() ? element(array) : cells_[array]; }
   ArrayId array_at(std::size_t n) const { return order_.empty() ? static_cast<ArrayId>(n) : order_[n]; }
-  /// What of an array is this process's.
+  /// Returns this process's share of an array.
   Interval share_of(Position card, ArrayId array) const;
   bool is_small(ArrayId array) const;
   std::optional<Chunk> next_of_all();
@@ -90,16 +91,16 @@ class ChunkSequence {
   ChunkOrder way_;
   Places places_;
   std::vector<std::uint64_t> cells_;
-  const WriteShares* shares_ = nullptr;  // null: all is this process's
+  const WriteShares* shares_ = nullptr;  // null: everything belongs to this process
   std::uint32_t process_ = 0;
-  std::vector<ArrayId> order_;  // empty: that of the placement
-  std::size_t seen_ = 0;        // arrays that have been entered, in step or by tensor
+  std::vector<ArrayId> order_;  // empty: the placement's order
+  std::size_t seen_ = 0;        // number of arrays entered, in step or by tensor
   std::vector<OfCard> cards_;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
   std::optional<std::size_t> cutting_;  // the card whose turn it is
-  ChunkMerge one_;                      // by tensor: of one array
+  ChunkMerge one_;                      // by tensor: merges one array
   Finished finished_;
-  std::vector<Chunk> rest_;  // of the last chunk that was cut, last piece first
+  std::vector<Chunk> rest_;  // pieces of the last chunk that was divided, last piece first
 };
 
 }  // namespace ckpt

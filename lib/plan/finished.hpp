@@ -8,12 +8,12 @@
 
 namespace ckpt {
 
-/// Runs of elements of target arrays that are written already: ascending and disjoint.
+/// Runs of elements of target arrays that have been written: ascending and disjoint.
 class Finished {
  public:
-  /// Adds a run; false, without adding it, where a part of it is in already.
+  /// Adds a run; returns false, without adding it, if any part of it is included already.
   bool add(Position card, ArrayId array, Interval elements);
-  /// What of a run is not finished, in order.
+  /// Returns the unfinished parts of a run, in order.
   std::vector<Interval> rest(Position card, ArrayId array, Interval elements) const;
   bool empty() const noexcept { return runs_.empty(); }
 

@@ -9,27 +9,27 @@
 
 namespace ckpt {
 
-/// A box of a parameter on its way from a source card's array into a chunk: one strided copy.
+/// A box of a parameter to be copied from a source card's array into a chunk: one strided copy.
 struct Transfer {
   Position card = 0;                ///< of the source
   ArrayId array = 0;                ///< of the source
   ParameterId parameter = 0;        ///< of the source
-  std::uint64_t element = 0;        ///< bytes of one
-  Region source;                    ///< the box, and where it lies in the source array
-  std::uint64_t target_offset = 0;  ///< where its first element goes: bytes from the chunk's start
+  std::uint64_t element = 0;        ///< bytes of one element
+  Region source;                    ///< the box, and its place in the source array
+  std::uint64_t target_offset = 0;  ///< where its first element goes, in bytes from the chunk's start
   Extents target_strides;           ///< elements
-  ParameterId target = 0;  ///< the target's parameter that the box becomes part of; several may have one source
+  ParameterId target = 0;           ///< the target's parameter that the box belongs to; several may have one source
 
   std::uint64_t bytes() const { return volume(source.box.shape()) * element; }
   StridedCopy copy() const { return strided_copy(source.box.shape(), source.strides, target_strides, element); }
 };
 
-/// Finds what each chunk is made of when it is that chunk's turn, so that nothing as large as the job is ever held.
-/// Pure and deterministic; threads may share one. It refers to placements and readers, which must outlive it.
+/// Computes the transfers of each chunk when its turn comes, so that nothing as large as the job is ever in memory. It
+/// is pure, deterministic and thread-safe. It refers to placements and readers, which must outlive it.
 class Planner {
  public:
-  /// source_of[p] is the source's parameter that target parameter p takes its elements from (same shape); in a chunk of
-  /// the target they have the source's dtype.
+  /// source_of[p] is the source's parameter that target parameter p takes its elements from (of the same shape); in a
+  /// chunk of the target they have the source's dtype.
   Planner(const Placement& source, const Placement& target, std::vector<ParameterId> source_of, const Readers& readers)
       : source_(source), target_(target), source_of_(std::move(source_of)), readers_(readers) {}
 
@@ -38,12 +38,11 @@ class Planner {
   ParameterId source_of(ParameterId target_parameter) const noexcept { return source_of_[target_parameter]; }
 
   using Visit = std::function<void(const Transfer&)>;
-  /// Whether the transfers of a chunk leave none of its elements out.
+  /// Returns whether the transfers of a chunk cover all of its elements.
   bool fills(const Chunk& chunk) const;
 
-  /// Calls `visit` for each transfer of a chunk that process `writer` writes and gives the bytes that they fill, which
-  /// is less than the chunk's where it has padding. Throws layout when an element has no source (never, after
-  /// resolving).
+  /// Calls `visit` for each transfer of a chunk that process `writer` writes. Returns the bytes that they fill, which
+  /// are fewer than the chunk's if it has padding. Throws layout if an element has no source (never, after resolving).
   std::uint64_t for_each_transfer(const Chunk& chunk, std::uint32_t writer, const Visit& visit) const;
 
  private:

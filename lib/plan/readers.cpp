@@ -20,7 +20,7 @@ std::vector<std::uint32_t> in_blocks(const std::vector<std::uint64_t>& sizes, st
 Readers::Readers(const Placement& source, Owners owners, bool replicas_are_equal)
     : source_(source), owners_(std::move(owners)), replicas_are_equal_(replicas_are_equal) {
   std::vector<std::uint64_t> of_card(source.mesh().size(), 0);
-  // Which process reads a file may only matter where it makes no difference to the bytes.
+  // Which process reads a file may matter only if it does not affect the bytes.
   const bool by_process = replicas_are_equal && !owners_.empty();
   std::vector<std::uint64_t> of_process(by_process ? *std::max_element(owners_.begin(), owners_.end()) + 1 : 1, 0);
   const auto load = [&](Position card) -> std::uint64_t& { return of_process[by_process ? owners_[card] : 0]; };

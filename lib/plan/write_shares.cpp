@@ -9,7 +9,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t cut_bytes = 1ULL << 20;  // a stripe of parallel file systems, and whole pages
-constexpr double tolerated = 0.02;               // of a process's share, for a cut between cards
+constexpr double tolerated = 0.02;               // of a process's share, to put a border between cards
 
 }  // namespace
 
@@ -17,7 +17,7 @@ WriteShares::WriteShares(const Placement& target, std::uint32_t processes, bool 
     : target_(target), begins_(processes) {
   if (processes == 1) return;
   const Position cards = target.mesh().size();
-  std::vector<std::uint64_t> bytes(cards, 1);  // files without data are shared out, too
+  std::vector<std::uint64_t> bytes(cards, 1);  // files without data are distributed, too
   for (ArrayId array = 0; array < target.arrays().size(); ++array)
     for (Position card = 0; card < cards; ++card) bytes[card] += target.stored_bytes(array, card);
   double total = 0;
@@ -25,7 +25,7 @@ WriteShares::WriteShares(const Placement& target, std::uint32_t processes, bool 
   const double share = total / processes;
 
   Position card = 0;
-  double before = 0;  // the bytes of the cards before it
+  double before = 0;  // bytes of the cards before it
   for (std::uint32_t process = 1; process < processes; ++process) {
     const double cut = share * process;
     for (; card < cards && before + double(bytes[card]) <= cut; ++card) before += double(bytes[card]);
@@ -42,7 +42,7 @@ WriteShares::WriteShares(const Placement& target, std::uint32_t processes, bool 
   }
 }
 
-/// The place within a card's data that lies about so many bytes behind its beginning.
+/// Returns the place within a card's data about `bytes` bytes after its beginning.
 WriteShares::Place WriteShares::inside(Position card, std::uint64_t bytes) const {
   for (ArrayId array = 0; array < target_.arrays().size(); ++array) {
     const std::uint64_t stored = target_.stored_bytes(array, card);

@@ -47,7 +47,7 @@ Box leading_box(const Extents& shape, const Extents& strides, Interval flat) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::uint64_t index = rest / strides[i];
     rest -= index * strides[i];
-    // A whole number of slices of this dimension starts here: take as many as there are before its end and the range's.
+    // Whole slices of this dimension start here: takes as many as precede its end and the range's.
     const std::uint64_t slices = std::min(flat.size() / strides[i], shape[i] - index);
     if (rest == 0 && slices > 0) {
       box.set(i, {index, index + slices});

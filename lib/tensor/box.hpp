@@ -22,7 +22,7 @@ constexpr Interval intersect(Interval a, Interval b) noexcept {
   return {lo, std::max(lo, std::min(a.hi, b.hi))};
 }
 
-/// A box of a tensor: [lo, hi) in each dimension. Rank 0 is a box of one element.
+/// A box of a tensor: [lo, hi) in each dimension. For rank 0 it is one element.
 struct Box {
   Extents lo;
   Extents hi;
@@ -38,25 +38,25 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// The box of a whole tensor of this shape.
+/// Returns the box of a whole tensor of this shape.
 Box whole(const Extents& shape);
 
-/// What two boxes of the same rank share, nothing if that is empty.
+/// Returns the intersection of two boxes of the same rank, or nothing if it is empty.
 std::optional<Box> intersect(const Box& a, const Box& b);
 
-/// Whether every element of `inner` lies in `outer`.
+/// Returns whether every element of `inner` lies in `outer`.
 bool contains(const Box& outer, const Box& inner);
 
 /// "[0:512, 0:4096]".
 std::string to_string(const Box& box);
 
-/// Cuts the flat (row-major) range of a tensor of this shape into boxes, in row-major order: at most 2·rank − 1 of
-/// them, and calls `visit(box)` for each.
+/// Divides the flat (row-major) range of a tensor of this shape into at most 2·rank − 1 boxes, in row-major order, and
+/// calls `visit(box)` for each.
 template <class Visit>
 void for_each_box(const Extents& shape, Interval flat, Visit&& visit);
 
-/// The largest leading part of `flat` that is one box of a tensor of this shape: single indices in the leading
-/// dimensions, one run in a middle one, all of the trailing ones.
+/// Returns the largest leading part of `flat` that is a box of a tensor of this shape: single indices in the leading
+/// dimensions, one run in a middle one, all indices of the trailing ones.
 Box leading_box(const Extents& shape, const Extents& strides, Interval flat);
 
 template <class Visit>

@@ -11,13 +11,13 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t block_count = 1024;  // elements: a block in each of its forms stays in the first cache
+constexpr std::uint64_t block_count = 1024;  // elements: a block in each of its forms stays in the first-level cache
 constexpr std::uint64_t largest_element = 8;
 
 constexpr std::uint32_t f32_sign = 0x80000000;
 constexpr std::uint32_t f32_infinity = 0x7f800000;
 
-/// All ones where a < b, else zero. Magnitudes are compared as signed numbers, which all sets of instructions have.
+/// Returns all ones if a < b, else zero. Compares magnitudes as signed numbers, which all instruction sets can do.
 constexpr std::uint32_t below(std::uint32_t a, std::uint32_t b) noexcept {
   return 0U - static_cast<std::uint32_t>(static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b));
 }
@@ -67,7 +67,7 @@ struct SingleToHalf {
   static To of(From bits, std::uint32_t& overflows) {
     constexpr std::uint32_t least_normal = 0x38800000;        // 2^-14
     constexpr std::uint32_t rounds_to_infinity = 0x477ff000;  // halfway from the largest number to the next, 65520
-    constexpr std::uint32_t half = 0x3f000000;                // has the last bit of a subnormal as its own
+    constexpr std::uint32_t half = 0x3f000000;                // its last bit has the value of a subnormal's last bit
     const std::uint32_t magnitude = bits & ~f32_sign;
     const std::uint32_t normal = (magnitude - (112U << 23) + 0xfff + (magnitude >> 13 & 1U)) >> 13;
     const float shifted = std::bit_cast<float>(magnitude) + std::bit_cast<float>(half);
@@ -176,7 +176,7 @@ constexpr CastSteps plain_steps{
     step_plain<SingleToHalf>,   step_plain<SingleToBrain>,     step_plain<HalfToSingle>,
     step_plain<BrainToSingle>,  look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
 
-/// From a smaller type to f32; none for f32 itself.
+/// Returns the step from a smaller type to f32; none for f32 itself.
 CastStep widening(const NumberFormat& from, const CastSteps& steps) {
   switch (from.kind) {
     case ElementKind::bfloat:
@@ -200,7 +200,7 @@ void copy_swapped_words(const std::byte* from, std::byte* to, std::uint64_t coun
   }
 }
 
-/// Copies elements of 2, 4 or 8 bytes with their bytes the other way round.
+/// Copies elements of 2, 4 or 8 bytes with their bytes reversed.
 void copy_swapped(const std::byte* from, std::byte* to, std::uint64_t size, std::uint64_t count) {
   if (size == 2)
     return copy_swapped_words<std::uint16_t, [](std::uint16_t x) { return __builtin_bswap16(x); }>(from, to, count);

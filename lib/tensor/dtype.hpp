@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// What an element is.
+/// The kind of an element.
 enum class ElementKind : std::uint8_t {
   other,  ///< compounds, opaque bytes, enums: moved, never interpreted
   boolean,
@@ -20,22 +20,22 @@ enum class ElementKind : std::uint8_t {
   f8_e4m3,     ///< without infinities ("fn")
   f8_e5m2,
   complex,            ///< two ieee_floats: real, imaginary
-  text,               ///< of `size` bytes, ended by the first zero byte; of any length where size is 0
-  space_padded_text,  ///< of `size` bytes, without the spaces at the end
+  text,               ///< of `size` bytes, ended by the first zero byte; of any length if size is 0
+  space_padded_text,  ///< of `size` bytes, padded with spaces
 };
 
 enum class ByteOrder : std::uint8_t { little, big };
 
-/// The type of a tensor's elements, free of any file format. Moving elements needs their size alone; comparing, casting
-/// and showing them need the kind.
+/// The type of a tensor's elements, independent of any file format. Moving elements requires only their size;
+/// comparing, casting and showing them require the kind.
 struct DType {
   ElementKind kind = ElementKind::other;
-  ByteOrder order = ByteOrder::little;  ///< of one byte, and of kind other: little
+  ByteOrder order = ByteOrder::little;  ///< little for elements of one byte, and of kind other
   std::uint64_t size = 0;               ///< bytes of one element
   /// A full and canonical description: "f32", "bf16", "i64be", "bool", "{r:f32@0,i:f32@4}/8" for a compound.
   InternedText name;
-  /// What a file format needs to make the very same type again, where name, kind and size don't say it: known to that
-  /// format alone. Empty for the types that every format has.
+  /// What a file format needs to restore exactly the same type if name, kind and size do not suffice; only that format
+  /// understands it. Empty for types that every format has.
   InternedText native;
 
   bool is_float() const noexcept;  ///< a real floating-point number
@@ -43,10 +43,10 @@ struct DType {
   friend bool operator==(const DType&, const DType&) = default;
 };
 
-/// A number's type of this kind and size, named: {ieee_float, 4} → "f32". Nothing where there is no such type.
+/// Returns the named number type of this kind and size: {ieee_float, 4} → "f32". Nothing if there is no such type.
 std::optional<DType> number_type(ElementKind kind, std::uint64_t size, ByteOrder order = ByteOrder::little);
 
-/// The number's type of this name ("f32", "i64be", "bool"), or nothing.
+/// Returns the number type of this name ("f32", "i64be", "bool"), or nothing.
 std::optional<DType> number_type(std::string_view name);
 
 /// UTF-8 of any length.

@@ -13,13 +13,12 @@
 
 namespace ckpt {
 
-/// The largest number of dimensions of a tensor (HDF5's own limit).
+/// Limit on the number of dimensions of a tensor (HDF5's own limit).
 inline constexpr std::size_t max_rank = 32;
 
 class Shape;
 
-/// One number for each dimension of a tensor: a shape, an index, strides. Without a heap for the ranks that models
-/// have.
+/// One number for each dimension of a tensor: a shape, an index, strides. Common ranks need no heap memory.
 class Extents {
  public:
   Extents() noexcept = default;
@@ -49,7 +48,7 @@ class Extents {
   std::uint64_t* end() noexcept { return data() + size_; }
   const std::uint64_t* data() const noexcept { return many_ ? many_.get() : few_.data(); }
 
-  /// Throws input when `rank` is above max_rank.
+  /// Throws input if `rank` is above max_rank.
   void resize(std::size_t rank, std::uint64_t value = 0);
   void push_back(std::uint64_t value) { resize(size_ + 1, value); }
 
@@ -73,19 +72,19 @@ class Extents {
     few_ = other.few_;
     many_ = std::move(other.many_);
   }
-  /// Makes room for `rank` numbers, keeping those that are there.
+  /// Reserves room for `rank` numbers, and keeps the existing ones.
   void reserve(std::size_t rank);
   std::uint64_t* data() noexcept { return many_ ? many_.get() : few_.data(); }
 
   std::size_t size_ = 0;
-  std::array<std::uint64_t, 4> few_{};     // a catalog holds several of these for each tensor: they are small
-  std::unique_ptr<std::uint64_t[]> many_;  // room for max_rank, when they are more than few
+  std::array<std::uint64_t, 4> few_{};     // small, since a catalog holds several of these for each tensor
+  std::unique_ptr<std::uint64_t[]> many_;  // room for max_rank numbers, if there are more than fit into few_
 };
 
-/// The number of elements of a shape, checked; 1 for rank 0.
+/// Returns the number of elements of a shape, checked; 1 for rank 0.
 std::uint64_t volume(const Extents& shape);
 
-/// Row-major strides of a shape, in elements.
+/// Returns the row-major strides of a shape, in elements.
 Extents row_major_strides(const Extents& shape);
 
 /// "[512, 4096]".

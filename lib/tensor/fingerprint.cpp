@@ -15,10 +15,11 @@ namespace {
 /// Seeds: the digits of π and of e.
 constexpr std::array<std::uint64_t, 2> text_seeds{0xa4093822299f31d0, 0x62e7160f38b4da56};
 
-/// Below this it is worth more to copy in one order and to sum in another.
+/// Below this, copying in one order and summing in another is faster.
 constexpr std::uint64_t least_fused_run = 32;
 
-/// Sums what a copy reads, by where it lies in its tensor: its first byte at `offset`. `target` absent: copies nothing.
+/// Sums the bytes that a copy reads, by their place in their tensor: the first is at `offset`. Copies nothing if
+/// `target` is null.
 PartialSum sum_copy(const StridedCopy& copy, const std::byte* source, std::byte* target, std::uint64_t offset,
                     KeySets sets) {
   static const RowSummer summer = row_summers().front();
@@ -33,14 +34,15 @@ PartialSum sum_copy(const StridedCopy& copy, const std::byte* source, std::byte*
   return sum;
 }
 
-/// Whether the short runs of a copy follow one another in the tensor, and where it has a target, there.
+/// Returns whether the short runs of a copy are contiguous in the tensor, and in the target, if there is one.
 bool can_be_packed(const StridedCopy& copy, bool has_target) {
   if (copy.depth == 0 || copy.run >= least_fused_run) return false;
   const StridedCopy::Loop& inner = copy.loops[copy.depth - 1];
   return inner.tensor_stride == copy.run && (!has_target || inner.target_stride == copy.run);
 }
 
-/// The same for runs that can be packed: they are, a tile at a time, as it takes longer to sum many short ones.
+/// Sums, like sum_copy, runs that can be packed: packs them, a tile at a time, since summing many short runs takes
+/// longer.
 PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::byte* target, std::uint64_t offset,
                       KeySets sets) {
   static const RowSummer summer = row_summers().front();

@@ -11,12 +11,12 @@
 
 namespace ckpt {
 
-/// What some of a tensor's elements add to its fingerprint. The sums of parts that together hold every element once add
-/// up to the sum of the whole, in any order and grouping. Zero bytes add nothing but their number.
+/// The contribution of some of a tensor's elements to its fingerprint. The sums of parts that together contain every
+/// element once add up to the sum of the whole, in any order and grouping. Zero bytes add only to the byte count.
 struct PartialSum {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
-  std::uint64_t bytes = 0;  ///< that were summed
+  std::uint64_t bytes = 0;  ///< number of bytes summed
 
   static auto fields(auto& self) { return std::tie(self.low, self.high, self.bytes); }
   PartialSum& operator+=(const PartialSum& other) noexcept {
@@ -31,28 +31,30 @@ struct PartialSum {
   friend bool operator==(const PartialSum&, const PartialSum&) = default;
 };
 
-/// Which of the two sets of keys to sum with. For data in transit, which is compared once and at once, one is enough
+/// Which of the two sets of keys to use. For data in transit, which is compared once and immediately, one suffices
 /// (`high` stays 0); a fingerprint that is kept has both.
 enum class KeySets { both, low };
 
-/// Sums bytes that lie at byte `offset` of a tensor in row-major order. Algorithm and error bounds: lib/README.md.
+/// Sums bytes whose first is at byte `offset` of a tensor in row-major order. Algorithm and error bounds:
+/// lib/README.md.
 PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
 
-/// Sums elements of `element` bytes: a box of this shape whose first lies at `data`, with the given strides, and is
-/// element `first` of a tensor in which they have the strides `tensor_strides`.
+/// Sums a box of this shape, of elements of `element` bytes. Its first element lies at `data`, with the given strides,
+/// and is element `first` of a tensor in which the elements have the strides `tensor_strides`.
 PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
                   std::uint64_t first, const Extents& tensor_strides, KeySets sets = KeySets::both);
 
-/// Sums a region that lies at `data` with its own strides. `tensor_strides` are the row-major ones of the whole tensor.
+/// Sums a region that lies at `data` with its own strides. `tensor_strides` are the row-major strides of the whole
+/// tensor.
 PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides,
                   KeySets sets = KeySets::both);
 
-/// Copies a region that lies at `source` with its own strides to `target`, where its elements have `target_strides`,
-/// and sums it, as sum_of does: in one pass over runs that are long enough, where the processor has AVX-512.
+/// Copies a region from `source`, with its own strides, to `target`, where its elements have `target_strides`, and sums
+/// it like sum_of: in one pass if runs are long enough and the processor has AVX-512.
 PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::byte* source, std::byte* target,
                         const Extents& target_strides, const Extents& tensor_strides, KeySets sets);
 
-/// 128 bits that identify the content of a tensor or of a file. They depend on no layout and on no version.
+/// 128 bits that identify the content of a tensor or of a file. They depend neither on a layout nor on a version.
 struct Fingerprint {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -60,11 +62,11 @@ struct Fingerprint {
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
 
-/// A key that makes the sums of differently named things incomparable.
+/// A key that makes the sums of objects with different names incomparable.
 class NameKey {
  public:
   explicit NameKey(const std::string& text) noexcept;
-  /// The sum times the key; the number of bytes stays.
+  /// Multiplies the sum by the key; the number of bytes stays the same.
   PartialSum operator*(const PartialSum& sum) const noexcept { return {sum.low * low_, sum.high * high_, sum.bytes}; }
 
  private:
@@ -72,14 +74,14 @@ class NameKey {
   std::uint64_t high_;
 };
 
-/// Finishes the sum of all elements into a fingerprint: `description` (for a tensor: its name, dtype and shape) is
-/// mixed in.
+/// Turns the sum of all elements into a fingerprint: `description` (for a tensor: its name, dtype and shape) is mixed
+/// in.
 Fingerprint fingerprint(const PartialSum& sum, const std::string& description) noexcept;
 
-/// What is mixed into a tensor's fingerprint: "blocks/0/wq f32 [512, 4096]".
+/// Returns the description for a tensor's fingerprint: "blocks/0/wq f32 [512, 4096]".
 std::string describe_tensor(const std::string& name, const std::string& dtype, const Extents& shape);
 
-/// 32 hexadecimal digits, the high half first.
+/// Returns 32 hexadecimal digits, the high half first.
 std::string to_string(const Fingerprint& fingerprint);
 
 }  // namespace ckpt

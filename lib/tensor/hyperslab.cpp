@@ -12,7 +12,7 @@ std::uint64_t indices(const Stripe& stripe) {
   return stripe.count * stripe.block;
 }
 
-/// How many of a stripe's indices lie before this one.
+/// Returns how many of a stripe's indices precede this one.
 std::uint64_t indices_before(const Stripe& stripe, std::uint64_t index) {
   if (index <= stripe.start) return 0;
   const std::uint64_t from_start = index - stripe.start;
@@ -29,13 +29,13 @@ std::uint64_t index_at(const Stripe& stripe, std::uint64_t number) {
   return stripe.start + number / stripe.block * stripe.stride + number % stripe.block;
 }
 
-/// So many steps of this length along a dimension of the array.
+/// `count` steps of this length along a dimension of the array.
 struct Walk {
   std::uint64_t count;
   std::uint64_t step;
 };
 
-/// What walks along one dimension, nested in one another, come to.
+/// Returns the stripe that nested walks along one dimension visit.
 std::optional<Stripe> stripe_of(std::uint64_t start, std::vector<Walk> walks) {
   std::sort(walks.begin(), walks.end(), [](const Walk& a, const Walk& b) { return a.step > b.step; });
   std::vector<Walk> merged;
@@ -87,7 +87,7 @@ std::optional<Hyperslab> hyperslab_of(const Region& region, const Extents& shape
   const Extents size = region.box.shape();
   const Extents strides = row_major_strides(shape);
   Hyperslab hyperslab{shape, {}};
-  // As in `restrided`: an offset or stride is a number with a digit for each dimension of the array.
+  // As in `restrided`, an offset or stride is a number with one digit for each dimension of the array.
   for (std::size_t k = 0; k < shape.size(); ++k) {
     const auto digit = [&](std::uint64_t elements) { return elements / strides[k] % shape[k]; };
     std::vector<Walk> walks;
@@ -98,7 +98,7 @@ std::optional<Hyperslab> hyperslab_of(const Region& region, const Extents& shape
     if (!stripe) return std::nullopt;
     hyperslab.stripes.push_back(*stripe);
   }
-  // A stride with two digits walks along a diagonal, and one of a number that is carried elsewhere.
+  // This excludes a stride with two digits, which walks along a diagonal, and one with a carry into another dimension.
   if (!is_valid(hyperslab) || volume(hyperslab) != volume(size)) return std::nullopt;
   return hyperslab;
 }
@@ -112,13 +112,13 @@ HyperslabRuns::HyperslabRuns(const Hyperslab& hyperslab)
     const Stripe& stripe = hyperslab_.stripes[levels_ - 1];
     run_ *= stripe.block;
     if (stripe.block != hyperslab_.shape[levels_ - 1]) break;
-    --levels_;  // whole: the runs of the dimension outside go on through it
+    --levels_;  // covers the whole dimension: the runs of the next outer dimension continue through it
   }
 }
 
 std::uint64_t HyperslabRuns::before(std::uint64_t element) const noexcept {
   std::uint64_t before = 0;
-  std::uint64_t inner = count_;  // elements for each index of the dimension at hand
+  std::uint64_t inner = count_;  // elements for each index of the current dimension
   for (std::size_t d = 0; d < strides_.size(); ++d) {
     const Stripe& stripe = hyperslab_.stripes[d];
     const std::uint64_t index = element / strides_[d];
@@ -127,7 +127,7 @@ std::uint64_t HyperslabRuns::before(std::uint64_t element) const noexcept {
     before += indices_before(stripe, index) * inner;
     if (!holds(stripe, index)) return before;
   }
-  return before + element;  // of no dimensions: whether it is the end
+  return before + element;  // without dimensions: 1 at the end
 }
 
 HyperslabRuns::Run HyperslabRuns::from(std::uint64_t number) const noexcept {

@@ -11,7 +11,7 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
-/// What `mix` makes a number of: mix(unmixed(x)) == x.
+/// The inverse of `mix`: mix(unmixed(x)) == x.
 constexpr std::uint64_t unmixed(std::uint64_t x) noexcept {
   // The inverses of mix's factors modulo 2^64.
   x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642b2d24d8ec3;

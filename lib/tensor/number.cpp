@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t most_shown_bytes = 16;
 
-/// An element's bits as a number, with zeros above them.
+/// Returns an element's bits as a number, with zeros above them.
 std::uint64_t bits_of(const NumberFormat& format, const std::byte* element) {
   std::uint64_t bits = 0;
   for (std::uint64_t i = 0; i < format.size; ++i) {
@@ -32,7 +32,7 @@ std::int64_t signed_of(const NumberFormat& format, std::uint64_t bits) {
   return static_cast<std::int64_t>((bits ^ sign) - sign);
 }
 
-/// A float of a sign, an exponent and a fraction; without infinities only the largest fraction of the largest exponent
+/// A float of a sign, an exponent and a fraction; without infinities, only the largest fraction of the largest exponent
 /// is special: NaN.
 struct FloatForm {
   int exponent_bits;
@@ -84,10 +84,10 @@ double double_of(const NumberFormat& format, std::uint64_t bits) {
   return std::bit_cast<double>(bits);
 }
 
-/// The nearest number of a smaller format, as a double; one that is too large stays so.
+/// Returns the nearest number of a smaller format as a double; one beyond its range stays beyond it.
 double nearest_of(const FloatForm& form, double value) {
   if (value == 0 || !std::isfinite(value)) return value;
-  const int exponent = std::max(std::ilogb(value), 1 - form.bias());  // subnormal numbers share the least one
+  const int exponent = std::max(std::ilogb(value), 1 - form.bias());  // subnormal numbers share the smallest exponent
   const double steps = std::nearbyint(std::ldexp(value, form.fraction_bits - exponent));
   return std::ldexp(steps, exponent - form.fraction_bits);
 }
@@ -119,7 +119,7 @@ bool rounds_to(const NumberFormat& from, std::uint64_t a, const NumberFormat& to
   return expected == found || (std::isnan(expected) && std::isnan(found));
 }
 
-/// The usual pair, by bits and without branches, so that the compiler makes vectors of it.
+/// Handles the most common pair with bit operations and without branches, so that the compiler can vectorize it.
 bool all_round_to_bfloat(const std::byte* a, const std::byte* b, std::uint64_t count) {
   bool is_other = false;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -133,7 +133,7 @@ bool all_round_to_bfloat(const std::byte* a, const std::byte* b, std::uint64_t c
   return !is_other;
 }
 
-/// Exact where a conversion to double would already have rounded.
+/// Returns the exact difference even if a conversion to double would round.
 double integer_difference(const NumberFormat& format, std::uint64_t a, std::uint64_t b) {
   const bool is_signed = format.kind == ElementKind::signed_integer;
   const bool is_less = is_signed ? signed_of(format, a) < signed_of(format, b) : a < b;

@@ -4,8 +4,8 @@
 
 namespace ckpt {
 
-/// A box of the logical tensor and where it lies in one stored array: element `index` of the box is stored at element
-/// offset + Σ (index[d] − box.lo[d]) · strides[d]. Everything that a layout says ends in these.
+/// A box of the logical tensor and its place in one stored array: element `index` of the box is stored at element
+/// offset + Σ (index[d] − box.lo[d]) · strides[d]. Everything in a layout is reduced to regions.
 struct Region {
   Box box;
   std::uint64_t offset = 0;
@@ -13,7 +13,7 @@ struct Region {
   bool fill = false;  ///< repeats elements that another region of the same array holds (padding by "edge")
 };
 
-/// The part of `region` that lies in `box` (a box inside region.box).
+/// Returns the part of `region` that lies in `box` (a box inside region.box).
 Region restricted(const Region& region, const Box& box);
 
 }  // namespace ckpt

@@ -6,8 +6,8 @@ std::optional<Region> restrided(const Region& region, const Extents& shape, cons
   const Extents size = region.box.shape();
   const Extents row_major = row_major_strides(shape);
   Region moved{region.box, 0, Extents(size.size()), region.fill};
-  // An offset or stride in row-major order is a number with a digit for each dimension of the array. Where no sum of
-  // digits reaches its dimension's size, nothing is carried, and the digits can be weighed with the other strides.
+  // An offset or stride in row-major order is a number with one digit for each dimension of the array. If no sum of
+  // digits reaches its dimension's size, nothing is carried, and the digits can be weighted with the other strides.
   for (std::size_t k = 0; k < shape.size(); ++k) {
     const auto digit = [&](std::uint64_t elements) { return elements / row_major[k] % shape[k]; };
     const std::uint64_t first = digit(region.offset);

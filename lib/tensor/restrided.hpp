@@ -6,9 +6,9 @@
 
 namespace ckpt {
 
-/// A region of an array whose elements lie at `strides` instead of in row-major order: the same elements, by their
-/// places there. Nothing where that is no region: where a dimension of the box runs from one dimension of the array
-/// into the next.
+/// Returns the same elements as a region of an array whose elements lie at `strides` instead of in row-major order.
+/// Nothing if the result is not a region: if a dimension of the box crosses from one dimension of the array into the
+/// next.
 std::optional<Region> restrided(const Region& region, const Extents& shape, const Extents& strides);
 
 }  // namespace ckpt

@@ -48,14 +48,15 @@ struct Vector<8> {
   [[gnu::vector_size(16)]] std::uint64_t elements;
 };
 
-/// The elements of two vectors by turns: of their first halves, or of their second ones.
+/// Interleaves the elements of two vectors: their first halves, or their second halves.
 template <std::size_t Half, class Elements, std::size_t... I>
 [[gnu::always_inline]] inline Elements zipped(Elements a, Elements b, std::index_sequence<I...> /*each*/) noexcept {
   constexpr std::size_t count = sizeof...(I);
   return __builtin_shufflevector(a, b, (I / 2 + Half * count / 2 + I % 2 * count)...);
 }
 
-/// Transposes a square of as many elements as a vector has: each turn zips a row with the one half the square away.
+/// Transposes a square with as many rows as a vector has elements: each step zips a row with the one half the square
+/// away.
 template <std::size_t Run>
 [[gnu::always_inline]] inline void transpose_square(const std::byte* source, std::uint64_t source_stride,
                                                     std::byte* target) noexcept {
@@ -75,7 +76,8 @@ template <std::size_t Run>
   for (std::size_t i = 0; i < count; ++i) std::memcpy(target + i * TileShape::of(Run).row_bytes, &rows[i], 16);
 }
 
-/// Columns of the source that are fetched ahead: one of them is a few lines, too few for the processor to see the next.
+/// Columns of the source that are prefetched: a column has only a few lines, too few for the processor to predict the
+/// next.
 constexpr std::uint64_t columns_ahead = 4;
 constexpr std::uint64_t bytes_ahead = 2048;
 
@@ -83,7 +85,7 @@ void fetch(const std::byte* column, std::uint64_t bytes) noexcept {
   for (std::uint64_t at = 0; at < bytes; at += 64) __builtin_prefetch(column + at);
 }
 
-/// Runs in the order of the source, which the outer loop walks, to rows of a tile.
+/// Copies runs in the order of the source, along which the outer loop runs, to rows of a tile.
 template <std::size_t Run>
 void fill_columns(const Loop& outer, const Loop& inner, const std::byte* source, std::byte* tile) noexcept {
   constexpr TileShape shape = TileShape::of(Run);
@@ -100,9 +102,9 @@ void fill_columns(const Loop& outer, const Loop& inner, const std::byte* source,
   }
 }
 
-/// The same for elements that follow one another in the source, by squares; what is left over one by one. A square's
-/// columns are brought together first: in the source, at strides of a power of two, they would drive one another out of
-/// the cache before their next elements are wanted.
+/// Copies elements that are contiguous in the source to rows of a tile, by squares; the remaining ones one by one.
+/// First gathers a square's columns: in the source, at strides of a power of two, they would evict one another from the
+/// cache before their next elements are needed.
 template <std::size_t Run>
 void fill_squares(const Loop& outer, const Loop& inner, const std::byte* source, std::byte* tile) noexcept {
   constexpr std::uint64_t count = 16 / Run;
@@ -142,9 +144,9 @@ void fill_tile(const Loop& outer, const Loop& inner, const std::byte* source, st
   fill_columns<Run>(outer, inner, source, tile);
 }
 
-/// A plane whose inner loop strides through the source while the outer one walks it (a transposition), in tiles that
-/// are read in the source's order and written in the target's: at strides of a power of two, the lines of either would
-/// drive one another out of the cache.
+/// Copies a plane whose inner loop strides through the source while the outer loop is contiguous there (a
+/// transposition), in tiles that are read in the source's order and written in the target's: at strides of a power of
+/// two, the lines of either would evict one another from the cache.
 template <std::size_t Run>
 void copy_tiled(const Loop& outer, const Loop& inner, const std::byte* source, std::byte* target) noexcept {
   constexpr TileShape shape = TileShape::of(Run);
@@ -169,12 +171,12 @@ void copy_tiled(const Loop& outer, const Loop& inner, const std::byte* source, s
   }
 }
 
-/// Whether the inner loop strides through the source while the outer one walks it.
+/// Returns whether the inner loop strides through the source while the outer loop moves contiguously.
 bool is_transposition(const Loop& outer, const Loop& inner) noexcept {
   return inner.source_stride > outer.source_stride && outer.count > 1 && inner.count > 1;
 }
 
-/// Calls copy(integral_constant) with a length of runs that the compiler is to know; 0 for all others.
+/// Calls copy(integral_constant) with a run length that the compiler knows; 0 for all others.
 void with_known(std::uint64_t run_bytes, const auto& copy) noexcept {
   switch (run_bytes) {
     case 1:
@@ -206,13 +208,13 @@ void copy_plane(const Loop& outer, const Loop& inner, std::uint64_t run_bytes, c
   });
 }
 
-/// Makes a copy's loops fewer: what is contiguous on all sides is made one.
+/// Merges loops that are contiguous on all sides.
 void merge(StridedCopy& copy) {
   const auto begin = copy.loops.begin();
   const auto continues = [](const Loop& loop, std::uint64_t source, std::uint64_t target, std::uint64_t tensor) {
     return loop.source_stride == source && loop.target_stride == target && loop.tensor_stride == tensor;
   };
-  // From the inside out: a loop that only continues what is within it, on all sides, is merged into it.
+  // From the inside out: a loop that only continues the loops within it, on all sides, is merged into them.
   std::size_t kept = copy.depth;
   for (std::size_t i = copy.depth; i-- > 0;) {
     const Loop loop = copy.loops[i];
@@ -231,8 +233,8 @@ void merge(StridedCopy& copy) {
   copy.depth -= kept;
 }
 
-/// Adds a loop behind all that stride further through the target, or as far. A sort of its own: there are few, and
-/// std::stable_sort asks for memory.
+/// Inserts a loop after all loops with an equal or larger stride in the target. This replaces std::stable_sort, which
+/// allocates memory, and there are few loops.
 void add_by_target(StridedCopy& copy, const Loop& loop) {
   std::size_t at = copy.depth++;
   for (; at > 0 && copy.loops[at - 1].target_stride < loop.target_stride; --at) copy.loops[at] = copy.loops[at - 1];

@@ -11,13 +11,14 @@
 namespace ckpt {
 
 /// A copy of a box between two arrays, in bytes: `loops` nested loops, outermost first, around runs that are contiguous
-/// on both sides. Made by `strided_copy`, which merges whatever dimensions it can.
+/// on both sides. `strided_copy` makes it, and merges as many dimensions as it can.
 struct StridedCopy {
   struct Loop {
     std::uint64_t count;
     std::uint64_t source_stride;
     std::uint64_t target_stride;
-    std::uint64_t tensor_stride;  ///< in the whole tensor, if the copy was made with its strides; else the target's
+    std::uint64_t tensor_stride;  ///< stride in the whole tensor, if the copy was made with its strides; otherwise the
+                                  ///< target's
   };
 
   std::uint64_t run = 0;  ///< bytes of one run; 0: nothing to copy
@@ -25,36 +26,37 @@ struct StridedCopy {
   std::array<Loop, max_rank> loops;
 
   std::uint64_t bytes() const noexcept;
-  /// From the first source byte touched to one past the last.
+  /// Returns the distance from the first source byte touched to one past the last.
   std::uint64_t source_span() const noexcept;
 };
 
-/// The copy of a box of this shape whose elements lie at the given strides (in elements of `element_size` bytes) on
-/// either side. Loops run in the target's order, so that writes are as sequential as they can be.
+/// Returns the copy of a box of this shape whose elements lie at the given strides (in elements of `element_size`
+/// bytes) on either side. Loops run in the target's order, so that writes are as sequential as possible.
 StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
                          std::uint64_t element_size);
 
-/// The same with runs that are contiguous in the whole tensor as well, whose strides are given.
+/// Returns a copy whose runs are also contiguous in the whole tensor, whose strides are given.
 StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
                          const Extents& tensor_strides, std::uint64_t element_size);
 
-/// Performs the copy. `source` and `target` point at the box's first element; the arrays must not overlap.
+/// Performs the copy. `source` and `target` point to the box's first element; the arrays must not overlap.
 void run(const StridedCopy& copy, const std::byte* source, std::byte* target) noexcept;
 
-/// A tile of a transposition, which stays in the first-level cache with what it is made of.
+/// A tile of a transposition, which fits into the first-level cache together with its source.
 struct TileShape {
   static constexpr std::uint64_t most_bytes = 16384;
-  std::uint64_t rows;       ///< of the target; in the source they follow one another
+  std::uint64_t rows;       ///< number of rows in the target; in the source they follow one another
   std::uint64_t row_bytes;  ///< of one row
 
-  /// For runs of so many bytes: of each of the source's pages some lines, as each costs a translation of its address.
+  /// Returns the shape for runs of `run` bytes: several lines of each of the source's pages, as each page costs an
+  /// address translation.
   static constexpr TileShape of(std::uint64_t run) noexcept {
     const std::uint64_t rows = std::max<std::uint64_t>(64, 256 / run);
     return {rows, most_bytes / rows};
   }
 };
 
-/// Copies the runs of two loops, as many as a tile holds at most, to the rows of a tile: those of the inner loop side
+/// Copies the runs of two loops, at most as many as a tile holds, to the rows of a tile: those of the inner loop side
 /// by side.
 void pack(const StridedCopy::Loop& outer, const StridedCopy::Loop& inner, std::uint64_t run, const std::byte* source,
           std::byte* tile) noexcept;

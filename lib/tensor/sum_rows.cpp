@@ -31,7 +31,7 @@ constexpr std::uint64_t vector_bytes = 64;
 constexpr std::array<std::uint64_t, 2> word_seeds{0x243f6a8885a308d3, 0xb7e151628aed2a6a};
 constexpr std::array<std::uint64_t, 2> block_seeds{0x13198a2e03707344, 0xbf7158809cf4f3c7};
 
-/// Keys of a block's words, and zeros behind them for vectors that reach beyond the block.
+/// Keys of a block's words, followed by zeros for vectors that extend beyond the block.
 using WordKeys = std::array<std::uint32_t, block_words + vector_bytes / 4>;
 
 constexpr WordKeys word_keys(std::uint64_t seed) {
@@ -48,7 +48,7 @@ std::uint64_t block_key(std::uint64_t block, std::size_t set) {
 }
 
 /// Calls visit(row's distance from the first in memory, in the target, block, byte within it, bytes) for the parts of
-/// rows that lie in one block each.
+/// rows within one block each.
 template <class Visit>
 [[gnu::always_inline]] inline void for_each_part(const Rows& rows, std::uint64_t offset, Visit&& visit) {
   for (std::uint64_t row = 0; row < rows.loop.count; ++row) {
@@ -73,7 +73,7 @@ struct Sums {
   std::uint64_t high = 0;
 };
 
-/// Bytes of one word that is not whole here: the others count as zero.
+/// Adds a part of a word: its other bytes count as zero.
 template <KeySets Sets>
 void add_part_of_word(const std::byte* data, std::uint64_t at, std::uint64_t bytes, Sums& sums) {
   std::uint32_t word = 0;
@@ -83,7 +83,7 @@ void add_part_of_word(const std::byte* data, std::uint64_t at, std::uint64_t byt
   if constexpr (Sets == KeySets::both) sums.high += std::uint64_t{word} * high_keys[at / 4];
 }
 
-/// Σ word · key over bytes from byte `at` of a block on.
+/// Returns Σ word · key over bytes starting at byte `at` of a block.
 template <KeySets Sets>
 [[gnu::always_inline]] inline Sums sum_in_block(const std::byte* data, std::uint64_t at, std::uint64_t bytes) {
   Sums sums;
@@ -137,14 +137,14 @@ void sum_rows_plain(KeySets sets, const Rows& rows, const std::byte* source, std
 
 // --- AVX-512 --------------------------------------------------------------------------------------------------------
 
-/// Bytes of rows that are on their way into the cache while one is copied. Of longer rows than the second the processor
-/// finds enough by itself.
+/// Bytes of rows that are prefetched while one is copied. Rows longer than the second limit need no prefetch: the
+/// processor predicts them well enough by itself.
 constexpr std::uint64_t fetched_ahead = 2048;
 constexpr std::uint64_t longest_fetched = 8192;
 
 #define CKPT_AVX512 gnu::target("avx512f,avx512bw,avx512dq")
 
-/// Words with even and with odd numbers, or sums of them, eight of each.
+/// Words with even and with odd indices, or sums of them, eight of each.
 struct Lanes {
   __m512i even;
   __m512i odd;
@@ -155,21 +155,20 @@ struct Lanes {
   sums.odd = _mm512_add_epi64(sums.odd, _mm512_mul_epu32(words.odd, _mm512_srli_epi64(_mm512_loadu_si512(keys), 32)));
 }
 
-/// The sums of a block's part times the block's key, added lane by lane: all lanes are added up once, at the end.
+/// Adds the sums of a block's part, times the block's key, lane by lane: the lanes are added up once, at the end.
 [[CKPT_AVX512, gnu::always_inline]] inline __m512i add_block(__m512i total, Lanes sums, std::uint64_t key) {
   return _mm512_add_epi64(
       total, _mm512_mullo_epi64(_mm512_add_epi64(sums.even, sums.odd), _mm512_set1_epi64(static_cast<long long>(key))));
 }
 
-/// The part of a row that lies in one block. One multiplication gives eight products: twice as fast as what the
-/// compiler makes of the plain loop. Bytes that are not the row's are masked, in memory too: nothing outside it is
-/// touched.
+/// Sums the part of a row within one block. One multiplication gives eight products: twice as fast as the compiler's
+/// code for the plain loop. Bytes outside the row are masked, in memory too: nothing outside it is accessed.
 template <KeySets Sets, bool Copies>
 struct Part {
-  // Of the first word, which may begin before the row does: numbers, as no pointer may go there.
+  // Addresses of the first word, which may begin before the row does: integers, as no pointer may point there.
   std::uintptr_t source = 0;
   std::uintptr_t target = 0;
-  std::uint64_t ahead = 0;  // how far from the source lies what comes later: the processor is told (0: nothing new)
+  std::uint64_t ahead = 0;  // distance from the source to data that is needed later, to prefetch (0: nothing new)
   const std::uint32_t* low_key = nullptr;
   const std::uint32_t* high_key = nullptr;
   Lanes low;
@@ -193,7 +192,7 @@ struct Part {
     if constexpr (Copies) _mm512_mask_storeu_epi8(reinterpret_cast<void*>(target + i), mask, words);
     add(words, i);
   }
-  /// Bytes [begin, end) from the first word's start, begin below 4.
+  /// Processes bytes [begin, end) from the first word's start, with begin below 4.
   [[CKPT_AVX512, gnu::always_inline]] inline void take_all(std::uint64_t begin, std::uint64_t end) {
     const auto below = [end](std::uint64_t i) { return end - i < 64 ? (1ULL << (end - i)) - 1 : ~0ULL; };
     std::uint64_t i = 0;
@@ -206,7 +205,7 @@ struct Part {
   }
 };
 
-/// All eight lanes, modulo 2^64: _mm512_reduce_add_epi64 adds them as signed numbers, whose overflow is undefined.
+/// Adds all eight lanes, modulo 2^64: _mm512_reduce_add_epi64 adds them as signed numbers, whose overflow is undefined.
 [[CKPT_AVX512]] inline std::uint64_t added_up(__m512i total) {
   alignas(vector_bytes) std::array<std::uint64_t, 8> lanes{};
   _mm512_store_si512(lanes.data(), total);
@@ -219,7 +218,7 @@ template <KeySets Sets, bool Copies>
   const __m512i zero = _mm512_setzero_si512();
   __m512i low = zero;
   __m512i high = zero;
-  // A processor sees by itself what comes next in a row, but not where the next row is.
+  // A processor predicts what comes next within a row, but not where the next row is.
   const std::uint64_t rows_ahead = 1 + fetched_ahead / std::max<std::uint64_t>(rows.bytes, 1);
   const std::uint64_t count_ahead = rows.bytes <= longest_fetched ? rows.loop.count : 0;
   for (std::uint64_t row = 0; row < rows.loop.count; ++row) {
