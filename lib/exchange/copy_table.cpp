@@ -11,9 +11,9 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t widest = 16;
-constexpr std::uint64_t most_bytes = 1ULL << 30;  // of one copy: a thread's words count in 32 bits
+constexpr std::uint64_t most_bytes = 1ULL << 30;  // of one copy: a thread counts words in 32 bits
 
-/// The largest power of two, up to the widest word, that divides both ends and all strides.
+/// Returns the largest power of two, up to the widest word, that divides both ends and all strides.
 std::uint64_t alignment(const StridedCopy& copy, std::uint64_t source, std::uint64_t target) {
   std::uint64_t bits = widest | source | target;
   for (std::size_t i = 0; i < copy.depth; ++i) bits |= copy.loops[i].source_stride | copy.loops[i].target_stride;
@@ -47,7 +47,7 @@ void CopyTable::add(const StridedCopy& copy, std::uint64_t source, std::uint64_t
     loop.count = longest->count - half;
     add(part, source + half * loop.source_stride, target + half * loop.target_stride);
   } else {
-    // Words as wide as the ends and strides allow; what is left at each run's end goes in narrower ones.
+    // Uses words as wide as the ends and strides allow; narrower ones copy the rest at each run's end.
     const std::uint64_t width = std::min(alignment(copy, source, target), std::bit_floor(copy.run));
     const std::uint64_t body = std::min(copy.run - copy.run % width, most_bytes);
     StridedCopy part = copy;

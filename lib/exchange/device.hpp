@@ -11,18 +11,18 @@
 
 namespace ckpt {
 
-/// A GPU as an exchange uses it: memory, and queues of work that it does by itself. A call puts work into a queue and
-/// returns; a queue's work is done in its order, different queues' at the same time. Errors are thrown as io (memory,
-/// the device) or peer (links), by the call at fault or a later one. One thread makes all calls.
+/// A GPU as an exchange uses it: memory, and queues of work that it performs asynchronously. A call adds work to a
+/// queue and returns; a queue's work is done in order, and that of different queues at the same time. Errors are thrown
+/// as io (memory, the device) or peer (links), by the call at fault or a later one. One thread makes all calls.
 class Device {
  public:
-  /// To the device, between devices, from the device.
+  /// Work to the device, between devices, and from the device.
   enum class Queue : std::uint8_t { up, link, down };
 
   class Memory {
    public:
     virtual ~Memory() = default;
-    virtual std::byte* data() const noexcept = 0;  ///< on a boundary of 256 bytes
+    virtual std::byte* data() const noexcept = 0;  ///< on a 256-byte boundary
   };
 
   /// A point in a queue.
@@ -34,7 +34,7 @@ class Device {
 
   virtual ~Device() = default;
 
-  /// Memory of the host that the device reads and writes by itself.
+  /// Host memory that the device accesses directly.
   virtual std::unique_ptr<Memory> host_memory(std::uint64_t bytes) = 0;
   virtual std::unique_ptr<Memory> device_memory(std::uint64_t bytes) = 0;
 
@@ -43,21 +43,21 @@ class Device {
   virtual void clear(Queue queue, std::byte* device, std::uint64_t bytes) = 0;
   /// `table` and its copies are in the device's memory.
   virtual void copy(Queue queue, std::byte* base, const CopyTableView& table) = 0;
-  /// What is put into `later` from now on begins when all that is in `earlier` now is done.
+  /// Makes all work that is added to `later` from now on wait for all work that is in `earlier` now.
   virtual void follow(Queue later, Queue earlier) = 0;
   virtual std::unique_ptr<Mark> mark(Queue queue) = 0;
 
-  /// What the first process sends to the others, so that their devices can be linked.
+  /// Returns the data that the first process sends to the others, so that their devices can be linked.
   virtual std::string invitation() = 0;
-  // Each of these begins something with the other processes' devices; nothing else is asked of the links, and nothing
-  // put after it, before is_linked() says so.
+  // Each of these functions starts an operation with the other processes' devices. Until is_linked() returns true,
+  // nothing else is asked of the links, and nothing is added after the operation.
   virtual void connect(const std::string& invitation) = 0;
   using Messages = std::vector<Communicator::Message>;
   virtual void exchange(const Messages& sends, const Messages& receives) = 0;  // in Queue::link
   virtual void disconnect() = 0;
   virtual bool is_linked() = 0;  ///< never waits
 
-  /// Ends whatever is under way, where a process has failed, so that memory may go. Nothing may be asked afterwards.
+  /// Aborts all work in progress after a process has failed, so that memory can be freed. No call may follow.
   virtual void abort() noexcept = 0;
 };
 

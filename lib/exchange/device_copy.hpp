@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Compiled for the host and, by nvcc, for the device too: a machine without a GPU tests the arithmetic that kernels do.
+// Compiled for the host and, by nvcc, for the device: so a machine without a GPU tests the arithmetic of the kernels.
 #ifdef __CUDACC__
 #define CKPT_HOST_DEVICE __host__ __device__
 #else
@@ -22,8 +22,8 @@ struct DeviceCopy {
     std::uint32_t count = 1;
   };
 
-  std::uint64_t first = 0;   ///< words of the copies before it in its table
-  std::uint64_t source = 0;  ///< bytes from the common base of all copies of a table
+  std::uint64_t first = 0;   ///< words of the preceding copies in its table
+  std::uint64_t source = 0;  ///< bytes from the common base of a table's copies
   std::uint64_t target = 0;
   std::uint32_t words = 0;
   std::uint32_t run = 0;    ///< words
@@ -32,8 +32,8 @@ struct DeviceCopy {
   Loop loops[max_depth];  ///< innermost first
 };
 
-/// Many copies as one piece of work, divided into tiles of equally many words whatever the copies' sizes. `tile_copy`
-/// holds, for each tile and one past the last, the copy that the tile's first word belongs to.
+/// Many copies as one piece of work, divided into tiles with equally many words, whatever the copies' sizes.
+/// `tile_copy` holds, for each tile and one past the last, the copy that contains the tile's first word.
 struct CopyTableView {
   const DeviceCopy* copies = nullptr;
   const std::uint32_t* tile_copy = nullptr;
@@ -42,7 +42,7 @@ struct CopyTableView {
 };
 
 inline constexpr std::uint32_t tile_threads = 256;
-inline constexpr std::uint32_t tile_steps = 4;  // words of each thread, all loaded before the first is stored
+inline constexpr std::uint32_t tile_steps = 4;  // words of each thread, which loads all before it stores the first
 inline constexpr std::uint32_t tile_words = tile_threads * tile_steps;
 
 struct alignas(16) Word16 {
@@ -52,7 +52,7 @@ struct alignas(16) Word16 {
 
 namespace device {
 
-/// Where a word of a copy comes from and goes to.
+/// The source and the target of a word of a copy.
 struct Ends {
   std::uint64_t source;
   std::uint64_t target;
@@ -62,7 +62,7 @@ CKPT_HOST_DEVICE inline Ends ends_of(const DeviceCopy& copy, std::uint32_t word)
   std::uint32_t rest = word / copy.run;
   const std::uint64_t within = std::uint64_t{word - rest * copy.run} * copy.width;
   Ends ends{copy.source + within, copy.target + within};
-  for (std::uint32_t i = 0; i < DeviceCopy::max_depth; ++i) {  // unrolled, so that a copy can lie in registers
+  for (std::uint32_t i = 0; i < DeviceCopy::max_depth; ++i) {  // unrolled, so that a copy can be in registers
     if (i == copy.depth) break;
     const auto& loop = copy.loops[i];
     const std::uint32_t next = rest / loop.count;
@@ -74,7 +74,7 @@ CKPT_HOST_DEVICE inline Ends ends_of(const DeviceCopy& copy, std::uint32_t word)
   return ends;
 }
 
-/// A thread's words of a tile that lies in one copy: `word` and every tile_threads-th after it, below `end`.
+/// Copies a thread's words of a tile within one copy: `word` and every tile_threads-th after it, below `end`.
 template <class Word>
 CKPT_HOST_DEVICE void copy_words(DeviceCopy copy, std::byte* base, std::uint32_t word, std::uint32_t end) {
   Word words[tile_steps] = {};
@@ -106,7 +106,7 @@ CKPT_HOST_DEVICE void with_word(std::uint32_t width, Body body) {
   }
 }
 
-/// The copy among [low, high] that a word of the table belongs to.
+/// Returns the copy among [low, high] that contains a word of the table.
 CKPT_HOST_DEVICE inline std::uint32_t find_copy(const DeviceCopy* copies, std::uint32_t low, std::uint32_t high,
                                                 std::uint64_t word) {
   while (low < high) {
@@ -119,7 +119,7 @@ CKPT_HOST_DEVICE inline std::uint32_t find_copy(const DeviceCopy* copies, std::u
   return low;
 }
 
-/// The words of a tile that are the thread's.
+/// Copies the thread's words of a tile.
 CKPT_HOST_DEVICE inline void copy_tile(const CopyTableView& table, std::byte* base, std::uint64_t tile,
                                        std::uint32_t thread) {
   const std::uint64_t start = tile * tile_words + thread;

@@ -18,10 +18,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Queue = Device::Queue;
 
-constexpr std::size_t rounds_under_way = 4;  // read, going up, exchanged and coming down, written
+constexpr std::size_t rounds_under_way = 4;  // read, uploaded, exchanged and downloaded, written
 constexpr std::uint64_t best_device_scratch = 1ULL << 20;
 
-/// How staging memory is divided: scratch of each thread, and four rounds.
+/// How staging memory is divided: scratch for each thread, and four rounds.
 struct DeviceShares {
   explicit DeviceShares(const Staging& staging) : threads(std::max(staging.threads, 1U)) {
     scratch_bytes =
@@ -38,10 +38,10 @@ struct DeviceShares {
   std::uint64_t part_bytes = 0;
 };
 
-/// Thrown to leave work on the devices where another process has failed, whose error all of them then throw.
+/// Thrown to leave work on the devices after another process has failed; all processes then throw that process's error.
 struct Alarmed {};
 
-/// One run of the exchange: everything that it holds on the device lives as long as this.
+/// One run of the exchange, which owns everything that it uses on the device.
 class DeviceRun {
  public:
   DeviceRun(Communicator& processes, const DeviceShares& shares, std::chrono::seconds stall_limit, Workload& work)
@@ -71,7 +71,7 @@ class DeviceRun {
   bool is_alone() const { return processes_.size() == 1; }
 
   void open(const MakeDevice& make) {
-    processes_.clear_alarms();  // of an exchange that failed
+    processes_.clear_alarms();  // left from an exchange that failed
     std::string invitation;
     agree(processes_, [&] {
       device_ = make();
@@ -94,7 +94,7 @@ class DeviceRun {
     });
   }
 
-  /// One round after the other begins; then the one before it is sent, and the one before that written.
+  /// Begins the rounds one after another; each time, sends the previous one and writes the one before that.
   void move() {
     for (std::size_t r = 0;; ++r) {
       const bool more = begin(slot(r));
@@ -109,7 +109,7 @@ class DeviceRun {
     });
   }
 
-  /// False when no process has a chunk left.
+  /// Returns false if no process has a chunk left.
   bool begin(DeviceRound& slot) {
     agree(processes_, [&] {
       slot.wait_for_writes();  // its memory is free again
@@ -131,13 +131,13 @@ class DeviceRun {
     return true;
   }
 
-  /// Waits for all that the device has been given, on all processes alike.
+  /// Waits for all work given to the device, on all processes alike.
   void settle() {
     for (const DeviceRound& each : slots_)
       if (each.arrived) wait_until([&] { return each.arrived->is_reached(); });
   }
 
-  /// Puts all that a round has to do into the device's queues, waits for the one before it, and has that one written.
+  /// Queues all of a round's work on the device, waits for the previous round, and has that one written.
   void send(DeviceRound& now, DeviceRound* before) {
     agree(processes_, [&] {
       now.wait_for_reads();
@@ -161,7 +161,7 @@ class DeviceRun {
     wait_until([&] { return device_->is_linked(); });
   }
 
-  /// An agreement about work in which devices wait for one another: a process that fails in it frees the others.
+  /// Agrees on work in which devices wait for one another: a process that fails in it frees the others.
   template <class Work>
   void agree_on_devices(Work&& work) {
     agree(processes_, [&] {
@@ -179,7 +179,7 @@ class DeviceRun {
     });
   }
 
-  /// Waits for the device as long as it gets on and no other process has given up.
+  /// Waits for the device, at most for the stall limit. Throws Alarmed if another process has given up.
   template <class IsDone>
   void wait_until(IsDone&& is_done) {
     const auto limit = Clock::now() + stall_limit_;
@@ -197,7 +197,7 @@ class DeviceRun {
     }
   }
 
-  /// From here on this process must come to its end in time. Of several, the one that knows most says why: the first
+  /// From here on this process must end in time. If several processes must, the one that knows most reports: the first
   /// of those that failed.
   void watch_over(const std::string& message, bool is_own = true) {
     if (watchdog_) return;
@@ -209,7 +209,7 @@ class DeviceRun {
   const DeviceShares& shares_;
   std::chrono::seconds stall_limit_;
   Workload& work_;
-  std::optional<Watchdog> watchdog_;  // outlives the device, which may not let go
+  std::optional<Watchdog> watchdog_;  // outlives the device, which may block
   std::unique_ptr<Device> device_;
   Rounds rounds_;
   Workers workers_;

@@ -10,7 +10,7 @@ namespace ckpt {
 
 namespace {
 
-/// The next boundary on which large things begin.
+/// Returns the next boundary for large objects.
 std::uint64_t aligned(std::uint64_t place) {
   return round_up(place, 256);
 }
@@ -21,7 +21,7 @@ StridedCopy plain(std::uint64_t bytes) {
   return copy;
 }
 
-/// Strides of a dense array that has the region's elements in the order in which they lie in their file.
+/// Returns the strides of a dense array that has the region's elements in the order of their file.
 Extents image_strides(const Region& region) {
   const Extents shape = region.box.shape();
   std::array<std::size_t, max_rank> order{};
@@ -47,7 +47,7 @@ void DeviceRound::reserve(Device& device, std::uint64_t part) {
 void DeviceRound::grow(Device& device, std::uint64_t host_bytes, std::uint64_t device_bytes) {
   const auto enlarge = [](Block& block, std::uint64_t bytes, const auto& make) {
     if (block.bytes >= bytes) return;
-    block = {};  // first, so that both never count at once
+    block = {};  // first, so that both are never allocated at once
     block = {make(bytes), bytes};
   };
   enlarge(host_, host_bytes, [&](std::uint64_t bytes) { return device.host_memory(bytes); });
@@ -73,7 +73,7 @@ void DeviceRound::lay_out() {
   end_ = assembly_at_ + assembly_.bytes();
 }
 
-/// A peer's message is copied as it is where all its images are in its order already.
+/// Copies a peer's message as a whole if all its images are in the message's order already.
 void DeviceRound::add_packing(std::uint64_t peer) {
   const std::uint64_t image = up_ + plan.sent.offsets[peer];
   const std::uint64_t message = sent_ + plan.sent.offsets[peer];

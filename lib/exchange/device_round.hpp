@@ -10,35 +10,35 @@
 
 namespace ckpt {
 
-/// One round on its way through a device: its plan, where its bytes are, and the copies to be done there. Places are
-/// bytes from the start of the device's block,
+/// One round on its way through a device: its plan, the places of its bytes, and the copies to be made there. Places
+/// are bytes from the start of the device's block,
 ///
-///     messages received | messages sent | chunks, sums of pieces | images of what is read, tables of copies
+/// messages received | messages sent | chunks, sums of pieces | images of what is read, tables of copies
 ///
-/// of which the host's block has the last two. An image is a piece as it was read: dense, in the order in which it lies
-/// in its file, so that the host goes through file and image in order and the device does the rest.
+/// of which the host's block has the last two. An image is a piece as it was read: dense, in the order of its file, so
+/// that the host goes through file and image sequentially, and the device does the rest.
 class DeviceRound {
  public:
   explicit DeviceRound(Workers& workers) : reads_(workers), writes_(workers) {}
 
-  /// What the blocks take of a round whose chunks, and messages either way, are `part` bytes each: with images of what
-  /// is read for peers and for itself, and half a part for tables.
+  /// The sizes of the blocks for a round whose chunks, and messages in either direction, take `part` bytes each:
+  /// including images of what is read for peers and for this process, and half a part for tables.
   static constexpr std::uint64_t host_bytes(std::uint64_t part) { return 3 * part + part / 2; }
   static constexpr std::uint64_t device_bytes(std::uint64_t part) { return 5 * part + part / 2; }
 
-  /// Room for such a round, so that none is sought later unless a chunk is larger than chunks ought to be.
+  /// Reserves memory for such a round, so that none is allocated later unless a chunk is larger than it should be.
   void reserve(Device& device, std::uint64_t part);
-  /// Finds a place for everything that is in the plan. From then on the plan's transfers lead to their images.
+  /// Assigns a place to everything in the plan. From then on the plan's transfers refer to their images.
   void lay_out();
   bool has_room() const noexcept { return end_ - down_ <= host_.bytes && end_ <= device_.bytes; }
-  /// Takes more memory where there is too little. A driver may wait for whatever the device is doing meanwhile.
+  /// Allocates more memory if there is too little. A driver may wait for all work on the device while it does so.
   void make_room(Device& device) { grow(device, end_ - down_, end_); }
   /// Starts reading all images.
   void read(Workload& work, std::uint64_t scratch_bytes);
   void upload_and_pack(Device& device) const;
   std::byte* received() const noexcept { return device_.data(); }
   std::byte* sent() const noexcept { return device_.data() + sent_; }
-  /// `arrived` then tells when the chunks are in the host's memory.
+  /// Afterwards `arrived` tells when the chunks are in the host's memory.
   void assemble_and_download(Device& device);
   /// Starts writing all chunks.
   void write(Workload& work);
@@ -67,7 +67,7 @@ class DeviceRound {
   std::uint64_t sums_ = 0;
   std::uint64_t up_ = 0;  ///< images, those of messages first; then tables
   std::uint64_t end_ = 0;
-  std::uint64_t next_image_ = 0;  ///< while it is laid out
+  std::uint64_t next_image_ = 0;  ///< used during layout
   std::uint64_t next_sum_ = 0;
   std::uint64_t packing_at_ = 0;
   std::uint64_t assembly_at_ = 0;
@@ -75,7 +75,7 @@ class DeviceRound {
   CopyTable assembly_;
   CopyTableView packing_view_;
   CopyTableView assembly_view_;
-  TaskGroup reads_;  // destroyed first: tasks use all of the above
+  TaskGroup reads_;  // destroyed first: tasks use everything above
   TaskGroup writes_;
 };
 

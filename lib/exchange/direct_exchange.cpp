@@ -11,12 +11,12 @@ namespace ckpt {
 
 namespace {
 
-// Twice what a core's own cache holds on today's servers, but no more than the largest piece of memory in which the
-// system keeps a file: in smaller pieces, one large file takes longer.
+// Twice the size of a core's own cache on today's servers, but no more than the largest block of memory in which the
+// system keeps a file: with smaller blocks, a large file takes longer.
 constexpr std::uint64_t best_chunk = 2ULL << 20;
 constexpr std::uint64_t best_scratch = 256ULL << 10;
 
-// To clear so little takes less than to find out whether it must be.
+// Clearing so little takes less time than finding out whether it is necessary.
 constexpr std::uint64_t small = 4096;
 
 class DirectExchange final : public Exchange {
@@ -60,7 +60,7 @@ class DirectExchange final : public Exchange {
   }
 
  private:
-  /// One thread's part: stretch after stretch, each put together in memory and written at once.
+  /// One thread's part: assembles stretch after stretch in memory, and writes each at once.
   void move(Workload& work, StretchDealer& dealer, const std::atomic<bool>& stop) const {
     const Buffer scratch(scratch_bytes_);
     Buffer buffer(chunk_bytes_ + Stretch::line);
@@ -69,7 +69,7 @@ class DirectExchange final : public Exchange {
       const Stretch& stretch = dealt.stretch;
       if (stretch.chunks.empty()) return;
       const std::uint64_t room = stretch.shift() + stretch.bytes;
-      if (room > buffer.size()) buffer = Buffer(room);  // one element may be so large
+      if (room > buffer.size()) buffer = Buffer(room);  // a single element may be so large
       std::byte* const start = buffer.data() + stretch.shift();
       const auto read = stretch.put_together(
           start, [&](std::size_t i, std::byte* place) { return assemble(work, stretch.chunks[i], place, scratch); });
@@ -77,7 +77,7 @@ class DirectExchange final : public Exchange {
     }
   }
 
-  /// Transfers are performed as they are found, some at a time: a chunk of fused parts may have a great many.
+  /// Performs transfers as they are found instead of collecting them: a chunk of fused parts may have a great many.
   static PartialSum assemble(Workload& work, const Chunk& chunk, std::byte* place, const Buffer& scratch) {
     if (chunk.bytes <= small || work.has_padding(chunk)) std::memset(place, 0, chunk.bytes);
     PartialSum read;

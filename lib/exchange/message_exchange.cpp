@@ -18,7 +18,7 @@ constexpr std::uint64_t most_own = 4ULL << 20;
 /// One is read, one is exchanged, one is written.
 constexpr std::size_t rounds_in_turn = 3;
 
-/// One round's worth of everything.
+/// All buffers and tasks of one round.
 struct Round {
   explicit Round(Workers& workers) : reads(workers), writes(workers) {}
 
@@ -36,7 +36,7 @@ void grow(Buffer& buffer, std::uint64_t bytes) {
   if (buffer.size() < bytes) buffer = Buffer(bytes);
 }
 
-/// Staging memory, divided.
+/// How staging memory is divided.
 struct MessageShares {
   explicit MessageShares(const Staging& staging)
       : threads(std::max(staging.threads, 1U)),
@@ -71,7 +71,7 @@ class MessageExchange final : public Exchange {
 
   bool reads_ahead() const noexcept override { return true; }
 
-  /// While a round is planned and exchanged, threads read the next one and write the one before.
+  /// While a round is planned and exchanged, threads read the next one and write the previous one.
   void run(Workload& work) override {
     rounds_.set_own_bytes(work.is_written_in_order() ? 0 : shares_.most_own_stretch());
     Workers workers(shares_.threads);
@@ -99,8 +99,8 @@ class MessageExchange final : public Exchange {
   }
 
  private:
-  /// Plans a round, asks the peers for their pieces, and starts this process's reading. False when nobody has a chunk
-  /// left.
+  /// Plans a round, requests the peers' pieces, and starts this process's reading. Returns false if no process has a
+  /// chunk left.
   bool begin(Workload& work, Round& round) {
     agree(processes_, [&] {
       round.writes.wait();  // its buffers are free again
@@ -122,8 +122,8 @@ class MessageExchange final : public Exchange {
     return true;
   }
 
-  /// Reads what the peers asked for into their messages, and this process's own pieces straight into its chunks. Chunks
-  /// that have no others are written at once, together, while they are in the processor's cache.
+  /// Reads what the peers requested into their messages, and this process's own pieces directly into its chunks. Chunks
+  /// without other pieces are written at once, together, while they are in the processor's cache.
   void read(Workload& work, Round& round) {
     if (work.can_read_ahead()) ask_ahead(work, round);
     read_messages(work, round.plan, round.sent.data(), shares_.scratch_bytes, round.reads);
@@ -143,7 +143,7 @@ class MessageExchange final : public Exchange {
     move(work, round, std::move(own));
   }
 
-  /// Chunks that need nothing from others, and are written at once.
+  /// Chunks that need nothing from others and are written together.
   struct OwnStretch {
     Stretch stretch;
     std::vector<ChunkInRound*> chunks;
@@ -155,7 +155,8 @@ class MessageExchange final : public Exchange {
       chunk.read += work.read(transfer, start + transfer.target_offset, thread_scratch(shares_.scratch_bytes));
   }
 
-  /// Nobody waits for these chunks: they are among what is written, and hold what is read ahead for them until then.
+  /// Nothing waits for these chunks: their tasks are among the writes, and hold what was prefetched for them until
+  /// then.
   void move(Workload& work, Round& round, OwnStretch own) {
     if (own.chunks.empty()) return;
     const auto held = std::make_shared<Lease>();
@@ -177,7 +178,7 @@ class MessageExchange final : public Exchange {
     });
   }
 
-  /// In the order in which it is read, as far as there is room.
+  /// Prefetches in the order of reading, as far as there is room.
   static void ask_ahead(Workload& work, Round& round) {
     const auto ask = [&](const std::vector<Transfer>& transfers) {
       return std::all_of(transfers.begin(), transfers.end(), [&](const Transfer& transfer) {
@@ -195,8 +196,8 @@ class MessageExchange final : public Exchange {
     }
   }
 
-  /// Sends and receives a round's messages. MPI moves them only while it is called, and where it is told to wait it
-  /// keeps a processor busy, which `others` need as long as they are not done.
+  /// Sends and receives a round's messages. MPI makes progress only during calls, and a blocking wait keeps a processor
+  /// busy, which `others` need until they are done.
   void exchange(Round& round, TaskGroup& others) {
     const auto pending = processes_.start(rounds_.outgoing(round.plan.sent, round.sent.data()),
                                           rounds_.incoming(round.plan.received, round.received.data()));
@@ -220,7 +221,7 @@ class MessageExchange final : public Exchange {
     }
   }
 
-  /// A piece's part of a message to its place; gives the sum that came with it.
+  /// Copies a piece from a message to its place; returns the sum that came with it.
   static PartialSum unpack(const Transfer& transfer, const std::byte* message, std::byte* target) {
     ckpt::run(unpacking(transfer), message, target);
     return load_sum(message + transfer.bytes());

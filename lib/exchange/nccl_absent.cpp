@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "exchange/exchange.hpp"
 
-// Stands in for nccl/ in a build without CUDA.
+// Replaces nccl/ in a build without CUDA.
 namespace ckpt {
 
 std::string why_no_nccl(Communicator& /*processes*/) {

@@ -10,13 +10,14 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t task_bytes = 1ULL << 20;  // reads of one task of a reader's thread, about
-constexpr std::uint64_t least_cost = 512;         // of a transfer, in bytes of a round: its plan has a size, too
+constexpr std::uint64_t task_bytes = 1ULL << 20;  // approximate size of the reads of one task
+constexpr std::uint64_t least_cost = 512;         // overhead of a transfer, in bytes of a round: its plan takes space,
+                                                  // too
 constexpr std::uint64_t best_chunk = 4ULL << 20;
 constexpr std::uint64_t least_chunk = 4096;
 
-/// What takes no memory is bounded, too, as others wait for the round; but not so much that there are rounds without
-/// end.
+/// Chunks that take none of a round's memory are limited, too, as others wait for the round; but not so much that
+/// rounds become too many.
 constexpr std::uint64_t own_chunks_for_one = 4;
 
 }  // namespace

@@ -8,13 +8,12 @@
 
 namespace ckpt {
 
-/// A workload's stretches, dealt to threads in order. What they need is being read before it is their turn, where the
-/// workload does that.
+/// Deals a workload's stretches to threads in order. Prefetches what later stretches need if the workload supports it.
 class StretchDealer {
  public:
   struct Dealt {
-    Stretch stretch;  ///< without chunks: there are no more
-    Lease held;       ///< what has been read ahead for it
+    Stretch stretch;  ///< without chunks: the workload has ended
+    Lease held;       ///< what was prefetched for it
   };
 
   StretchDealer(Workload& work, std::uint64_t stretch_bytes)
@@ -27,14 +26,14 @@ class StretchDealer {
                    }
                  }}) {}
 
-  /// Throws what planning a stretch does, for which then no thread waits.
+  /// Throws the errors of planning a stretch; no thread then waits for that stretch.
   Dealt next() {
     auto dealt = dealer_.next();
     return {dealt.item ? *std::move(dealt.item) : Stretch{}, std::move(dealt.held)};
   }
 
  private:
-  /// As many chunks as are written at once; nothing where there are no more.
+  /// Returns as many chunks as are written at once; nothing at the end.
   std::optional<Stretch> cut(Workload& work, std::uint64_t bytes) {
     const auto first = ahead_ ? std::exchange(ahead_, std::nullopt) : work.next();
     if (!first) return std::nullopt;
@@ -44,7 +43,7 @@ class StretchDealer {
     return stretch;
   }
 
-  std::optional<Chunk> ahead_;  // the next one, if it has been looked at
+  std::optional<Chunk> ahead_;  // the next chunk, if it has been fetched already
   AheadDealer<Stretch> dealer_;
 };
 

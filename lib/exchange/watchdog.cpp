@@ -11,7 +11,8 @@ Watchdog::Watchdog(Communicator& processes, const std::string& message, std::chr
     : thread_([this, &processes, text = "error: " + printable(message) + "\n", limit] {
         std::unique_lock lock(mutex_);
         if (called_off_.wait_for(lock, limit, [this] { return is_off_; })) return;
-        std::fputs(text.c_str(), stderr);  // not by the log, which only the first process shows: it may be the lost one
+        std::fputs(text.c_str(), stderr);  // bypasses the log, which only the first process shows: that process may be
+                                           // the lost one
         processes.abandon(1);
         std::_Exit(1);
       }) {}

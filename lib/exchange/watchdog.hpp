@@ -10,12 +10,12 @@
 
 namespace ckpt {
 
-/// Breaks a hang: a process that has failed, and is still held when the time is up (by a call into a driver, or waiting
-/// for a process that has ended), says why and ends the whole job, itself too.
+/// Breaks a hang: if a process that has failed is still blocked when the time is up (by a call into a driver, or
+/// waiting for a process that has ended), it reports why, and ends the whole job including itself.
 class Watchdog {
  public:
   Watchdog(Communicator& processes, const std::string& message, std::chrono::milliseconds limit);
-  ~Watchdog();  ///< all is well
+  ~Watchdog();  ///< cancels it: the process is no longer blocked
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   Watchdog(Watchdog&&) = delete;

@@ -11,7 +11,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t most_dims = 1ULL << 20;  // far beyond any embedding; sizes do not overflow
+constexpr std::uint64_t most_dims = 1ULL << 20;  // far larger than any embedding; sizes do not overflow
 
 constexpr std::array<std::pair<std::string_view, AccessorClass>, 4> accessor_names{
     {{"CtrCommonAccessor", AccessorClass::ctr_common},
@@ -48,7 +48,7 @@ void append_fields(std::vector<std::string>& fields, const std::string& name, st
   for (std::uint64_t i = 0; i < count; ++i) fields.push_back(count == 1 ? name : name + "[" + std::to_string(i) + "]");
 }
 
-/// The state of a rule for `dims` weights. `part` is "embed" or "embedx".
+/// Appends the state of a rule for `dims` weights. `part` is "embed" or "embedx".
 void append_state(std::vector<std::string>& fields, const std::string& part, SgdRule rule, std::uint64_t dims) {
   switch (rule) {
     case SgdRule::naive:
@@ -82,7 +82,7 @@ std::uint64_t state_size(SgdRule rule, std::uint64_t dims) noexcept {
   return 0;
 }
 
-/// A CtrDoubleAccessor has one number for the state, whatever the rule.
+/// A CtrDoubleAccessor stores one number of state, whatever the rule.
 void check_rules(const Accessor& accessor) {
   if (accessor.kind != AccessorClass::ctr_double) return;
   for (const SgdRule rule : {accessor.embed_rule, accessor.embedx_rule})

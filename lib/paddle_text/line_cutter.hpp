@@ -6,11 +6,11 @@
 
 namespace ckpt {
 
-/// Cuts a text that comes in pieces into lines. What it keeps between two pieces is one line.
+/// Divides a text that arrives in pieces into lines. Between two pieces it keeps one line.
 class LineCutter {
  public:
-  /// Calls `take` with each line that is whole, its newline included, until it gives false. Gives how many bytes of the
-  /// piece are taken.
+  /// Calls `take` with each complete line, its newline included, until it returns false. Returns how many bytes of the
+  /// piece were taken.
   template <class Take>
   std::size_t feed(std::string_view piece, const Take& take) {
     std::size_t begin = 0;
@@ -26,7 +26,7 @@ class LineCutter {
     return piece.size();
   }
 
-  /// A line whose end has not come yet.
+  /// Returns the incomplete line at the end.
   const std::string& begun() const noexcept { return begun_; }
 
  private:

@@ -16,14 +16,14 @@ namespace {
 constexpr std::size_t block_bytes = 64;
 constexpr std::size_t blocks_at_once = 64;
 
-/// A bit for each byte of a block. The methods of this file follow Langdale and Lemire, "Parsing Gigabytes of JSON per
-/// Second" (2019): rules are kept by logic over all of a block's bytes at once, without a branch.
+/// One bit for each byte of a block. The methods of this file follow Langdale and Lemire, "Parsing Gigabytes of JSON
+/// per Second" (2019): logic over all of a block's bytes at once checks the rules, without branches.
 using Bits = std::uint64_t;
 
-/// Which bytes of a block are what.
+/// The classes of the bytes of a block.
 struct Classes {
   Bits digits = 0;
-  Bits up_to_two = 0;  // of the digits
+  Bits up_to_two = 0;  // a subset of the digits
   Bits blanks = 0;
   Bits dots = 0;
   Bits exponents = 0;
@@ -32,11 +32,11 @@ struct Classes {
   Bits newlines = 0;
 };
 
-/// A block's bits behind those of the block before it.
+/// A block's bits, following those of the previous block.
 class Followed {
  public:
   explicit Followed(Bits before = 0) : before_(before) {}
-  /// The bits `distance` bytes later: 1 to 63.
+  /// Shifts the bits by `distance` bytes: 1 to 63.
   [[gnu::always_inline]] inline Bits later(Bits bits, int distance) const {
     return bits << distance | before_ >> (block_bytes - static_cast<unsigned>(distance));
   }
@@ -46,12 +46,12 @@ class Followed {
   Bits before_;
 };
 
-/// Runs of digits that begin where they are told to, and may go on in the next block.
+/// Runs of digits that start at given bytes, and may continue in the next block.
 class DigitRuns {
  public:
-  /// The bytes after such runs; `digits` becomes those that are in none.
+  /// Returns the bytes after such runs; `digits` becomes the digits outside all of them.
   [[gnu::always_inline]] inline Bits ends(Bits begins, Bits& digits) {
-    // A bit that is added at a run's first digit is carried through it to the byte after it.
+    // A bit that is added at a run's first digit carries through the run to the byte after it.
     const Bits sum = digits + begins;
     const Bits all = sum + carry_;
     carry_ = static_cast<Bits>(sum < digits) | static_cast<Bits>(all < sum);
@@ -64,7 +64,7 @@ class DigitRuns {
   Bits carry_ = 0;
 };
 
-/// Finds, in one block after the other, the bytes that no plain line has.
+/// Finds, block by block, the bytes that no plain line contains.
 class PlainRules {
  public:
   [[gnu::always_inline]] inline Bits broken(const Classes& c) {
@@ -82,7 +82,7 @@ class PlainRules {
     broken |= c.minuses & ~(after_blank | after_exponent);
     broken |= c.pluses & ~after_exponent;
     broken |= after_blank & ~(c.digits | c.minuses);
-    // Two digits of an exponent below 30: with nine before or behind the point, from 1e-38 to 1e38.
+    // Two digits of an exponent below 30: with nine digits before or after the point, from 1e-38 to 1e38.
     broken |= after_exponent & ~signs;
     broken |= exponents_.later(c.exponents, 2) & ~c.up_to_two;
     broken |= exponents_.later(c.exponents, 4) & ~ends;
@@ -101,7 +101,7 @@ class PlainRules {
   }
 
  private:
-  /// Those that nine others come before.
+  /// Returns the digits that follow nine others.
   [[gnu::always_inline]] inline Bits tenth_digits(Bits digits) {
     const Bits two = digits & ones_.later(digits, 1);
     const Bits four = two & twos_.later(two, 2);
@@ -118,13 +118,13 @@ class PlainRules {
   DigitRuns fractions_, keys_;
 };
 
-/// Cuts blocks into lines.
+/// Divides blocks into lines.
 class LineEnds {
  public:
   explicit LineEnds(std::vector<ScannedLine>& lines) : lines_(lines) {}
 
   [[gnu::always_inline]] inline void take(const Classes& classes, Bits broken) {
-    Bits line = ~Bits{0};  // the bytes that are in no line of this block yet
+    Bits line = ~Bits{0};  // bytes that are in no line of this block yet
     for (Bits newlines = classes.newlines; newlines != 0; newlines &= newlines - 1) {
       const Bits up_to = newlines ^ (newlines - 1);
       numbers_ += static_cast<std::uint32_t>(std::popcount(classes.blanks & line & up_to));
@@ -141,7 +141,7 @@ class LineEnds {
     at_ += block_bytes;
   }
 
-  std::size_t begin() const noexcept { return begin_; }  ///< of what is no whole line
+  std::size_t begin() const noexcept { return begin_; }  ///< where the incomplete line begins
 
  private:
   std::vector<ScannedLine>& lines_;
@@ -151,7 +151,7 @@ class LineEnds {
   Bits broken_ = 0;
 };
 
-/// Gives the classes of so many blocks.
+/// Computes the classes of `blocks` blocks.
 using Classify = void (*)(const char* text, std::size_t blocks, Classes* classes);
 
 template <Classify classify>
@@ -206,7 +206,7 @@ std::size_t scan_plain(std::string_view text, std::vector<ScannedLine>& lines) {
 #define CKPT_AVX2 gnu::target("avx2,bmi,bmi2,popcnt")
 #define CKPT_AVX512 gnu::target("avx512f,avx512bw,bmi,bmi2,popcnt")
 
-/// Half a block, compared byte by byte.
+/// Half a block, for comparisons byte by byte.
 struct HalfBlock {
   __m256i bytes;
 

@@ -36,7 +36,7 @@ bool is_number(std::string_view word, Number& number) {
   return problem == std::errc() && stop == end;
 }
 
-/// The end of a number of f32 from `at` on; throws where there is none up to the next blank.
+/// Returns the end of an f32 number that begins at `at`; throws if the text up to the next blank is none.
 const char* end_of_number(const char* at, const char* end, const RowFields& fields, std::uint64_t number) {
   const std::string_view word(at, static_cast<std::size_t>(std::find(at, end, ' ') - at));
   float value = 0;
@@ -46,7 +46,7 @@ const char* end_of_number(const char* at, const char* end, const RowFields& fiel
               "an f32, with one blank before it");
 }
 
-/// The dimensions of the tail that the row may have.
+/// Returns the dimension that the row's tail may have.
 std::uint64_t dims_of_row(const RowFields& fields, std::string_view line, std::uint64_t numbers) {
   const auto always = fields.always().size();
   if (!fields.rows_have_dims()) return fields.embedx_dim();
@@ -59,15 +59,15 @@ std::uint64_t dims_of_row(const RowFields& fields, std::string_view line, std::u
   return static_cast<std::uint64_t>(dims);
 }
 
-/// The number that eight digits are, the first in the lowest byte. Muła, "SIMD-friendly algorithms for parsing": pairs
-/// become numbers below 100, pairs of these below 10,000, and so on.
+/// Returns the number that eight digits represent, the first in the lowest byte. Muła, "SIMD-friendly algorithms for
+/// parsing": pairs become numbers below 100, pairs of these numbers below 10,000, and so on.
 std::uint64_t number_of_digits(std::uint64_t digits) noexcept {
   digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
   digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
   return (digits * 10000 + (digits >> 32)) & 0xffffffff;
 }
 
-/// The key that a plain line begins with; nothing where it is 2^64 or more.
+/// Returns the key at the beginning of a plain line; nothing if it is 2^64 or more.
 std::optional<std::uint64_t> plain_key(std::string_view line) noexcept {
   constexpr std::array<std::uint64_t, 9> tens{1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
   constexpr std::uint64_t zeros = 0x3030303030303030;
@@ -77,18 +77,18 @@ std::optional<std::uint64_t> plain_key(std::string_view line) noexcept {
     if (line.size() < sizeof bytes) return std::nullopt;  // too short to be a row
     std::memcpy(&bytes, line.data(), sizeof bytes);
     bytes ^= zeros;
-    // A blank, as what follows the key, is no digit, and its bit 4 is set now.
+    // The blank after the key is the first byte in which bit 4 is set now.
     const std::uint64_t ends = bytes & 0x1010101010101010;
     digits = ends == 0 ? 8 : static_cast<unsigned>(std::countr_zero(ends)) / 8;
     if (digits == 0) break;
-    bytes <<= 64 - 8 * digits;  // zeros before the number
+    bytes <<= 64 - 8 * digits;  // adds leading zeros
     if (__builtin_mul_overflow(key, tens[digits], &key) || __builtin_add_overflow(key, number_of_digits(bytes), &key))
       return std::nullopt;
   }
   return key;
 }
 
-/// The dimensions of the tail that the row has.
+/// Returns the dimension of the row's tail, and checks it.
 std::uint64_t checked_dims(const RowFields& fields, std::string_view line, std::uint64_t key, std::uint64_t numbers) {
   const auto always = fields.always().size();
   const std::uint64_t dims = dims_of_row(fields, line, numbers);
@@ -102,7 +102,7 @@ std::uint64_t checked_dims(const RowFields& fields, std::string_view line, std::
                "give the class, embedx_dim and rules that the table was saved with"});
 }
 
-/// Checks a line of which the scan has told. To read all values would take as long as all else that a job does.
+/// Checks a line that has been scanned. Reading all values would take as long as the rest of a job.
 CheckedLine checked_line(std::string_view line, const ScannedLine& scanned, const RowFields& fields) {
   const auto key = scanned.is_plain ? plain_key(line) : std::nullopt;
   return key ? CheckedLine{*key, checked_dims(fields, line, *key, scanned.numbers)} : check_line(line, fields);
@@ -140,7 +140,7 @@ bool read_numbers(std::string_view line, std::uint64_t first, std::span<float> n
     ++at;
     return true;
   };
-  for (std::uint64_t skipped = 0; skipped <= first; ++skipped)  // the key, too
+  for (std::uint64_t skipped = 0; skipped <= first; ++skipped)  // skips the key, too
     if (!skip_word()) return false;
   for (float& number : numbers) {
     const auto [stop, problem] = std::from_chars(at, end, number);
@@ -176,7 +176,7 @@ void ShardReader::feed(std::string_view piece, const Sink& sink) {
   check_length(begun_.size());
 }
 
-/// Gives the bytes of the whole lines.
+/// Processes the complete lines, and returns their bytes.
 std::size_t ShardReader::take_lines(std::string_view text, const Sink& sink) {
   static const LineScanner scan_lines = line_scanners().front();
   scanned_.clear();

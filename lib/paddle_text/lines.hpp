@@ -13,38 +13,38 @@
 
 namespace ckpt {
 
-/// What a line of Paddle's text, "key number number …\n", comes to.
+/// The result of checking a line of Paddle's text, "key number number …\n".
 struct CheckedLine {
   std::uint64_t key = 0;
-  std::uint64_t dims = 0;  ///< of its tail; 0: it has none
+  std::uint64_t dims = 0;  ///< dimension of its tail; 0: no tail
 };
 
-/// Digits of a number that Paddle writes, and that no f32 loses anything with.
+/// The digits of a number that Paddle writes, and the digits with which f32 loses nothing.
 inline constexpr int paddle_digits = 6;
 inline constexpr int exact_digits = 9;
 
-/// Checks a line, without its newline. Throws input unless it is a key and numbers with one blank before each, as many
-/// as a row of these fields has: decimal numbers that an f32 has room for, ±inf or ±nan.
+/// Checks a line, without its newline. Throws input unless it is a key and numbers, each after one blank, as many as a
+/// row of these fields has: decimal numbers that fit into an f32, ±inf or ±nan.
 CheckedLine check_line(std::string_view line, const RowFields& fields);
 
-/// The key of a line that has been checked; nothing where it is none after all.
+/// Returns the key of a checked line; nothing if it turns out to have none.
 std::optional<std::uint64_t> key_of(std::string_view line) noexcept;
-/// Numbers of such a line from the `first` on, rounded to the nearest f32, as many as there is room for. False where
-/// there are fewer.
+/// Reads numbers of such a line, starting with number `first`, rounded to the nearest f32, as many as there is room
+/// for. Returns false if there are fewer.
 bool read_numbers(std::string_view line, std::uint64_t first, std::span<float> numbers) noexcept;
 
 /// Appends a row and its newline. With `paddle_digits` these are the bytes that Paddle writes (C++'s ostream).
 void append_line(std::string& text, std::uint64_t key, std::span<const float> values, int digits);
 
-/// Which shard a file holds, of how many.
+/// Which of how many shards a file holds.
 struct ShardOf {
   std::uint64_t shard = 0;
   std::uint64_t shards = 1;
 };
 
-/// Reads a shard's text piece by piece, as it comes from a file or is inflated. What it keeps between two pieces is one
-/// line. Throws input, naming the line, where Paddle loads less than the file has, or something else: a blank line ends
-/// a shard there, and nobody finds a key outside its shard again.
+/// Reads a shard's text piece by piece, as it comes from a file or is inflated. Between two pieces it keeps one line.
+/// Throws input, naming the line, if Paddle would load less than the file has, or something else: there, a blank line
+/// ends a shard, and a key outside its shard is never found again.
 class ShardReader {
  public:
   using Sink = std::function<void(std::string_view line, const CheckedLine& row)>;  ///< the line with its newline
@@ -52,7 +52,7 @@ class ShardReader {
   ShardReader(const RowFields& fields, ShardOf shard) : fields_(fields), shard_(shard) {}
 
   void feed(std::string_view piece, const Sink& sink);
-  /// At the end of the file. Throws input where it ends within a line.
+  /// Call it at the end of the file. Throws input if the file ends within a line.
   void finish() const;
   std::uint64_t lines() const noexcept { return lines_; }
 
@@ -64,7 +64,7 @@ class ShardReader {
   const RowFields& fields_;
   ShardOf shard_;
   std::uint64_t lines_ = 0;
-  std::string begun_;  // of a line whose end has not come yet
+  std::string begun_;  // the incomplete line at the end
   std::vector<ScannedLine> scanned_;
 };
 

@@ -17,7 +17,7 @@ std::string padded(std::uint64_t number, std::size_t digits) {
   return text.size() < digits ? std::string(digits - text.size(), '0') + text : text;
 }
 
-/// Takes a number off the front of a name.
+/// Removes a number from the front of a name and returns it.
 std::optional<std::uint64_t> take_number(std::string_view& rest) {
   std::uint64_t number = 0;
   const auto [stop, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> take_number(std::string_view& rest) {
   return number;
 }
 
-/// The shard of a file's name, unless it is none that Paddle would give.
+/// Returns the shard of a file's name; nothing if Paddle would not give such a name.
 std::optional<std::uint64_t> shard_of(const std::string& name) {
   std::string_view rest = name;
   if (!rest.starts_with("part-")) return std::nullopt;

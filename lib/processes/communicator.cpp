@@ -82,9 +82,9 @@ class Solo final : public Communicator {
 }  // namespace
 
 void agree(Communicator& processes, const std::function<void()>& work) {
-  processes.set_failed_together(false);  // what was agreed on before has been dealt with
+  processes.set_failed_together(false);  // any earlier agreed error has been handled
   const auto failure = failure_of(work, processes);
-  // One reduction tells both whether any failed and which was the lowest: the lower the rank, the larger its bid.
+  // One reduction shows both whether any process failed and the lowest that did: a lower rank makes a higher bid.
   const int bid = failure ? processes.size() - processes.rank() : 0;
   const auto highest = static_cast<int>(processes.maximum(static_cast<std::uint64_t>(bid)));
   if (highest == 0) return;

@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// What every process has, by rank. Collective, like all below.
+/// Returns every process's value, by rank. Collective, like all functions below.
 template <class T>
 std::vector<T> gather_all(const T& mine, Communicator& processes) {
   if (processes.size() == 1) return {mine};
@@ -18,7 +18,7 @@ std::vector<T> gather_all(const T& mine, Communicator& processes) {
   return all;
 }
 
-/// Gives to_peer[p] to process p; what each process has given to this one, by rank.
+/// Sends to_peer[p] to process p; returns what each process has sent to this one, by rank.
 template <class T>
 std::vector<T> give_each(std::vector<T> to_peer, Communicator& processes) {
   if (processes.size() == 1) return to_peer;
@@ -30,7 +30,7 @@ std::vector<T> give_each(std::vector<T> to_peer, Communicator& processes) {
   return received;
 }
 
-/// The lists of all processes, one behind the other, on process 0; nothing on the others.
+/// Returns the concatenated lists of all processes on process 0; nothing on the others.
 template <class T>
 std::vector<T> gather_at_first(const std::vector<T>& mine, Communicator& processes) {
   std::vector<std::vector<T>> to_peer(static_cast<std::size_t>(processes.size()));
@@ -41,7 +41,7 @@ std::vector<T> gather_at_first(const std::vector<T>& mine, Communicator& process
   return list;
 }
 
-/// What all processes have found, as one list without repetition; each process's own is `mine`.
+/// Returns what all processes have found, without repetition; `mine` is each process's own list.
 template <class Value>
 std::set<Value> of_all(const std::vector<Value>& mine, Communicator& processes) {
   std::set<Value> all;

@@ -13,8 +13,8 @@
 
 namespace ckpt {
 
-/// How values travel between the processes of a job: numbers, text, and lists, pairs, maps and optionals of them. A
-/// struct says what it consists of: `static auto fields(auto& self) { return std::tie(self.a, self.b); }`.
+/// Serializes values for other processes of a job: numbers, text, and lists, pairs, maps and optionals of them. A
+/// struct lists its members: `static auto fields(auto& self) { return std::tie(self.a, self.b); }`.
 namespace wire {
 
 template <class T>
@@ -129,7 +129,7 @@ std::string packed(const T& value) {
   return out.take();
 }
 
-/// Throws input where the bytes are no such value: another process runs another version of the program.
+/// Throws input if the bytes are not such a value: another process runs another version of the program.
 template <class T>
 T unpacked(const std::string& bytes) {
   ByteReader in(bytes, "a message of another process");

@@ -5,7 +5,7 @@ namespace ckpt {
 
 void check(cudaError_t status, const char* call, const Advice& advice) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // else a later call that merely asks for the last error would find this one
+  cudaGetLastError();  // otherwise a later call that asks for the last error would find this one
   throw Error(Kind::io, call, {cudaGetErrorString(status), "", "", advice});
 }
 

@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(tile_threads) copy_kernel(CopyTableView table,
 
 }  // namespace
 
-/// By a call rather than <<< >>>, whose errors can only be asked for afterwards, together with earlier ones.
+/// Uses a call rather than <<< >>>, whose errors are available only afterwards, mixed with earlier ones.
 cudaError_t start_copies(CopyTableView table, std::byte* base, unsigned blocks, cudaStream_t stream) noexcept {
   if (table.tiles == 0) return cudaSuccess;
   const dim3 grid(static_cast<unsigned>(std::min<std::uint64_t>(table.tiles, blocks)));

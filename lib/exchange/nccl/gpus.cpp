@@ -14,7 +14,7 @@ namespace {
 
 constexpr char has_gpu = '+';
 
-/// The identity of this process's GPU, which is the same for no other in the world, or why it has none.
+/// Returns the identity of this process's GPU, which is unique in the world, or why it has none.
 std::string survey(const Communicator& processes) {
   try {
     cudaDeviceProp properties{};
@@ -42,7 +42,7 @@ std::string why_no_nccl(Communicator& processes) {
   for (std::size_t p = 0; p < found.size(); ++p) {
     if (found[p].front() != has_gpu) return is_alone ? found[p] : "process " + std::to_string(p) + ": " + found[p];
     const auto [other, is_new] = user_of.try_emplace(found[p], p);
-    // NCCL takes two processes on one GPU for two machines when told to: for tests, it is slow.
+    // With NCCL_HOSTID, NCCL takes two processes on one GPU for two machines; it is slow, but useful for tests.
     if (!is_new && std::getenv("NCCL_HOSTID") == nullptr)
       return "processes " + std::to_string(other->second) + " and " + std::to_string(p) +
              " would share a GPU, expected one for each";

@@ -4,8 +4,8 @@
 
 namespace ckpt {
 
-/// The GPU of this process among those that it sees: by its place on the node, or the only one that a launcher lets it
-/// see. Throws io where there is none.
+/// Returns this process's GPU among those that it sees: by its rank on the node, or the only one that a launcher makes
+/// visible. Throws io if there is none.
 int own_gpu(const Communicator& processes);
 
 }  // namespace ckpt

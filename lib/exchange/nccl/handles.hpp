@@ -31,7 +31,7 @@ struct DeviceMemoryTraits {
   static void release(type memory) noexcept { cudaFree(memory); }
 };
 
-/// Host memory that is registered with CUDA, and owned by somebody else.
+/// Host memory that is registered with CUDA, but owned elsewhere.
 struct PinTraits {
   using type = std::byte*;
   static type none() noexcept { return nullptr; }
@@ -39,7 +39,7 @@ struct PinTraits {
 };
 using Pin = Handle<PinTraits>;
 
-/// Ends what is still under way. One that was finalized is better destroyed.
+/// Aborts work in progress. Destroy a communicator that was finalized instead.
 struct NcclCommTraits {
   using type = ncclComm_t;
   static type none() noexcept { return nullptr; }
@@ -47,10 +47,10 @@ struct NcclCommTraits {
 };
 using NcclComm = Handle<NcclCommTraits>;
 
-/// Throws io with CUDA's own text when a call did not succeed: check(cudaSetDevice(0), "cudaSetDevice").
+/// Throws io with CUDA's message if a call did not succeed: check(cudaSetDevice(0), "cudaSetDevice").
 void check(cudaError_t status, const char* call, const Advice& advice = {});
 
-/// Throws peer with NCCL's own text. A call of a non-blocking communicator may still be in progress.
+/// Throws peer with NCCL's message. A call of a non-blocking communicator may still be in progress.
 void check(ncclResult_t status, const char* call);
 
 }  // namespace ckpt

@@ -30,7 +30,7 @@ class DeviceMemory final : public Device::Memory {
   Handle<DeviceMemoryTraits> memory_;
 };
 
-/// Host memory that the device reads and writes by itself.
+/// Host memory that the device accesses directly.
 class PinnedMemory final : public Device::Memory {
  public:
   explicit PinnedMemory(Buffer buffer) : buffer_(std::move(buffer)), pin_(buffer_.data()) {}
@@ -38,10 +38,10 @@ class PinnedMemory final : public Device::Memory {
 
  private:
   Buffer buffer_;
-  Pin pin_;  // ends before the memory does
+  Pin pin_;  // destroyed before the memory
 };
 
-/// Writes to each page of new memory, on so many threads: the system makes a page when it is first written to.
+/// Writes to each page of new memory, on `threads` threads: the system creates a page when it is first written to.
 void populate(const Buffer& buffer, unsigned threads) {
   constexpr std::uint64_t page = 4096;
   constexpr std::uint64_t share = 32ULL << 20;
@@ -51,21 +51,21 @@ void populate(const Buffer& buffer, unsigned threads) {
   });
 }
 
-/// What `call` found the memory short of.
+/// Throws if `call` failed, with the number of bytes that it requested.
 void check_memory(cudaError_t status, const char* call, std::uint64_t bytes, Advice::What advice) {
   check(status, (std::string(call) + " of " + format_bytes(bytes)).c_str(), {advice, ""});
 }
 
 }  // namespace
 
-/// A CUDA event. While it is not reached, the links are looked after: they may be why.
+/// A CUDA event. Until it is reached, each check also polls the links, whose failure may be the reason.
 class NcclDevice::EventMark final : public Mark {
  public:
   EventMark(NcclDevice& device, Event event) : device_(device), event_(std::move(event)) {}
   bool is_reached() override {
     const cudaError_t status = cudaEventQuery(event_.get());
     if (status == cudaErrorNotReady) {
-      cudaGetLastError();  // it counts as an error, which is not to be found by whoever asks for the last one
+      cudaGetLastError();  // it counts as an error, which must not be returned as the last error later
       if (device_.comm_) device_.is_linked();
       return false;
     }
@@ -126,8 +126,8 @@ void NcclDevice::copy(Queue queue, std::byte* base, const CopyTableView& table) 
   check(start_copies(table, base, blocks_, stream(queue)), "starting copies");
 }
 
-/// The wait is for the event as it is recorded here; recording it again does not change that, so one for each queue
-/// serves for ever.
+/// The wait applies to the event as recorded here; recording it again does not change that. So one event for each queue
+/// suffices.
 void NcclDevice::follow(Queue later, Queue earlier) {
   cudaEvent_t end = ends_[static_cast<std::size_t>(earlier)].get();
   check(cudaEventRecord(end, stream(earlier)), "cudaEventRecord");
@@ -161,7 +161,7 @@ void NcclDevice::connect(const std::string& invitation) {
   check(status, "ncclCommInitRankConfig");
 }
 
-/// One group, so that all messages move at once. A call that fails must not leave it open.
+/// Uses one group, so that all messages move at once. A call that fails must not leave it open.
 void NcclDevice::exchange(const Messages& sends, const Messages& receives) {
   check(ncclGroupStart(), "ncclGroupStart");
   ncclResult_t status = ncclSuccess;
@@ -190,7 +190,7 @@ bool NcclDevice::is_linked() {
 void NcclDevice::abort() noexcept {
   is_finalized_ = false;
   comm_.reset();
-  cudaDeviceSynchronize();  // copies and kernels still use memory that is about to go
+  cudaDeviceSynchronize();  // copies and kernels may still use memory that is about to be freed
 }
 
 std::unique_ptr<Exchange> nccl_exchange(Communicator& processes, const Staging& staging) {

@@ -7,11 +7,11 @@
 
 namespace ckpt {
 
-/// A CUDA device, linked with the other processes' by NCCL. Its communicator is a non-blocking one: no call waits for a
-/// peer that may have gone.
+/// A CUDA device, linked with the other processes' devices by NCCL. Its communicator is non-blocking: no call waits for
+/// a peer that may be gone.
 class NcclDevice final : public Device {
  public:
-  /// One process of `size`, on the device `gpu` of those that it sees. `threads` make host memory ready.
+  /// Makes one of `size` processes, on the device `gpu` of those that it sees. `threads` prepare host memory.
   NcclDevice(int gpu, int rank, int size, unsigned threads);
   NcclDevice(const NcclDevice&) = delete;
   NcclDevice& operator=(const NcclDevice&) = delete;
@@ -43,11 +43,11 @@ class NcclDevice final : public Device {
   int rank_;
   int size_;
   unsigned threads_;
-  unsigned blocks_ = 1;  ///< of the copy kernel, as many as the device runs at a time
+  unsigned blocks_ = 1;  ///< blocks of the copy kernel, as many as the device runs at a time
   NcclComm comm_;
   bool is_finalized_ = false;
   std::array<Stream, 3> streams_;
-  std::array<Event, 3> ends_;  ///< of the queues, as `follow` last found them
+  std::array<Event, 3> ends_;  ///< ends of the queues when `follow` was last called
 };
 
 }  // namespace ckpt

@@ -5,7 +5,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr int alarm_tag = 2;  // after those of all_to_all and of bulk messages
+constexpr int alarm_tag = 2;  // follows the tags of all_to_all and of bulk messages
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 namespace ckpt {
 
-/// Throws a peer error with MPI's own text when a call did not succeed: check(MPI_Barrier(comm), "MPI_Barrier").
+/// Throws a peer error with MPI's message if a call did not succeed: check(MPI_Barrier(comm), "MPI_Barrier").
 void check(int status, const char* call);
 
 }  // namespace ckpt

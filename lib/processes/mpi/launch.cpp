@@ -23,7 +23,7 @@ std::optional<std::string> variable(const char* name) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-/// A variable that holds a count; 0 where there is none.
+/// Returns a variable that holds a count; 0 if there is none.
 std::uint64_t count(const LaunchEnvironment& environment, const char* name) {
   const auto text = environment.variable(name).value_or("");
   std::uint64_t value = 0;
@@ -49,7 +49,7 @@ LaunchEnvironment launch_environment() {
 bool is_parallel(const LaunchEnvironment& environment) {
   const std::uint64_t step_tasks = environment.in_batch_script ? 0 : count(environment, "SLURM_STEP_NUM_TASKS");
   const auto job_space = environment.variable("PMIX_NAMESPACE").value_or("");
-  const bool by_srun = job_space.rfind("slurm.", 0) == 0;  // with --mpi=pmix; mpirun puts its own in its place
+  const bool by_srun = job_space.rfind("slurm.", 0) == 0;  // with --mpi=pmix; mpirun replaces it with its own
   if (by_srun && step_tasks > 0) return step_tasks > 1;
   if (const auto size = count(environment, "OMPI_COMM_WORLD_SIZE")) return size > 1;
   if (const auto size = count(environment, "PMI_SIZE")) return size > 1;
@@ -104,7 +104,7 @@ std::string mpi_version() {
   int length = 0;
   if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "unknown";
   const std::string version(text.data(), static_cast<std::size_t>(length));
-  return version.substr(0, version.find_first_of(",\n"));  // Open MPI goes on with where and when it was built
+  return version.substr(0, version.find_first_of(",\n"));  // Open MPI appends where and when it was built
 }
 
 }  // namespace ckpt

@@ -6,21 +6,21 @@
 
 namespace ckpt {
 
-/// What a process can see of the launcher that started it.
+/// The information about its launcher that a process can see.
 struct LaunchEnvironment {
   std::function<std::optional<std::string>(const char* name)> variable;
-  /// This process belongs to the script of a batch job. A job submitted from within a step of another (a training
-  /// process that submits the next stage) inherits that step's variables, which say nothing about it.
+  /// This process belongs to the script of a batch job. A job submitted from within a step of another job (a training
+  /// process that submits the next stage) inherits that step's variables, which do not apply to it.
   bool in_batch_script = false;
 };
 
-/// The real one.
+/// Returns the real environment.
 LaunchEnvironment launch_environment();
 
-/// launched_in_parallel() over a given environment, without what is above this process.
+/// Computes launched_in_parallel() for a given environment, without looking at parent processes.
 bool is_parallel(const LaunchEnvironment& environment);
 
-/// place_in_job() over a given environment.
+/// Computes place_in_job() for a given environment.
 std::string place_in(const LaunchEnvironment& environment);
 
 }  // namespace ckpt

@@ -17,7 +17,7 @@ namespace ckpt {
 
 namespace {
 
-/// Starts MPI unless it runs already; whether it was this call that did.
+/// Starts MPI unless it is running; returns whether this call started it.
 bool start_mpi() {
   int running = 0;
   check(MPI_Initialized(&running), "MPI_Initialized");
@@ -31,8 +31,8 @@ bool start_mpi() {
   return true;
 }
 
-/// Until `is_done()`. Here processes wait for one another: MPI would keep a processor busy meanwhile, which this
-/// process's own threads, or the one that is waited for, may need.
+/// Waits until `is_done()`. Processes wait for one another here: MPI would keep a processor busy, which this process's
+/// own threads, or the process that it waits for, may need.
 template <class IsDone>
 void wait_patiently(const IsDone& is_done) {
   constexpr int tries = 100;  // some tens of microseconds
@@ -41,7 +41,7 @@ void wait_patiently(const IsDone& is_done) {
     if (n >= tries) std::this_thread::sleep_for(pause.next());
 }
 
-/// Begins a collective call and waits for it. `call(request)` gives MPI's status.
+/// Starts a collective call and waits for it. `call(request)` returns MPI's status.
 template <class Call>
 void collectively(const char* name, const Call& call) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -189,7 +189,7 @@ std::vector<std::string> MpiCommunicator::all_to_all(std::vector<std::string> to
     if (p != self) from_peer[p].resize(coming[p]);
   from_peer[self] = std::move(to_peer[self]);
 
-  // Pieces of one message keep their order: MPI matches what one process sends another under one tag in order.
+  // Pieces of one message keep their order: MPI matches messages between two processes under one tag in order.
   std::vector<MPI_Request> requests;
   const auto post = [&](std::string& bytes, auto&& start) {
     for (std::uint64_t done = 0; done < bytes.size(); done += largest_message_)

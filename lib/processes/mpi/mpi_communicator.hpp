@@ -20,11 +20,11 @@ struct MpiCommTraits {
 };
 using MpiComm = Handle<MpiCommTraits>;
 
-/// MPI counts in int: a message of more bytes than this goes in pieces of this size.
+/// MPI counts in int: larger messages are sent in pieces of this size.
 inline constexpr std::uint64_t largest_message_bytes = 1ULL << 30;
 
-/// MPI_COMM_WORLD under a communicator of our own. The one that finds MPI not running starts it, and ends it when it is
-/// destroyed: it must outlive all others.
+/// MPI_COMM_WORLD under a communicator of its own. If MPI is not running, the constructor starts it, and the destructor
+/// ends it: that object must outlive all others.
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(std::uint64_t largest_message = largest_message_bytes);
@@ -52,8 +52,8 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm handle() const noexcept { return comm_.get(); }
 
  private:
-  /// Stands in every collective call: leaving it by an exception marks the communicator, whose destructor then frees
-  /// the others. Entering one also means that an error agreed on before has been dealt with.
+  /// Lives during every collective call: if an exception leaves the call, it marks the communicator, whose destructor
+  /// then frees the others. Entering a call also means that an error agreed on before has been handled.
   class Collective {
    public:
     explicit Collective(MpiCommunicator& processes) noexcept : processes_(processes) {
@@ -79,15 +79,15 @@ class MpiCommunicator final : public Communicator {
 
   std::uint64_t largest_message_;
   bool started_mpi_ = false;
-  bool interrupted_ = false;  ///< an exception left a collective call half done: the others are still in it
+  bool interrupted_ = false;  ///< an exception left a collective call incomplete: the others are still in it
   int exceptions_at_start_;
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
   int local_size_ = 1;
   MpiComm comm_;
-  std::uint64_t alarms_raised_ = 0;             ///< by this process, ever
-  std::vector<std::uint64_t> alarms_received_;  ///< from each process, ever
+  std::uint64_t alarms_raised_ = 0;             ///< by this process, in total
+  std::vector<std::uint64_t> alarms_received_;  ///< from each process, in total
   bool is_alarmed_ = false;
 };
 

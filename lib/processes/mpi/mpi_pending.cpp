@@ -8,10 +8,10 @@ namespace ckpt {
 
 namespace {
 
-constexpr int bulk_tag = 1;  // all_to_all's messages have 0: the two never meet
+constexpr int bulk_tag = 1;  // all_to_all's messages have 0: the two never match
 
-/// Requests under way. MPI gives no way to take a half-received message back, so that when the run fails the buffers
-/// must outlive it: the requests are then left to the end of the job.
+/// Requests in progress. MPI cannot cancel a half-received message, so that in a failing run the buffers must outlive
+/// it: the requests are then left to the end of the job.
 class MpiPending final : public Communicator::Pending {
  public:
   void add(MPI_Request request) { requests_.push_back(request); }

@@ -18,11 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What tells one process of a job or step from the others.
+/// Variables that distinguish one process of a job or step from the others.
 constexpr std::array identity{"PMIX_NAMESPACE", "PMIX_RANK",     "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                               "SLURM_JOB_ID",   "SLURM_STEP_ID", "SLURM_PROCID"};
 
-/// Where the launcher's server listens, by version of PMIx.
+/// Variables with the address of the launcher's server, by version of PMIx.
 constexpr std::array server_addresses{"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",
                                       "PMIX_SERVER_URI2"};
 
@@ -33,7 +33,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The parent of a process; 0 where that cannot be told.
+/// Returns the parent of a process; 0 if it is unknown.
 std::uint64_t parent_of(const fs::path& process) {
   const std::string status = text_of(process / "status");
   constexpr std::string_view key = "\nPPid:\t";
@@ -43,7 +43,7 @@ std::uint64_t parent_of(const fs::path& process) {
   return parent;
 }
 
-/// A variable in the environment with which a process was started.
+/// Returns a variable from the environment with which a process was started.
 std::optional<std::string> variable_in(const std::string& started_with, const std::string& name) {
   const std::string all = '\0' + started_with;
   const std::string key = '\0' + name + '=';
@@ -63,7 +63,8 @@ bool has_same_place(const std::string& started_with, const LaunchEnvironment& en
   return has_any;
 }
 
-/// "0100007F:9821" of "…;tcp4://127.0.0.1:38945", as the system writes the other end of a connection; empty for others.
+/// Returns "0100007F:9821" for "…;tcp4://127.0.0.1:38945", the system's form of a connection's other end; empty for
+/// other addresses.
 std::string other_end(const std::string& address) {
   const std::size_t scheme = address.find("://");
   const std::size_t colon = address.rfind(':');
@@ -88,7 +89,7 @@ std::string other_end(const std::string& address) {
   return used == 0 ? "" : end + digits.data();
 }
 
-/// The sockets, by the system's numbers, that are connected to this end.
+/// Returns the inode numbers of the sockets that are connected to this end.
 std::set<std::string> connected_sockets(const fs::path& proc, const std::string& end) {
   constexpr const char* established = "01";
   std::set<std::string> sockets;
