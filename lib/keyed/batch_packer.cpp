@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t read_bytes = 256ULL << 10;  // at a time: they stay in the second-level cache
 
-/// `bytes`: of a row, as a constant where the compiler is to know it.
+/// `bytes`: of a row; a constant if the compiler should know it.
 void put_rows(auto bytes, std::span<const std::uint32_t> slots, const std::byte* source, std::byte* target) {
   for (std::size_t row = 0; row < slots.size(); ++row)
     std::memcpy(target + slots[row] * bytes, source + row * bytes, bytes);
@@ -81,14 +81,14 @@ void BatchPacker::sort(const PackOrder& order, TableReader& reader, const Batch&
   std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
   slots_.resize(rows);
   for (std::size_t row = 0; row < rows; ++row) slots_[row] = static_cast<std::uint32_t>(ends_[groups_[row]]++);
-  ends_.pop_back();  // what were the beginnings are the ends now
+  ends_.pop_back();  // the beginnings have become the ends
 }
 
 void BatchPacker::read_part(const PackOrder& order, TableReader& reader, const Batch& batch, const TablePart& part,
                             std::byte* target, std::span<PartialSum> read) {
   const std::uint64_t most = std::min(rows_in(read_bytes, part.row_bytes()), batch.rows.size());
   grow(piece_, most * part.row_bytes());
-  std::uint64_t done = 0;  // of the rows that are taken
+  std::uint64_t done = 0;  // number of the rows taken
   for (std::uint64_t first = 0; first < batch.rows.size(); first += most) {
     const std::uint64_t count = std::min(most, batch.rows.size() - first);
     const auto piece = piece_.first(count * part.row_bytes());

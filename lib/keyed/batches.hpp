@@ -14,7 +14,7 @@ struct Batch {
   Interval rows;
 };
 
-/// A table's rows as batches, numbered server by server and along each.
+/// A table's rows as batches, numbered server by server, and in order on each.
 class Batches {
  public:
   Batches() = default;
@@ -22,14 +22,14 @@ class Batches {
 
   std::uint64_t count() const noexcept { return first_.empty() ? 0 : first_.back(); }
   Batch operator[](std::uint64_t number) const;
-  /// Those that one of the processes works on, ascending: an equal share that lies together, or where not all see all
-  /// files, those of the files that it is to read.
+  /// Returns the batches that one of the processes works on, ascending: an equal, contiguous share, or, if not all
+  /// processes see all files, the batches of the files that it is to read.
   std::vector<std::uint64_t> share(const Checkpoint& checkpoint, std::uint32_t process, std::uint32_t processes) const;
 
  private:
   std::uint64_t each_ = 1;
   std::vector<std::uint64_t> rows_;   // by server
-  std::vector<std::uint64_t> first_;  // batch of each server; the number of all at the end
+  std::vector<std::uint64_t> first_;  // first batch of each server, and the total at the end
 };
 
 }  // namespace ckpt

@@ -13,22 +13,22 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t most_batch_bytes = 64ULL << 20;  // what the journal takes for one run
+constexpr std::uint64_t most_batch_bytes = 64ULL << 20;  // the journal's limit for one run
 constexpr std::uint64_t least_batch_bytes = 64ULL << 10;
-constexpr std::uint64_t best_batch_bytes = 4ULL << 20;  // what is done to it again is mostly in the core's cache
-constexpr std::uint64_t best_run_bytes = 64ULL << 10;   // that a batch has for each place that it goes to
+constexpr std::uint64_t best_batch_bytes = 4ULL << 20;  // later passes over it mostly hit the core's cache
+constexpr std::uint64_t best_run_bytes = 64ULL << 10;   // bytes that a batch has for each place that it goes to
 
-/// A run of batches of one process, which no batch of another lies between.
+/// A run of one process's batches, without a batch of another in between.
 struct CountedRun {
   std::uint64_t first = 0;
-  std::vector<std::uint64_t> rows;  // for each group
+  std::vector<std::uint64_t> rows;  // by group
 
   static auto fields(auto& self) { return std::tie(self.first, self.rows); }
 };
 
 class CensusTaker {
  public:
-  /// What a thread keeps from one batch to the next.
+  /// A thread's buffers, which it reuses for each batch.
   struct Work {
     std::vector<std::uint64_t> keys;
     std::vector<std::uint64_t> placed;
@@ -37,8 +37,8 @@ class CensusTaker {
   CensusTaker(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to)
       : table_(table), reader_(reader), to_(to) {}
 
-  /// Counts a batch's rows into `count`, which has an entry for each group of the target. `kept`: as TableShare has it;
-  /// empty: all.
+  /// Counts a batch's rows in `count`, which has an entry for each group of the target. `kept`: see TableShare; empty:
+  /// all.
   void count(const Batch& batch, std::span<const std::uint64_t> kept, std::span<std::uint64_t> count, Work& work) {
     auto& [keys, placed] = work;
     keys.resize(static_cast<std::size_t>(batch.rows.size()));
@@ -146,7 +146,7 @@ class CensusTaker {
   std::uint64_t changing_ = 0;
 };
 
-/// Makes of each own batch's counts how many rows of a group are in the batches before it. Gives each group's rows.
+/// Replaces each own batch's counts by the number of a group's rows in earlier batches. Returns each group's total.
 std::vector<std::uint64_t> add_up_counts(TableCensus& census, Communicator& processes) {
   const std::uint64_t groups = census.groups;
   std::vector<CountedRun> runs;
@@ -160,7 +160,7 @@ std::vector<std::uint64_t> add_up_counts(TableCensus& census, Communicator& proc
   std::sort(all.begin(), all.end(), [](const CountedRun& a, const CountedRun& b) { return a.first < b.first; });
   std::vector<std::uint64_t> rows(groups, 0);
   auto run = all.begin();
-  std::vector<std::uint64_t> at;  // what is before the next own batch
+  std::vector<std::uint64_t> at;  // rows before the next own batch
   const auto add = [&] {
     for (std::size_t group = 0; group < groups; ++group) rows[group] += run->rows[group];
   };
@@ -176,7 +176,7 @@ std::vector<std::uint64_t> add_up_counts(TableCensus& census, Communicator& proc
   return rows;
 }
 
-/// What is known of batches grows with them: many small ones are too much where there are many groups.
+/// The records of batches grow with their number: many small batches take too much if there are many groups.
 void check_room(const StoredTable& table, std::uint64_t batches, std::uint64_t groups, const CensusMeans& means) {
   constexpr std::uint64_t always = 16ULL << 20;
   const std::uint64_t bytes = checked_mul(checked_mul(batches, groups, "batches"), sizeof(std::uint64_t), "batches");
@@ -234,7 +234,7 @@ void place_rows(std::span<TableCensus* const> layers, const RowGroups& to) {
   for (const TableCensus* layer : layers)
     for (std::size_t group = 0; group < rows.size(); ++group) rows[group] += layer->group_rows[group];
   const auto offsets = group_offsets(to, rows);
-  std::vector<std::uint64_t> begin;  // of each group, on its server
+  std::vector<std::uint64_t> begin;  // by group, on its server
   for (const auto& of_server : offsets) begin.insert(begin.end(), of_server.begin(), of_server.end() - 1);
   for (TableCensus* layer : layers) {
     layer->offsets = offsets;

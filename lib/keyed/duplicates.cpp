@@ -16,16 +16,16 @@ namespace {
 constexpr std::uint64_t most_readings = 4;        // of a file, only so that more threads take part
 constexpr std::uint64_t piece_keys = 1ULL << 15;  // read at a time: they stay in the second-level cache
 
-/// The servers whose keys are looked at together, and the subset of these that is.
+/// The servers whose keys are checked together, and the subset of these keys.
 struct KeyShare {
   Position first = 0;
   Position last = 0;
   KeySubset subset;
 };
 
-/// What a thread keeps from one share to the next.
+/// A thread's buffers, which it reuses for each share.
 struct KeyWork {
-  std::uint64_t most = 0;  // keys at a time
+  std::uint64_t most = 0;  // limit on keys at a time
   std::vector<std::uint64_t> piece;
   RepeatedKeys repeated;
 };

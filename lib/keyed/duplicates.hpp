@@ -7,8 +7,8 @@
 
 namespace ckpt {
 
-/// Throws input, naming both rows, where a key of a table stands twice. Keys are read in subsets of their mixed bits
-/// that fit into `memory_bytes`, by file where equal keys can only lie in one, else over all files. Collective.
+/// Throws input, naming both rows, if a key of a table occurs twice. Reads keys in subsets of their mixed bits that fit
+/// into `memory_bytes`: by file if equal keys can only lie in one, else over all files. Collective.
 void check_no_duplicates(const StoredTable& table, TableReader& reader, std::uint64_t memory_bytes, unsigned threads,
                          Communicator& processes);
 

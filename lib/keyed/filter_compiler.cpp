@@ -13,7 +13,7 @@ using Operation = RowCondition::Operation;
 
 namespace {
 
-/// Whole numbers from here on are not told apart as f64.
+/// From here on, f64 does not distinguish all integers.
 constexpr double first_rounded = 9007199254740992.0;
 
 bool is_rounded(const DType& dtype) {

@@ -13,12 +13,12 @@ inline bool is_comparison(RowCondition::Operation operation) {
   return operation >= RowCondition::Operation::less && operation <= RowCondition::Operation::unequal;
 }
 
-/// Whether a number of this type is exact in 32 bits.
+/// Returns whether 32 bits represent a number of this type exactly.
 inline bool is_narrow(const DType& dtype) {
   return dtype.size <= (dtype.is_float() ? 4U : 2U);
 }
 
-/// Makes a filter's instructions of its condition, for the columns of a table.
+/// Compiles a filter's condition to instructions, for the columns of a table.
 class FilterCompiler {
  public:
   FilterCompiler(RowFilter& to, const StoredTable& table) : to_(to), table_(table) {}
@@ -27,11 +27,11 @@ class FilterCompiler {
   void compile();
 
  private:
-  /// What stands on the stack: a register, or a number that has none yet.
+  /// An entry of the stack: a register, or a number that has none yet.
   struct Operand {
     std::size_t at = 0;
     bool is_wide = false;
-    bool is_rounded = false;  // whole numbers that f64 may not have room for
+    bool is_rounded = false;  // integers that f64 may not represent
     std::optional<double> constant;
   };
 

@@ -8,16 +8,15 @@
 
 namespace ckpt {
 
-/// Where a key of a table is, and where it is to be.
+/// Where a key of a table is, and where it should be.
 struct KeySearch {
-  std::vector<std::uint64_t>
-      trace;  ///< the value after each step of `place` that gives one; empty where a field decides
-  std::optional<Position> expected;  ///< the server that `place` says; nothing where it says none, or a field decides
-  std::optional<Position> server;    ///< that has it; nothing: none
+  std::vector<std::uint64_t> trace;  ///< the value after each step of `place` that changes it; empty if a field decides
+  std::optional<Position> expected;  ///< the server according to `place`; nothing if it names none, or a field decides
+  std::optional<Position> server;    ///< the server that has the key; nothing: none
   std::uint64_t row = 0;
 };
 
-/// Looks on the server that `place` says, then on all others.
+/// Looks on the server according to `place` first, then on all others.
 KeySearch find_key(const StoredTable& table, TableReader& reader, std::uint64_t key);
 
 }  // namespace ckpt

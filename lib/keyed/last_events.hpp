@@ -10,7 +10,8 @@
 
 namespace ckpt {
 
-/// What can happen to a key, in the order of time: the layer's number decides, and then that it has a row. 0: nothing.
+/// An event of a key, in the order of time: ordered by the layer's number, and then by whether the key has a row. 0:
+/// none.
 using Event = std::uint32_t;
 
 inline Event deletion_in(std::uint64_t layer) {
@@ -21,7 +22,7 @@ inline Event row_in(std::uint64_t layer, bool is_taken) {
   return static_cast<Event>(4 * layer + 2 + (is_taken ? 1 : 0));
 }
 
-/// The last event of each key, with linear probing.
+/// The last event of each key, in a hash table with linear probing.
 class LastEvents {
  public:
   explicit LastEvents(std::uint64_t most) : slots_(std::bit_ceil(most + most / 2 + 1)) {}
@@ -39,7 +40,8 @@ class LastEvents {
     Event event = 0;
   };
 
-  /// The key's own, or the empty one where it belongs. The highest bits of a mixed key have dealt it here.
+  /// Returns the key's slot, or the empty one where it belongs. The highest bits of a mixed key have already selected
+  /// this table.
   Slot& slot_of(std::uint64_t key) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = mix(key) & mask;

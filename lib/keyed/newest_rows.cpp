@@ -18,20 +18,19 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t bytes_per_compared_key =
-    64;  // its row here; where it is compared, the key twice and its answer
+constexpr std::uint64_t bytes_per_compared_key = 64;  // its row here; in the comparison, the key twice and its answer
 
 enum class Role : std::uint8_t { rows, tails, deletions };
 
 enum class Answer : char { dropped, taken, without_row };
 
-/// Keys of one batch, as they travel to where they are compared.
+/// The keys of one batch, as they are sent to the process that compares them.
 struct Segment {
   Role role = Role::rows;
   bool is_taken = false;
   std::uint64_t layer = 0;
   std::string_view keys;
-  std::vector<std::uint64_t> without_row;  // of tails: places of keys that their own layer has no row of, ascending
+  std::vector<std::uint64_t> without_row;  // for tails: indices of keys without a row in their own layer, ascending
 
   bool is_answered() const { return role != Role::deletions && is_taken; }
   std::uint64_t count() const { return keys.size() / sizeof(std::uint64_t); }
@@ -55,7 +54,8 @@ std::vector<Segment> segments_of(std::string_view message) {
   return segments;
 }
 
-/// Takes the events of all segments in the order of time, so that tails are held against the rows of their own layer.
+/// Processes the events of all segments in the order of time, so that tails are checked against the rows of their own
+/// layer.
 LastEvents last_events(std::vector<std::vector<Segment>>& all) {
   std::uint64_t count = 0;
   std::vector<Segment*> by_time;
@@ -80,7 +80,7 @@ LastEvents last_events(std::vector<std::vector<Segment>>& all) {
   return events;
 }
 
-/// What is said to the messages of all processes about one part of the keys.
+/// Returns the answers to the messages of all processes about one part of the keys.
 std::vector<std::string> answers_to(const std::vector<std::string_view>& messages) {
   std::vector<std::vector<Segment>> all;
   for (const std::string_view message : messages) all.push_back(segments_of(message));
@@ -133,7 +133,7 @@ class Join {
     std::size_t source = 0;
     std::size_t own_batch = 0;
   };
-  /// The rows of a segment that is answered, in its order.
+  /// The rows of a segment that is to be answered, in its order.
   struct Asked {
     Task task;
     std::vector<std::uint32_t> rows;
@@ -156,7 +156,7 @@ class Join {
     });
     const std::vector<std::string> received =
         processes_.all_to_all(to_processes([&](std::size_t part) { return std::exchange(parts_[part].message, {}); }));
-    std::vector<std::vector<std::string>> answers(threads_);  // of each own part, to each process
+    std::vector<std::vector<std::string>> answers(threads_);  // by own part, to each process
     agree(processes_, [&] {
       std::vector<std::vector<std::string_view>> messages(threads_);
       for (const std::string& from : received) {
@@ -170,7 +170,7 @@ class Join {
     agree(processes_, [&] { take(told); });
   }
 
-  /// A message to each process: what `text` gives for each of its parts.
+  /// Builds a message to each process from the result of `text` for each of its parts.
   template <class Text>
   std::vector<std::string> to_processes(const Text& text) const {
     std::vector<std::string> messages;
@@ -193,7 +193,7 @@ class Join {
       std::string keys;
       std::vector<std::uint32_t> rows;
     };
-    std::vector<Found> found(2 * parts_.size());  // of each part, those that are not taken first
+    std::vector<Found> found(2 * parts_.size());  // by part, with those that are not taken first
     for (std::size_t row = 0; row < keys.size(); ++row) {
       const std::uint64_t mixed = mix(keys[row]);
       if (bits != 0 && mixed >> (64 - bits) != subset) continue;
@@ -254,8 +254,8 @@ class Join {
   Communicator& processes_;
   std::vector<Source> sources_;
   std::vector<Task> tasks_;
-  std::mutex mutex_;         // for what follows
-  std::vector<Part> parts_;  // of the keys: `threads` of each process
+  std::mutex mutex_;         // guards the members below
+  std::vector<Part> parts_;  // parts of the keys: `threads` of each process
 };
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace ckpt {
 
 namespace {
 
-/// What gives a key its shard; nothing where that depends on the number of servers.
+/// Returns the steps from a key to its shard; nothing if they depend on the number of servers.
 std::optional<std::vector<std::string>> steps_to_shard(const KeyedTable& table) {
   std::vector<std::string> steps;
   for (std::size_t i = 0; i + 1 < table.place->size(); ++i) {
@@ -52,9 +52,9 @@ std::optional<RangeMove> range_move(const StoredTable& table, const KeyedTable& 
   const RowGroups& before = table.shards->groups;
   const auto steps = steps_to_shard(from);
   if (!steps || steps != steps_to_shard(to) || before.count() != groups.count()) return std::nullopt;
-  std::vector<std::uint64_t> group_of(groups.count());  // of each shard, on the target
+  std::vector<std::uint64_t> group_of(groups.count());  // by shard, on the target
   for (std::uint64_t group = 0; group < groups.count(); ++group) group_of[groups.shard_of(group)] = group;
-  std::vector<std::uint64_t> rows(groups.count());  // of each of these groups
+  std::vector<std::uint64_t> rows(groups.count());  // by group
   const auto each_shard = [&](const auto& visit) {
     for (Position server = 0; server < table.shards->offsets.size(); ++server) {
       const std::vector<std::uint64_t>& offsets = table.shards->offsets[server];

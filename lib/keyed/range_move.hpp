@@ -8,33 +8,33 @@
 
 namespace ckpt {
 
-/// Rows that lie together on a server of the source, and will on one of the target.
+/// Rows that are contiguous on a server of the source, and on one of the target.
 struct RowRun {
-  Interval rows;            ///< of the source's server
-  Position server = 0;      ///< of the target
-  std::uint64_t first = 0;  ///< row there
+  Interval rows;            ///< on the source's server
+  Position server = 0;      ///< server of the target
+  std::uint64_t first = 0;  ///< first row on that server
 };
 
-/// Where the rows of a table go whose shards move to other servers as they are: keys are needed only to be checked.
+/// Where the rows of a table go whose shards move between servers as a whole: keys are needed only for checking.
 class RangeMove {
  public:
-  /// The runs of some rows of a server of the source, in their order.
+  /// Returns the runs of some rows of a server of the source, in their order.
   std::vector<RowRun> runs(Position server, const Interval& rows) const;
-  /// Where the shards begin on each server of the target, and the end.
+  /// Returns where the shards begin on each server of the target, and the end.
   const std::vector<std::vector<std::uint64_t>>& offsets() const noexcept { return offsets_; }
-  std::vector<std::uint64_t> rows() const;  ///< that each server of the target gets
-  std::uint64_t changing() const;           ///< rows that go to a server of another number
+  std::vector<std::uint64_t> rows() const;  ///< rows that each server of the target gets
+  std::uint64_t changing() const;           ///< rows that go to a server of a different number
 
  private:
   friend std::optional<RangeMove> range_move(const StoredTable& table, const KeyedTable& from, const KeyedTable& to,
                                              const RowGroups& groups);
 
-  std::vector<std::vector<RowRun>> of_server_;  // of the source; as long as can be
+  std::vector<std::vector<RowRun>> of_server_;  // by server of the source; as long as possible
   std::vector<std::vector<std::uint64_t>> offsets_;
 };
 
-/// That, where both sides have the same shards (those of `from` and `to` are got from keys by the same steps), whatever
-/// servers these are dealt to. The table's offsets have been read.
+/// Returns such a move if both sides have the same shards (`from` and `to` compute them from keys by the same steps),
+/// whatever the servers that hold them. The table's offsets must have been read.
 std::optional<RangeMove> range_move(const StoredTable& table, const KeyedTable& from, const KeyedTable& to,
                                     const RowGroups& groups);
 

@@ -13,22 +13,22 @@ namespace {
 
 constexpr std::uint64_t bucket_keys = 4096;
 constexpr std::size_t places = 1 << 16;      // of a bucket's values; their bits stay in the first-level cache
-constexpr unsigned fine_bits = 14;           // of what is counted before the number of buckets is known
+constexpr unsigned fine_bits = 14;           // of the counters that are filled before the number of buckets is known
 constexpr std::size_t mixed_keys = 1 << 12;  // at a time
 constexpr unsigned all_bits = 64;            // of a value
 constexpr std::uint64_t least_kept = 1 << 16;
 
-/// The top `bits` of a value; 0 where bits is 0.
+/// Returns the top `bits` bits of a value; 0 if bits is 0.
 std::uint64_t top(std::uint64_t value, unsigned bits) {
   return bits == 0 ? 0 : value >> (64 - bits);
 }
 
-/// Bits of a value that neither its subset nor its bucket tells.
+/// Returns bits of a value that neither its subset nor its bucket determines.
 std::uint16_t place_of(std::uint64_t value) {
   return static_cast<std::uint16_t>(value >> 32);
 }
 
-/// Calls take(values) with the mixed keys of a subset, turned so that the bits that the subset tells are the last ones.
+/// Calls take(values) with the mixed keys of a subset, rotated so that the bits of the subset are last.
 template <class Take>
 void for_each_mixed(const RepeatedKeys::Read& read, KeySubset subset, const Take& take) {
   std::array<std::uint64_t, mixed_keys> mixed;
@@ -47,7 +47,7 @@ void for_each_mixed(const RepeatedKeys::Read& read, KeySubset subset, const Take
   });
 }
 
-/// Of values in order, those that stand more than once.
+/// Adds the values that occur more than once in a sorted list.
 void add_adjacent(std::span<const std::uint64_t> sorted, std::vector<std::uint64_t>& found) {
   const auto end = sorted.end();
   for (auto at = std::adjacent_find(sorted.begin(), end); at != end && found.size() < RepeatedKeys::most_named;
@@ -62,14 +62,14 @@ void add_adjacent(std::span<const std::uint64_t> sorted, std::vector<std::uint64
 void RepeatedKeys::choose_buckets(std::uint64_t all) {
   bucket_bits_ = std::min(static_cast<unsigned>(std::bit_width(all / bucket_keys)), fine_bits);
   ends_ = {0, all};
-  if (bucket_bits_ == 0) return;  // many short lists: what was counted is longer than they are
+  if (bucket_bits_ == 0) return;  // for many short lists, clearing the counters would take longer than the lists
   const unsigned shift = fine_bits - bucket_bits_;
   ends_.assign((std::size_t{1} << bucket_bits_) + 1, 0);
   for (std::size_t i = 0; i < fine_.size(); ++i) ends_[(i >> shift) + 1] += fine_[i];
   std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
 }
 
-/// Room for so many.
+/// Returns memory for `count` values.
 std::uint64_t* RepeatedKeys::values_of(std::uint64_t count) {
   if (buckets_.size() < count * sizeof(std::uint64_t)) {
     buckets_ = {};
@@ -78,7 +78,8 @@ std::uint64_t* RepeatedKeys::values_of(std::uint64_t count) {
   return reinterpret_cast<std::uint64_t*>(buckets_.data());
 }
 
-/// Puts the values into their buckets, whose beginnings become their ends. False where they are not those counted.
+/// Puts the values into their buckets, whose beginnings become their ends. Returns false if the values are not those
+/// that were counted.
 bool RepeatedKeys::gather(const Read& read, KeySubset subset, std::uint64_t count) {
   std::uint64_t* const values = values_of(count);
   const std::vector<std::uint64_t> bounds = ends_;
@@ -95,13 +96,13 @@ bool RepeatedKeys::gather(const Read& read, KeySubset subset, std::uint64_t coun
   return is_same && std::equal(bounds.begin() + 1, bounds.end(), ends_.begin());
 }
 
-/// Without counting them first: keys that differ fill buckets of one size alike. False, and nothing is found, where a
-/// bucket has no room for its own.
+/// Skips the count: distinct keys fill equally large buckets evenly. Returns false, without results, if a bucket
+/// overflows.
 bool RepeatedKeys::add_at_once(const Read& read, KeySubset subset, std::uint64_t most, std::uint64_t expected,
                                Found& found) {
   if (expected < bucket_keys) return false;
   const unsigned bits = std::min(static_cast<unsigned>(std::bit_width(expected / bucket_keys)), fine_bits);
-  const std::uint64_t room = ((expected >> bits) + 1) * 9 / 8;  // more by five times the deviation, and more
+  const std::uint64_t room = ((expected >> bits) + 1) * 9 / 8;  // more than five standard deviations above the mean
   if (room << bits > most) return false;
   std::uint64_t* const values = values_of(room << bits);
   ends_.resize(std::size_t{1} << bits);
@@ -125,7 +126,7 @@ bool RepeatedKeys::add_at_once(const Read& read, KeySubset subset, std::uint64_t
   return true;
 }
 
-/// First which places more than one value has, then which values they are: few, unless they repeat.
+/// Finds the places that several values share first, then these values: few, unless keys repeat.
 void RepeatedKeys::add_repeated(std::span<std::uint64_t> bucket, Found& found) {
   if (bucket.size() > places) {  // all places would be taken
     std::sort(bucket.begin(), bucket.end());
@@ -156,11 +157,11 @@ void RepeatedKeys::add_repeated(std::span<std::uint64_t> bucket, Found& found) {
   add_adjacent(candidates, found);
 }
 
-/// More keys than there is room for: they are the same ones again and again, or made to meet. The subset's parts, each
-/// of which has a bit more, are looked at instead, those that have no two keys left out.
+/// Handles more keys than there is room for: the same ones repeat, or they were made to collide. Looks at the subset's
+/// parts instead, each with some more bits, and skips those that cannot contain two keys.
 bool RepeatedKeys::add_of_parts(const Read& read, KeySubset subset, std::uint64_t most, Found& found) {
   const unsigned more = std::min(fine_bits, all_bits - subset.bits);
-  const std::vector<std::uint64_t> fine = fine_;  // at each part's turn it becomes another
+  const std::vector<std::uint64_t> fine = fine_;  // each part replaces fine_ in its turn
   const auto keys_in = [&](unsigned bits, std::uint64_t number) {
     const std::size_t each = fine.size() >> bits;
     const auto begin = fine.begin() + static_cast<std::ptrdiff_t>(number * each);
@@ -178,7 +179,7 @@ bool RepeatedKeys::add_of_parts(const Read& read, KeySubset subset, std::uint64_
   return true;
 }
 
-/// False where two readings differed.
+/// Returns false if two readings differed.
 bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t most, Found& found) {
   fine_.assign(std::size_t{1} << fine_bits, 0);
   std::uint64_t all = 0;
@@ -186,7 +187,7 @@ bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t m
     for (const std::uint64_t value : values) ++fine_[top(value, fine_bits)];
     all += values.size();
   });
-  if (subset.bits == all_bits) {  // one value
+  if (subset.bits == all_bits) {  // a single value
     if (all > 1) found.push_back(unmixed(subset.number));
     return true;
   }

@@ -17,9 +17,9 @@ namespace {
 
 using Operation = RowCondition::Operation;
 
-constexpr std::size_t block_rows = 1024;  // so that a block of each register is in the core's nearest cache
+constexpr std::size_t block_rows = 1024;  // a block of each register fits into the core's nearest cache
 
-/// A block of one value of each row.
+/// A block with one value for each row.
 union Register {
   std::array<float, block_rows> narrow;
   std::array<double, block_rows> wide;
@@ -43,7 +43,7 @@ void load(const std::byte* from, std::uint64_t stride, std::size_t count, Number
   }
 }
 
-/// Types that are not this machine's own.
+/// Loads types that are not this machine's own.
 template <class Number>
 void load_any(const DType& dtype, const std::byte* from, std::uint64_t stride, std::size_t count, Number* to) {
   const NumberFormat format = *number_format(dtype);
@@ -74,7 +74,7 @@ void each_of(const Number* a, const Number* b, std::size_t count, Result* to) {
   for (std::size_t row = 0; row < count; ++row) to[row] = static_cast<Result>(Function{}(a[row], b[row]));
 }
 
-/// True where numbers differ; not with NaN.
+/// Returns true if numbers differ; false for NaN.
 struct Differs {
   template <class Number>
   bool operator()(Number a, Number b) const {

@@ -9,33 +9,33 @@
 
 namespace ckpt {
 
-/// A condition on the rows of a table, ready to be run over their columns.
+/// A condition on the rows of a table, ready to run over their columns.
 ///
-/// Floats of at most 32 bits, and integers of at most 16, are reckoned in 32 bits, others in 64; an operation of both
-/// in 64; a number of the text in what it is put together with. Nothing is fused or put in another order, so that it is
-/// what numpy makes of the same columns. A comparison with NaN is not true, nor is its opposite.
+/// Floats of at most 32 bits, and integers of at most 16, are computed in 32 bits, others in 64; an operation on both
+/// in 64; a number in the text takes the type of its other operand. Nothing is fused or reordered, so that results
+/// equal numpy's for the same columns. A comparison with NaN is false, and so is its negation.
 class RowFilter {
  public:
-  /// Throws usage, naming what there is, where the table has no such field or it has no numbers.
+  /// Throws usage, naming the fields that exist, if the table does not have such a field, or the field has no numbers.
   RowFilter(RowCondition condition, const StoredTable& table);
 
   const RowCondition& condition() const noexcept { return condition_; }
-  /// The datasets that it reads.
+  /// Returns the datasets that it reads.
   const std::vector<TablePart>& parts() const noexcept { return parts_; }
 
-  /// Where the rows of one dataset lie, one behind the other.
-  using Rows = std::vector<const std::byte*>;  // of each of parts()
-  /// Sets the bit of each row that is to stay (row r: bit r % 64 of word r / 64), clears the others. Gives the number
-  /// of those that go and have NaN where it was compared.
+  /// Where the rows of each dataset lie, contiguous.
+  using Rows = std::vector<const std::byte*>;  // for each of parts()
+  /// Sets the bit of each row that is kept (row r: bit r % 64 of word r / 64), and clears the others. Returns how many
+  /// of the dropped rows had NaN in a comparison.
   std::uint64_t apply(const Rows& rows, std::uint64_t count, std::span<std::uint64_t> kept) const;
 
  private:
   friend class FilterCompiler;
   struct Column {
     std::size_t part = 0;
-    std::uint64_t offset = 0;  // in a row, bytes
+    std::uint64_t offset = 0;  // offset in a row, in bytes
     DType dtype;
-    std::size_t to = 0;  // register
+    std::size_t to = 0;  // index of a register
     bool is_wide = false;
   };
   struct Constant {
@@ -45,7 +45,7 @@ class RowFilter {
   };
   struct Instruction {
     RowCondition::Operation operation = RowCondition::Operation::number;  // number: widens a to 64 bits
-    bool is_wide = false;                                                 // the operands
+    bool is_wide = false;                                                 // whether the operands are
     std::size_t a = 0;
     std::size_t b = 0;
     std::size_t to = 0;
@@ -57,7 +57,7 @@ class RowFilter {
   std::vector<Constant> constants_;
   std::vector<Instruction> instructions_;
   std::size_t registers_ = 0;
-  std::size_t result_ = 0;  // register
+  std::size_t result_ = 0;  // index of a register
 };
 
 }  // namespace ckpt

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t word_bytes = 4;
 
-/// The upper half of a mixed number, made odd: no word times it is 0 but 0.
+/// Returns the upper half of a mixed number, made odd: a word times it is 0 only for 0.
 std::uint32_t word_key(std::uint64_t seed, std::uint64_t word) {
   return static_cast<std::uint32_t>(mix(seed + word) >> 32) | 1U;
 }
@@ -20,7 +20,7 @@ struct RowsToAdd {
   const std::byte* keys;
   const std::byte* rows;
   std::uint64_t count;
-  const std::uint64_t* groups;  // of each row
+  const std::uint64_t* groups;  // by row
 };
 
 struct RowKeys {
@@ -32,7 +32,7 @@ struct RowKeys {
 
 using AddRows = void (*)(const RowsToAdd&, const RowKeys&, PartialSum*);
 
-/// Keys without rows: the compiler makes vectors of them.
+/// Adds keys without rows, in a form that the compiler can vectorize.
 [[gnu::always_inline]] inline void add_keys(const RowsToAdd& rows, const Fingerprint& seed, PartialSum& total) {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -46,7 +46,7 @@ using AddRows = void (*)(const RowsToAdd&, const RowKeys&, PartialSum*);
   total.high += high;
 }
 
-/// The compiler makes vectors of the words of a row, for each set of instructions.
+/// The compiler vectorizes the words of a row, for each instruction set.
 template <bool by_group>
 [[gnu::always_inline]] inline void add_rows(const RowsToAdd& rows, const RowKeys& keys, PartialSum* sums) {
   const std::size_t whole = keys.row_bytes / word_bytes;
@@ -90,7 +90,7 @@ template <bool by_group>
   add_rows<by_group>(rows, keys, sums);
 }
 
-/// It has a multiplication of 64 bits for vectors.
+/// AVX-512 has a 64-bit multiplication for vectors.
 template <bool by_group>
 [[gnu::target("avx512f,avx512dq,avx512vl")]] void add_rows_avx512(const RowsToAdd& rows, const RowKeys& keys,
                                                                   PartialSum* sums) {

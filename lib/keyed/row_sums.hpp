@@ -10,19 +10,19 @@
 
 namespace ckpt {
 
-/// How the rows of one dataset of a table are summed: each with its key, so that the sum of a set of rows depends on
-/// neither their order nor their servers, and finds a row that stands under another's key (lib/README.md).
+/// How to sum the rows of one dataset of a table: each with its key, so that the sum of a set of rows depends neither
+/// on their order nor on their servers, and detects a row under another key (lib/README.md).
 class RowSums {
  public:
-  /// `description` (describe_tensor of one row) makes sums of differently named datasets incomparable. Rows of 0 bytes:
-  /// the keys alone.
+  /// `description` (describe_tensor of one row) makes sums of datasets with different names incomparable. For rows of 0
+  /// bytes, only keys are summed.
   RowSums(const std::string& description, std::uint64_t row_bytes);
 
   /// Adds a row.
   void add(std::uint64_t key, const std::byte* row, PartialSum& sum) const noexcept;
-  /// Adds rows that lie one behind the other, as their keys of 8 bytes do (anywhere: they need not be aligned).
+  /// Adds contiguous rows with their contiguous 8-byte keys (neither need be aligned).
   void add_all(const std::byte* keys, const std::byte* rows, std::uint64_t count, PartialSum& sum) const noexcept;
-  /// The same, each to the sum of its group.
+  /// Adds contiguous rows like add_all, each to the sum of its group.
   void add_each(const std::byte* keys, const std::byte* rows, std::span<const std::uint64_t> groups,
                 std::span<PartialSum> sums) const noexcept;
 
@@ -33,7 +33,7 @@ class RowSums {
   std::vector<std::uint32_t> high_;
 };
 
-/// What a set of rows comes to.
+/// Returns the fingerprint of a set of rows.
 Fingerprint row_fingerprint(const PartialSum& sum);
 
 }  // namespace ckpt

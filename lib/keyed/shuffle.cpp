@@ -114,7 +114,7 @@ bool TableShuffle::is_needed_by(std::uint32_t process, const Run& run, std::size
   return !intersect(elements, means_.shares.of(process, run.server, moves_[run.move].arrays[part])).empty();
 }
 
-/// Who writes its first element.
+/// The process that writes the run's first element counts it.
 bool TableShuffle::is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const {
   const Interval elements = elements_of(run, part);
   if (elements.empty()) return is_needed_by(process, run, part);
@@ -122,7 +122,8 @@ bool TableShuffle::is_counted_by(std::uint32_t process, const Run& run, std::siz
   return share.lo <= elements.lo && elements.lo < share.hi;
 }
 
-/// Mostly one process writes all of a run; at the border between two, both get what they write a part of, and check it.
+/// Usually one process writes a whole run; at the border between two, both get the run that they write a part of, and
+/// both check it.
 void TableShuffle::give(Run run, const std::vector<const std::byte*>& parts, Messages& messages) {
   const StoredTable& table = moves_[run.move].table;
   for (std::uint32_t process = means_.shares.owner(run.server); process <= means_.shares.last_writer(run.server);
@@ -177,8 +178,8 @@ void TableShuffle::write_part(const Run& run, std::size_t part, std::span<const 
                static_cast<std::uint32_t>(processes_.rank()));
 }
 
-/// What comes in at a time is bounded, wherever the rows go: where all senders together would send one of the writers
-/// too much, half of them do, and then the others. One alone has no more than its batches.
+/// Limits what arrives at a time, wherever the rows go: if all senders together would send too much to one writer, half
+/// of them send first, and then the others. A single sender has no more than its batches.
 void TableShuffle::send_and_write(Messages messages) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& message : messages) sizes.push_back(message.size());
@@ -226,7 +227,7 @@ void TableShuffle::exchange_and_write(Messages messages) {
 
 void TableShuffle::run() {
   const auto process_count = static_cast<std::size_t>(processes_.size());
-  // One process needs no rounds: each thread writes what it has read.
+  // A single process needs no rounds: each thread writes what it has read.
   const std::uint64_t each = process_count == 1 ? std::max<std::size_t>(tasks_.size(), 1) : means_.threads;
   const std::uint64_t rounds = processes_.maximum((tasks_.size() + each - 1) / each);
   for (std::uint64_t round = 0; round < rounds; ++round) {

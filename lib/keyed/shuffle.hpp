@@ -19,55 +19,56 @@
 
 namespace ckpt {
 
-/// A table on its way to other servers.
+/// A table that moves to other servers.
 struct TableMove {
-  StoredTable table;            ///< as the source has it; its parts are those that are taken
-  RowGroups to;                 ///< of the target
-  std::vector<ArrayId> arrays;  ///< of the target, for each part
+  StoredTable table;            ///< from the source; only the parts that are taken
+  RowGroups to;                 ///< groups of the target
+  std::vector<ArrayId> arrays;  ///< arrays of the target, by part
   TableCensus census;           ///< for `to`
-  std::size_t layer = 0;        ///< of the source's checkpoints, oldest first: one move for each that has the table
-  std::optional<RangeMove> range = {};  ///< whole shards move: the census has counted no rows
+  std::size_t layer = 0;        ///< index of the checkpoint in the source, oldest first: there is one move for each
+                                ///< that has the table
+  std::optional<RangeMove> range = {};  ///< set if whole shards move: the census has counted no rows
 };
 
-/// What takes part in moving tables.
+/// The context for moving tables.
 struct ShuffleMeans {
-  std::vector<TableReader*> readers;  ///< of each layer
+  std::vector<TableReader*> readers;  ///< by layer
   TargetFiles& target;
-  const WriteShares& shares;  ///< which process writes what of the target
+  const WriteShares& shares;  ///< which process writes which part of the target
   Traffic& traffic;
   unsigned threads = 1;
-  ContentSums* sums = nullptr;       ///< collects what is written; null: nothing is verified
-  Journal* journal = nullptr;        ///< what is done; null: nothing is noted
+  ContentSums* sums = nullptr;       ///< collects sums of what is written; null: nothing is verified
+  Journal* journal = nullptr;        ///< records what is done; null: nothing is recorded
   const Finished& finished;          ///< what an earlier run has written
-  std::uint64_t received_bytes = 0;  ///< that a process takes from others at a time, if they are of several
+  std::uint64_t received_bytes = 0;  ///< bytes that a process receives from others at a time, if from several
 
-  /// Writes a run of an array's elements, as far as it is this process's and not written yet.
+  /// Writes a run of an array's elements, as far as it belongs to this process and is not written yet.
   void write(const Chunk& run, std::span<const std::byte> bytes, std::uint32_t process) const;
 };
 
-/// Where the shards of a table are to begin on each server, which no source tells.
+/// Where the shards of a table should begin on each server; no source contains this.
 struct TableOffsets {
   std::string dataset;
   std::vector<std::vector<std::uint64_t>> of_server;
-  ArrayId array = 0;  ///< of the target
+  ArrayId array = 0;  ///< an array of the target
 };
 
-/// Each process writes what is its own. Collective.
+/// Makes each process write its own part. Collective.
 void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleMeans& means, Communicator& processes);
 
-/// Moves the rows of tables: each batch is read once, its rows are put together by the group that they go to, keeping
-/// their order, and each of these runs is written where the census says. Where whole shards move, rows lie in such runs
-/// already. What another process writes is sent there. No
-/// two batches write to the same place, so the output does not depend on processes, threads and memory.
+/// Moves the rows of tables: reads each batch once, gathers its rows by the group that they go to, keeping their order,
+/// and writes each of these runs where the census says. If whole shards move, rows lie in such runs already. Rows that
+/// another process writes are sent there. No two batches write to the same place, so that the output does not depend on
+/// processes, threads and memory.
 class TableShuffle {
  public:
   TableShuffle(const std::vector<TableMove>& moves, const ShuffleMeans& means, Communicator& processes);
 
-  /// Throws io where rows to be written are not those that were read. Collective.
+  /// Throws io if the rows to be written differ from those that were read. Collective.
   void run();
 
-  /// What each server's rows came to, by move, server and part, the same on every process: nothing where nothing is
-  /// verified. Throws io where they are not the rows that the census has counted. Collective.
+  /// Returns the sums of each server's rows, by move, server and part, the same on every process; nothing if nothing is
+  /// verified. Throws io if they are not the rows that the census has counted. Collective.
   using Sums = std::vector<std::vector<std::vector<PartialSum>>>;
   Sums sums();
 
@@ -76,10 +77,10 @@ class TableShuffle {
   struct Run {
     std::uint64_t move = 0;
     Position server = 0;
-    std::uint64_t first = 0;  // row on the server
+    std::uint64_t first = 0;  // first row on the server
     std::uint64_t rows = 0;
-    std::vector<PartialSum> read;      // of each part, summed where they lay in the source; empty: they lie there still
-    std::vector<std::uint64_t> parts;  // that come with it, ascending: the keys always
+    std::vector<PartialSum> read;      // by part, summed by their place in the source; empty: they still lie there
+    std::vector<std::uint64_t> parts;  // parts that come with it, ascending: always the keys
 
     static auto fields(auto& self) {
       return std::tie(self.move, self.server, self.first, self.rows, self.read, self.parts);
@@ -90,7 +91,7 @@ class TableShuffle {
     std::size_t move = 0;
     std::size_t own_batch = 0;
   };
-  using Messages = std::vector<std::string>;  // to each process
+  using Messages = std::vector<std::string>;  // by process
 
   TableReader& reader_of(const TableMove& move) const { return *means_.readers[move.layer]; }
   void move_batch(const Task& task, Messages& messages);
@@ -102,7 +103,7 @@ class TableShuffle {
   bool is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const;
   bool is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const;
   void give(Run run, const std::vector<const std::byte*>& parts, Messages& messages);
-  /// `parts`: those of the run.
+  /// `parts`: the parts of the run.
   void write(const Run& run, const std::vector<const std::byte*>& parts);
   void write_part(const Run& run, std::size_t part, std::span<const std::byte> bytes);
   void send_and_write(Messages messages);
@@ -116,7 +117,7 @@ class TableShuffle {
   std::vector<Task> tasks_;
   std::mutex mutex_;
   std::vector<BatchPacker> spare_;  // not in use
-  Sums sums_;                       // of what this process has written
+  Sums sums_;                       // of everything that this process has written
 };
 
 }  // namespace ckpt

@@ -23,7 +23,7 @@ TablePart part_of(const Placement& placement, ParameterId parameter, bool is_key
           RowSums(describe_tensor(tensor.name, dtype, row), is_key ? 0 : elements * tensor.dtype.size)};
 }
 
-/// Element `at` as a whole number, or nothing where it is none.
+/// Returns element `at` as an unsigned integer, or nothing if it is not one.
 template <class Number>
 std::optional<std::uint64_t> whole(const std::byte* at) {
   Number number;
@@ -123,7 +123,7 @@ std::vector<StoredTable> stored_tables(const Placement& placement, const std::fu
                    "rows with their keys", "take or leave out all of the table"});
     const KeyedTable& entry = layout.tables[datasets.entry];
     if (entry.place) table.place.emplace(*entry.place, table.rows.size());
-    // Deleted keys have no fields that would place them.
+    // Deleted keys have no fields that would determine their place.
     if (!table.deletes.empty() && table.place && !table.place->field().empty()) table.place.reset();
     table.fields = columns_of(entry, table, shares_entry(datasets, found));
     if (table.place) check_field(table, *table.place, layout.origin);

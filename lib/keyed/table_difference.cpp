@@ -15,13 +15,13 @@ namespace ckpt {
 namespace {
 
 constexpr std::size_t class_count = 4096;
-constexpr unsigned class_shift = 52;  // of a mixed key: its highest bits
+constexpr unsigned class_shift = 52;  // the highest bits of a mixed key
 
 std::size_t class_of(std::uint64_t key) {
   return static_cast<std::size_t>(mix(key) >> class_shift);
 }
 
-/// A row as its key and a sum of all that it has.
+/// A row as its key and a sum of all its values.
 struct RowDigest {
   std::uint64_t key = 0;
   std::uint64_t low = 0;
@@ -43,7 +43,7 @@ class Side {
         own_(batches_.share(side.reader.checkpoint(), static_cast<std::uint32_t>(processes.rank()),
                             static_cast<std::uint32_t>(processes.size()))) {}
 
-  /// Calls visit(digests of a batch's rows) on several threads, for the rows whose class `wanted` has.
+  /// Calls visit(digests of a batch's rows) on several threads, for the rows whose class is in `wanted`.
   template <class Visit>
   void for_each_batch(const std::vector<bool>& wanted, const Visit& visit) {
     for_each_in_parallel(means_.threads, own_.size(),
@@ -75,7 +75,7 @@ class Side {
   std::vector<std::uint64_t> own_;
 };
 
-/// What the rows of a class come to, and how many there are.
+/// The sum of the rows of each class, and their number.
 using ClassSums = std::vector<PartialSum>;
 
 ClassSums sum_classes(Side& side, Communicator& processes) {
@@ -95,7 +95,7 @@ ClassSums sum_classes(Side& side, Communicator& processes) {
   return together;
 }
 
-/// The rows of some classes that this process compares, sorted by key: class c is process c % P's.
+/// Returns the rows of some classes that this process compares, sorted by key: class c belongs to process c % P.
 std::vector<RowDigest> collect(Side& side, const std::vector<bool>& wanted, Communicator& processes) {
   const auto size = static_cast<std::size_t>(processes.size());
   std::vector<std::vector<RowDigest>> to_peer(size);
@@ -148,7 +148,7 @@ TableDifference difference(const ComparedTable& a, const ComparedTable& b, const
   Side side_b(b, means, processes);
   const ClassSums of_a = sum_classes(side_a, processes);
   const ClassSums of_b = sum_classes(side_b, processes);
-  // Collected rows are there, on their way, and there again, in both tables.
+  // Each collected row exists three times for each table: collected, in transit, and received.
   const std::uint64_t most = std::max<std::uint64_t>(means.memory_bytes / (6 * sizeof(RowDigest)), 1);
   TableDifference mine;
   for (std::size_t next = 0; next < class_count;) {

@@ -8,7 +8,7 @@
 
 namespace ckpt {
 
-/// Keys that two tables do not have alike: how many, and some of them, the lowest first.
+/// Keys that differ between two tables: how many, and some of them, lowest first.
 struct DifferingKeys {
   static constexpr std::size_t most_named = 16;
   std::uint64_t count = 0;
@@ -23,7 +23,7 @@ struct DifferingKeys {
 struct TableDifference {
   DifferingKeys only_in_a;
   DifferingKeys only_in_b;
-  DifferingKeys rows;  ///< in both, with other rows
+  DifferingKeys rows;  ///< in both, with different rows
 
   static auto fields(auto& self) { return std::tie(self.only_in_a, self.only_in_b, self.rows); }
   bool empty() const noexcept { return only_in_a.count + only_in_b.count + rows.count == 0; }
@@ -35,9 +35,9 @@ struct ComparedTable {
   TableReader& reader;
 };
 
-/// Compares by sums of rows with their keys, in 4,096 classes of keys; only the rows of classes that differ are looked
-/// at one by one, as many classes at a time as the memory holds. Where rows lie makes no difference. Collective; the
-/// same on every process.
+/// Compares sums of rows with their keys, in 4,096 classes of keys. Only the rows of classes that differ are compared
+/// one by one, as many classes at a time as the memory holds. The places of rows do not matter. Collective, with the
+/// same result on every process.
 TableDifference difference(const ComparedTable& a, const ComparedTable& b, const CensusMeans& means,
                            Communicator& processes);
 

@@ -14,7 +14,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t bits_per_word = 64;
-constexpr std::uint64_t piece_bytes = 2ULL << 20;  // read at a time: whatever a filter reads, it is little
+constexpr std::uint64_t piece_bytes = 2ULL << 20;  // read at a time: even for a filter of many columns this is little
 
 std::uint64_t piece_rows(const RowFilter& filter) {
   std::uint64_t row_bytes = 1;
@@ -52,7 +52,7 @@ class FilterRun {
  private:
   const RowFilter& filter_;
   TableReader& reader_;
-  std::vector<Buffer> buffers_;  // of each part of the filter
+  std::vector<Buffer> buffers_;  // by part of the filter
   RowFilter::Rows rows_;
   std::vector<std::uint64_t> found_;
 };

@@ -17,7 +17,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t least_buffer = 4ULL << 10;
-constexpr std::uint64_t most_buffer = 32ULL << 10;  // a hundred of them stay in a core's cache until they are written
+constexpr std::uint64_t most_buffer = 32ULL << 10;  // a hundred of them fit into a core's cache until they are written
 constexpr std::uint64_t least_piece = 64ULL << 10;
 constexpr std::uint64_t most_piece = 256ULL << 10;
 constexpr std::uint64_t most_between_notes = 64ULL << 20;
@@ -36,14 +36,14 @@ class GroupTargets {
   }
 
   void take(std::uint64_t shard, std::string_view line) {
-    // They are every groups_-th shard from one below groups_ on.
+    // A group's shards are every groups_-th, starting below groups_.
     const auto at = static_cast<std::size_t>(shard / groups_);
     if (!files_.empty()) return files_[at]->append(line);
     add_line(line, counts_[at].lines);
     counts_[at].bytes += line.size();
   }
 
-  /// What the files hold of so many sources, where another run could go on from that.
+  /// Returns the contents of the files after `sources` sources, if another run could continue from there.
   std::optional<GroupProgress> so_far(std::uint64_t sources) {
     GroupProgress progress{sources, {}};
     for (const auto& file : files_) {
@@ -84,7 +84,7 @@ std::uint64_t bytes_of(const std::vector<WrittenText>& files) {
   return bytes;
 }
 
-/// A group that an earlier run has finished, but perhaps not flushed.
+/// Returns the files of a group that an earlier run has finished, but perhaps not flushed.
 std::vector<MovedShard> finished_group(const LineMove& move, std::uint64_t group, const GroupProgress& begun,
                                        bool fsync) {
   std::vector<MovedShard> moved;
@@ -96,7 +96,7 @@ std::vector<MovedShard> finished_group(const LineMove& move, std::uint64_t group
   return moved;
 }
 
-/// Moves one source file's lines, adds them to `read`, and gives the file's bytes.
+/// Moves one source file's lines, adds them to `read`, and returns the file's bytes.
 std::uint64_t move_file(const LineMove& move, std::uint64_t shard, const LineBuffers& buffers, GroupTargets& targets,
                         ShardKeys& keys, PartialSum& read) {
   const TextTable& source = move.source;
@@ -155,7 +155,7 @@ std::vector<MovedShard> move_lines(const LineMove& move, std::uint64_t group, co
   GroupTargets targets(move, group, buffers, begun.written);
   PartialSum read = lines_of(begun.written);
   ShardKeys keys(buffers.most_keys);
-  std::uint64_t bytes = 0;  // since it was told last how far this has come
+  std::uint64_t bytes = 0;  // since the last report of progress
   for (std::uint64_t n = begun.sources; n < sources.size(); ++n) {
     const std::uint64_t of_file = move_file(move, sources[n], buffers, targets, keys, read);
     traffic.bytes_read += of_file;

@@ -79,7 +79,7 @@ void add_line(std::string_view line, PartialSum& sum, KeySets sets) noexcept {
 
 void add_lines(std::string_view text, PartialSum& sum) noexcept {
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;  // damaged, it may have no newline any more
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;  // damaged, it may have lost its newline
     add_line(text.substr(0, end), sum);
     text.remove_prefix(end);
   }

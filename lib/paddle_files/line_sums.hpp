@@ -7,12 +7,12 @@
 
 namespace ckpt {
 
-/// Adds a line, its newline included, to the sum of a set of lines, which depends on neither their order nor their
-/// files; `bytes` of the sum counts the lines. One changed word of a line is found with certainty; it is not linear in
-/// the lines: one that is lost and another that is doubled are missed once in 2^64 by either half.
+/// Adds a line, its newline included, to the sum of a set of lines, which depends neither on their order nor on their
+/// files; `bytes` of the sum counts the lines. A change of one word of a line is always detected. The sum is not linear
+/// in the lines: if one is lost and another doubled, each half misses it once in 2^64.
 void add_line(std::string_view line, PartialSum& sum, KeySets sets = KeySets::both) noexcept;
 
-/// All lines of a text that ends with a newline, or is empty.
+/// Adds all lines of a text that is empty, or ends with a newline.
 void add_lines(std::string_view text, PartialSum& sum) noexcept;
 
 }  // namespace ckpt

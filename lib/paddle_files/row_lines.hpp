@@ -14,13 +14,13 @@
 
 namespace ckpt {
 
-/// Rows of a table that are held in memory, and found by their keys.
+/// Rows of a table that are held in memory, for lookup by key.
 struct HeldRows {
   std::vector<std::uint64_t> keys;
   std::vector<float> values;
   std::vector<std::pair<std::uint64_t, std::size_t>> by_key;  ///< key and row, ascending (`index`)
 
-  /// That one row takes.
+  /// Returns the memory for one row.
   static std::uint64_t bytes(std::uint64_t columns) noexcept {
     return sizeof(keys[0]) + columns * sizeof(values[0]) + sizeof(by_key[0]) + 1;
   }
@@ -28,16 +28,16 @@ struct HeldRows {
   std::optional<std::size_t> find(std::uint64_t key) const;
 };
 
-/// The tails of rows that are printed. Threads may share one for rows of different keys.
+/// The tails of rows that are printed. Threads may share an object for rows of different keys.
 class RowTails {
  public:
   explicit RowTails(const RowPrint& print) : print_(print) {}
 
-  /// Those with so many dimensions, of some shards' rows.
+  /// Holds the tails of this dimension, for the rows of some shards.
   void hold(std::uint64_t dims, HeldRows rows);
-  /// Appends a row's tail to its numbers. Throws input where the row says that it has other dimensions.
+  /// Appends a row's tail to its numbers. Throws input if the row contains another dimension.
   void append(std::uint64_t key, std::vector<float>& numbers);
-  /// Throws input where a tail is of no row. All rows of its shards have been printed.
+  /// Throws input if a tail belongs to no row. All rows of its shards must have been printed.
   void check_all_taken() const;
 
  private:
@@ -51,12 +51,12 @@ class RowTails {
   std::vector<OfDims> held_;
 };
 
-/// Makes lines of rows, on one thread.
+/// Converts rows to lines, on one thread.
 class RowLines {
  public:
   RowLines(const RowPrint& print, RowTails& tails) : print_(print), tails_(tails) {}
 
-  /// Appends the line of a row of the table, which its tail ends.
+  /// Appends the line of a row of the table, including its tail.
   void append(std::string& text, std::uint64_t key, const float* row);
 
  private:
@@ -65,13 +65,13 @@ class RowLines {
   std::vector<float> numbers_;
 };
 
-/// The file of a shard whose lines are being made.
+/// The file of a shard while its lines are printed.
 class PrintedShard {
  public:
   PrintedShard(const RowPrint& print, std::uint64_t shard, std::size_t buffer_bytes);
 
   void append(std::string_view lines);
-  /// Throws io where the lines written are not those that were appended.
+  /// Throws io if the lines written differ from those that were appended.
   MovedShard finish(bool fsync, Traffic& traffic);
 
  private:

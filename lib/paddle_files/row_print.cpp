@@ -17,7 +17,7 @@ namespace {
   throw Error(Kind::input, "table '" + table.name + "'", {found, expected, remedy});
 }
 
-/// "embedding.x" has the tails of "embedding", "embedding.x8" those of 8 dimensions.
+/// "embedding.x" has the tails of "embedding", "embedding.x8" those of dimension 8.
 std::optional<std::uint64_t> dims_of_tail(const std::string& name, const std::string& table, const RowFields& fields) {
   const std::string prefix = table + ".x";
   if (!fields.rows_have_dims()) return name == prefix ? std::optional(fields.embedx_dim()) : std::nullopt;
@@ -45,7 +45,7 @@ void check_columns(const StoredTable& table, const std::vector<std::string>& col
                     "is the accessor of the target's layout the table's own?");
 }
 
-/// Whether the rows of each of so many shards lie together.
+/// Returns whether the rows of each of `shards` shards are contiguous.
 bool is_grouped(const StoredTable& table, const Layout& source, std::uint64_t shards) {
   const KeyedTable& said = source.tables[table.entry];
   const auto* const mod =

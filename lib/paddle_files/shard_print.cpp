@@ -28,7 +28,7 @@ RowsOnServer place_of_shard(const StoredTable& table, std::uint64_t shard) {
   return {server, {offsets[local], offsets[local + 1]}};
 }
 
-/// Checked as a census checks them.
+/// Reads rows, with the checks of a census.
 HeldRows read_rows(const RowPrint& print, const StoredTable& table, std::uint64_t shard, TableReader& reader,
                    Traffic& traffic) {
   const RowsOnServer place = place_of_shard(table, shard);

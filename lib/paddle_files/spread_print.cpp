@@ -15,12 +15,13 @@ namespace {
 
 // Quarters of the memory: what is read and its lines, lines that are written together, tails.
 constexpr std::uint64_t shares = 4;
-constexpr std::uint64_t most_batch_bytes = 8ULL << 20;  // of each thread, with its lines: they stay near the core
+constexpr std::uint64_t most_batch_bytes = 8ULL << 20;  // for each thread, with its lines: they stay in the core's
+                                                        // caches
 constexpr std::uint64_t least_batch_bytes = 64ULL << 10;
 constexpr std::uint64_t most_shard_buffer = 1ULL << 20;
 constexpr std::uint64_t least_shard_buffer = 4ULL << 10;
-constexpr std::uint64_t key_text_bytes = 21;     // with its newline
-constexpr std::uint64_t number_text_bytes = 16;  // with its blank
+constexpr std::uint64_t key_text_bytes = 21;     // including its newline
+constexpr std::uint64_t number_text_bytes = 16;  // including its blank
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
 const TablePart& values_of(const StoredTable& table) {
@@ -53,7 +54,7 @@ SpreadPrint::SpreadPrint(const RowPrint& print, std::vector<std::uint64_t> shard
   make_ranges(shards);
 }
 
-/// What a row of a batch takes in memory, and its line.
+/// Returns the memory for a row of a batch, and its line.
 std::uint64_t SpreadPrint::row_bytes() const {
   std::uint64_t tail = 0;
   for (const auto& [dims, table] : print_.tails) tail = std::max(tail, values_of(table).row_elements);
@@ -147,7 +148,7 @@ void SpreadPrint::print_batch(const Batch& batch, Range& range, BatchLines& line
   lines.order.resize(lines.ends.back());
   for (std::size_t row = 0; row < lines.keys.size(); ++row)
     if (const std::uint32_t place = place_of(row); place != nowhere) lines.order[lines.ends[place]++] = row;
-  lines.ends.pop_back();  // what were the beginnings are the ends now, of rows
+  lines.ends.pop_back();  // the beginnings have become the ends, of rows
   if (lines.order.empty()) return;
   lines.values = read_values(reader_, print_.table, batch, traffic);
   RowLines made(print_, range.tails);

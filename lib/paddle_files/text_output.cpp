@@ -22,7 +22,7 @@ constexpr std::size_t line_of_cache = 64;
 
 }  // namespace
 
-/// What it compresses it inflates again, and sums: lines as whoever reads the file will have them.
+/// Inflates its own output again, and sums the lines: so the sum is of the lines as any reader will get them.
 class TextOutput::Deflater {
  public:
   explicit Deflater(std::size_t piece_bytes) : piece_(piece_bytes, '\0'), inflater_(inflated_at_once) {
@@ -88,7 +88,8 @@ void TextOutput::append(std::string_view line) {
   if (buffer_.size() + line.size() > buffer_bytes_) flush();
   if (buffer_.capacity() < buffer_bytes_) buffer_.reserve(buffer_bytes_);
   buffer_ += line;
-  // Where the next lines go: those of many files are put together in turn, in more memory than is near the core.
+  // Prefetches where the next lines go: lines of many files are gathered in turn, in more memory than the core's caches
+  // hold.
   __builtin_prefetch(buffer_.data() + buffer_.size() + line_of_cache, 1);
   __builtin_prefetch(buffer_.data() + buffer_.size() + 2 * line_of_cache, 1);
 }

@@ -13,18 +13,17 @@
 
 namespace ckpt {
 
-/// What one text file has come to.
+/// What has been written to a text file.
 struct WrittenText {
-  std::uint64_t bytes = 0;  ///< of the file
-  PartialSum lines;         ///< as they were written (`add_line`), of a compressed file as they are inflated again
+  std::uint64_t bytes = 0;  ///< size of the file
+  PartialSum lines;         ///< as written (`add_line`), for a compressed file after inflating it again
   PartialSum content;       ///< of the file's bytes, by their offset (`sum_of`)
 };
 
-/// A text file that lines are appended to, compressed where its name ends in .gz. Its bytes depend on the lines alone.
+/// A text file to which lines are appended, compressed if its name ends in .gz. Its bytes depend only on the lines.
 class TextOutput {
  public:
-  /// Makes the file, or goes on with what is `begun` of it. `buffer_bytes`: of lines that are written together. Throws
-  /// io.
+  /// Creates the file, or continues from `begun`. `buffer_bytes`: size of lines that are written together. Throws io.
   TextOutput(const std::filesystem::path& file, std::size_t buffer_bytes, const WrittenText& begun = {});
   ~TextOutput();
   TextOutput(const TextOutput&) = delete;
@@ -32,14 +31,14 @@ class TextOutput {
   TextOutput(TextOutput&&) = delete;
   TextOutput& operator=(TextOutput&&) = delete;
 
-  void append(std::string_view line);  ///< with its newline
-  /// Writes what has been appended, and gives what the file is then. Nothing of a compressed file, to whose end nobody
-  /// else can append.
+  void append(std::string_view line);  ///< including its newline
+  /// Writes what has been appended, and returns the file's contents so far. Nothing for a compressed file, since it
+  /// cannot be continued later.
   std::optional<WrittenText> so_far();
-  /// Writes the rest; nothing may be appended any more.
+  /// Writes the rest; nothing may be appended afterwards.
   WrittenText finish(bool fsync);
 
-  /// The memory that one takes.
+  /// Returns the memory that one TextOutput takes.
   static std::uint64_t memory_bytes(std::size_t buffer_bytes, bool is_gzip);
 
  private:
