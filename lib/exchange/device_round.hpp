@@ -38,7 +38,7 @@ class DeviceRound {
   void upload_and_pack(Device& device) const;
   std::byte* received() const noexcept { return device_.data(); }
   std::byte* sent() const noexcept { return device_.data() + sent_; }
-  /// Afterwards `arrived` tells when the chunks are in the host's memory.
+  /// Afterwards `arrived` is reached once the chunks are in the host's memory.
   void assemble_and_download(Device& device);
   /// Starts writing all chunks.
   void write(Workload& work);

@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-/// What a writer would like from a reader in the next round.
+/// A writer's wishes to a reader for the next round.
 struct RoundWish {
   bool has_more = false;    ///< the writer has chunks left, from any reader
   std::uint64_t least = 0;  ///< bytes from this reader for its next chunk

@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-/// What a process has moved so far; a job's threads write it, and the progress display reads it.
+/// The bytes that a process has moved so far; a job's threads write them, and the progress display reads them.
 struct Traffic {
   std::atomic<std::uint64_t> bytes_total{0};  ///< to be written, or compared
   std::atomic<std::uint64_t> bytes_read{0};

@@ -8,9 +8,10 @@
 
 namespace ckpt {
 
-/// Where a key of a table is, and where it should be.
+/// The place of a key of a table, and where it should be.
 struct KeySearch {
-  std::vector<std::uint64_t> trace;  ///< the value after each step of `place` that changes it; empty if a field decides
+  std::vector<std::uint64_t>
+      trace;  ///< the value after each step of `place` that computes one; empty if a field decides
   std::optional<Position> expected;  ///< the server according to `place`; nothing if it names none, or a field decides
   std::optional<Position> server;    ///< the server that has the key; nothing: none
   std::uint64_t row = 0;

@@ -15,7 +15,7 @@ struct RowRun {
   std::uint64_t first = 0;  ///< first row on that server
 };
 
-/// Where the rows of a table go whose shards move between servers as a whole: keys are needed only for checking.
+/// The destinations of a table's rows if whole shards move between servers: keys are needed only for checking.
 class RangeMove {
  public:
   /// Returns the runs of some rows of a server of the source, in their order.

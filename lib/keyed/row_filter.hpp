@@ -23,7 +23,7 @@ class RowFilter {
   /// Returns the datasets that it reads.
   const std::vector<TablePart>& parts() const noexcept { return parts_; }
 
-  /// Where the rows of each dataset lie, contiguous.
+  /// The addresses of the contiguous rows of each dataset.
   using Rows = std::vector<const std::byte*>;  // for each of parts()
   /// Sets the bit of each row that is kept (row r: bit r % 64 of word r / 64), and clears the others. Returns how many
   /// of the dropped rows had NaN in a comparison.

@@ -46,7 +46,7 @@ struct ShuffleMeans {
   void write(const Chunk& run, std::span<const std::byte> bytes, std::uint32_t process) const;
 };
 
-/// Where the shards of a table should begin on each server; no source contains this.
+/// The starts of a table's shards on each server of the target, which no source contains.
 struct TableOffsets {
   std::string dataset;
   std::vector<std::vector<std::uint64_t>> of_server;

@@ -55,7 +55,7 @@ class KeyPlace {
   /// The first replaces each value by its shard, or by `nowhere`; the second replaces each shard by its server.
   void apply_up_to_shards(std::span<std::uint64_t> values) const;
   void apply_to_shards(std::span<std::uint64_t> shards) const { apply(steps_.back(), shards); }
-  /// Returns a value after each step that changes it, in order, with the server last.
+  /// Returns the value after each step that computes one, in order, with the server last.
   std::vector<std::uint64_t> trace(std::uint64_t value) const;
 
  private:

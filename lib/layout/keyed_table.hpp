@@ -70,7 +70,8 @@ struct KeyedTable {
   std::map<std::string, std::vector<std::string>> fields;  ///< the columns of a dataset, by the dataset's name with
                                                            ///< {name}
   std::optional<PaddleText> text;  ///< nothing: the files have datasets as in `keys`, `rows` and `fields`
-  /// How text is read: by shard, in the files of the first positions of the whole mesh, regardless of `axis`.
+  /// How a table from text is read: by shard, in the files of the first positions of the whole mesh, regardless of
+  /// `axis`.
   struct Shards {
     std::uint64_t count = 1;
     std::uint64_t servers = 1;  ///< number of servers that have them, in blocks (`ceil`)

@@ -91,7 +91,7 @@ struct Rename {
 struct IndexRule {
   Pattern in;              ///< has the capture {i}, which matches digits only, and with `restart` {chunk}, too
   std::vector<Axis> axes;  ///< major first
-  std::optional<std::uint64_t> total;  ///< nothing: taken from the names; the sum of `counts`
+  std::optional<std::uint64_t> total;  ///< nothing: taken from the names; with `counts`, their sum
   Numbering numbering = Numbering::global;
   std::vector<std::uint64_t> counts;  ///< uneven blocks, one for each coordinate; empty: equal blocks
   std::uint64_t virtual_chunks = 1;

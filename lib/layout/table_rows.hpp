@@ -32,7 +32,7 @@ struct TableDatasets {
 /// or that the layout's other parts would rename.
 std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<std::string>& names);
 
-/// Where a field is: the dataset (with {name}) and the column. Nothing if "fields" does not name it.
+/// The place of a field: the dataset (with {name}) and the column. Nothing if "fields" does not name it.
 struct FieldPlace {
   std::string dataset;
   std::uint64_t column = 0;

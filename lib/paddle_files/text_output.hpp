@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-/// What has been written to a text file.
+/// The size and the sums of a text file as written so far.
 struct WrittenText {
   std::uint64_t bytes = 0;  ///< size of the file
   PartialSum lines;         ///< as written (`add_line`), for a compressed file after inflating it again

@@ -31,8 +31,8 @@ struct MeshAxis {
   std::string name;  ///< may be empty
   std::uint64_t size = 0;
   std::uint64_t coordinate = 0;    ///< the coordinate of the card whose file this is
-  std::uint64_t split_factor = 0;  ///< if not 0: the axis cuts the dimension into this many equal chunks, and each of
-                                   ///< them separately
+  std::uint64_t split_factor = 0;  ///< if not 0: the dimension consists of this many equal chunks, and the axis
+                                   ///< cuts each of them separately
 
   friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
 };

@@ -34,8 +34,8 @@ struct DType {
   std::uint64_t size = 0;               ///< bytes of one element
   /// A full and canonical description: "f32", "bf16", "i64be", "bool", "{r:f32@0,i:f32@4}/8" for a compound.
   InternedText name;
-  /// What a file format needs to restore exactly the same type if name, kind and size do not suffice; only that format
-  /// understands it. Empty for types that every format has.
+  /// The data that a file format needs to restore exactly the same type if name, kind and size do not suffice; only
+  /// that format understands it. Empty for types that every format has.
   InternedText native;
 
   bool is_float() const noexcept;  ///< a real floating-point number

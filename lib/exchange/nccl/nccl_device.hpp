@@ -11,7 +11,8 @@ namespace ckpt {
 /// a peer that may be gone.
 class NcclDevice final : public Device {
  public:
-  /// Makes one of `size` processes, on the device `gpu` of those that it sees. `threads` prepare host memory.
+  /// `rank`: this process among `size`; `gpu`: its device among those that it sees. `threads` threads prepare host
+  /// memory.
   NcclDevice(int gpu, int rank, int size, unsigned threads);
   NcclDevice(const NcclDevice&) = delete;
   NcclDevice& operator=(const NcclDevice&) = delete;

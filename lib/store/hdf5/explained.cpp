@@ -16,7 +16,7 @@ constexpr std::array unknown_versions{"bad version number", "bad superblock vers
                                       "unsupported version", "wrong version number"};
 constexpr std::string_view open_mark = "already open for write";
 constexpr std::string_view unwritten_root = "bad object header version number";
-/// In the superblock of a family's first file, within its first bytes.
+/// A mark in the superblock of a family's first file, and how many of the file's first bytes to search for it.
 constexpr std::string_view family_mark = "NCSAfami";
 constexpr std::uint64_t superblock_bytes = 256;
 

@@ -9,7 +9,7 @@
 
 namespace ckpt::torch {
 
-/// What is known about an opaque value, whose class is unknown.
+/// The known facts about an opaque value, whose class is unknown.
 struct Opaque {
   std::uint64_t digest = 0;         ///< of everything in it, except where storages lie and on which device
   std::uint64_t storage_bytes = 0;  ///< bytes of the tensors in it
