@@ -16,7 +16,7 @@ std::vector<std::string> told_warnings();
 /// Returns the errors since then, including those that the level kept from being printed.
 std::vector<std::string> told_errors();
 
-/// Silences every rank but 0: only rank 0 prints.
+/// Silences every rank except 0.
 void mute_log();
 
 }  // namespace ckpt

@@ -92,7 +92,7 @@ class Workload {
   virtual void stop() noexcept {}
 };
 
-/// How bytes get from the processes that read to those that write.
+/// Moves bytes from the processes that read to those that write.
 class Exchange {
  public:
   virtual ~Exchange() = default;

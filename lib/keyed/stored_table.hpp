@@ -92,7 +92,7 @@ class TableReader {
   /// Reads where the shards of a table begin, if it has any. Throws input if the values are not in order, or do not end
   /// with the rows. Collective: each process reads some, and all get all.
   void read_offsets(StoredTable& table, Communicator& processes);
-  /// "server_2.h5: /embedding/keys".
+  /// Returns "server_2.h5: /embedding/keys".
   std::string describe(const TablePart& part, Position server) const;
   const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 

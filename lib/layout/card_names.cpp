@@ -35,7 +35,7 @@ std::optional<std::uint64_t> position_of_card(const Mesh& mesh, std::uint64_t ca
   return static_cast<std::uint64_t>(found - mesh.cards.begin());
 }
 
-/// "tp=1", "card 3".
+/// Returns "tp=1" or "card 3".
 std::string said_of(const CardPattern& pattern, const std::vector<std::string>& numbers, const Mesh& mesh) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -70,7 +70,7 @@ class Cuttings {
     }
   }
 
-  /// "dp=2 and tp=4".
+  /// Returns "dp=2 and tp=4".
   std::string described(const std::set<Axis>& axes) const {
     std::string text;
     for (const Axis axis : axes)

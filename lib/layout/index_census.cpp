@@ -24,7 +24,7 @@ bool is_run(const std::set<std::uint64_t>& numbers, std::uint64_t first) {
   return !numbers.empty() && *numbers.begin() == first && *numbers.rbegin() - first == numbers.size() - 1;
 }
 
-/// "2, 5, … (7 more)".
+/// Returns "2, 5, … (7 more)".
 std::string missing_below(std::uint64_t total, const std::set<std::uint64_t>& present) {
   constexpr std::size_t most = 8;
   std::vector<std::string> first;

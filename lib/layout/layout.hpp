@@ -89,7 +89,7 @@ struct Rename {
 };
 
 struct IndexRule {
-  Pattern in;              ///< has the capture {i}, which matches digits only, and with `restart` {chunk}, too
+  Pattern in;              ///< contains the capture {i}, which matches only digits, and with `restart` also {chunk}
   std::vector<Axis> axes;  ///< major first
   std::optional<std::uint64_t> total;  ///< nothing: taken from the names; with `counts`, their sum
   Numbering numbering = Numbering::global;

@@ -139,7 +139,7 @@ std::string Naming::counted(const std::string& name, const std::vector<std::uint
   return logical;
 }
 
-/// "pp=1", "ep=0, etp=1".
+/// Returns "pp=1", or "ep=0, etp=1".
 std::string Naming::describe_place(const IndexRule& rule, const std::vector<std::uint64_t>& coordinates) const {
   std::vector<std::string> words;
   for (const Axis axis : rule.axes) words.push_back(layout_.mesh.axes[axis] + "=" + std::to_string(coordinates[axis]));

@@ -26,7 +26,7 @@ bool is_plain_directory(const std::string& directory) {
   return true;
 }
 
-/// "000/part-{server:03}-{shard:05}.gz".
+/// Parses "000/part-{server:03}-{shard:05}.gz".
 void parse_shard_files(const Node& node, PaddleText& text) {
   const std::string files = node.text();
   const std::size_t slash = files.rfind('/');

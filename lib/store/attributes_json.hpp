@@ -10,7 +10,7 @@ namespace ckpt {
 
 /// Attributes as JSON, for formats that hold only texts, keyed by group (the root's path is empty) and name.
 struct AttributesJson {
-  std::string text;               ///< empty where there is nothing to hold
+  std::string text;               ///< empty if there are no attributes to hold
   std::vector<std::string> lost;  ///< names of attributes that are neither numbers nor texts, nor lists of them
 };
 AttributesJson attributes_json(const std::vector<Attribute>& of_root, const std::vector<Group>& groups);

@@ -16,7 +16,7 @@
 
 namespace ckpt {
 
-/// How the bytes of a dataset are reached.
+/// How to read the bytes of a dataset.
 enum class Storage : std::uint8_t {
   empty,     ///< it has no elements
   raw,       ///< bytes as they are, by offset in the file: Dataset::extents

@@ -25,7 +25,7 @@ class MappedWindows {
  public:
   explicit MappedWindows(std::uint64_t budget_bytes);
 
-  /// The longest stretch of a file that one copy may touch.
+  /// Returns the longest stretch of a file that one copy may touch.
   std::uint64_t reach() const noexcept { return step_; }
 
   /// Calls copy(address) with the address of byte `offset` of the file; `bytes` bytes (at most `reach`) from there on

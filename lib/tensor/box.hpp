@@ -47,7 +47,7 @@ std::optional<Box> intersect(const Box& a, const Box& b);
 /// Returns whether every element of `inner` lies in `outer`.
 bool contains(const Box& outer, const Box& inner);
 
-/// "[0:512, 0:4096]".
+/// Returns "[0:512, 0:4096]".
 std::string to_string(const Box& box);
 
 /// Divides the flat (row-major) range of a tensor of this shape into at most 2·rank − 1 boxes, in row-major order, and

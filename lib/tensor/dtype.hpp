@@ -49,7 +49,7 @@ std::optional<DType> number_type(ElementKind kind, std::uint64_t size, ByteOrder
 /// Returns the number type of this name ("f32", "i64be", "bool"), or nothing.
 std::optional<DType> number_type(std::string_view name);
 
-/// UTF-8 of any length.
+/// Returns the type of UTF-8 texts of any length.
 DType text_type();
 
 }  // namespace ckpt

@@ -87,7 +87,7 @@ std::uint64_t volume(const Extents& shape);
 /// Returns the row-major strides of a shape, in elements.
 Extents row_major_strides(const Extents& shape);
 
-/// "[512, 4096]".
+/// Returns "[512, 4096]".
 inline std::string to_string(const Extents& extents) {
   return format_list(extents);
 }

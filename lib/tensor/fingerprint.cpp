@@ -79,7 +79,7 @@ std::uint64_t first_of(const Region& region, const Extents& tensor_strides) {
   return first;
 }
 
-/// FNV-1a (Fowler, Noll and Vo) of a text, 64 bits.
+/// Returns the 64-bit FNV-1a hash (Fowler, Noll and Vo) of a text.
 std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

@@ -66,7 +66,7 @@ template <class Visit>
   }
 }
 
-// --- without instructions of one processor -------------------------------------------------------------------------
+// --- portable, for every processor ---------------------------------------------------------------------------------
 
 struct Sums {
   std::uint64_t low = 0;

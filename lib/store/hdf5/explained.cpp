@@ -24,7 +24,7 @@ bool says(const Error& said, std::string_view words) {
   return said.text().found.find(words) != std::string::npos;
 }
 
-/// The path of a copy: "a.h5" → "a.NEW.h5".
+/// Returns the path of a copy: "a.h5" → "a.NEW.h5".
 std::string beside(const std::string& path, const std::string& word) {
   const std::size_t dot = path.rfind('.');
   const std::size_t slash = path.rfind('/');

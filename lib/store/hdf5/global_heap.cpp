@@ -20,7 +20,7 @@ constexpr std::string_view signature = "GCOL";
   throw Error(Kind::input, "its variable-length data is damaged");
 }
 
-/// A little-endian number of `size` bytes, at most 8.
+/// Decodes a little-endian number of `size` bytes, at most 8.
 std::uint64_t number(const std::byte* bytes, std::size_t size) {
   std::uint64_t value = 0;
   for (std::size_t i = size; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);

@@ -32,7 +32,7 @@ class Lock {
 /// disk), and crashes.
 void leave_open_at_exit();
 
-/// "1.10.8".
+/// Returns the library's version, such as "1.10.8".
 std::string version();
 
 template <herr_t (*Close)(hid_t)>

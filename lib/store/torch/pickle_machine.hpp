@@ -10,7 +10,7 @@
 
 namespace ckpt::torch {
 
-/// Throws input.
+/// Throws input: the pickle has `found`, not `expected`.
 [[noreturn]] void refuse_pickle(const std::string& found, const std::string& expected);
 
 inline constexpr unsigned newobj_ex = 0x92;
