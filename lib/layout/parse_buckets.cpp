@@ -20,7 +20,7 @@ constexpr std::size_t max_members = std::size_t{1} << 23;
 /// split.
 void check_total(const Node& members, const Bucket& bucket, const Mesh& mesh) {
   const auto end_of = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t step) {
-    const auto end = sum({begin, size, step - 1});  // no larger than this is the next multiple of `step`
+    const auto end = sum({begin, size, step - 1});  // an upper bound of the next multiple of `step`
     if (!end) members.fail("members of 2^64 elements or more together", "fewer", "is \"align\" too large?");
     return *end / step * step;
   };

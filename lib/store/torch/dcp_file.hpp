@@ -11,7 +11,8 @@ namespace ckpt::torch {
 /// has no type for.
 NewFile dcp_form(const FileSpec& spec);
 
-/// Combines the entries of such files into the directory's metadata. Throws input if a name occurs twice.
+/// Combines the entries of such files into the directory's metadata. A tensor without chunks in an entry contributes
+/// only its path. Throws input if a name occurs twice.
 DcpMetadata dcp_metadata_of(const std::vector<IndexedFile>& files);
 
 }  // namespace ckpt::torch

@@ -68,8 +68,8 @@ DcpMetadata parse_dcp_metadata(std::string_view pickle);
 /// tensor, if they contradict each other.
 DcpMetadata merged(std::vector<DcpMetadata> ranks);
 
-/// Returns the pickle that torch writes, in a form that all of its versions from 2.3 on read. A tensor without chunks
-/// only contributes its path. One without a path is stored under its name alone.
+/// Returns the pickle that torch writes, in a form that all of its versions from 2.3 on read. Leaves out tensors
+/// without chunks. One without a path gets its name as its path.
 std::string pickled(const DcpMetadata& metadata);
 
 /// Converts metadata to bytes for another process, and back. `decode_dcp_metadata` throws input if the bytes are
