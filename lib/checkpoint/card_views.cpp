@@ -18,7 +18,7 @@ struct Own {
   std::vector<std::size_t> places;
 };
 
-/// A file's schema as far as it is the card's that owns it.
+/// Reduces a file's schema to what its owning card has of it.
 class OwnSchema {
  public:
   OwnSchema(const Schema& file, const CardNames& names, const CardFiles::File& owner)
@@ -55,7 +55,7 @@ class OwnSchema {
     own_.datasets = std::move(datasets);
   }
 
-  /// The attributes of a card's group are the card's own, as are those of the root of a file of its own.
+  /// A card's group attributes become its own, like those at the root of a file that only it has.
   void take_groups() {
     own_.groups.clear();
     for (const Group& group : file_.groups) {

@@ -12,16 +12,17 @@ namespace ckpt {
 
 /// A file of which a card owns a part.
 struct SharedFile {
-  FileCatalog catalog;              ///< of all of it
-  std::vector<std::size_t> places;  ///< of the part's datasets among all
+  FileCatalog catalog;              ///< of the whole file
+  std::vector<std::size_t> places;  ///< the part's datasets, as indices into those of the whole file
 };
 
-/// Leaves of each file what its card owns, by the names that are alike on all cards, where a layout has names with
-/// coordinates of cards (CardNames). `files`: by their numbers, of which those of one path say the same. Gives the
-/// whole files, parallel; none where the layout has no such names. Throws input as CardNames::of_card.
+/// Reduces each file to what its card owns, under the names that all cards have in common, where a layout has names
+/// with
+/// coordinates of cards (CardNames). `files`: by file number; those of one path have equal catalogs. Returns the whole
+/// files, parallel to `files`; nothing where the layout has no such names. Throws input as CardNames::of_card does.
 std::vector<SharedFile> take_own_names(std::vector<FileCatalog>& files, const FileTable& table, const Layout& layout);
 
-/// Reads a card's part: its datasets are counted as the part's catalog has them.
+/// Opens a card's part for reading: its datasets are numbered as in the part's catalog.
 std::unique_ptr<SourceFile> open_part(const std::filesystem::path& path, const SharedFile& file, SourceStore& store);
 
 }  // namespace ckpt

@@ -25,7 +25,7 @@ namespace ckpt {
 
 namespace {
 
-/// What there is to say of a symbolic link that leads nowhere; nothing of any other path.
+/// Describes a symbolic link that leads nowhere; returns nothing for any other path.
 std::optional<std::string> dangling(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::path goal = std::filesystem::read_symlink(path, error);
@@ -181,7 +181,7 @@ void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
   });
 }
 
-/// Each card's files may be some only, but not none, and each entry of `files` has some.
+/// Some of a card's files may be missing, but not all, and each entry of `files` must have at least one.
 void Checkpoint::check_missing(bool is_alone) const {
   const auto is_any_there = [&](const std::vector<FileNumber>& files) {
     return std::any_of(files.begin(), files.end(), [&](FileNumber file) { return is_there(file); });
@@ -211,8 +211,8 @@ void Checkpoint::check_missing(bool is_alone) const {
                "is the checkpoint complete, and the layout's mesh the one that it was saved with?"});
 }
 
-/// Files of tensors that the layout does not name: its mesh may be too small, and yet fit the files that it names, or
-/// another checkpoint lies beside them or in a folder. A layout with `cards` means to take some only.
+/// Warns of tensor files that the layout does not name: its mesh may be too small although the files that it names fit,
+/// or another checkpoint lies beside them or in a folder. A layout with `cards` deliberately takes only some.
 void Checkpoint::warn_of_others(SourceStore& store) const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
   std::set<std::string> named;
@@ -234,7 +234,7 @@ void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Comm
   };
   std::vector<std::optional<FileCatalog>> catalogs(table_.count());
   std::vector<FileToRead> to_read;
-  std::vector<std::pair<FileNumber, std::size_t>> numbers;  // and the file to read: of one path there may be several
+  std::vector<std::pair<FileNumber, std::size_t>> numbers;  // and which file to read: one path may have several
   std::map<std::string, std::size_t> by_name;
   for (FileNumber file = 0; file < table_.count(); ++file) {
     if (!is_there(file)) continue;
@@ -251,14 +251,14 @@ void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Comm
   return_freed_memory();
   agree(processes, [&] { keep(std::move(catalogs)); });
   const auto may_lack = [](const Rule& rule) { return rule.keys.replicas == Replicas::first; };
-  // Copies that this checkpoint lacks are written for other cards.
+  // A target for other cards gets the copies that this checkpoint lacks.
   if (!layout_.is_plan && std::any_of(layout_.parameters.begin(), layout_.parameters.end(), may_lack))
     elsewhere_ = layout_;
   agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, holdings()); });
   if (layout_.is_plan) check_plan(store, processes);
 }
 
-/// Process 0 tells for all, by the files that it sees.
+/// Process 0 decides for all processes, from the files that it sees.
 void Checkpoint::check_plan(SourceStore& store, Communicator& processes) {
   bool are_whole = false;
   agree(processes, [&] {
@@ -294,7 +294,7 @@ void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {
 }
 
 std::vector<Holding> Checkpoint::holdings() const {
-  using Key = std::vector<std::pair<std::size_t, const Schema*>>;  // entries, and what their files say
+  using Key = std::vector<std::pair<std::size_t, const Schema*>>;  // entries, and the schemas of their files
   std::map<Key, Holding> known;
   std::vector<Holding> holdings;
   holdings.reserve(layout_.mesh.size());
@@ -338,7 +338,7 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
   versions.insert(versions.begin(), {files_[file].bytes, files_[file].modified_ns});
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const auto& [bytes, modified_ns] = versions.at(i);
-    if (i > 0 && bytes == 0 && modified_ns == 0) continue;  // of what it shows nothing can be read, so nothing is
+    if (i > 0 && bytes == 0 && modified_ns == 0) continue;  // data that it shows but cannot read is not checked
     const auto found = store.look_at(paths[i]);
     if (found && found->bytes == bytes && found->modified_ns == modified_ns) continue;
     const std::string name = i == 0 ? file_name(file) : paths[i].string();
@@ -349,7 +349,7 @@ void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {
 
 namespace {
 
-/// An error of what a file declares names it as the layout does. A single file has its own name, whatever that is.
+/// Names a file in an error as the layout does; a single file keeps its own name, whatever that is.
 Error by_own_name(const Checkpoint& checkpoint, const Error& error) {
   const std::string said = checkpoint.layout().files.path(checkpoint.layout().mesh, 0);
   const std::string own = checkpoint.file_name(0);

@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-/// Reads the chunks of a checkpoint's own arrays, as they are stored. Threads may share one.
+/// Reads chunks of a checkpoint's arrays as they are stored. Threads may share one.
 class ChunkReader {
  public:
   /// `most_open`: how many files may be open at a time (`files_in_cache`).
@@ -23,19 +23,19 @@ class ChunkReader {
   const ArrayFiles& where() const noexcept { return where_; }
 
   void read(const Chunk& chunk, std::span<std::byte> out) { read(chunk, where_.file(chunk.card, chunk.array), out); }
-  /// The same bytes of another file, which declares the same.
+  /// Reads the same bytes from another file that declares the same array.
   void read(const Chunk& chunk, FileNumber file, std::span<std::byte> out) {
     files_.read(file, dataset(chunk, file), stored(chunk).lo, out);
   }
 
-  /// As SourceFiles has them.
+  /// As SourceFiles::read_past_memory.
   std::uint64_t read_past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
     return files_.read_past_memory(memory_bytes, files);
   }
   void read_as_usual() { files_.read_as_usual(); }
   bool reads_ahead() const { return files_.reads_ahead(); }
   bool can_read_ahead() const { return files_.can_read_ahead(); }
-  /// Only of what lies in its file in the chunk's order: `read` uses nothing else of it.
+  /// Only for chunks that lie in their file in the chunk's order: `read` uses nothing else that was read ahead.
   void read_ahead(const Chunk& chunk, Lease& lease) {
     const FileNumber file = where_.file(chunk.card, chunk.array);
     const std::size_t found = dataset(chunk, file);
@@ -47,7 +47,7 @@ class ChunkReader {
   std::size_t dataset(const Chunk& chunk, FileNumber file) const {
     return checkpoint_.file(file).schema->find(where_.name(chunk.array));
   }
-  /// Its place in the dataset, in bytes.
+  /// The chunk's place in the dataset, in bytes.
   Interval stored(const Chunk& chunk) const {
     const std::uint64_t element = placement_.arrays()[chunk.array].dtype.size;
     return {chunk.elements.lo * element, chunk.elements.hi * element};

@@ -52,8 +52,8 @@ void ContentSums::add(const ChunkSums& chunk) {
   }
 }
 
-/// The sum of a stored array's padding, by its place in the array: the sum of all elements less that of the others.
-/// Padding that repeats no element must be zeros.
+/// The sum of a stored array's padding, by its place in the array: the sum of all elements less that of the data.
+/// Padding must be zeros where it repeats no element.
 void ContentSums::add_padding(const Chunk& chunk, std::span<const std::byte> bytes, ChunkSums& sums) const {
   const ArrayPlace& place = placement_.arrays()[chunk.array];
   const std::uint64_t element = place.dtype.size;

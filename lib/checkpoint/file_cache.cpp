@@ -9,14 +9,14 @@ namespace ckpt {
 
 namespace {
 
-/// More are of no use.
+/// A larger cache is of no use.
 constexpr std::uint64_t most_in_cache = 4096;
 
-/// A file that is read or written though its cache has let go of it, and one that a format's library opens beside it.
+/// Each thread may use a file that the cache has already dropped, and one that a format's library opens besides.
 constexpr std::uint64_t files_of_thread = 2;
 
-/// A job has two caches. A source that a format's library must read is open twice, and once more where it is read past
-/// the system's memory. The rest is for what comes later: journals, manifests, connections.
+/// A job has two caches. A source file that only a format's library can read is open twice, and once more when it is
+/// read with direct I/O. The rest is for later: journals, manifests, connections.
 constexpr std::uint64_t parts = 5;
 
 }  // namespace

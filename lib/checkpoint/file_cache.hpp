@@ -7,8 +7,8 @@
 
 namespace ckpt {
 
-/// How many files each cache of a job with so many threads may hold, of what the system allows this process and what is
-/// open already. Throws io where that is none.
+/// How many files each cache of a job with `threads` threads may hold, given the system's limit for this process and
+/// the files that are open already. Throws io if the limit leaves none.
 std::size_t files_in_cache(unsigned threads);
 std::size_t files_in_cache(const OpenFiles& files, unsigned threads);
 

@@ -20,7 +20,7 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
-/// "2026-01-31 12:00:00.000000001 UTC": file systems tell times apart that differ in the last digit.
+/// "2026-01-31 12:00:00.000000001 UTC": file systems distinguish times that differ in the last digit.
 std::string time_text(std::int64_t since_epoch_ns) {
   constexpr std::int64_t second = 1'000'000'000;
   const std::int64_t fraction = ((since_epoch_ns % second) + second) % second;
@@ -49,7 +49,7 @@ class Together {
  private:
   const SeenFile& seen(std::uint32_t process, FileNumber file) const { return views_[process].files[file]; }
 
-  /// A file as those see it that see the last change of it.
+  /// A file in its newest version: as the processes see it that see its last change.
   SeenFile newest(FileNumber file) {
     std::optional<std::uint32_t> newest;
     std::optional<std::uint32_t> oldest;
@@ -66,7 +66,7 @@ class Together {
     return seen(*newest, file);
   }
 
-  /// The least loaded of those that see exactly these files; what nobody sees counts for nothing.
+  /// The least loaded process that sees exactly these files; a file that no process sees does not count.
   std::uint32_t take_owner(const std::vector<FileNumber>& files, const std::vector<SeenFile>& newest) {
     std::uint64_t bytes = 0;
     for (const FileNumber file : files)
@@ -120,10 +120,10 @@ class Together {
   const NamedFiles& names_;
   std::vector<std::uint64_t> load_;
   std::uint64_t differing_ = 0;
-  std::string first_;  // of those that differ, in words
+  std::string first_;  // the first file whose versions differ, in words
 };
 
-/// One number for all of them, which is the same on every process where they are.
+/// One number for all files; processes that see the same files compute the same number.
 std::uint64_t digest(const std::vector<SeenFile>& files) {
   std::uint64_t digest = 14695981039346656037ULL;  // FNV-1a
   for (const SeenFile& file : files)

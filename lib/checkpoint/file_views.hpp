@@ -12,7 +12,7 @@
 
 namespace ckpt {
 
-/// A file as one process sees it. Two that see the same size and the same time see the same file.
+/// A file as one process sees it. Equal size and time count as the same file.
 struct SeenFile {
   static constexpr std::uint64_t not_seen = ~std::uint64_t{0};
   std::uint64_t bytes = not_seen;
@@ -23,7 +23,7 @@ struct SeenFile {
   friend bool operator==(const SeenFile&, const SeenFile&) = default;
 };
 
-/// What one process sees of a checkpoint's files, by their numbers.
+/// How one process sees a checkpoint's files, by file number.
 struct FileView {
   std::string host;
   std::vector<SeenFile> files;
@@ -31,28 +31,29 @@ struct FileView {
   static auto fields(auto& self) { return std::tie(self.host, self.files); }
 };
 
-/// What all of them see together.
+/// The combined view of all processes.
 struct FilesTogether {
-  std::vector<SeenFile> files;  ///< each as those see it that may read it
-  Owners owners;                ///< which process reads each card's; empty where all see the same
-  std::string warning;          ///< of files that are not the same everywhere, or nothing
+  std::vector<SeenFile> files;  ///< each as the processes see it that may read it
+  Owners owners;                ///< which process reads each card's files; empty where all see the same
+  std::string warning;          ///< about files that are not the same everywhere; else empty
 };
 
-/// The files of a checkpoint, as messages and owners need them.
+/// A checkpoint's files, as messages name them and cards own them.
 struct NamedFiles {
   std::function<std::string(FileNumber)> name_of;
-  std::vector<std::vector<FileNumber>> of_card;  ///< by position: those that it owns
+  std::vector<std::vector<FileNumber>> of_card;  ///< the files that each card owns, by position
 };
 
-/// A card's files go together to the least loaded of the processes that see them all. Where a file's time differs, only
-/// the newest is read: an older one may be another step's, left behind on a node's disk. Throws input where sizes
-/// differ, or no process sees all the files of a card.
+/// Gives a card's files together to the least loaded process that sees them all. Where processes see different times
+/// of a file, only the newest version is read: an older one may be left from another step on a node's disk. Throws
+/// input if sizes differ, or if no process sees all files of a card.
 FilesTogether put_together(const std::vector<FileView>& views, const NamedFiles& names);
 
-/// put_together of what each process sees; the views go round only where they differ. Collective.
+/// put_together of every process's view; exchanges the views only if they differ. Collective.
 FilesTogether put_together(const std::vector<SeenFile>& mine, const NamedFiles& names, Communicator& processes);
 
-/// The text that all processes have which have one, or nothing. Throws input where theirs differ; `what` names it.
+/// Returns the text that every process which has one agrees on, or nothing. Throws input if two differ; `what` names
+/// it.
 std::string one_text(const std::vector<std::string>& texts, const std::string& what);
 
 }  // namespace ckpt

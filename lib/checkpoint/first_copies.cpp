@@ -14,7 +14,7 @@ namespace ckpt {
 
 namespace {
 
-/// The names of parameters, as rules speak of them.
+/// The parameters' names in the form that rules use.
 std::set<std::string> names_held(const Naming& naming, const std::vector<Holding>& holdings) {
   std::set<std::string> names;
   for (const Holding& holding : holdings)
@@ -28,7 +28,7 @@ Layout with_first_copies(Layout layout, const std::vector<Holding>& holdings, co
   const Naming naming(layout);
   std::vector<bool> has_matched(names.size(), false);
   std::vector<Rule> rules;
-  std::set<std::size_t> parted;  // rules, some of whose names have one of their own now
+  std::set<std::size_t> parted;  // rules from which some names have moved to their own rule
   std::set<std::size_t> in_use;
   for (const std::string& name : names_held(naming, holdings)) {
     const auto decision = naming.decide(name);
@@ -50,7 +50,7 @@ Layout with_first_copies(Layout layout, const std::vector<Holding>& holdings, co
   for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
     Rule& rule = layout.parameters[i];
     if (parted.contains(i) && !in_use.contains(i)) continue;
-    if (parted.contains(i))  // names that have rules of their own now would match nothing
+    if (parted.contains(i))  // a pattern whose name has its own rule now would match nothing
       std::erase_if(rule.names, [&](const Pattern& pattern) {
         return pattern.is_plain() && std::any_of(rules.begin(), rules.end(), [&](const Rule& own) {
                  return own.names.front().text() == pattern.text();

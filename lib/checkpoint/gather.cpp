@@ -9,10 +9,10 @@ namespace ckpt {
 
 namespace {
 
-/// Less than this is not worth a mapping that may not be there yet.
+/// A smaller copy is not worth a mapping that may not exist yet.
 constexpr std::uint64_t small_copy = 65536;
 
-/// Runs from this length on are read by calls of their own even where they could be mapped.
+/// Runs of at least this length get their own read calls even where they could be mapped.
 constexpr std::uint64_t long_run = 32768;
 
 class Gatherer {
@@ -34,7 +34,7 @@ class Gatherer {
   }
 
  private:
-  /// Copies the part of the transfer that `region` is.
+  /// Copies one region of the transfer.
   void take(const Region& region, std::byte* target) {
     const StridedCopy copy = copy_of(region);
     if (copy.run == 0) return;
@@ -62,7 +62,7 @@ class Gatherer {
       gathered_.bytes_read += copy.bytes();
     } else if (copy.depth == 0) {
       read(offset, {target, static_cast<std::size_t>(copy.run)});
-      // One run on both sides: it lies in the target as it does in the source.
+      // One run on both sides: the target has the file's order.
       if (summing_ != nullptr)
         gathered_.sum += sum_of(region, transfer_.element, target, summing_->tensor_strides, summing_->sets);
     } else if (!is_mapped && span <= scratch_.size() && !is_sparse(region)) {
@@ -74,15 +74,16 @@ class Gatherer {
     }
   }
 
-  /// Of parts a quarter of a block long few lie across a border; what such a part is divided into goes by way of
+  /// Parts a quarter of a block long seldom cross a block's border; the pieces of a part that does go through
   /// `scratch`.
   std::uint64_t reach_in_blocks(std::uint64_t span, bool is_held) const {
     const std::uint64_t quarter = is_held ? means_.ahead.blocks->block_bytes() / 4 : 0;
     return span > quarter ? std::max<std::uint64_t>(quarter, scratch_.size()) : scratch_.size();
   }
 
-  /// Along the dimension that strides furthest through the source: as many indices at a time as lie within `reach`, or
-  /// one.
+  /// Divides along the dimension with the largest stride in the source: as many indices at a time as lie within
+  /// `reach`,
+  /// at least one.
   void divide(const Region& region, std::byte* target, std::uint64_t reach) {
     const std::size_t widest = furthest_dimension(region.box.shape(), region.strides);
     const std::uint64_t lo = region.box.lo[widest];
@@ -101,7 +102,7 @@ class Gatherer {
       take(part(i, std::min(steps, hi - i)), target + (i - lo) * transfer_.target_strides[widest] * transfer_.element);
   }
 
-  /// Whether these bytes of the dataset can be mapped as one piece. What lies across the border of two extents cannot.
+  /// Whether these bytes of the dataset can be mapped in one piece: bytes across the border of two extents cannot.
   bool is_in_one_extent(std::uint64_t offset, std::uint64_t bytes) {
     if (!located_) return false;  // also where strides are not those of the file
     const auto holds = [&](std::uint64_t byte) {
@@ -115,13 +116,14 @@ class Gatherer {
     return strided_copy(region.box.shape(), region.strides, transfer_.target_strides, transfer_.element);
   }
 
-  /// By the file's runs, which the target may hold in another order.
+  /// Judges by the file's runs; the target may have another order.
   bool is_sparse(const Region& region) const {
     return ckpt::is_sparse(region.box.shape(), region.strides, transfer_.element);
   }
 
   /// Whether nearly all bytes between the first and the last are wanted: then a read into the cache is cheaper than
-  /// page faults, and the unmapping that all threads' processors have to hear of.
+  /// page
+  /// faults and the unmapping, of which all threads' processors must be notified.
   static bool is_dense(const StridedCopy& copy) { return copy.source_span() <= copy.bytes() + copy.bytes() / 8; }
 
   void read(std::uint64_t offset, std::span<std::byte> out) {
@@ -129,7 +131,7 @@ class Gatherer {
     is_as_stored_ ? read_as_stored(file_, dataset_, offset, out, means_.ahead) : file_.read(dataset_, offset, out);
   }
 
-  /// Copies a region whose elements lie at `source` as they do in the file, and sums it if asked to.
+  /// Copies a region whose elements are at `source` in the file's order, and sums it if asked to.
   void move(const Region& region, const StridedCopy& copy, const std::byte* source, std::byte* target) {
     if (summing_ == nullptr) return run(copy, source, target);
     gathered_.sum += copy_and_sum(region, transfer_.element, source, target, transfer_.target_strides,
@@ -143,7 +145,7 @@ class Gatherer {
   std::span<std::byte> scratch_;
   const Means& means_;
   bool is_as_stored_ = true;              // offsets and strides are those of the file
-  std::optional<LocatedExtent> located_;  // the extent asked about last
+  std::optional<LocatedExtent> located_;  // the extent looked up last
   bool can_map_ = true;
   Gathered gathered_;
 };

@@ -17,27 +17,28 @@ struct Gathered {
   PartialSum sum;                ///< of the transfer's elements
 };
 
-/// How a transfer's elements are summed: with the row-major strides of the whole tensor.
+/// How a transfer's elements are summed.
 struct Summing {
   Extents tensor_strides;
   KeySets sets = KeySets::both;
 };
 
-/// What a transfer's bytes may come from besides calls to read them.
+/// Where a transfer's bytes may come from besides read calls.
 struct Means {
   MappedWindows& windows;
   ReadAhead ahead = {};
 };
 
-/// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short ones that lie close
-/// together come by way of `scratch`, in stretches that hold many of them; scattered ones are copied from mapped
-/// windows where the file can be mapped, else they are read in stretches too, as long as that costs less than one read
-/// for each. If asked to, the elements are summed as they lie in the file.
+/// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short runs that lie close
+/// together pass through `scratch`, in stretches of many runs. Scattered ones are copied from mapped windows where the
+/// file can be mapped; else they are read in stretches, too, as long as that costs less than one read for each. If
+/// asked to, sums the elements in the file's order.
 Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                 std::byte* target, std::span<std::byte> scratch, const Means& means);
 
-/// The bytes of the dataset, as they lie in the file (SourceFile::read_as_stored), from the first that a transfer wants
-/// to the last; nothing where that cannot be told.
+/// The interval of the dataset's bytes, in the file's order (SourceFile::read_as_stored), from the first that a
+/// transfer
+/// wants to the last; nothing where it is unknown.
 std::optional<Interval> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer);
 
 }  // namespace ckpt

@@ -21,7 +21,7 @@ void read_as_stored(SourceFile& file, std::size_t dataset, std::uint64_t offset,
   while (!out.empty()) {
     std::uint64_t bytes = out.size();
     const auto held = held_at(file, dataset, offset, ahead);
-    if (held.bytes != 0) bytes = std::min(bytes, held.bytes);  // what follows may be in another block
+    if (held.bytes != 0) bytes = std::min(bytes, held.bytes);  // the next bytes may be in another block
     if (held.address != nullptr) {
       std::memcpy(out.data(), held.address, bytes);
       ahead.blocks->count_used(bytes);

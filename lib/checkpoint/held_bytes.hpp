@@ -9,17 +9,18 @@
 
 namespace ckpt {
 
-/// Where the parts of a file are that were read ahead.
+/// Where to find the parts of a file that were read ahead.
 struct ReadAhead {
-  DirectBlocks* blocks = nullptr;  ///< null: nowhere
-  std::uint64_t file = 0;          ///< its number there
+  DirectBlocks* blocks = nullptr;  ///< null: nothing is read ahead
+  std::uint64_t file = 0;          ///< the file's number in `blocks`
 };
 
-/// What was read ahead of a dataset from a byte on, counted as by SourceFile::read_as_stored: up to the end of its
-/// block or of its extent in the file. Without an address where it is not there.
+/// The bytes that were read ahead of a dataset from `offset` on, counted as by SourceFile::read_as_stored: up to the
+/// end
+/// of their block or of their extent in the file. The address is null if nothing was.
 DirectBlocks::Held held_at(const SourceFile& file, std::size_t dataset, std::uint64_t offset, const ReadAhead& ahead);
 
-/// SourceFile::read_as_stored, but what was read ahead comes from there.
+/// As SourceFile::read_as_stored, but takes from `ahead` what was read ahead.
 void read_as_stored(SourceFile& file, std::size_t dataset, std::uint64_t offset, std::span<std::byte> out,
                     const ReadAhead& ahead);
 

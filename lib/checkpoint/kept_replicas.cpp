@@ -25,7 +25,7 @@ bool has_one_replica(const FileCatalog& file) {
   return std::any_of(attributes.begin(), attributes.end(), says_one_replica);
 }
 
-/// Files that share a schema go on sharing one.
+/// Files that share a schema continue to share one.
 void take_word_away(std::vector<FileCatalog>& files) {
   std::map<const Schema*, std::shared_ptr<const Schema>> changed;
   for (FileCatalog& file : files) {
@@ -47,7 +47,7 @@ std::map<std::string, std::vector<std::uint64_t>> holders_of(const std::vector<H
   return holders;
 }
 
-/// The coordinates that just these positions have; nothing where others have them, too.
+/// The coordinates that describe exactly these positions; nothing where they cover others, too.
 std::optional<At> at_of_holders(const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
   std::vector<std::set<std::uint64_t>> found(mesh.axes.size());
   for (const std::uint64_t position : holders)
@@ -78,7 +78,7 @@ bool is_given_to(const Keys& keys, const Mesh& mesh, std::uint64_t position) {
   });
 }
 
-/// Which piece of a parameter a card has: the coordinates on the axes that cut it, or its box.
+/// Identifies the piece of a parameter that a card has: its coordinates on the axes that cut it, or its box's corner.
 std::vector<std::uint64_t> piece_of(const Keys& keys, const Mesh& mesh, std::uint64_t position) {
   std::vector<std::uint64_t> piece;
   if (keys.boxes) {
@@ -93,14 +93,14 @@ std::vector<std::uint64_t> piece_of(const Keys& keys, const Mesh& mesh, std::uin
   return piece;
 }
 
-/// Whether a name is another parameter's on each card that counts for itself: who holds it does not tell who keeps a
-/// copy.
+/// Whether cards number this name on their own (`indices`): it is another parameter on each card then, so who holds the
+/// name does not show who keeps a copy.
 bool is_counted(const Layout& layout, const std::string& name) {
   return std::any_of(layout.indices.begin(), layout.indices.end(),
                      [&](const IndexRule& index) { return index.in.matches(name); });
 }
 
-/// Whether some cards lack a parameter that a plan gives them, and others hold each piece of it.
+/// Whether some cards lack a parameter that a plan gives them although others hold each piece of it.
 bool lacks_copies(const Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
   std::set<std::vector<std::uint64_t>> wanted;
   std::set<std::vector<std::uint64_t>> found;
@@ -114,7 +114,7 @@ bool lacks_copies(const Keys& keys, const Mesh& mesh, const std::vector<std::uin
   return holders.size() < given && wanted == found;
 }
 
-/// Whether the files of a plan hold some parameter once that several cards have; .ckpt files do not say so.
+/// Whether a plan's files hold some parameter only once that several cards have; .ckpt files do not say so themselves.
 bool shows_one_replica(const Layout& layout, const Naming& naming,
                        const std::map<std::string, std::vector<std::uint64_t>>& holders) {
   std::vector<std::string> once;
@@ -130,7 +130,7 @@ bool shows_one_replica(const Layout& layout, const Naming& naming,
   return true;
 }
 
-/// A parameter of which cards of their own choice keep each piece: the pieces of just these positions, by their number.
+/// Gives the pieces of a parameter, by their numbers, to just these positions: each card chose which pieces it keeps.
 void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>& holders, const StoredArray& first) {
   if (keys.uneven || keys.sizes || keys.parts || keys.pad || keys.flat || keys.permute)
     throw Error(Kind::layout, "parameter '" + first.name + "'",
@@ -157,7 +157,7 @@ void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>&
   keys = std::move(kept);
 }
 
-/// The boxes of just these positions.
+/// The boxes that just these positions have.
 std::shared_ptr<const Boxes> boxes_of_holders(const Boxes& boxes, const Mesh& mesh,
                                               const std::vector<std::uint64_t>& holders) {
   Boxes kept;
@@ -178,7 +178,7 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
   const bool is_of_all = is_said || (layout.is_plan && shows_one_replica(layout, naming, holders));
   if (!is_of_all && !may_lack) return layout;
   std::vector<Rule> rules;
-  std::set<std::size_t> replaced;  // rules, all of whose names have one of their own now
+  std::set<std::size_t> replaced;  // rules whose names all have their own rule now
   std::set<std::size_t> in_use;
   for (const auto& [name, positions] : holders) {
     const std::string logical = naming.renamed(name);

@@ -8,10 +8,12 @@
 
 namespace ckpt {
 
-/// Where all files say that they hold one replica only of what is replicated (MindSpore's `remove_redundancy`), or
-/// where those of a strategy, whose .ckpt files do not say so, lack copies of which others hold each piece: the layout
-/// with a rule for each such parameter, by which it lives `at` those cards that have it. Any other layout as it
-/// is. `holdings`: what each card holds, by position. Throws layout for parameters whose cards no `at` names.
+/// Restricts each parameter of which cards lack copies to the cards that hold it: adds a rule with `at` for it. Applies
+/// where all files say that they hold only one replica of replicated data (MindSpore's `remove_redundancy`), and where
+/// a
+/// strategy's .ckpt files, which do not say so, lack copies of which others hold each piece; else returns the layout
+/// unchanged. `holdings`: what each card holds, by position. Throws layout for a parameter whose cards no `at`
+/// describes.
 Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<Holding>& holdings);
 
 }  // namespace ckpt

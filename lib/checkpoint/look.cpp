@@ -18,7 +18,7 @@ namespace ckpt {
 
 namespace {
 
-/// Described, as one process says it to the others.
+/// A Described, as one process sends it to the others.
 struct DescribedMessage {
   std::string layout;
   std::string elsewhere;
@@ -73,8 +73,8 @@ Described described_in(const std::string& bytes) {
   return described;
 }
 
-/// The directory's own metadata, read by the first process that sees it. Where a layout is known, only the parts count
-/// without which the files cannot be read, and those that complete the given layout.
+/// The directory's own metadata, read by the first process that sees it. Where a layout is known, takes only the parts
+/// that reading the files requires, and those that complete the given layout.
 std::optional<Described> describe_together(const std::filesystem::path& directory, const Layout* given, bool has_layout,
                                            SourceStore& store, Communicator& processes) {
   std::optional<SelfDescribed> found;

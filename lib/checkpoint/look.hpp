@@ -11,35 +11,35 @@
 
 namespace ckpt {
 
-/// The kind of a path and how it is cut, as far as this is known without its files' metadata.
+/// The kind of a path and how its data is sharded, as far as this is known without the files' metadata.
 struct Look {
-  std::filesystem::path path;  ///< a directory, or with `is_single_file` the file; of an index, its directory
+  std::filesystem::path path;  ///< a directory, or with `is_single_file` the file; an index's directory
   bool is_single_file = false;
-  std::optional<Layout> layout;                ///< the given one, the manifest's, or what the directory says of itself
-  std::optional<Layout> elsewhere;             ///< where the directory says it: Checkpoint::layout_elsewhere
-  bool is_completed = false;                   ///< `layout` is the given one with what the directory says of itself
+  std::optional<Layout> layout;                ///< the given one, the manifest's, or the directory's own
+  std::optional<Layout> elsewhere;             ///< where the directory has one: Checkpoint::layout_elsewhere
+  bool is_completed = false;                   ///< `layout` is the given one, completed by the directory's
   std::vector<FileBeside> beside;              ///< Checkpoint::beside
   std::map<std::string, std::string> masters;  ///< Checkpoint::masters
   std::vector<std::pair<std::string, Error>> contradictions;  ///< Checkpoint::contradictions
   unsigned threads = 0;                                       ///< CheckpointPlace::threads
-  KnownFiles known;                                           ///< the directory's own metadata of its files
-  std::optional<Error> damaged_manifest;                      ///< why this process's does not count
-  std::optional<Error> no_index;                              ///< why a file with an index's name is none
+  KnownFiles known;                                           ///< what the directory's metadata says about its files
+  std::optional<Error> damaged_manifest;                      ///< why this process's manifest does not count
+  std::optional<Error> no_index;                              ///< why a file with an index's name is not an index
 };
 
 /// Whether a path is a single file; else it is a directory. Collective; throws input where no process sees either.
 bool is_single_file(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
 
-/// Files of a checkpoint may show data of what lies beside its directory: it is one tree with what it was made from.
+/// Lets files show data from beside the checkpoint's directory: the checkpoint and what it was made from share a tree.
 void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store);
 
-/// The layout in the manifest of a directory, as any process sees it; `damaged`: why this process's does not count.
-/// Collective; throws input where two processes see different ones.
+/// The layout in a directory's manifest, as any process sees it; `damaged`: why this process's manifest does not count.
+/// Collective; throws input if two processes see different ones.
 std::optional<Layout> manifest_layout(const std::filesystem::path& directory, std::optional<Error>& damaged,
                                       Communicator& processes);
 
-/// Collective; throws input, the same on every process, where no process sees anything there, and for a directory whose
-/// own metadata contradicts itself.
+/// Looks at a path. Collective; throws input, the same on every process, if no process sees anything there, or if a
+/// directory's own metadata contradicts itself.
 Look look(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
 
 }  // namespace ckpt

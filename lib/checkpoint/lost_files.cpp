@@ -51,8 +51,9 @@ class Search {
         entry, 1, [&](Position card) { return is_meant(card) ? 0 : nowhere; }, "\"at\" of \"" + name + "\"");
   }
 
-  /// The cards fall into groups of which each may hold parameters alone. Throws where all the files of the entry that a
-  /// group has are missing.
+  /// Divides the cards into groups, each of which may be the only holder of some parameters. Throws if a group lacks
+  /// all
+  /// its files of the entry.
   void check(std::size_t entry, std::uint64_t groups, const std::function<std::uint64_t(Position)>& group_of,
              const std::string& why) const {
     check_interrupt();
@@ -82,7 +83,7 @@ class Search {
   static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
   const Checkpoint& checkpoint_;
   const Mesh& mesh_;
-  std::set<std::size_t> entries_;  // of which files are missing
+  std::set<std::size_t> entries_;  // with missing files
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr std::uint64_t most_file_bytes = 32768;      // a path, escaped, and nu
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 
 std::string checksum_of(std::string_view text) {
-  // Zeros add nothing to a sum but their number.
+  // Zeros do not change the sum, so the key contains the number of bytes.
   return to_string(
       fingerprint(sum_of(std::as_bytes(std::span(text)), 0), "manifest of " + std::to_string(text.size()) + " bytes"));
 }
@@ -39,7 +39,7 @@ std::string number(std::uint64_t value) {
   return std::to_string(value);
 }
 
-/// The last member of an object, if there is one, and its end.
+/// The end of a JSON object, with the fingerprint as its last member if there is one.
 std::string end_with(const std::string& fingerprint) {
   return fingerprint.empty() ? "}" : ", \"fingerprint\": \"" + fingerprint + "\"}";
 }
@@ -61,7 +61,7 @@ std::string list_of(const std::vector<ManifestFile>& files) {
   return text + "\n ],\n";
 }
 
-/// Only the manifest of an output that has such files has the list, and no older one has it.
+/// Only an output with such files gets the list: the manifests of others stay as they were.
 std::string list_beside(const std::vector<ManifestFile>& beside) {
   if (beside.empty()) return "";
   std::string text = " \"beside\": [";
@@ -135,7 +135,7 @@ void add_tables(const std::vector<ManifestTable>& tables, std::string& text) {
   text += "\n },\n";
 }
 
-/// No fact of a file and no fingerprint takes more digits.
+/// The longest entry: no fact about a file and no fingerprint takes more digits.
 ManifestFile longest(std::string name, bool with_fingerprints) {
   return {std::move(name), largest, largest, with_fingerprints ? to_string(Fingerprint{}) : std::string()};
 }
@@ -205,7 +205,7 @@ std::string provisional_manifest(const Placement& placement, FingerprintPlace fi
 
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,
                          std::uint64_t most_bytes) {
-  // A text of this size is made only where it may be too large.
+  // Builds the text only if this estimate says that it may be too large.
   const CardFiles& files_of = placement.layout().files;
   std::uint64_t most = to_json(placement.layout()).size() + (files_of.count(placement.mesh()) + 1) * most_file_bytes;
   for (const Tensor& tensor : placement.tensors())

@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-/// More is neither written nor read: room for some ten million parameters.
+/// A larger manifest is neither written nor read: this is room for some ten million parameters.
 inline constexpr std::uint64_t most_manifest_bytes = 2ULL << 30;
 
 struct ManifestFile {
@@ -27,71 +27,72 @@ struct ManifestFile {
 
 /// Which of a table's rows were taken.
 struct KeptRows {
-  std::string where;                   ///< the condition; empty: no own
-  std::string as;                      ///< the table whose rows these follow; empty: none
-  std::uint64_t of = 0;                ///< all of the source's rows
-  std::uint64_t dropped_with_nan = 0;  ///< rows that went, and were compared with NaN
+  std::string where;                   ///< the condition; empty: the table has none of its own
+  std::string as;                      ///< the table that decides which rows are kept; empty: none
+  std::uint64_t of = 0;                ///< how many rows the source has
+  std::uint64_t dropped_with_nan = 0;  ///< rows that were dropped because the condition compared them with NaN
 };
 
-/// A checkpoint that a table was put together from.
+/// A checkpoint that contributed to a table.
 struct TableLayerFacts {
-  std::string path;  ///< below the directory that has them all
+  std::string path;  ///< below the directory that has all layers
   std::uint64_t rows = 0;
   std::uint64_t taken = 0;
 };
 
-/// A table as the manifest tells of it: what the sums of its rows by key are does not depend on servers and order.
+/// A table in the manifest. The sums of its rows by key do not depend on servers and order.
 struct ManifestTable {
   std::string name;
   std::vector<std::string> datasets;              ///< the keys first
   std::vector<std::uint64_t> rows;                ///< on each server
-  std::vector<Fingerprint> all;                   ///< of each dataset's rows; none where the run did not verify
-  std::vector<std::vector<Fingerprint>> servers;  ///< likewise, on each server
+  std::vector<Fingerprint> all;                   ///< by dataset: of all rows; empty where the run did not verify
+  std::vector<std::vector<Fingerprint>> servers;  ///< by server, as `all`
   std::optional<KeptRows> kept = {};              ///< nothing: all were taken
   std::vector<TableLayerFacts> layers = {};       ///< oldest first; empty: it comes from one checkpoint
-  std::vector<KeptRows> kept_before = {};         ///< likewise in the jobs that made the sources, each condition once
+  std::vector<KeptRows> kept_before = {};         ///< in the jobs that made the sources, each condition once
 };
 
-/// Where the fingerprints of what is written stand: a merged file that goes to a pipe has its manifest in front of the
-/// data, mostly, and then they are known too late for it. Of data that is only shown nothing is written.
+/// Where the fingerprints of the written data are recorded. A merged file that goes to a pipe usually has its manifest
+/// before the data, when they are not known yet. Data that is only shown is not written at all.
 enum class FingerprintPlace { nowhere, manifest, report, views };
 
-/// What a manifest says in their place; nothing where it has them, or the job made none.
+/// What a manifest says instead of the fingerprints; empty where it has them, or the job made none.
 std::string_view in_place_of_fingerprints(FingerprintPlace place);
 
-/// Where a merged file holds its manifest. What lies there is no part of the file's fingerprint.
+/// Where a merged file holds its manifest. The file's fingerprint leaves these bytes out.
 struct ManifestRoom {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 
-/// `checkpoint.json` (in a merged file: root attribute ckpt_manifest): what a checkpoint is, as JSON text that is the
-/// same for the same checkpoint, sealed. `fingerprints`: of every parameter, or none where it is to have none.
-/// `room`: `files` is the one merged file, which holds the text there: spaces fill it up. `place`: where there are
-/// none, it says why. `beside`: the small files that are published beside those with data, of no card.
+/// The text of `checkpoint.json` (in a merged file: of the root attribute ckpt_manifest), which describes a checkpoint:
+/// sealed JSON, the same for the same checkpoint. `fingerprints`: one for every parameter, or none if the manifest is
+/// to
+/// have none; `place` then says why. `room`: `files` is the one merged file, which holds the text there, filled up with
+/// spaces. `beside`: the small files of no card that are published beside the data files.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
                      FingerprintPlace place = FingerprintPlace::manifest, const std::vector<ManifestTable>& tables = {},
                      const std::vector<ManifestFile>& beside = {});
 
-/// That of a directory without parameters: tables in files of text.
+/// The manifest of a directory without parameters, whose tables are in text files.
 std::string manifest(const Layout& layout, const std::vector<ManifestFile>& files,
                      const std::vector<ManifestTable>& tables);
 
-/// A merged file's manifest as long as it will be, before the facts are known.
+/// A merged file's manifest with its final length, before the facts are known.
 std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints,
                                  const std::vector<ManifestTable>& tables = {});
 
-/// Throws input where the manifest of what is to be written would be larger than `most_bytes`.
+/// Throws input if the manifest of the planned output would be larger than `most_bytes`.
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,
                          std::uint64_t most_bytes = most_manifest_bytes);
 
-/// An object's JSON text, whole but for its last `}`, with a checksum of all that is before it as its last member.
+/// Seals an object's JSON text, given without its last `}`: adds a checksum of all text before it as the last member.
 std::string sealed(std::string text);
-/// Whether a text is, byte for byte, one that `sealed` gave.
+/// Whether `sealed` produced this text, byte for byte.
 bool is_sealed(std::string_view text);
 
-/// The files of all processes, one process's after the other's. Collective; on process 0 alone there are any.
+/// The files of all processes in rank order, on process 0; empty elsewhere. Collective.
 std::vector<ManifestFile> gather_list(const std::vector<ManifestFile>& mine, Communicator& processes);
 
 }  // namespace ckpt

@@ -29,8 +29,7 @@ bool is_decimal_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// A name with some of the numbers in it that are the card's replaced by {card}: every way to do so, the one with none
-/// first.
+/// All ways to replace by {card} some of the numbers in a name that equal the card's; the unchanged name comes first.
 std::vector<std::string> templates_of(const std::string& name, std::uint64_t card) {
   constexpr std::size_t most_ways = 64;
   std::vector<std::string> ways{""};
@@ -54,7 +53,7 @@ std::string name_on(std::string text, std::uint64_t card) {
   return text;
 }
 
-/// "net-1_10.ckpt": epoch and step, and the name without them.
+/// Epoch and step of "net-1_10.ckpt", and the name without them.
 struct Age {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
@@ -79,11 +78,11 @@ std::string some_names(const std::vector<std::string>& names) {
   return names.empty() ? "none" : join(names, 4);
 }
 
-/// Names, with {card} in the place of the card's number, that every card has.
+/// Names that every card has, with {card} for the card's number.
 std::vector<std::string> common_names(const Mesh& mesh, const Names& names) {
   std::vector<std::set<std::string>> sets;
   for (const auto& each : names) sets.emplace_back(each.begin(), each.end());
-  // The largest number is the least likely to stand in a name for something else.
+  // The largest number is the least likely to mean something else in a name.
   const std::uint64_t last = mesh.by_card().back();
   std::vector<std::string> common;
   for (const std::string& name : names[last])
@@ -113,7 +112,7 @@ std::vector<std::string> common_names(const Mesh& mesh, const Names& names) {
        "names that differ in the card's number alone", "is the checkpoint complete?"});
 }
 
-/// In the place of a name with *, which a strategy always has: a layout of one's own says which.
+/// The advice to replace a name with *, which a strategy always has, by a layout that says which files are meant.
 std::string say_which(const std::string& example) {
   return "move away what is not meant, or say in a layout which is (that of a strategy: ckpt-inspect --as-layout "
          "STRATEGY): \"files\": " +
@@ -142,7 +141,7 @@ std::string newest_of(const std::vector<std::string>& common, const std::string&
   return chosen;
 }
 
-/// How another name of a card stands to the one that was chosen.
+/// How another name of a card compares to the chosen one.
 enum class Standing { older, unknown, rival };
 
 Standing standing_of(const std::string& other, const std::string& chosen) {
@@ -153,7 +152,7 @@ Standing standing_of(const std::string& other, const std::string& chosen) {
   return series(*mine) == series(*theirs) && theirs->when() < mine->when() ? Standing::older : Standing::rival;
 }
 
-/// What is passed over for `path`: the files that are there besides, each with its folder.
+/// The files that are passed over in favour of `path`, each with its folder.
 std::vector<std::string> passed_over(const std::string& path, const Mesh& mesh, const Names& names,
                                      const Names& others) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
@@ -179,7 +178,7 @@ std::vector<std::string> passed_over(const std::string& path, const Mesh& mesh, 
   return sorted;
 }
 
-/// Names of files below the directory of the template, of one ending.
+/// Names of files with this ending in a directory.
 std::vector<std::string> names_in(const fs::path& directory, std::string_view ending) {
   std::vector<std::string> names;
   std::error_code error;
@@ -192,7 +191,7 @@ std::vector<std::string> names_in(const fs::path& directory, std::string_view en
   return names;
 }
 
-/// For each position the names that any process sees in the template's place.
+/// For each position, the names that match the template on any process.
 Names names_of_cards(const std::string& text, const Mesh& mesh, const fs::path& directory, std::string_view ending,
                      Communicator& processes) {
   const FileTemplate pattern(text, mesh);
@@ -210,7 +209,7 @@ Names names_of_cards(const std::string& text, const Mesh& mesh, const fs::path& 
   return names;
 }
 
-/// Files of tensors in the template's place that are no candidates: it names another ending.
+/// Tensor files that match the template but for its ending, and so are no candidates.
 std::vector<std::string> of_other_formats(const std::string& text, const Mesh& mesh, const fs::path& directory,
                                           Communicator& processes) {
   const std::string ending = text.substr(text.find('*') + 1);
@@ -227,7 +226,7 @@ std::vector<std::string> of_other_formats(const std::string& text, const Mesh& m
   return found;
 }
 
-/// The numbers of rank_N in a directory that are no card's, as any process sees them.
+/// The numbers of rank_N directories that belong to no card, as any process sees them.
 std::set<std::uint64_t> other_ranks(const Mesh& mesh, const fs::path& directory, Communicator& processes) {
   std::set<std::uint64_t> cards;
   for (std::uint64_t position = 0; position < mesh.size(); ++position) cards.insert(mesh.card(position));
@@ -244,7 +243,7 @@ std::set<std::uint64_t> other_ranks(const Mesh& mesh, const fs::path& directory,
   return of_all(mine, processes);
 }
 
-/// Cards that the layout does not know of: it may be of one stage of a pipeline only.
+/// Reports cards that the layout does not know: it may describe only one stage of a pipeline.
 void check_others(const Layout& layout, const fs::path& directory, Communicator& processes) {
   const auto others = other_ranks(layout.mesh, directory, processes);
   const bool is_chosen = !layout.mesh.cards.empty() && !layout.is_plan;  // "cards" in JSON means to take some only
@@ -304,7 +303,7 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
     const std::string ending = text.substr(star + 1);
     Names names = names_of_cards(text, layout.mesh, directory, ending, processes);
     const bool has_none = std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); });
-    Names others;  // which "*.ckpt" could have meant, too
+    Names others;  // which "*.ckpt" could have meant as well
     if (ending == own_ending) others = names_of_cards(text, layout.mesh, directory, other_ending, processes);
     if (has_none) std::swap(names, others);
     const std::vector<std::string> beside = of_other_formats(text, layout.mesh, directory, processes);

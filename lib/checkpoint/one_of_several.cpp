@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The words before a number that counts the files of one checkpoint.
+/// Words that, before a number, count the files of one checkpoint.
 constexpr std::array<std::string_view, 19> words_of_ranks{
     "rank", "card",   "shard", "part",   "tp",      "pp",   "dp",   "mp",   "ep",          "device",
     "gpu",  "worker", "stage", "server", "process", "proc", "host", "node", "consolidated"};
@@ -44,7 +44,7 @@ std::optional<Number> next_number(const std::string& text, std::size_t from) {
   return number;
 }
 
-/// The letters before a number, without what separates them from it: "mp_rank_00" → "rank".
+/// The letters before a number, without the separators between: "mp_rank_00" → "rank".
 std::string_view word_before(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end > 0 && std::string_view("_-.=").find(text[end - 1]) != std::string_view::npos) --end;
@@ -59,7 +59,7 @@ std::string with_number(std::string text, const Number& number, std::uint64_t va
   return text.replace(number.at, number.digits, digits);
 }
 
-/// What cannot be read is nobody's neighbour.
+/// An unreadable file does not count as a neighbour.
 bool is_checkpoint(const fs::path& path, SourceStore& store) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return false;
@@ -70,7 +70,7 @@ bool is_checkpoint(const fs::path& path, SourceStore& store) {
   }
 }
 
-/// The file of the rank before or after, if it is a checkpoint's.
+/// The next rank's file or the one before, if it is a checkpoint.
 std::optional<fs::path> neighbour(const std::string& path, const Number& number, SourceStore& store) {
   for (const bool is_after : {true, false}) {
     if (!is_after && number.value == 0) continue;

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files right in a directory that end as checkpoints do.
+/// The files directly in a directory that have a checkpoint format's ending.
 std::vector<std::string> named_as_checkpoints(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -30,14 +30,15 @@ std::vector<std::string> named_as_checkpoints(const fs::path& directory) {
   return names;
 }
 
-/// "checkpoint_{card}.ckpt" of checkpoint_0.ckpt to checkpoint_7.ckpt, where these are the cards; else empty.
+/// The template "checkpoint_{card}.ckpt" for checkpoint_0.ckpt to checkpoint_7.ckpt, if these are the cards; else
+/// empty.
 std::string template_of(const NameGroup& group, const Mesh& mesh) {
   const std::size_t mark = group.pattern.find('*');
   if (mark == std::string::npos || group.pattern.find('*', mark + 1) != std::string::npos) return "";
   const std::size_t behind = group.pattern.size() - mark - 1;
   std::set<std::uint64_t> cards;
   for (std::uint64_t position = 0; position < mesh.size(); ++position) cards.insert(mesh.card(position));
-  std::size_t digits = 0;  // of numbers that begin with 0
+  std::size_t digits = 0;  // of numbers with leading zeros
   for (const std::string& name : group.names) {
     const std::string number = name.substr(mark, name.size() - mark - behind);
     std::uint64_t card = 0;

@@ -9,9 +9,9 @@
 
 namespace ckpt {
 
-/// Of a directory that has none of the files that a layout names: the error that says under which names files of all
-/// cards lie there, where there are such, and how the layout is to say it. `expected`: what it names. Nothing where no
-/// names fit, or several do.
+/// For a directory that has none of the files that a layout names: the error that says under which other names files of
+/// all cards lie there, and how the layout has to name them. `expected`: what the layout names. Nothing where no names
+/// fit, or several do.
 std::optional<Error> under_other_names(const std::filesystem::path& directory, const Layout& layout,
                                        const std::string& expected);
 

@@ -15,13 +15,13 @@ namespace ckpt {
 
 namespace {
 
-/// Files read together on a node, where each is waited for.
+/// How many files a node reads together when storage is slow to answer.
 constexpr unsigned files_at_once = 16;
 
-/// Metadata stands at a file's beginning or at its end: of each, so much is looked at.
+/// Metadata is at a file's beginning or at its end: this much of each is checked.
 constexpr std::uint64_t end_bytes = 128ULL << 10;
 
-/// Whether the system has little of a file's metadata in memory; not where it cannot be told.
+/// Whether part of a file's metadata is not in the page cache; false where that is unknown.
 bool has_cold_metadata(const std::filesystem::path& path) {
   try {
     const PosixFile file = PosixFile::open_for_reading(path);
@@ -39,15 +39,15 @@ struct ReadingThreads {
   unsigned cold = 1;
 };
 
-/// One where it has no helper to fork for it, as it may not fork itself when it has threads.
+/// One at a time without a helper process to fork: a process with threads may not fork itself.
 ReadingThreads files_together(const Communicator& processes) {
   if (HelperProcess::current() == nullptr) return {};
   const unsigned cold = std::max(1U, files_at_once / static_cast<unsigned>(processes.local_size()));
   return {std::min(files_at_once, processors_of_each(processes.local_size())), cold};
 }
 
-/// The first by itself: most of the others only have to be compared with it. That is work for each processor, and for
-/// more threads where the storage is waited for.
+/// Reads the first file alone: most of the others then only have to be compared with it. Comparing occupies a processor
+/// each; waiting for storage allows more threads.
 std::vector<FileCatalog> read_in_order(const std::vector<std::filesystem::path>& files, SourceStore& store,
                                        const ReadingThreads& together) {
   std::vector<FileCatalog> catalogs(files.size());

@@ -15,12 +15,12 @@ struct FileToRead {
   std::uint64_t reader = 0;
 };
 
-/// For each file the process that reads it: the processes that see it take turns. Process 0 takes what none sees, to
-/// say so. Collective.
+/// Chooses the process that reads each file: the processes that see it take turns. Process 0 takes files that none
+/// sees, in order to report them. Collective.
 std::vector<FileToRead> with_readers(const std::vector<std::filesystem::path>& files, Communicator& processes);
 
-/// The metadata of files, in their order, the same on every process. Collective, called with the same readers
-/// everywhere; throws input for what cannot be read.
+/// The metadata of the files, in their order, the same on every process. Collective, called with the same readers
+/// everywhere; throws input if a file cannot be read.
 std::vector<FileCatalog> read_catalogs(const std::vector<FileToRead>& files, SourceStore& store,
                                        Communicator& processes);
 

@@ -45,14 +45,14 @@ Manifest parsed(const ManifestText& found) {
   return manifest;
 }
 
-/// A file of the checkpoint's own directory, and none of those with data.
+/// Whether this names a file directly in the checkpoint's directory that is not a data file.
 bool is_name_beside(const std::string& name, const Manifest& manifest) {
   const std::filesystem::path path(name);
   return path.has_filename() && path.filename() == path && name != "." && name != ".." && name != manifest_name &&
          !manifest.files.contains(name);
 }
 
-/// The layout's files are the manifest's: no other name is ever looked at, but bare ones beside them.
+/// The layout's files must be the manifest's: no other name is ever opened but bare names beside them.
 void check_files(const Manifest& manifest) {
   const std::vector<std::string> names = file_names(manifest.layout);
   if (manifest.files.size() != names.size() ||
@@ -103,7 +103,7 @@ KeptRows kept_rows(const Json& said) {
   return {said.value("where", ""), said.value("as", ""), said.value("of", std::uint64_t{0}), 0};
 }
 
-/// A checkpoint's manifest, as far as this process sees one.
+/// A checkpoint's manifest; empty where this process sees none.
 std::string manifest_of(const Checkpoint& checkpoint) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(checkpoint.path(), error))
@@ -115,7 +115,7 @@ std::map<std::string, ManifestTable> told_in(const std::string& manifest) {
   std::map<std::string, ManifestTable> told;
   if (manifest.empty()) return told;
   try {
-    // Parameters, of which there may be very many, are passed over.
+    // Skips the parameters, of which there may be very many.
     const Json json = parsing::parse_json(manifest, "", parameters_key, [](const std::string&, const Json&) {});
     if (!json.is_object() || !json.contains("tables")) return told;
     for (const auto& [name, said] : json["tables"].items()) {
@@ -206,7 +206,7 @@ std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoin
     found.text = directory_manifest(checkpoint).value_or("");
     digest = to_string(fingerprint(sum_of(std::as_bytes(std::span(found.text)), 0), manifest_name));
   });
-  const auto digests = processes.all_gather(digest);  // a single file is compared by size and time like all data
+  const auto digests = processes.all_gather(digest);  // a single file is compared by size and time, as all data is
   agree(processes, [&] { one_text(digests, "the manifest of " + checkpoint.string()); });
   found.text = processes.broadcast(found.text, static_cast<int>(finder));
   if (is_file && found.text.empty()) return std::nullopt;

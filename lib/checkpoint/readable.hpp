@@ -4,8 +4,8 @@
 
 namespace ckpt {
 
-/// As `resolve`, but without the arrays that cannot be read (StoredArray::refusal), which have no shape: to show what is
-/// there, not to move it.
+/// As `resolve`, but leaves out the arrays that cannot be read (StoredArray::refusal), which have no shape: for showing
+/// what is there, not for moving it.
 Resolved resolve_readable(const Checkpoint& checkpoint, const ExpectedShape& expected);
 
 }  // namespace ckpt

@@ -20,13 +20,13 @@ namespace ckpt {
 
 namespace {
 
-/// Far above any index; what is larger is data given by mistake, which must not be read into memory.
+/// Far above any index; a larger file is data given by mistake, which must not be read into memory.
 constexpr std::uint64_t most_json_bytes = 256ULL << 20;
 
-/// What process 0 has found at a reference's path.
+/// What process 0 finds at a reference's path.
 struct Found {
   bool is_checkpoint = false;
-  std::string json;  ///< else: the file's text
+  std::string json;  ///< the file's text if it is no checkpoint
 
   static auto fields(auto& self) { return std::tie(self.is_checkpoint, self.json); }
 };
@@ -42,7 +42,7 @@ Found found_at(const std::filesystem::path& path, SourceStore& store) {
   return {true, ""};
 }
 
-/// A checkpoint whole, by what it says of itself.
+/// Opens a whole checkpoint by its own metadata.
 Reference::Part part_of(FoundCheckpoint found, SourceStore& store, Communicator& processes) {
   agree(processes, [&] {
     if (!found.checkpoint && !found.files.is_single_file)

@@ -11,10 +11,10 @@
 
 namespace ckpt {
 
-/// What a model's tensors are to be: names, logical shapes and dtypes, and their data where it is a checkpoint.
+/// What a model's tensors are to be: names, logical shapes and dtypes, and their data if it comes from a checkpoint.
 class Reference {
  public:
-  /// A checkpoint that holds some of the tensors: of an index, one for each of its files.
+  /// A checkpoint that holds some of the tensors; an index has one for each of its files.
   struct Part {
     Checkpoint checkpoint;
     Placement placement;
@@ -25,16 +25,17 @@ class Reference {
     ParameterId parameter = 0;
   };
 
-  /// Reads a checkpoint of any format (a directory or a file that carries its layout, or a file that holds everything
-  /// whole), a safetensors index with its files beside it, or JSON (`parse_reference`): its content tells which, as
-  /// process 0 sees it. Collective. Throws layout for JSON that is none of these, input for what contradicts itself or
-  /// cannot be read.
+  /// Reads a checkpoint of any format (a directory or file that carries its layout, or a file that holds everything
+  /// whole), a safetensors index with its files beside it, or JSON (`parse_reference`); process 0 tells them apart by
+  /// content. Collective. Throws layout for JSON that is none of these, input for data that contradicts itself or
+  /// cannot
+  /// be read.
   static Reference load(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
 
-  /// Of tensors without data, in any order.
+  /// A reference of tensors without data, in any order.
   Reference(std::string origin, std::vector<Tensor> tensors);
 
-  /// What messages call it.
+  /// Its name in messages.
   const std::string& origin() const noexcept { return origin_; }
   /// Sorted by name.
   const std::vector<Tensor>& tensors() const noexcept { return tensors_; }
@@ -43,7 +44,7 @@ class Reference {
 
   bool has_data() const noexcept { return !parts_.empty(); }
   const std::vector<Part>& parts() const noexcept { return parts_; }
-  /// Of a tensor by its number, where there is data.
+  /// Where the data of a tensor, by its number, is; only where there is data.
   Place place(std::size_t tensor) const { return places_[tensor]; }
 
  private:

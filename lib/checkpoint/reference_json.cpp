@@ -43,7 +43,7 @@ Tensor tensor_at(const std::string& name, const Node& node) {
   return tensor;
 }
 
-/// A file beside the index: no other is ever looked at.
+/// The name of a file beside the index: no other file is ever opened.
 std::string file_at(const Node& node) {
   const std::string name = node.text();
   if (name == "." || name == ".." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)

@@ -11,12 +11,13 @@ namespace ckpt {
 
 /// The index of a model in several safetensors files (`model.safetensors.index.json`): which file holds each tensor.
 struct WeightMap {
-  std::map<std::string, std::string> file_of;  ///< the name of a file beside the index, by the tensor's name
+  std::map<std::string, std::string> file_of;  ///< tensor name to the name of a file beside the index
 };
 
-/// A reference as JSON text: an index, or tensors as `{name: {"shape": [2, 3], "dtype": "bf16"}}`, dtypes by our names
-/// or those of numpy, torch and safetensors. Throws layout with the JSON pointer: a key twice or unknown, a shape or
-/// dtype that is none.
+/// Parses a reference's JSON text: an index, or tensors as `{name: {"shape": [2, 3], "dtype": "bf16"}}`, with our names
+/// of dtypes or those of numpy, torch and safetensors. Throws layout with the JSON pointer for a repeated or unknown
+/// key
+/// and an invalid shape or dtype.
 std::variant<WeightMap, std::vector<Tensor>> parse_reference(const std::string& text, const std::string& origin);
 
 }  // namespace ckpt

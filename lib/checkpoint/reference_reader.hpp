@@ -11,15 +11,16 @@
 
 namespace ckpt {
 
-/// Reads the data of a reference's tensors, on a process that sees its files. It refers to the reference and the store,
-/// which must outlive it.
+/// Reads the data of a reference's tensors, on a process that sees its files. The reference and the store must outlive
+/// it.
 class ReferenceReader {
  public:
-  /// `window_bytes`, `most_open`: of all parts together, as SourceReader takes them.
+  /// `window_bytes`, `most_open`: for all parts together, as in SourceReader.
   ReferenceReader(const Reference& reference, SourceStore& store, std::uint64_t window_bytes, std::size_t most_open);
 
-  /// The elements of a box of a tensor (by its number), in row-major order: as many bytes as `out` has. Throws input
-  /// for what cannot be read.
+  /// Reads the elements of a box of a tensor (by its number) in row-major order: as many bytes as `out` has. Throws
+  /// input
+  /// if they cannot be read.
   void read(std::size_t tensor, const Box& box, std::span<std::byte> out);
 
  private:

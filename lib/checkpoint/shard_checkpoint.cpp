@@ -22,7 +22,7 @@ namespace {
 constexpr const char* text_axis = "text_shard";
 constexpr std::size_t most_dims = 256;  // Paddle's users have a handful
 
-/// A table in each file, with the key's remainder for a server: a shard.
+/// The table by shard: each file is a server, which has the keys of one remainder.
 KeyedTable table_by_shard(const KeyedTable& said, std::uint64_t servers, const std::string& name,
                           const std::vector<std::string>& fields) {
   KeyedTable table;
@@ -46,9 +46,9 @@ struct CountedTable {
   }
 };
 
-/// The mesh of a layout, and before its axes one more: as many positions as there are shards. What lies in files of the
-/// layout's own cards stands at 0 of that axis, for their paths do not name it. So a server is the position of its
-/// number, and a shard, too.
+/// Adds an axis before those of the layout's mesh, with room for a position for each shard. Files of the layout's own
+/// cards are at coordinate 0 of that axis, because their paths do not name it. So a server's number is its position,
+/// and so is a shard's.
 Layout with_room(const Layout& layout, std::uint64_t shards) {
   Layout rest = layout;
   rest.tables.clear();
@@ -67,7 +67,7 @@ Layout with_room(const Layout& layout, std::uint64_t shards) {
   return parse_layout(json.dump(), layout.origin);
 }
 
-/// The layout's own files, by the axis of servers where they were by card.
+/// The layout's own files, named by the servers' axis where they were named by card.
 std::vector<FileEntry> entries_of(const Layout& layout, const Mesh& mesh) {
   if (is_text_alone(layout)) return {};
   Mesh named = mesh;
@@ -124,7 +124,7 @@ Layout layout_by_shard(const Layout& layout, const std::vector<CountedTable>& ta
   return all;
 }
 
-/// What all processes together have counted, by shard.
+/// What all processes together counted, by shard.
 std::vector<ShardCount> count_shards(const TextTable& table, unsigned threads, Communicator& processes) {
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());
@@ -147,7 +147,7 @@ std::vector<ShardCount> count_shards(const TextTable& table, unsigned threads, C
   return counts;
 }
 
-/// Those of tails: of a table whose rows say them, all that occur.
+/// The tails' dimensions: all that occur, if the table's rows state their own.
 std::vector<std::uint64_t> dims_of(const TextTable& table, const std::vector<ShardCount>& counts) {
   if (!table.fields.rows_have_dims()) return {table.fields.embedx_dim()};
   std::set<std::uint64_t> dims;

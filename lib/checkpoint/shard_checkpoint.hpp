@@ -4,10 +4,10 @@
 
 namespace ckpt {
 
-/// Where tables of a layout are Paddle's text, makes of what was seen a checkpoint with a card for each shard, beside
-/// the layout's own, whose files have datasets (shard_catalog): all files are read, and each line is checked.
-/// Collective; throws usage for a layout whose own files go by card, input, naming file and line, as count_lines and
-/// find_text_tables.
+/// If tables of a layout are Paddle's text, turns what was seen into a checkpoint with a card for each shard, beside
+/// the layout's own cards, whose files have datasets (shard_catalog). Reads all files and checks each line. Collective;
+/// throws usage if the layout names its own files by card, input, naming file and line, as count_lines and
+/// find_text_tables do.
 void take_shards_as_cards(Look& seen, Communicator& processes);
 
 }  // namespace ckpt

@@ -12,7 +12,7 @@ namespace ckpt {
 
 namespace {
 
-/// With fewer, they are needed for the usual reading and for the output.
+/// With a lower limit, usual reading and the output need all of them.
 constexpr std::size_t least_open = 64;
 
 }  // namespace
@@ -34,7 +34,7 @@ SourceFiles::SourceFiles(const Checkpoint& checkpoint, SourceStore& store, std::
           [this, &store](FileNumber file) { return std::shared_ptr<SourceFile>(checkpoint_.open_file(file, store)); }),
       direct_files_(std::max<std::size_t>(1, most_open / 2), [this](FileNumber file) { return open_directly(file); }) {}
 
-/// Throws input where none of its data lies in the file as it is.
+/// Throws input if none of the file's data is stored as it is.
 std::shared_ptr<SourceFiles::OpenDirectly> SourceFiles::open_directly(FileNumber number) {
   auto file = files_.get(number);
   for (std::size_t i = 0; i < checkpoint_.file(number).schema->datasets.size(); ++i)

@@ -13,12 +13,11 @@
 
 namespace ckpt {
 
-/// The files that a process reads where readers send to writers; where each reads what it needs, all. As far as they
-/// are there.
+/// The existing files that a process reads: its own where readers send to writers, all where each process reads what it
+/// needs.
 std::vector<FileNumber> files_read_by(std::uint32_t process, const Checkpoint& checkpoint, const Readers& readers);
 
-/// A checkpoint's files, opened as they are needed, and what of them is read ahead past the system's memory. Threads
-/// may share one.
+/// Opens a checkpoint's files as they are needed, and holds what is read ahead with direct I/O. Threads may share one.
 class SourceFiles {
  public:
   /// `most_open`: how many of them may be open (`files_in_cache`).
@@ -26,33 +25,35 @@ class SourceFiles {
 
   std::shared_ptr<SourceFile> get(FileNumber file) { return files_.get(file); }
 
-  /// How many of so many bytes `read_past_memory` would take: none where the system has `files` in memory, by some of
-  /// them, or where there is too little for it.
+  /// How many of `memory_bytes` `read_past_memory` would take: 0 where a sample of `files` is in the page cache, or
+  /// where
+  /// memory, address space or open files are too few.
   std::uint64_t past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files);
-  /// From here on, what is read ahead and what the system has not in memory is read past it, into so many bytes of
-  /// ours, until `read_as_usual`. `files`: those that this process reads, together. How many bytes are taken: none
-  /// where the system has not enough memory, or threads, for it.
+  /// From here on until `read_as_usual`, reads ahead with direct I/O, into up to `memory_bytes` of our own memory.
+  /// `files`: the files that this process reads, in total. Returns how many bytes are taken: 0 where the system lacks
+  /// memory or threads for it.
   std::uint64_t read_past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files);
   void read_as_usual() { blocks_.reset(); }
 
   /// Whether `read_ahead` is of any use.
   bool reads_ahead() const { return blocks_ && !blocks_->is_refused(); }
-  /// Whether it is now: it has room for more than what is held.
+  /// Whether there is room now for more than is held.
   bool can_read_ahead() const { return reads_ahead() && blocks_->has_room(); }
-  /// As DirectBlocks has it.
+  /// As DirectBlocks::is_far_ahead.
   bool is_far_ahead() const { return blocks_ != nullptr && blocks_->is_far_ahead(); }
-  /// What `SourceFile::read` gives; what was read ahead comes from there.
+  /// As `SourceFile::read`, but uses what was read ahead.
   void read(FileNumber file, std::size_t dataset, std::uint64_t offset, std::span<std::byte> out);
-  /// Begins to read some bytes of a dataset, counted as by `SourceFile::read_as_stored`, as far as there is room: they
-  /// stay in memory as long as the lease is held.
+  /// Begins to read bytes of a dataset, counted as by `SourceFile::read_as_stored`, as far as there is room: they stay
+  /// in
+  /// memory as long as the lease is held.
   void read_ahead(FileNumber file, std::size_t dataset, Interval stored, Lease& lease);
-  /// Where what was read ahead is; null where nothing is read so.
+  /// What was read ahead; null where nothing is.
   DirectBlocks* blocks() const noexcept { return blocks_.get(); }
 
  private:
   bool is_cold(const std::vector<FileNumber>& files);
 
-  /// A file beside the one that is open as usual.
+  /// A file opened a second time for direct I/O.
   struct OpenDirectly {
     std::shared_ptr<SourceFile> file;
     DirectFile direct;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t absent = ~std::uint32_t{0};
 
-/// The part of the windows that is left where files are read past the system's memory: little is mapped then.
+/// Direct I/O leaves 1 / least_windows of the windows: little is mapped then.
 constexpr std::uint64_t least_windows = 4;
 
 }  // namespace

@@ -28,32 +28,35 @@ class SourceReader {
   Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
                 std::optional<KeySets> sums = std::nullopt);
 
-  /// Where the system has little of `files` in memory: from here on, what it has not is read past it, into
-  /// `spare_bytes` and most of what windows had, until `read_as_usual`. `files`: those that this process reads,
-  /// together. How much memory that takes beyond what windows had.
+  /// If few of `files` are in the page cache, reads them ahead with direct I/O until `read_as_usual`, into
+  /// `spare_bytes`
+  /// and most of the windows' memory. `files`: those that this process reads, in total. Returns how many bytes this
+  /// takes
+  /// beyond the windows' memory.
   std::uint64_t read_past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
-  /// What that would give.
+  /// What `read_past_memory` would return.
   std::uint64_t past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
   void read_as_usual();
-  /// As SourceFiles has them.
+  /// As in SourceFiles.
   bool reads_ahead() const { return files_.reads_ahead(); }
   bool can_read_ahead() const { return files_.can_read_ahead(); }
   bool is_far_ahead() const { return files_.is_far_ahead(); }
   /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as the lease is held.
   void read_ahead(const Transfer& transfer, Lease& lease);
 
-  /// Advice: so much of what a card stores of an array is read soon: bytes in the order in which they are stored. Gives
-  /// whether there was nothing to ask for.
+  /// Advice: this part of what a card stores of an array is read soon, in bytes in stored order. Returns whether there
+  /// was nothing to ask for.
   bool will_need(Position card, ArrayId array, Interval bytes);
 
-  /// The elements of a box of a parameter, in row-major order: as many bytes as `out` has. They are those of its first
-  /// copy, or where copies may differ those of the card that counts.
+  /// Reads the elements of a box of a parameter in row-major order: as many bytes as `out` has. They come from its
+  /// first
+  /// copy, or where copies may differ from the card that counts.
   void read_box(ParameterId parameter, const Box& box, std::span<std::byte> out, std::span<std::byte> scratch);
 
   /// A sample of what a card stores of an array; it must have a dataset.
   StoredSample sample(Position card, ArrayId array);
 
-  /// The dataset of an array that a card holds (an index into its file's schema), or nothing where it is absent.
+  /// The dataset of an array on a card (an index into its file's schema), or nothing where it is absent.
   std::optional<std::size_t> dataset(Position card, ArrayId array) const;
 
  private:

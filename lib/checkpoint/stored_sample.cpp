@@ -10,7 +10,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::uint64_t small_bytes = 4096;  // arrays up to this are read whole
-constexpr std::uint64_t runs_of_array = 8;   // of larger ones, of which each has so many bytes:
+constexpr std::uint64_t runs_of_array = 8;   // number of runs read from a larger array, each of:
 constexpr std::uint64_t run_bytes = 512;
 
 std::uint64_t digest(std::string_view bytes) {

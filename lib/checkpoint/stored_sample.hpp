@@ -9,10 +9,10 @@ namespace ckpt {
 
 /// A sample of what a file stores in one dataset: all of a small one, some runs of a large one.
 struct StoredSample {
-  std::uint64_t digest = 0;  ///< samples that differ here differ
-  std::string value;         ///< of its elements, where all are the same; empty where they are not, or there are none
+  std::uint64_t digest = 0;  ///< different digests mean different samples
+  std::string value;         ///< the bytes of its elements, if all are the same; else, or without elements, empty
   bool is_empty = false;
-  std::uint64_t bytes = 0;  ///< that were read
+  std::uint64_t bytes = 0;  ///< how many were read
 };
 
 /// Throws what reading throws. Threads may read one file at once.

@@ -7,13 +7,13 @@
 
 namespace ckpt {
 
-/// How what a chunk needs is read before its turn, as far as there is room for it.
+/// How to read a chunk's data before its turn, as far as there is room for it.
 struct ReadingAhead {
   std::function<bool()> has_room;
   std::function<void(const Chunk&, Lease&)> begin;
 };
 
-/// sum_chunks, of chunks whose data is being read before their turn.
+/// As sum_chunks, for chunks whose data is read before their turn.
 void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums,
                 const ReadingAhead& ahead);
 

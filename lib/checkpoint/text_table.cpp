@@ -15,7 +15,7 @@ namespace ckpt {
 
 namespace {
 
-/// So many are opened at a time: storage behind a network answers them together.
+/// How many files are opened at a time: network storage answers them together.
 constexpr unsigned shards_at_once = 16;
 
 std::vector<std::string> shard_names_in(const std::filesystem::path& directory) {
@@ -42,7 +42,7 @@ std::filesystem::path directory_of(const Layout& layout, std::size_t entry, cons
   return checkpoint / layout.tables[entry].text.value().directory;
 }
 
-/// Without its files.
+/// The table without its files.
 TextTable text_table(const Layout& layout, std::size_t entry) {
   const KeyedTable& said = layout.tables[entry];
   return {said.name.text(), entry, RowFields(said.text.value().accessor), {}, {}};
@@ -82,7 +82,7 @@ std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesys
 
 namespace {
 
-/// What process 0 tells of a table's files.
+/// What process 0 reports about a table's files.
 struct FoundFile {
   std::string name;
   std::uint64_t bytes = 0;

@@ -19,25 +19,25 @@ struct TextTable {
   std::size_t entry = 0;  ///< of Layout::tables
   RowFields fields;
   std::vector<std::filesystem::path> files;    ///< by shard
-  std::vector<FileCatalog::Version> versions;  ///< of each
+  std::vector<FileCatalog::Version> versions;  ///< of each file
 
   std::uint64_t shards() const noexcept { return files.size(); }
   std::uint64_t bytes() const;  ///< of all files
 };
 
-/// The tables of a layout of text (has_paddle_text) in a checkpoint's directory. Throws input, naming the file, where a
-/// shard has none or several, or where another file lies among them.
+/// Finds a layout's tables of text (has_paddle_text) in a checkpoint's directory. Throws input, naming the file, if a
+/// shard has no file or several, or if another file lies among them.
 std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesystem::path& checkpoint);
 
-/// The same as process 0 sees them: it looks for all. Collective.
+/// As above, with what process 0 finds for all. Collective.
 std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesystem::path& checkpoint,
                                         Communicator& processes);
 
-/// Throws input, naming the file, where what was read of a shard is not the file that was found: it has changed
+/// Throws input, naming the file, unless the shard's file that was read is the one that was found: it may have changed
 /// meanwhile, or processes see different ones.
 void check_is_found(const TextTable& found, std::uint64_t shard, const PosixFile::Status& read);
 
-/// Throws input, naming the file, where the files of a table are not the ones any more that were found.
+/// Throws input, naming the file, if a table's files have changed since they were found.
 void check_unchanged(const TextTable& found, const Layout& layout, const std::filesystem::path& checkpoint);
 
 }  // namespace ckpt

@@ -18,7 +18,7 @@ struct Holder {
 
 enum class Verdict { whole, cut, unknown };
 
-/// Which piece a card has, as something that differs where pieces do.
+/// Identifies a card's piece: different pieces have different values.
 std::vector<std::uint64_t> piece_on(const Layout& layout, const Keys& keys, std::uint64_t position) {
   if (keys.boxes) {
     const auto found = keys.boxes->find(layout.mesh.card(position));

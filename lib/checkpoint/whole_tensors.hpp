@@ -15,12 +15,12 @@ namespace ckpt {
 using SampleOf = std::function<std::optional<StoredSample>(std::uint64_t position, const std::string& stored)>;
 
 /// Whether files hold whole tensors although a compiler's plan cuts them, as MindSpore saves them with
-/// `integrated_save`: each parameter that the layout cuts, and whose shape it tells, is stored in that shape; of the
-/// others, cards that are to have different pieces have the same bytes, not all of one value. `holdings`: what each
-/// card holds, by position. A parameter that is stored in pieces ends the search.
+/// `integrated_save`. Each parameter that the layout cuts must be stored in the shape that the layout states; if it
+/// states none, cards that should have different pieces must have equal bytes, not all of one value. `holdings`: what
+/// each card holds, by position. The first parameter that is stored in pieces ends the search.
 bool hold_whole_tensors(const Layout& layout, const std::vector<Holding>& holdings, const SampleOf& sample);
 
-/// The layout of such files: nothing is cut, and all lives where it did.
+/// The layout of such files: nothing is cut, and everything lives where it did.
 Layout without_cuts(Layout layout);
 
 }  // namespace ckpt
