@@ -17,9 +17,9 @@ struct SharedFile {
 };
 
 /// Reduces each file to what its card owns, under the names that all cards have in common, where a layout has names
-/// with
-/// coordinates of cards (CardNames). `files`: by file number; those of one path have equal catalogs. Returns the whole
-/// files, parallel to `files`; nothing where the layout has no such names. Throws input as CardNames::of_card does.
+/// with coordinates of cards (CardNames). `files`: by file number; those of one path have equal catalogs. Returns the
+/// whole files, parallel to `files`; nothing where the layout has no such names. Throws input as CardNames::of_card
+/// does.
 std::vector<SharedFile> take_own_names(std::vector<FileCatalog>& files, const FileTable& table, const Layout& layout);
 
 /// Opens a card's part for reading: its datasets are numbered as in the part's catalog.

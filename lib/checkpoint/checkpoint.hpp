@@ -39,12 +39,10 @@ class Checkpoint {
  public:
   /// Finds the files that the layout names, and reads their metadata; the processes share the work. Without a given
   /// layout, the manifest, the files (all of them carry the same one) or the directory's own metadata supply it; a
-  /// single
-  /// file that carries none holds everything whole. Collective; the path may differ between processes (node-local
-  /// disks).
-  /// Throws input, naming the file, if a file is damaged, or missing where it is a card's only one or all files of its
-  /// entry of `files` are missing; `resolve` judges other missing files, whose card may hold nothing. Throws usage if
-  /// nothing says how the files are sharded.
+  /// single file that carries none holds everything whole. Collective; the path may differ between processes
+  /// (node-local disks). Throws input, naming the file, if a file is damaged, or missing where it is a card's only one
+  /// or all files of its entry of `files` are missing; `resolve` judges other missing files, whose card may hold
+  /// nothing. Throws usage if nothing says how the files are sharded.
   static Checkpoint open(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
 
   /// As `open`, with this layout. Does not read the metadata of `known` files again. Collective: all arguments but the
@@ -53,8 +51,7 @@ class Checkpoint {
                             SourceStore& store, Communicator& processes);
 
   /// Builds a checkpoint from metadata already read, by file number; an entry is empty where its file is missing.
-  /// `path`
-  /// is a directory, or with `is_single_file` the file.
+  /// `path` is a directory, or with `is_single_file` the file.
   static Checkpoint of(const std::filesystem::path& path, bool is_single_file, Layout layout,
                        std::vector<std::optional<FileCatalog>> catalogs);
 

@@ -82,8 +82,7 @@ class Gatherer {
   }
 
   /// Divides along the dimension with the largest stride in the source: as many indices at a time as lie within
-  /// `reach`,
-  /// at least one.
+  /// `reach`, at least one.
   void divide(const Region& region, std::byte* target, std::uint64_t reach) {
     const std::size_t widest = furthest_dimension(region.box.shape(), region.strides);
     const std::uint64_t lo = region.box.lo[widest];
@@ -122,8 +121,7 @@ class Gatherer {
   }
 
   /// Whether nearly all bytes between the first and the last are wanted: then a read into the cache is cheaper than
-  /// page
-  /// faults and the unmapping, of which all threads' processors must be notified.
+  /// page faults and the unmapping, of which all threads' processors must be notified.
   static bool is_dense(const StridedCopy& copy) { return copy.source_span() <= copy.bytes() + copy.bytes() / 8; }
 
   void read(std::uint64_t offset, std::span<std::byte> out) {

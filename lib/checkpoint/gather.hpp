@@ -37,8 +37,7 @@ Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer,
                 std::byte* target, std::span<std::byte> scratch, const Means& means);
 
 /// The interval of the dataset's bytes, in the file's order (SourceFile::read_as_stored), from the first that a
-/// transfer
-/// wants to the last; nothing where it is unknown.
+/// transfer wants to the last; nothing where it is unknown.
 std::optional<Interval> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer);
 
 }  // namespace ckpt

@@ -16,8 +16,7 @@ struct ReadAhead {
 };
 
 /// The bytes that were read ahead of a dataset from `offset` on, counted as by SourceFile::read_as_stored: up to the
-/// end
-/// of their block or of their extent in the file. The address is null if nothing was.
+/// end of their block or of their extent in the file. The address is null if nothing was.
 DirectBlocks::Held held_at(const SourceFile& file, std::size_t dataset, std::uint64_t offset, const ReadAhead& ahead);
 
 /// As SourceFile::read_as_stored, but takes from `ahead` what was read ahead.

@@ -52,8 +52,7 @@ class Search {
   }
 
   /// Divides the cards into groups, each of which may be the only holder of some parameters. Throws if a group lacks
-  /// all
-  /// its files of the entry.
+  /// all its files of the entry.
   void check(std::size_t entry, std::uint64_t groups, const std::function<std::uint64_t(Position)>& group_of,
              const std::string& why) const {
     check_interrupt();

@@ -67,9 +67,8 @@ struct ManifestRoom {
 
 /// The text of `checkpoint.json` (in a merged file: of the root attribute ckpt_manifest), which describes a checkpoint:
 /// sealed JSON, the same for the same checkpoint. `fingerprints`: one for every parameter, or none if the manifest is
-/// to
-/// have none; `place` then says why. `room`: `files` is the one merged file, which holds the text there, filled up with
-/// spaces. `beside`: the small files of no card that are published beside the data files.
+/// to have none; `place` then says why. `room`: `files` is the one merged file, which holds the text there, filled up
+/// with spaces. `beside`: the small files of no card that are published beside the data files.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
                      FingerprintPlace place = FingerprintPlace::manifest, const std::vector<ManifestTable>& tables = {},

@@ -28,8 +28,7 @@ class Reference {
   /// Reads a checkpoint of any format (a directory or file that carries its layout, or a file that holds everything
   /// whole), a safetensors index with its files beside it, or JSON (`parse_reference`); process 0 tells them apart by
   /// content. Collective. Throws layout for JSON that is none of these, input for data that contradicts itself or
-  /// cannot
-  /// be read.
+  /// cannot be read.
   static Reference load(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
 
   /// A reference of tensors without data, in any order.

@@ -16,8 +16,7 @@ struct WeightMap {
 
 /// Parses a reference's JSON text: an index, or tensors as `{name: {"shape": [2, 3], "dtype": "bf16"}}`, with our names
 /// of dtypes or those of numpy, torch and safetensors. Throws layout with the JSON pointer for a repeated or unknown
-/// key
-/// and an invalid shape or dtype.
+/// key and an invalid shape or dtype.
 std::variant<WeightMap, std::vector<Tensor>> parse_reference(const std::string& text, const std::string& origin);
 
 }  // namespace ckpt

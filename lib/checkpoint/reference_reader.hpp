@@ -19,8 +19,7 @@ class ReferenceReader {
   ReferenceReader(const Reference& reference, SourceStore& store, std::uint64_t window_bytes, std::size_t most_open);
 
   /// Reads the elements of a box of a tensor (by its number) in row-major order: as many bytes as `out` has. Throws
-  /// input
-  /// if they cannot be read.
+  /// input if they cannot be read.
   void read(std::size_t tensor, const Box& box, std::span<std::byte> out);
 
  private:

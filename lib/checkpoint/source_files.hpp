@@ -26,8 +26,7 @@ class SourceFiles {
   std::shared_ptr<SourceFile> get(FileNumber file) { return files_.get(file); }
 
   /// How many of `memory_bytes` `read_past_memory` would take: 0 where a sample of `files` is in the page cache, or
-  /// where
-  /// memory, address space or open files are too few.
+  /// where memory, address space or open files are too few.
   std::uint64_t past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files);
   /// From here on until `read_as_usual`, reads ahead with direct I/O, into up to `memory_bytes` of our own memory.
   /// `files`: the files that this process reads, in total. Returns how many bytes are taken: 0 where the system lacks
@@ -44,8 +43,7 @@ class SourceFiles {
   /// As `SourceFile::read`, but uses what was read ahead.
   void read(FileNumber file, std::size_t dataset, std::uint64_t offset, std::span<std::byte> out);
   /// Begins to read bytes of a dataset, counted as by `SourceFile::read_as_stored`, as far as there is room: they stay
-  /// in
-  /// memory as long as the lease is held.
+  /// in memory as long as the lease is held.
   void read_ahead(FileNumber file, std::size_t dataset, Interval stored, Lease& lease);
   /// What was read ahead; null where nothing is.
   DirectBlocks* blocks() const noexcept { return blocks_.get(); }

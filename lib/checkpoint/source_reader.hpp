@@ -29,10 +29,8 @@ class SourceReader {
                 std::optional<KeySets> sums = std::nullopt);
 
   /// If few of `files` are in the page cache, reads them ahead with direct I/O until `read_as_usual`, into
-  /// `spare_bytes`
-  /// and most of the windows' memory. `files`: those that this process reads, in total. Returns how many bytes this
-  /// takes
-  /// beyond the windows' memory.
+  /// `spare_bytes` and most of the windows' memory. `files`: those that this process reads, in total. Returns how many
+  /// bytes this takes beyond the windows' memory.
   std::uint64_t read_past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
   /// What `read_past_memory` would return.
   std::uint64_t past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
@@ -49,8 +47,7 @@ class SourceReader {
   bool will_need(Position card, ArrayId array, Interval bytes);
 
   /// Reads the elements of a box of a parameter in row-major order: as many bytes as `out` has. They come from its
-  /// first
-  /// copy, or where copies may differ from the card that counts.
+  /// first copy, or where copies may differ from the card that counts.
   void read_box(ParameterId parameter, const Box& box, std::span<std::byte> out, std::span<std::byte> scratch);
 
   /// A sample of what a card stores of an array; it must have a dataset.

@@ -24,7 +24,7 @@ bool is_first_slot(const Mesh& mesh, Position card) {
   return mesh.axes.size() < 2 || mesh.coordinate(card, slot_axis) == 0;
 }
 
-/// Held whole by each card that holds it.
+/// The keys of a tensor that each card either holds whole or lacks; else nothing.
 std::optional<Keys> whole_keys(const CutTensor& tensor, const Mesh& mesh) {
   const Box all = whole(tensor.shape);
   std::set<std::uint64_t> files;
@@ -40,7 +40,7 @@ std::optional<Keys> whole_keys(const CutTensor& tensor, const Mesh& mesh) {
   return keys;
 }
 
-/// The dimension along which alone a tensor is cut, by every file's card in its order.
+/// The keys of a tensor that is cut along one dimension only, over all files in their order; else nothing.
 std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
   const std::uint64_t cards = mesh.shape[file_axis];
   std::optional<std::size_t> cut;
@@ -68,7 +68,7 @@ std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
   return keys;
 }
 
-/// A pattern of some names that are cut alike.
+/// Patterns for names that are cut alike.
 struct AlikeNames {
   std::size_t kind = 0;  ///< of the keys
   std::vector<Pattern> patterns;
@@ -97,7 +97,7 @@ std::vector<AlikeNames> groups_of(const std::vector<std::vector<std::string>>& n
   return groups;
 }
 
-/// Writes out the groups whose patterns match names of other kinds, until none does.
+/// Replaces patterns that match names of other kinds by the names themselves, until none matches any.
 void part(std::vector<AlikeNames>& groups, const std::unordered_map<std::string, std::size_t>& kind_of) {
   for (bool is_parted = false; !is_parted;) {
     is_parted = true;

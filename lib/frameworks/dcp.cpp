@@ -44,11 +44,11 @@ bool has_data_file(const fs::path& directory) {
   return false;
 }
 
-/// Of a save without collectives: each rank writes `__3.metadata` behind its own files `__3_0.distcp`. Throws input,
-/// naming the ranks, where one has none, or a number between theirs is nobody's.
+/// Checks a save without collectives, in which each rank writes `__3.metadata` after its own files `__3_0.distcp`.
+/// Throws input, naming the ranks, if a rank's metadata is missing or the ranks' numbers have a gap.
 void check_ranks_finished(const fs::path& directory) {
   static const std::regex form(R"(__(\d{1,9})(?:_\d+\.distcp|\.metadata))");
-  std::map<std::uint64_t, bool> ranks;  // whether they have their metadata
+  std::map<std::uint64_t, bool> ranks;  // to whether they have their metadata
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
@@ -87,15 +87,15 @@ void check_finished(const fs::path& directory) {
            "copy that file, too; Megatron writes it last, so that where it never was the save did not end");
 }
 
-/// " (of rank 3)" of "__3_0.distcp", as torch names the files that a rank writes.
+/// For "__3_0.distcp", the name that torch gives to a file of rank 3: " (of rank 3)".
 std::string rank_in(const std::string& name) {
   const std::size_t end = name.starts_with("__") ? name.find('_', 2) : std::string::npos;
   const std::string rank = end == std::string::npos ? "" : name.substr(2, end - 2);
   return rank.empty() || rank.find_first_not_of("0123456789") != std::string::npos ? "" : " (of rank " + rank + ")";
 }
 
-/// Reads files, some of which are pickles; where that fails, whether one of them is something else than its name says
-/// counts first.
+/// Reads files, some of which are pickles. If that fails, first reports a file that is something else than its name
+/// says.
 template <class Work>
 decltype(auto) reading(const std::vector<fs::path>& files, const std::string& expected, Work&& work) {
   try {
@@ -147,7 +147,7 @@ class DcpDescription {
                  "load it with torch, and save it from fewer processes"});
   }
 
-  /// What messages name: of several files the directory.
+  /// The name in messages: the directory, if the metadata is in several files.
   std::string metadata_name() const {
     const fs::path one = directory_ / metadata_file;
     return is_there(one) ? one.string() : directory_.string();
@@ -162,7 +162,7 @@ class DcpDescription {
     return metadata_.files[file] + (slot == 0 ? "" : "#" + std::to_string(slot));
   }
 
-  /// "__{card}_0.distcp", where that says all; else each path.
+  /// "__{card}_0.distcp" if that describes all files; else each path.
   CardFiles files() const {
     const Mesh cards = mesh();
     bool is_plain = most_slots_ == 1;
@@ -214,7 +214,7 @@ class DcpDescription {
                  "copy it into " + shell_word(directory_.string())});
   }
 
-  /// The first file stands for the directory: its tree is that of all.
+  /// The first file represents the directory: its tree holds the leaves of all.
   void gather_leaves(std::vector<FileCatalog>& catalogs) const {
     std::vector<Leaf> leaves;
     for (FileCatalog& each : catalogs) {
@@ -236,8 +236,8 @@ class DcpDescription {
     return names;
   }
 
-  /// What Megatron keeps beside the data: to the attributes and leaves of the first file, and as it is for another
-  /// directory of the same form.
+  /// Adds what Megatron keeps beside the data: to the attributes and leaves of the first file, and unchanged for
+  /// another directory of the same form.
   void add_common() {
     if (!is_there(directory_ / common_file)) return;
     const FileCatalog common = store_.catalog(directory_ / common_file);

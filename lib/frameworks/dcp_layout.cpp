@@ -13,7 +13,7 @@ namespace ckpt {
 
 namespace {
 
-/// A target file: its card, and how many of that card's come before it.
+/// A target file: its card, and how many files of that card precede it.
 using FilePlace = std::pair<Position, std::uint64_t>;
 
 struct PlacedPiece {
@@ -36,7 +36,7 @@ std::string file_name(const FilePlace& place) {
   return "__" + std::to_string(place.first) + "_" + std::to_string(place.second) + torch::dcp_ending;
 }
 
-/// The files by the positions of the mesh.
+/// Names the layout's files by position on its mesh.
 void set_files(Layout& layout, const std::map<FilePlace, Position>& files) {
   const bool is_one_each = std::all_of(files.begin(), files.end(), [](const auto& file) {
     return file.first.second == 0 && file.first.first == file.second;

@@ -32,7 +32,7 @@ using deepspeed::ModuleLayout;
 using deepspeed::TagFiles;
 
 constexpr unsigned most_at_once = 8;
-constexpr std::size_t most_named = 64;  // of ranks whose files are missing
+constexpr std::size_t most_named = 64;  // ranks whose files are missing
 
 class DeepSpeedDescription {
  public:
@@ -120,7 +120,7 @@ class DeepSpeedDescription {
     return states;
   }
 
-  /// By model rank.
+  /// The model states of all ranks, by model rank.
   std::vector<ModelStates> states_of_all() const {
     std::vector<ModelStates> all(states_.model_ranks);
     all.front() = states_;
@@ -129,8 +129,8 @@ class DeepSpeedDescription {
     return all;
   }
 
-  /// The flat data of all model ranks must have the same parameters in the same order; of ZeRO-0, the numbers must
-  /// stand for the same weights.
+  /// All model ranks' flat data must have the same parameters in the same order; with ZeRO-0, the numbers must stand
+  /// for the same weights.
   void check_alike(const ModelStates& states, std::uint64_t model_rank) const {
     const fs::path file = directory_ / files_.path(files_.model, 0, model_rank);
     const std::string first = files_.path(files_.model, 0, 0);
@@ -145,7 +145,7 @@ class DeepSpeedDescription {
           {"found its parameters in another order than in " + first, expected, "give a whole layout, with \"files\""});
   }
 
-  /// A data rank's file of each model rank.
+  /// Adds a data rank's file for each model rank.
   void add(const std::string& file, std::uint64_t data_rank) {
     for (std::uint64_t rank = 0; rank < states_.model_ranks; ++rank) {
       const std::string name = files_.path(file, data_rank, rank);
@@ -153,7 +153,7 @@ class DeepSpeedDescription {
     }
   }
 
-  /// Several files at a time: each takes a child process, which reads what is in it.
+  /// Works on several files at a time: each needs a child process to read its content.
   static void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t)>& work) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     for_each_in_parallel(std::min(cores, most_at_once), count, work);
@@ -205,7 +205,7 @@ class DeepSpeedDescription {
                                   : "")});
   }
 
-  /// What DeepSpeed's zero_to_fp32 takes.
+  /// The tensors that DeepSpeed's zero_to_fp32 takes.
   std::map<std::string, std::string> masters() const {
     std::map<std::string, std::string> masters;
     const std::string before = files_.model_of_each_rank ? "" : std::string(deepspeed::master_word) + "/";
@@ -218,7 +218,7 @@ class DeepSpeedDescription {
     return masters;
   }
 
-  /// ZeRO-3 keeps one of them only.
+  /// Reports tied weights: ZeRO-3 keeps only one of each set.
   void tell_tied() const {
     if (!files_.model_of_each_rank || states_.tied.empty()) return;
     std::vector<std::string> names;

@@ -41,8 +41,8 @@ bool has_files_of_ranks(const fs::path& directory) {
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return parse_file_name(name); });
 }
 
-/// Whether each data rank has its own model states, of which any may be missing. Where all share a file, those of ranks
-/// beside it are another job's unless they begin with the first.
+/// Whether each data rank has its own model states, any of which may be missing. Where all share a file, ranks' files
+/// beside it belong to another job unless they begin with the first rank.
 bool has_model_of_each_rank(const std::vector<std::string>& names) {
   const auto is_there = [&](const char* name) { return std::binary_search(names.begin(), names.end(), name); };
   if (is_there("mp_rank_00_model_states.pt")) return is_there("zero_pp_rank_0_mp_rank_00_model_states.pt");
@@ -52,7 +52,7 @@ bool has_model_of_each_rank(const std::vector<std::string>& names) {
   });
 }
 
-/// The tag that `latest` names; empty where it names none.
+/// The tag that `latest` names; empty if it names none.
 std::string latest_tag(const fs::path& directory) {
   const std::string tag = only_word(directory / latest_file);
   return fs::path(tag).filename() == tag && tag != "." && tag != ".." ? tag : "";
@@ -64,7 +64,7 @@ std::string latest_tag(const fs::path& directory) {
       {"found " + found, "one model rank and no experts, as DeepSpeed does not say how others are cut", remedy});
 }
 
-/// All that its name says of the ranks, and of what it is.
+/// Refuses files, by name, whose sharding only a layout can describe.
 void check_parts(const fs::path& directory, const std::string& name, bool has_model_axis) {
   const std::string whole = "give a layout that says it (layouts/deepspeed-zero2.json shows how)";
   static const std::regex expert(R"((expp_rank_|layer_\d+_expert_).*\.pt)");

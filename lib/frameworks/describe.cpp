@@ -12,14 +12,14 @@ namespace ckpt {
 struct Framework {
   bool (*is_meant)(const std::filesystem::path& directory);
   Described (*describe)(const std::filesystem::path& directory, SourceStore& store);
-  bool has_plain_files = false;  ///< each says what is in it
-  /// With a layout of the model's weights alone; null: such a layout is one like others.
+  bool has_plain_files = false;  ///< each file describes its own content
+  /// Describes with a layout of the model's weights alone; null: such a layout gets no special treatment.
   Described (*complete)(const std::filesystem::path& directory, const Layout& weights, SourceStore& store) = nullptr;
 };
 
 namespace {
 
-/// The first that knows a directory describes it.
+/// The first framework that recognises a directory describes it.
 constexpr std::array frameworks{Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run},
                                 Framework{is_deepspeed, describe_deepspeed, true, describe_deepspeed_of}};
 

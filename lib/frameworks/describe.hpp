@@ -10,22 +10,21 @@ namespace ckpt {
 
 struct Framework;
 
-/// A directory with metadata of its own that says what all its files hold. A new framework is a file beside this one,
-/// and a line in describe.cpp.
+/// A directory with its own metadata, which says what all its files hold. A new framework is a file beside this one and
+/// a line in describe.cpp.
 class SelfDescribed {
  public:
-  /// Nothing where a directory has none, by its files' names: told at once.
+  /// Recognises a directory by its files' names, without reading them; returns nothing if it has no such metadata.
   static std::optional<SelfDescribed> find(const std::filesystem::path& directory);
 
-  /// Whether its files can be read without, by a layout.
+  /// Whether a layout suffices to read its files, without the metadata.
   bool has_plain_files() const noexcept;
-  /// Whether `complete` makes this layout the directory's: it names no files, and the metadata say all but what it
-  /// says.
+  /// Whether `complete` makes this layout the directory's: it names no files, and the metadata supply the rest.
   bool completes(const Layout& given) const;
 
-  /// Throws input for what is unfinished or contradicts itself.
+  /// Throws input if the directory is unfinished or contradicts itself.
   Described describe(SourceStore& store) const;
-  /// The same with a layout that it `completes`. Throws layout for one that says what it must not.
+  /// As `describe`, with a layout that it `completes`. Throws layout if that says what it must not.
   Described complete(const Layout& given, SourceStore& store) const;
 
  private:

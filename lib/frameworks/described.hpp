@@ -10,25 +10,25 @@
 
 namespace ckpt {
 
-/// A file of a checkpoint, as the directory's own metadata tells what is in it.
+/// A file of a checkpoint, with its content according to the directory's own metadata.
 struct DescribedFile {
-  std::string name;  ///< as the layout has it
+  std::string name;  ///< in the layout
   std::string path;  ///< relative to the directory; several may share it
   FileCatalog catalog;
 };
 
-/// What a framework's directory says of itself.
+/// A checkpoint's description from the framework's own metadata.
 struct Described {
   Layout layout;
-  /// The rules for other cards: `layout` without what follows from where the framework happened to put things.
+  /// The rules for other cards: `layout` without what merely follows from where the framework put things.
   Layout elsewhere;
-  std::vector<DescribedFile> files;   ///< by the numbers that `layout` gives them
-  std::vector<std::string> left_out;  ///< what no catalog can hold: "rng (numpy.ndarray)"
-  std::vector<FileBeside> beside;     ///< that another checkpoint of the same form has as they are; in it, and in no
-                                      ///< file of `files`, are the leaves that they name
-  std::map<std::string, std::string> masters = {};  ///< where the whole model's tensors are best taken from, by their
+  std::vector<DescribedFile> files;                 ///< by their numbers in `layout`
+  std::vector<std::string> left_out;                ///< values that no catalog can hold: "rng (numpy.ndarray)"
+  std::vector<FileBeside> beside;                   ///< another checkpoint of the same form gets these unchanged; the
+                                                    ///< leaves that they name are in them, not in `files`
+  std::map<std::string, std::string> masters = {};  ///< best sources of the whole model's tensors, by the tensors'
                                                     ///< names: master weights, weights that others are tied to
-  bool completes_given = false;                     ///< `layout` has the rules that somebody gave
+  bool completes_given = false;                     ///< `layout` has the rules of a given one
 };
 
 }  // namespace ckpt

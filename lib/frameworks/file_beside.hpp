@@ -6,11 +6,12 @@
 
 namespace ckpt {
 
-/// A small file beside those with data, by which a framework finds a checkpoint or reads what is no tensor in it.
+/// A small file beside the data files, from which a framework recognises a checkpoint or reads values that are not
+/// tensors.
 struct FileBeside {
   std::string name;
   std::string bytes;
-  std::vector<std::string> leaves = {};  ///< the names of the values in it that no attribute can hold
+  std::vector<std::string> leaves = {};  ///< names of its values that no attribute can hold
 
   static auto fields(auto& self) { return std::tie(self.name, self.bytes, self.leaves); }
 };

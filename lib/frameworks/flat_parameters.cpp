@@ -11,7 +11,7 @@ namespace ckpt {
 
 namespace {
 
-/// "0._flat_param", "_fsdp_wrapped_module.flat_param", and fairscale's "flat_param_0".
+/// FSDP's "0._flat_param" and "_fsdp_wrapped_module.flat_param", and fairscale's "flat_param_0".
 bool is_flat_parameter(std::string_view name) {
   constexpr std::string_view word = "flat_param";
   name.remove_prefix(name.find_last_of("./") + 1);  // npos + 1 is 0
@@ -53,7 +53,7 @@ std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names
                "each parameter by itself, with its place",
                std::string(other_forms) + ", " + with_buckets,
                {Advice::What::leave_out, ""}});
-  return error.advise("", {Advice::What::draft_layout, origin});  // of what is left
+  return error.advise("", {Advice::What::draft_layout, origin});  // for the remaining tensors
 }
 
 bool hold_flat_parameters(const std::vector<FileCatalog>& files) {

@@ -38,7 +38,7 @@ std::string first_listed(const Names& names, const std::regex& form) {
   return found == names.end() ? "" : *found;
 }
 
-/// Pickles of protocol 2 to 5, which Paddle's files are where torch's are zip archives.
+/// Whether a file is a pickle of protocol 2 to 5: Paddle's files are, while torch's are zip archives.
 bool begins_as_pickle(const fs::path& file) {
   std::array<char, 2> first{};
   std::ifstream(file, std::ios::binary).read(first.data(), first.size());

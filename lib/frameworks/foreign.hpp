@@ -9,18 +9,18 @@ namespace ckpt {
 /// A checkpoint of a system whose files these programs do not read.
 struct ForeignDirectory {
   std::string what;    ///< "a checkpoint of Orbax (JAX)"
-  std::string remedy;  ///< how its tensors get into files that are read
+  std::string remedy;  ///< how to get its tensors into files that are read
 };
 
-/// Told by the names in a directory, and by the first bytes of a file where two systems share names; nothing where no
-/// system is recognised.
+/// Recognises a system by the names in a directory, and by a file's first bytes where two systems share names; nothing
+/// for other directories.
 std::optional<ForeignDirectory> foreign_directory(const std::filesystem::path& directory);
 
-/// Recognises a prefix of file names, which does not exist itself, as users of TensorFlow and PaddlePaddle name their
-/// checkpoints.
+/// Recognises a prefix of file names, which is not itself a file: users of TensorFlow and PaddlePaddle name their
+/// checkpoints so.
 std::optional<ForeignDirectory> foreign_prefix(const std::filesystem::path& prefix);
 
-/// A checkpoint of PaddlePaddle, by its marks alone: its pieces have the ending of torch's.
+/// Recognises a PaddlePaddle checkpoint by its own marks alone: its pieces have the same ending as torch's.
 std::optional<ForeignDirectory> paddle_directory(const std::filesystem::path& directory);
 
 }  // namespace ckpt

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr const char* latest_file = "latest_checkpointed_iteration.txt";
 constexpr std::size_t iteration_digits = 7;
 
-/// The folder of the iteration that the text names; empty where it names none.
+/// The folder of the iteration that the text file names; empty if it names none.
 std::string latest_folder(const fs::path& directory) {
   std::string iteration = only_word(directory / latest_file);
   if (iteration.empty() || iteration.size() > 2 * iteration_digits ||
@@ -27,7 +27,7 @@ std::string latest_folder(const fs::path& directory) {
   return "iter_" + iteration;
 }
 
-/// A layout whose files lie in a folder of the directory.
+/// Moves the paths of a layout's files into a folder of the directory.
 CardFiles in_folder(const CardFiles& files, const std::string& folder, const Mesh& mesh) {
   FileTemplate::ByCard paths;
   for (std::uint64_t position = 0; position < mesh.size(); ++position)

@@ -11,7 +11,7 @@ namespace ckpt {
 /// form torch_dist.
 bool is_megatron_run(const std::filesystem::path& directory);
 
-/// The checkpoint that it names, as describe_dcp. Throws input.
+/// Describes the checkpoint that the text file names, as describe_dcp. Throws input.
 Described describe_megatron_run(const std::filesystem::path& directory, SourceStore& store);
 
 }  // namespace ckpt

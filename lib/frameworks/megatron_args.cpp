@@ -23,12 +23,12 @@ struct ArgumentOfAxis {
   std::string_view axis;
 };
 
-/// Not those of copies: a checkpoint need not have all of them.
+/// Without the axes of copies: a checkpoint need not have all copies.
 constexpr std::array<ArgumentOfAxis, 3> arguments_of_axes{{{"tensor_model_parallel_size", "tp"},
                                                            {"pipeline_model_parallel_size", "pp"},
                                                            {"expert_model_parallel_size", "ep"}}};
 
-/// Nothing for other arguments, and where the mesh does not say.
+/// The size for an argument; nothing for other arguments, or if the mesh has no such axis.
 std::optional<std::uint64_t> size_of(std::string_view argument, const Mesh& mesh) {
   const auto found = std::find_if(arguments_of_axes.begin(), arguments_of_axes.end(),
                                   [&](const ArgumentOfAxis& each) { return each.argument == argument; });
@@ -39,7 +39,7 @@ std::optional<std::uint64_t> size_of(std::string_view argument, const Mesh& mesh
   return mesh.shape[static_cast<std::size_t>(axis - mesh.axes.begin())];
 }
 
-/// The arguments by name, or no_node.
+/// The dict of arguments, or no_node.
 PickleId arguments_in(const Pickle& tree) {
   const PickleId object = tree.value_of(tree.root(), "args");
   if (object == no_node || tree.name_of(object) != "argparse.Namespace") return no_node;
@@ -62,7 +62,7 @@ std::optional<std::string> with_mesh_in_args(const std::string& tree, const Mesh
     if (key.kind != PickleKind::text || value.kind != PickleKind::integer) continue;
     const auto size = size_of(key.text, mesh);
     if (!size || value.number == static_cast<std::int64_t>(*size)) continue;
-    // A node of its own: others may have the number, too.
+    // A new node: other values may share the old one.
     const PickleId number = torch::add_integer(*pickle, static_cast<std::int64_t>(*size));
     pickle->change(arguments).items[i + 1] = number;
     is_changed = true;

@@ -30,7 +30,7 @@ constexpr const char* data_axis = "dp";
        "leave out what the files say themselves, or say all (layouts/deepspeed-zero2.json shows how)"});
 }
 
-/// What is in it beside the mesh and the rules.
+/// The keys that a layout has besides the mesh and the rules.
 std::string other_keys(const Layout& layout) {
   std::vector<std::string> keys;
   if (!layout.rename.empty()) keys.emplace_back("\"rename\"");
@@ -50,7 +50,7 @@ void check_axis(const ModuleLayout& module, const std::string& axis, std::uint64
                "give the mesh of the job that saved (--to-mesh names that of the output)"});
 }
 
-/// What ZeRO-3 has cut.
+/// The weights that ZeRO-3 cut.
 std::vector<NamedShape> weights_in(const ModelStates& states) {
   std::vector<NamedShape> weights;
   for (const auto& group : states.groups) weights.insert(weights.end(), group.begin(), group.end());
@@ -59,7 +59,7 @@ std::vector<NamedShape> weights_in(const ModelStates& states) {
   return weights;
 }
 
-/// A model rank's weights, as a file would have them that holds them whole.
+/// A model rank's weights, as a file that holds them whole would have them.
 Holding shapes_in(const ModelStates& states) {
   std::vector<StoredArray> arrays;
   for (NamedShape& each : weights_in(states))
@@ -68,7 +68,7 @@ Holding shapes_in(const ModelStates& states) {
   return std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
 }
 
-/// The layout of such files.
+/// The layout of files with these whole weights.
 Layout layout_of_shapes(const ModuleLayout& module, const TagFiles& files, std::uint64_t data_ranks) {
   Json layout = {{"ckpt_layout", 1},
                  {"mesh", {{"axes", {data_axis, module.axis}}, {"shape", {data_ranks, module.ranks}}}},

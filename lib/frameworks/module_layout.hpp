@@ -14,34 +14,35 @@
 
 namespace ckpt::deepspeed {
 
-/// What a layout without `files` says of a model's weights and buffers, by the names that the model has for them: how
-/// the model ranks have cut them. All else the files say themselves.
+/// How the model ranks cut a model's weights and buffers, from a layout without `files` that uses the model's own
+/// names.
+/// The files themselves supply the rest.
 struct ModuleLayout {
   const Layout* weights = nullptr;          ///< the layout itself
-  std::string axis;                         ///< of the model ranks
+  std::string axis;                         ///< the model ranks' axis
   std::uint64_t ranks = 1;                  ///< its size
-  std::optional<std::uint64_t> data_ranks;  ///< of the axis `dp`, where there is one
+  std::optional<std::uint64_t> data_ranks;  ///< size of the axis `dp`, if there is one
   std::string rules;                        ///< `parameters` and `default`, as JSON
-  /// Of ZeRO-3, which has no weights to tell their shapes: for each the keys of its rule with its whole shape, as JSON;
-  /// and for each buffer those of its rule.
+  /// ZeRO-3 has no whole weights to show their shapes: for each weight its rule's keys and its whole shape, as JSON;
+  /// for each buffer its rule's keys.
   std::map<std::string, std::string> keys_of_pieces = {};
-  std::vector<StateOfWeight> states = {};  ///< of ZeRO-0
+  std::vector<StateOfWeight> states = {};  ///< with ZeRO-0
 };
 
-/// `layout` must outlive it. Throws layout for one that says more, or has another number of axes beside `dp` than one.
+/// `layout` must outlive the result. Throws layout if it says more, or has other than one axis besides `dp`.
 ModuleLayout module_layout(const Layout& layout);
 
-/// Throws layout where weights or buffers of a model have no rule, and need one: it names them all.
+/// Throws layout, naming all of them, if weights or buffers that need a rule have none.
 void check_rules(const Layout& layout, const std::vector<std::string>& names);
 
-/// The weights and buffers that a model rank has: what is in its file, and of ZeRO-3 what stands for its weights.
+/// The weights and buffers of a model rank: those in its file, and with ZeRO-3 what represents its weights.
 std::vector<std::string> names_of_module(const Schema& model, const ModelStates& states);
 
-/// Throws input where the files are of other numbers of ranks than its mesh has.
+/// Throws input if the files have other numbers of ranks than the layout's mesh.
 void check_module(const ModuleLayout& module, const TagFiles& files, const ModelStates& states);
 
-/// ModuleLayout::keys_of_pieces, from what each model rank says of its shapes. Throws as resolve_source where the
-/// layout does not fit them, and layout for rules that say more than how the model ranks have cut a weight.
+/// Computes ModuleLayout::keys_of_pieces from the shapes that each model rank states. Throws as resolve_source if the
+/// layout does not fit them, and layout for rules that say more than how the model ranks cut a weight.
 std::map<std::string, std::string> keys_of_pieces(const ModuleLayout& module, const TagFiles& files,
                                                   const std::vector<ModelStates>& ranks);
 

@@ -5,8 +5,8 @@
 
 namespace ckpt {
 
-/// The word that a small text file holds, as those that name a run's last checkpoint do. Empty where there are several,
-/// or none, and for what is no file of at most 4 KiB: a pipe would be waited for, a device has no end.
+/// The only word in a small text file, such as one that names a run's last checkpoint. Empty if there are several words
+/// or none, and for anything but a regular file of at most 4 KiB: reading a pipe might block, and a device has no end.
 std::string only_word(const std::filesystem::path& file);
 
 }  // namespace ckpt

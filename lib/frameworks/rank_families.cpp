@@ -13,9 +13,9 @@ namespace ckpt {
 
 namespace {
 
-constexpr char number_mark = '*';  // of group_names
+constexpr char number_mark = '*';  // as in group_names
 
-/// What the number is of, and how many there are, is said by the mesh.
+/// The family's label without the kind and the number of ranks, which the mesh states.
 std::string label_of(const std::string& before) {
   std::string label = before.substr(before.rfind('/') + 1);
   if (const std::size_t size = label.find("_world_size"); size != std::string::npos) label.resize(size);

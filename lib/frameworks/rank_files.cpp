@@ -126,8 +126,8 @@ class RankFiles {
     return schemas;
   }
 
-  /// Where a tensor's pieces do not say its shape by themselves, catalogs that know it, so that an absent one is known
-  /// to be empty; without the attribute that says where the pieces lie.
+  /// Adds catalogs that state a tensor's whole shape where its pieces do not, so that an absent piece is known to be
+  /// empty. Drops the attribute that says where the pieces lie.
   void add_shapes(const RankFamily& family, const std::map<std::string, SpreadTensor>& tensors,
                   std::vector<DescribedFile>& files) const {
     if (std::none_of(family.files.begin(), family.files.end(),
@@ -149,7 +149,7 @@ class RankFiles {
     }
   }
 
-  /// "model_world_size_8_rank_{card}.pt", where that says all; else each path.
+  /// "model_world_size_8_rank_{card}.pt" if that describes all files; else each path.
   CardFiles files(const RankMesh& mesh) const {
     std::vector<FileEntry> entries;
     for (const RankFamily& family : families_) {
@@ -167,8 +167,8 @@ class RankFiles {
     return CardFiles(std::move(entries));
   }
 
-  /// For other cards: not the framework's names, which tell the number of ranks, and under which it expects files that
-  /// say which pieces they hold.
+  /// For other cards, avoids the framework's names: they contain the number of ranks, and the framework expects files
+  /// with such names to describe their pieces.
   CardFiles files_elsewhere() const {
     std::vector<FileEntry> entries;
     for (const RankFamily& family : families_) {

@@ -8,13 +8,11 @@
 
 namespace ckpt {
 
-/// The layout of the files that a job's ranks have saved, each its own, where some of their tensors say which pieces
-/// they are: DTensors (verl, accelerate), ShardedTensors (FSDP1), and the safetensors of DCP. A rank's number is the
-/// last one in its file's name. Where there are files of several kinds (model_world_size_8_rank_0.pt and
-/// optim_world_size_8_rank_0.pt), the names of each kind have that kind before them ("model/"). Nothing where no tensor
-/// says so. `names` and `catalogs` are parallel; the result has those files of which more is known
-/// now. Throws input for what does not fit
-/// together.
+/// The layout of files that a job's ranks saved, one each, if some of their tensors describe themselves as pieces:
+/// DTensors (verl, accelerate), ShardedTensors (FSDP1), and the safetensors of DCP; else nothing. The last number in a
+/// file's name is its rank. If there are several kinds of files (model_world_size_8_rank_0.pt and
+/// optim_world_size_8_rank_0.pt), each kind is a prefix of its tensors' names ("model/"). `names` and `catalogs` are
+/// parallel; the result has the files of which more is known now. Throws input if the files contradict each other.
 std::optional<Described> describe_rank_files(const std::vector<std::string>& names,
                                              const std::vector<FileCatalog>& catalogs, const std::string& origin);
 

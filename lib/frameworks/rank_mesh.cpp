@@ -47,7 +47,7 @@ void RankMesh::note(const std::vector<MeshAxis>& mesh) {
   for (std::size_t i = 0; i < mesh.size(); ++i) sizes[i] = std::max(sizes[i], mesh[i].size);
 }
 
-/// A mesh is never larger than the job: one with more places than there are files has lost some.
+/// A mesh is never larger than the job: if it has more positions than there are files, some are missing.
 void RankMesh::check_filled() const {
   for (const auto& [names, sizes] : sizes_) {
     std::uint64_t cards = 1;
@@ -61,7 +61,7 @@ void RankMesh::check_filled() const {
   }
 }
 
-/// The mesh with the most axes stands for all, if the others' axes are among its own and its places are the ranks'.
+/// Takes the mesh with the most axes for all tensors, if it has the others' axes and a position for each rank.
 bool RankMesh::find_positions(const std::vector<std::vector<const Schema*>>& schemas) {
   const auto most = std::max_element(sizes_.begin(), sizes_.end(),
                                      [](const auto& a, const auto& b) { return a.first.size() < b.first.size(); });

@@ -12,27 +12,27 @@
 
 namespace ckpt {
 
-/// What an axis of a file's mesh is called: by its number where it has no name.
+/// The name of an axis of a file's mesh; its number if it has no name.
 std::string name_of_axis(const std::vector<MeshAxis>& mesh, std::size_t number);
 
-/// The mesh that a job's ranks make up, by what their files say of the tensors in them, and where on it each rank is.
+/// The mesh of a job's ranks, and each rank's position on it, from what their files say about their tensors.
 class RankMesh {
  public:
-  /// The schemas of each rank's files. A mesh of the one axis "card" where they speak of none, or of several that no
-  /// one mesh stands for. Throws input where the ranks do not fill a mesh.
+  /// Takes the schemas of each rank's files. The mesh has the one axis "card" if they mention no mesh, or several that
+  /// no one mesh covers. Throws input if the ranks do not fill a mesh.
   explicit RankMesh(const std::vector<std::vector<const Schema*>>& schemas);
 
   const Mesh& mesh() const noexcept { return mesh_; }
   Position position(std::size_t rank) const { return positions_[rank]; }
 
-  /// Whether all tensors are cut over axes of the mesh; else each piece is a box by itself.
+  /// Whether all tensors are cut over axes of the mesh; else each piece is a box of its own.
   bool is_of_all() const noexcept { return is_of_all_; }
 
-  /// What a file holds of a tensor that is cut over a mesh: along each dimension axis by axis, each by `ceil`. Throws
-  /// input for strides that its axes do not make.
+  /// The part that a file holds of a tensor cut over a mesh: along each dimension axis by axis, each by `ceil`. Throws
+  /// input if its strides do not follow from its axes.
   Box box(const Piece& piece, const Extents& shape) const;
 
-  /// How many chunks of a dimension the axes to the right of one make.
+  /// How many chunks the axes to the right of one cut a dimension into.
   std::uint64_t chunks_before(const Piece& piece, std::size_t dim, std::uint64_t axis) const;
 
  private:

@@ -12,19 +12,19 @@ namespace ckpt {
 
 namespace {
 
-/// Of safetensors that torch.distributed.checkpoint has written, each rank's: {name: {"saved_offsets": [..]}}.
+/// In the safetensors files that torch.distributed.checkpoint's ranks write: {name: {"saved_offsets": [..]}}.
 constexpr const char* sharding_attribute = "DCP_SHARDING_INFO";
 
 constexpr const char* version_attribute = "DCP_VERSION";
 
-/// Where a piece begins, and of what, if the file says that.
+/// Where a piece begins, and the whole tensor's shape if the file states it.
 struct Corner {
   Extents offsets;
   std::optional<Extents> global_shape;
 };
 using Corners = std::map<std::string, Corner>;
 
-/// A list of numbers in what a file says of a tensor. Throws input for something else.
+/// A list of numbers in a file's description of a tensor. Throws input for anything else.
 Extents numbers_of(const nlohmann::json& said, const char* key, const std::string& name) {
   const auto list = said.is_object() ? said.find(key) : said.end();
   if (!said.is_object() || list == said.end() || !list->is_array())
@@ -39,7 +39,7 @@ Extents numbers_of(const nlohmann::json& said, const char* key, const std::strin
   return numbers;
 }
 
-/// The corners that a file's own attribute gives. Throws input for JSON of another form.
+/// The corners in a file's own attribute. Throws input for JSON of another form.
 Corners corners_in(const Schema& schema) {
   Corners corners;
   for (const Attribute& attribute : schema.attributes) {
@@ -107,7 +107,7 @@ class FamilyTensors {
     tensor.parts.push_back(std::move(part));
   }
 
-  /// Of a tensor whose whole shape its pieces say: all the same one, which holds them.
+  /// Records the whole shape that a piece states: all pieces must state the same, and it must contain them.
   static void note_shape(SpreadTensor& tensor, const Extents& shape, const SpreadTensor::Part& part) {
     const bool is_another = tensor.global_shape && !(*tensor.global_shape == shape);
     bool is_within = shape.size() == part.shape.size() && shape.size() == part.corner.size();
@@ -123,7 +123,7 @@ class FamilyTensors {
     tensor.global_shape = shape;
   }
 
-  /// How a DTensor is cut, on the mesh of all.
+  /// How a DTensor is cut, on the mesh of all tensors.
   Keys keys_of_piece(const Piece& piece) const {
     Keys keys;
     std::vector<std::vector<Axis>> split;
@@ -143,8 +143,8 @@ class FamilyTensors {
     return *mesh_.mesh().axis(name_of_axis(piece.mesh, axis));
   }
 
-  /// A strided axis cuts what the axes to its right have left, as many chunks as they make; or, without them, the parts
-  /// of a fused dimension.
+  /// A strided axis cuts what the axes to its right leave, in as many chunks as they make; without such axes, it cuts
+  /// the parts of a fused dimension.
   void add_parts(const Piece& piece, std::size_t dim, Keys& keys) const {
     for (const std::uint64_t axis : piece.split[dim]) {
       const std::uint64_t factor = piece.mesh.at(axis).split_factor;

@@ -8,10 +8,10 @@
 
 namespace ckpt {
 
-/// Of a file in which there is nothing.
+/// The schema of an empty file.
 std::shared_ptr<const Schema> empty_schema(const std::string& format);
 
-/// A schema with the attributes of another one beside its own, which count where both have one of a name.
+/// A schema with another one's attributes added to its own; for equal names its own count.
 std::shared_ptr<const Schema> with_attributes_of(const Schema& schema, const Schema& other);
 
 /// A schema with these leaves instead of its own.

@@ -12,14 +12,14 @@ namespace ckpt {
 
 namespace {
 
-/// Of the forms that follow the optimizer's buffers.
+/// Names of the forms that depend on the optimizer's buffers.
 constexpr std::string_view buffer_prefix = "optimizer.distributed.";
-/// Master weights, and what Adam keeps.
+/// Master weights, and Adam's state.
 constexpr std::string_view states[] = {"param", "exp_avg", "exp_avg_sq"};
-/// What an optimizer that is not distributed saves, by numbers.
+/// States, named by numbers, of an optimizer that is not distributed.
 constexpr std::string_view numbered_states[] = {"optimizer/optimizer/state/", "optimizer/fp32_from_fp16_params/"};
 
-/// A norm before a matrix goes by the name that it has where both are one module (Transformer Engine).
+/// A norm before a matrix gets the name that it has where one module contains both (Transformer Engine).
 struct FusedNorm {
   std::string_view norm;
   std::string_view matrix;
@@ -27,7 +27,7 @@ struct FusedNorm {
 constexpr FusedNorm fused_norms[] = {{"input_layernorm.", "self_attention.linear_qkv."},
                                      {"pre_mlp_layernorm.", "mlp.linear_fc1."}};
 
-/// The name of a weight, without the folder; `weights`: all of them.
+/// A weight's name without the folder; `weights`: all weights' names.
 std::string name_with_fused_norms(const std::string& weight, const std::set<std::string>& weights) {
   for (const FusedNorm& fused : fused_norms) {
     const std::size_t at = weight.find(fused.norm);

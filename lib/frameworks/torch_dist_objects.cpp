@@ -17,15 +17,15 @@ using torch::Pickle;
 using torch::PickleId;
 using torch::PickleKind;
 
-/// Of the object of a module that is whole on one rank.
+/// Ends the name of a module's object that one rank holds whole.
 constexpr const char* whole_shard = "/shard_0_1";
-/// Megatron saves none of this module.
+/// Megatron saves nothing for this module.
 constexpr std::string_view no_object = "output_layer._extra_state";
 constexpr std::string_view layers_word = ".layers.";
 constexpr std::string_view model_key = "model";
 constexpr unsigned objects_protocol = 2;
 
-/// "decoder.layers.12.mlp.x" → "decoder.layers." and ".mlp.x"; empty for what is of no layer.
+/// "decoder.layers.12.mlp.x" → "decoder.layers." and ".mlp.x"; empty for a name of no layer.
 std::pair<std::string, std::string> around_layer(const std::string& name) {
   const std::size_t word = name.find(layers_word);
   if (word == std::string::npos) return {};
@@ -35,7 +35,7 @@ std::pair<std::string, std::string> around_layer(const std::string& name) {
                                   : std::pair{name.substr(0, number), name.substr(end)};
 }
 
-/// "decoder.layers.12" of each layer that has a tensor.
+/// The layers that have a tensor, as "decoder.layers.12".
 std::set<std::string> layers_in(const std::vector<std::string>& names) {
   std::set<std::string> layers;
   for (const std::string& name : names)
@@ -44,7 +44,7 @@ std::set<std::string> layers_in(const std::vector<std::string>& names) {
   return layers;
 }
 
-/// By pipeline and tensor rank.
+/// A rank's numbers, pipeline before tensor.
 std::string pair_text(const RankTree::Rank& pair) {
   return std::to_string(pair.pipeline) + "." + std::to_string(pair.tensor);
 }
@@ -116,7 +116,7 @@ std::string RankObjects::take() {
   return out.take();
 }
 
-/// What is nothing in one layer (as everything is without fp8) is nothing in all that no rank tells of.
+/// If a layer's object is None (as all are without fp8), it is None in every layer that no rank reports.
 void RankObjects::add_modules(const Pickle& tree, const std::string& part, PickleId model, const RankTree& rank) {
   const std::vector<PickleId>& items = tree[model].items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {

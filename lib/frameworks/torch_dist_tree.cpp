@@ -31,7 +31,8 @@ using torch::PickleKind;
 using torch::PickleNode;
 
 constexpr const char* optimizer_folder = "optimizer/";
-/// Where layouts put distrib_optim.pt: how one number of ranks has cut the optimizer, which is no news in torch_dist.
+/// Where layouts put distrib_optim.pt. It says how one number of ranks cut the optimizer, which torch_dist need not
+/// keep.
 constexpr const char* cut_optimizer = "distrib_optim";
 constexpr const char* state_form = "fully_reshardable";
 constexpr const char* finished_text =
@@ -90,7 +91,7 @@ Pickle parsed_rest(const std::string& bytes) {
   return std::move(*tree);
 }
 
-/// In place of a tensor's name: the call that makes it, with its bytes.
+/// Replaces a tensor's name: the call that makes the tensor, with its bytes.
 PickleNode value_node(Pickle& tree, const std::string& name, const SmallTensor& value) {
   const auto type = torch::torch_type(value.dtype);
   PickleNode text = node_of(PickleKind::bytes, torch::bytes_opcode(value.bytes.size()));
@@ -120,7 +121,7 @@ void put_values(Pickle& tree, const SmallTensors& values) {
   }
 }
 
-/// What a checkpoint tells the loading job of its form: `content_metadata` of dist_checkpointing.save.
+/// How a checkpoint describes its form to the loading job: `content_metadata` of dist_checkpointing.save.
 PickleId content_metadata(Pickle& tree) {
   PickleNode empty = node_of(PickleKind::dict);
   empty.has_pairs = true;
@@ -128,11 +129,11 @@ PickleId content_metadata(Pickle& tree) {
   add_pair(tree, dict, "distrib_optim_sharding_type", torch::add_text(tree, state_form));
   add_pair(tree, dict, "singleton_local_shards", add_boolean(tree, false));
   add_pair(tree, dict, "chained_optim_avoid_prefix", add_boolean(tree, true));
-  add_pair(tree, dict, "non_homogeneous_layers", add_boolean(tree, true));  // each layer's tensors by themselves
+  add_pair(tree, dict, "non_homogeneous_layers", add_boolean(tree, true));  // each layer has its own tensors
   return dict;
 }
 
-/// The optimizer's dict says in which form its state is saved.
+/// Records in the optimizer's dict in which form its state is saved.
 void tell_form(Pickle& tree) {
   const PickleId optimizer = tree.value_of(tree.root(), "optimizer");
   if (optimizer == torch::no_node || !tree[optimizer].has_pairs)
@@ -143,7 +144,7 @@ void tell_form(Pickle& tree) {
   add_pair(tree, optimizer, "param_state_sharding_type", torch::add_text(tree, state_form));
 }
 
-/// Weights are elsewhere, and generators' states are those of the ranks.
+/// The tree of common.pt: without the weights, which are elsewhere, and generators' states, which are each rank's.
 std::string common_tree(Pickle tree, bool has_states) {
   std::vector<PickleId> kept;
   const std::vector<PickleId>& items = tree[tree.root()].items;
@@ -162,7 +163,7 @@ std::string common_tree(Pickle tree, bool has_states) {
   return out.take();
 }
 
-/// The bytes of a .pt file that has this tree and no tensor.
+/// The bytes of a .pt file with this tree and no tensor.
 std::string file_of(const std::string& tree) {
   FileSpec spec;
   spec.tree = std::make_shared<const std::string>(tree);

@@ -21,37 +21,37 @@ struct SmallTensor {
 };
 using SmallTensors = std::map<std::string, SmallTensor>;  // by name
 
-/// The tensors in the tree of a model_optim_rng.pt (SourceStore::tree) that are no weights: the scale of a loss, which
-/// all ranks have, states of generators, and what modules save besides weights. They go along as values. Without
-/// `has_states` none of the optimizer. Throws input for a tree that Megatron has not made.
+/// The tensors in the tree of a model_optim_rng.pt (SourceStore::tree) that are not weights: the scale of a loss, which
+/// all ranks have, states of generators, and what modules save besides weights. They are kept as values. Without
+/// `has_states`, leaves out the optimizer's. Throws input for a tree that Megatron did not make.
 std::set<std::string> value_names(const std::string& tree, bool has_states = true);
 
-/// A model_optim_rng.pt of a tensor and a pipeline rank.
+/// The model_optim_rng.pt of one tensor and pipeline rank.
 struct RankTree {
   struct Rank {
     std::uint64_t tensor = 0;
     std::uint64_t pipeline = 0;
   };
-  std::optional<Rank> rank;  ///< nothing where the file's name does not say it
+  std::optional<Rank> rank;  ///< absent if the file's name does not say it
   std::string tree;
-  SmallTensors values;  ///< of the tensors that the tree names, those that are there
-  /// What a name in the file ("model/decoder.layers.0.x", counted by the stage) is in the whole model.
+  SmallTensors values;  ///< the tensors that the tree names, as far as they are there
+  /// Maps a name in the file ("model/decoder.layers.0.x", numbered within the stage) to the whole model's name.
   std::function<std::string(const std::string&)> name_of;
 };
 
-/// What Megatron calls the folder of a rank says: "iter_0000010/mp_rank_03_001/model_optim_rng.pt". Nothing for other
-/// paths, and where there is a rank of experts.
+/// The rank in Megatron's name for its folder: "iter_0000010/mp_rank_03_001/model_optim_rng.pt". Nothing for other
+/// paths, and if it contains a rank of experts.
 std::optional<RankTree::Rank> rank_in_path(const std::string& path);
 
-/// What torch_dist has beside weights and the optimizer's state.
+/// What torch_dist keeps besides weights and the optimizer's state.
 struct Rest {
   std::vector<FileBeside> files;  ///< common.pt and metadata.json
-  std::string objects;            ///< a tree as that of a DCP directory: what modules save besides weights
+  std::string objects;            ///< a DCP directory's tree of what modules save besides weights
 };
 
-/// `ranks`: one at least; what all have alike is taken from the first. An object of a module is that of the first rank
-/// that has it, as tensor ranks are replicas there; states of generators are each rank's, where the ranks are known and
-/// none is missing. `names`: of the tensors that are written, in torch_dist. Throws as value_names.
+/// `ranks`: at least one; values that all ranks share come from the first. A module's object comes from the first rank
+/// that has it, since tensor ranks are replicas there. States of generators are each rank's; they need all ranks to be
+/// known and present. `names`: torch_dist names of the tensors that are written. Throws as value_names.
 Rest rest(const std::vector<RankTree>& ranks, const std::vector<std::string>& names);
 
 }  // namespace ckpt::torch_dist

@@ -34,7 +34,7 @@ std::uint64_t ranks_in(const std::vector<std::string>& paths) {
 
 using Names = std::vector<std::string>;
 
-/// The optimizer's files by their ranks.
+/// The optimizer's files by rank.
 std::map<std::uint64_t, const Schema*> optimizers_in(const std::vector<NamedSchema>& files) {
   std::map<std::uint64_t, const Schema*> optimizers;
   for (const NamedSchema& file : files)
@@ -43,15 +43,15 @@ std::map<std::uint64_t, const Schema*> optimizers_in(const std::vector<NamedSche
   return optimizers;
 }
 
-/// The parameters of each group in the order in which the ranks' slices have them; of each rank's file those that it
-/// has. A parameter that a border of slices cuts is named by both.
+/// The parameters of each group in the order of the ranks' slices; each rank's file has its own. A parameter that a
+/// border of slices cuts is named by both ranks.
 std::map<std::string, Names, std::less<>> orders_in(const std::vector<NamedSchema>& files) {
   std::map<std::string, Names, std::less<>> orders;
   for (const auto& [rank, schema] : optimizers_in(files))
     for (const Leaf& leaf : schema->leaves) {
       if (!leaf.name.starts_with(mappings)) continue;
       const std::size_t slash = leaf.name.find('/', mappings.size());
-      if (slash == std::string::npos) continue;  // a group of which the rank has nothing
+      if (slash == std::string::npos) continue;  // the rank has no part of this group
       Names& order = orders[leaf.name.substr(mappings.size(), slash - mappings.size())];
       std::string name = leaf.name.substr(slash + 1);
       if (order.empty() || order.back() != name) order.push_back(std::move(name));
@@ -67,7 +67,7 @@ bool deals_out(const NamedSchema& file) {
   return false;
 }
 
-/// The places of so many names that are dealt out to ranks: those of the first one, then those of the second.
+/// The order of names that are dealt out to ranks: first those of the first rank, then those of the second, and so on.
 std::vector<std::size_t> deal(std::size_t count, std::uint64_t ranks) {
   std::vector<std::size_t> places;
   for (std::size_t rank = 0; rank < std::min<std::uint64_t>(ranks, count); ++rank)
@@ -81,7 +81,7 @@ Names dealt_out(const Names& names, std::uint64_t ranks) {
   return dealt;
 }
 
-/// The inverse.
+/// The inverse of dealt_out.
 Names gathered(const Names& dealt, std::uint64_t ranks) {
   Names names(dealt.size());
   const auto places = deal(dealt.size(), ranks);
@@ -89,7 +89,7 @@ Names gathered(const Names& dealt, std::uint64_t ranks) {
   return names;
 }
 
-/// What a card's model rank has of a parameter, before data ranks cut it.
+/// The shape that a card's model rank has of a parameter, before data ranks cut it.
 Extents local_shape(const Placement& target, ParameterId parameter, Position card) {
   const Spread& spread = target.spreads()[parameter];
   Extents shape(spread.cuts.size());
@@ -100,7 +100,7 @@ Extents local_shape(const Placement& target, ParameterId parameter, Position car
   return shape;
 }
 
-/// The name of a parameter whose master weight this is.
+/// The name of the parameter that these master weights belong to.
 std::string weight_name(const std::string& master) {
   const std::string prefix = std::string(deepspeed::master_word) + "/";
   return master.starts_with(prefix) ? master.substr(prefix.size()) : master;
@@ -128,7 +128,7 @@ TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source
   if (!is_of_pieces_) check_order(source);
 }
 
-/// `round_robin_gradients` deals the parameters of a group out to the ranks, one after the other.
+/// `round_robin_gradients` deals a group's parameters out to the ranks in turn.
 void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
   std::vector<std::string> paths;
   for (const NamedSchema& file : source) paths.push_back(file.name);
@@ -197,7 +197,7 @@ std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& t
   return changed.take();
 }
 
-/// DeepSpeed's.
+/// Of DeepSpeed's values.
 bool follows_from_ranks(std::string_view name) {
   return name == "group_paddings" || name.find(mappings) != std::string_view::npos;
 }

@@ -14,26 +14,26 @@
 
 namespace ckpt {
 
-/// A file, and what its metadata says.
+/// A file and its schema.
 struct NamedSchema {
   std::string name;
   const Schema* schema = nullptr;
 };
 
-/// Has the trees that travel to a target's files (SourceStore::tree) say there what follows from how many ranks there
-/// are. DeepSpeed's: `dp_world_size`, `mp_world_size` and `param_shapes` in model states; in the optimizer's files
-/// `partition_count`, and for ZeRO-1 and 2 each rank's `group_paddings` and `param_slice_mappings`; files are known by
-/// their names. Megatron's: the sizes of its mesh (megatron_args). https://github.com/deepspeedai/DeepSpeed,
+/// Updates the trees that travel to a target's files (SourceStore::tree) wherever they depend on the number of ranks.
+/// DeepSpeed's: `dp_world_size`, `mp_world_size` and `param_shapes` in model states; `partition_count` in the
+/// optimizer's files, and for ZeRO-1 and 2 each rank's `group_paddings` and `param_slice_mappings`; recognises files by
+/// name. Megatron's: the sizes of its mesh (megatron_args). https://github.com/deepspeedai/DeepSpeed,
 /// deepspeed/runtime/zero/stage_1_and_2.py, stage3.py
 class TreeFit {
  public:
-  /// `source`: the files that the trees come from. Both must outlive it. Throws input where ZeRO would lay the
-  /// parameters of a group in another order for another number of ranks (`round_robin_gradients`).
+  /// `source`: the files that the trees come from. `target` and `source` must outlive it. Throws input if ZeRO would
+  /// order a group's parameters differently for another number of ranks (`round_robin_gradients`).
   TreeFit(const Placement& target, const std::vector<NamedSchema>& source);
 
-  /// A tree as it is to be in this file; nothing where it stays as it is. Throws input for one that does not say what
-  /// its file's name lets expect, and where no setting of DeepSpeed's would make the groups of parameters that there
-  /// are; warns where another than the tree's is needed.
+  /// The tree for this file; nothing if it stays unchanged. Throws input if the tree lacks what its file's name
+  /// promises, or if no setting of DeepSpeed's would make these groups of parameters; warns if a setting other than the
+  /// tree's is needed.
   std::optional<std::string> fitted(FileNumber file, const std::string& tree) const;
 
  private:
@@ -45,15 +45,16 @@ class TreeFit {
   std::uint64_t ranks_ = 0;  // 0: none of the target's files is DeepSpeed's
   std::uint64_t model_ranks_ = 1;
   std::map<std::string, ArrayId> weights_;  // of model states
-  std::vector<ArrayId> groups_;             // master weights, by the groups' numbers
+  std::vector<ArrayId> groups_;             // master weights, by group number
   bool is_of_pieces_ = false;               // ZeRO-3
 };
 
-/// Whether a file says under this name (of an attribute, or the path of another value) how it is cut: in each file of
-/// a checkpoint something else, which TreeFit sees to. It is no news where files differ, and no loss.
+/// Whether the value of this name (of an attribute, or another value's path) describes the sharding: it differs in each
+/// file of a checkpoint, and TreeFit updates it. A difference between files is to be expected then, and nothing is
+/// lost.
 bool follows_from_ranks(std::string_view name);
 
-/// DeepSpeed's `latest`, where the files of a target are those of one tag; nothing for others.
+/// DeepSpeed's `latest`, if a target's files are those of one tag; else nothing.
 std::optional<FileBeside> file_beside(const Layout& target);
 
 }  // namespace ckpt

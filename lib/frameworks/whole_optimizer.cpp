@@ -23,10 +23,10 @@ struct Weight {
   Extents shape;
 };
 
-/// A group's parameters, with the shapes that their states have.
+/// A group's parameters and the shapes of their states.
 struct ParamGroup {
   std::vector<std::int64_t> numbers;
-  std::vector<std::string> names;  ///< where the optimizer was told them
+  std::vector<std::string> names;  ///< if the optimizer was given them
   std::vector<std::optional<Extents>> shapes;
 };
 
@@ -75,7 +75,7 @@ class WholeOptimizer {
 
   PickleId masters() const { return tree_.value_of(root_, "fp32_groups"); }
 
-  /// In the module's order, those that are another by a second name left out.
+  /// Reads the weights in the module's order, without second names of tied ones.
   void read_weights() {
     std::set<std::string_view> others;
     for (const torch::Branch& buffer : branches(tree_.value_of(tree_.root(), "buffer_names")))
@@ -116,7 +116,7 @@ class WholeOptimizer {
     return view ? std::optional(view->shape) : std::nullopt;
   }
 
-  /// By the parameters' numbers, of what is kept for each element: there is no more than that.
+  /// The parameters' shapes by number, from their largest state: no state is larger than its parameter.
   std::map<std::int64_t, Extents> shapes_of_states() const {
     std::map<std::int64_t, Extents> largest;
     for (const torch::Branch& kept : branches(tree_.value_of(inner_, "state"))) {
@@ -150,7 +150,7 @@ class WholeOptimizer {
     return names;
   }
 
-  /// The weights given out, from the first on or from the last one on. One that fits nowhere is frozen.
+  /// Deals the weights out to the groups, from the first or from the last one on. A weight that fits nowhere is frozen.
   std::vector<std::vector<std::string>> laid(bool from_behind) const {
     std::vector<std::vector<std::string>> names(groups_.size());
     std::vector<Weight> weights = weights_;
@@ -164,7 +164,7 @@ class WholeOptimizer {
     return names;
   }
 
-  /// The one whose next parameter has the shape of this weight, if there is one.
+  /// The group whose next parameter has this weight's shape, if there is one.
   std::optional<std::size_t> group_of(const Weight& weight, const std::vector<std::vector<std::string>>& names,
                                       bool from_behind) const {
     std::optional<std::size_t> found;

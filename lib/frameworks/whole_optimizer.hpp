@@ -6,21 +6,21 @@
 #include "store/torch/pickle.hpp"
 #include "store/torch/tensor_view.hpp"
 
-/// The state of an optimizer that is saved whole (ZeRO-0), which has numbers for names.
+/// The state of an optimizer that is saved whole (ZeRO-0), whose names are numbers.
 namespace ckpt::deepspeed {
 
-/// Where a file of model states has something that is cut as a weight is.
+/// The place in a file of model states of something that is cut as a weight is.
 struct StateOfWeight {
-  std::string path;        ///< "optimizer/state/3/", of all that is kept for it; or of a master weight by itself
-  std::string weight;      ///< as the module calls it
+  std::string path;        ///< "optimizer/state/3/" for all of its states, or the path of one set of master weights
+  std::string weight;      ///< the module's name for it
   bool is_master = false;  ///< it has the weight's values
 
   friend bool operator==(const StateOfWeight&, const StateOfWeight&) = default;
 };
 
-/// Which weight each number stands for: as the optimizer's groups name them, else in the order of the module. Nothing
-/// without such an optimizer. Throws input, naming a group, where more than one weight could be meant, or none: the
-/// groups must each have their weights in the order of the module, which shapes then tell apart.
+/// Which weight each number stands for, by the names in the optimizer's groups, else by the module's order. Empty
+/// without such an optimizer. Throws input, naming a group, if several weights fit, or none: each group must have its
+/// weights in the module's order, so that shapes can distinguish them.
 /// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/fp16/unfused_optimizer.py, state_dict
 std::vector<StateOfWeight> states_of_weights(const torch::Pickle& tree, const torch::Storages& storages);
 

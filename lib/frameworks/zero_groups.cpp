@@ -39,12 +39,12 @@ std::vector<std::uint64_t> numbers(const Schema& schema, const std::string& path
   return whole_numbers_in(list).value_or(std::vector<std::uint64_t>());
 }
 
-/// Where a rank's file keeps what, in its tree.
+/// Where a rank's file keeps its tensors, in its tree.
 struct Homes {
   std::string master;
   std::string state;  ///< "…/state/", before the group's number
   bool is_of_pieces = false;
-  bool is_lean = false;  ///< an elastic checkpoint: what the optimizer keeps has no padding, either
+  bool is_lean = false;  ///< an elastic checkpoint: the optimizer's states have no padding, either
 };
 
 Homes homes_in(const Schema& optimizer, bool of_pieces) {
@@ -61,7 +61,7 @@ Homes homes_in(const Schema& optimizer, bool of_pieces) {
   return homes;
 }
 
-/// BF16_Optimizer, which ZeRO-1 may use, saves no stage, and master weights with their padding.
+/// Whether the file states its ZeRO stage. BF16_Optimizer, which ZeRO-1 may use, does not, and pads master weights.
 bool says_stage(const Schema& optimizer) {
   const std::string name = std::string(root) + "/zero_stage";
   return attribute(optimizer, root, "zero_stage") != nullptr ||
@@ -69,7 +69,7 @@ bool says_stage(const Schema& optimizer) {
                      [&](const Leaf& leaf) { return leaf.name == name; });
 }
 
-/// The group's number and the rest, of a name below `state`.
+/// Splits a name below `state` into the group's number and the rest.
 std::optional<std::pair<std::size_t, std::string>> kept_as(const std::string& name, const std::string& state) {
   if (!name.starts_with(state)) return std::nullopt;
   const std::string rest = name.substr(state.size());
@@ -102,18 +102,18 @@ class ZeroGroups {
   }
 
  private:
-  /// What the optimizer keeps for a group.
+  /// A state that the optimizer keeps for a group.
   struct Kept {
     const StoredArray* array;
     std::string word;
   };
-  /// In elements.
+  /// Sizes in elements.
   struct Size {
-    std::uint64_t end = 0;   ///< of all parameters, without padding
-    std::uint64_t each = 0;  ///< of a rank's slice
+    std::uint64_t end = 0;   ///< all parameters, without padding
+    std::uint64_t each = 0;  ///< one rank's slice
   };
 
-  /// Groups of fewer ranks than all share their parameters otherwise (MiCS, experts).
+  /// Refuses groups of only some ranks (MiCS, experts), which distribute their parameters differently.
   void check_ranks() const {
     std::set<const Schema*> seen;
     for (const Schema* const schema : optimizers_)
@@ -144,7 +144,7 @@ class ZeroGroups {
     return {end, round_up(end, step, "a group") / ranks};
   }
 
-  /// What makes the gaps between parameters that the file lists: `parameter_alignment` has each begin at 16 bytes.
+  /// The alignment that makes the gaps the file lists: with `parameter_alignment` each parameter begins at 16 bytes.
   std::uint64_t align_of(std::size_t g) const {
     const std::string path = std::string(root) + "/param_alignment_paddings";
     const std::vector<std::uint64_t> gaps = numbers(first_, path, std::to_string(g));
@@ -166,7 +166,7 @@ class ZeroGroups {
                  "those of \"parameter_alignment\"", "give a layout"});
   }
 
-  /// How many elements a rank has of an array; nothing where it has none.
+  /// A rank's number of elements of an array; nothing if it has none.
   std::optional<std::uint64_t> length(const Schema& schema, const std::string& name) const {
     const std::size_t at = schema.find(name);
     if (at == schema.arrays->size() || (*schema.arrays)[at].shape.size() != 1) return std::nullopt;
@@ -194,7 +194,7 @@ class ZeroGroups {
     return {array.name, word, false, false};
   }
 
-  /// The last rank tells, unless there is no padding: then what is usual.
+  /// Decides by the last rank's length; without padding there, takes the usual form.
   bool is_short(const std::string& stored, const Size& size, bool is_usual) const {
     if (homes_.is_of_pieces) return false;
     const std::uint64_t before = size.each * (optimizers_.size() - 1);

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A file's place in a folder, and what stands before the names in it.
+/// A file's path template and the prefix of the names in it.
 struct PathPrefix {
   std::string path;
   std::string prefix;
@@ -58,8 +58,8 @@ class ZeroLayout {
   }
 
  private:
-  /// The master weights and what the optimizer keeps for each element lie end to end: of ZeRO-3 the ranks' pieces of
-  /// each parameter, of ZeRO-1 and 2 whole parameters, which the ranks' slices cut anywhere.
+  /// The master weights and the optimizer's state for each element lie end to end: with ZeRO-3 the ranks' pieces of
+  /// each parameter, with ZeRO-1 and 2 whole parameters, which the ranks' slices may cut anywhere.
   Json buckets() const {
     Json buckets = Json::array();
     for (std::size_t g = 0; g < groups_.size(); ++g)
@@ -89,7 +89,7 @@ class ZeroLayout {
     return bucket;
   }
 
-  /// The whole shape of what the data ranks have cut, and how the model ranks have.
+  /// The whole shape of a weight that the data ranks cut, and how the model ranks cut it.
   Json keys_of(const NamedShape& weight) const {
     return module_ == nullptr ? Json{{"shape", weight.shape}} : Json::parse(module_->keys_of_pieces.at(weight.name));
   }
@@ -116,7 +116,7 @@ class ZeroLayout {
       rule.update(keys_of(*each));
       rules.push_back(std::move(rule));
     }
-    // As of ZeRO-1 and 2, whose first rank alone saves them: a batch norm's differ.
+    // As with ZeRO-1 and 2, whose first rank alone saves them: a batch norm's buffers differ.
     for (const std::string& buffer : states_.buffers) {
       Json rule = module_ == nullptr ? Json::object() : Json::parse(module_->keys_of_pieces.at(buffer));
       rule.update({{"name", literal(buffer)}, {"replicas", "first"}});
@@ -126,7 +126,7 @@ class ZeroLayout {
     return rules;
   }
 
-  /// ZeRO-0: what has a weight's shape is cut as that is.
+  /// With ZeRO-0, a state of a weight's shape is cut as the weight is.
   void add_states(Json& rules) const {
     const std::vector<const StoredArray*> others = other_arrays(*schemas_.model);
     for (const StateOfWeight& state : module_->states) {
@@ -153,12 +153,12 @@ class ZeroLayout {
          "give a whole layout, with \"files\", that says how the optimizer cuts it"});
   }
 
-  /// Neither weights nor their moments.
+  /// Adds a rule for tensors that are neither weights nor their moments.
   void add_others(Json& rules) const {
     if (const Json others = other_names(); !others.empty()) rules.push_back({{"name", others}});
   }
 
-  /// Of tensors of which each model rank has one like the others'.
+  /// The names of tensors that are alike on all model ranks.
   Json other_names() const {
     Json names = Json::array();
     for (std::size_t g = 0; g < groups_.size(); ++g)
@@ -177,7 +177,7 @@ class ZeroLayout {
     return others;
   }
 
-  /// Those of no group.
+  /// The optimizer's arrays that belong to no group.
   std::vector<const StoredArray*> other_optimizer_arrays() const {
     std::set<std::string> known;
     for (const ZeroGroup& group : groups_)
@@ -189,7 +189,7 @@ class ZeroLayout {
     return others;
   }
 
-  /// Frozen weights that ZeRO-3 has cut.
+  /// Frozen weights that ZeRO-3 cut.
   std::vector<const NamedShape*> frozen_pieces() const {
     std::vector<const NamedShape*> pieces;
     if (files_.model_of_each_rank)
@@ -198,7 +198,7 @@ class ZeroLayout {
     return pieces;
   }
 
-  /// The last one fits any name: what is called as it is stored comes before it.
+  /// The last rename fits any name, so tensors that keep their stored names come before it.
   Json renames() const {
     Json renames = Json::array();
     for (const NamedShape* each : frozen_pieces())
@@ -222,7 +222,7 @@ class ZeroLayout {
   const ModelStates& states_;
   const TagSchemas& schemas_;
   const ModuleLayout* module_;
-  std::string model_prefix_;  // none where there is one file only
+  std::string model_prefix_;  // empty if there is only one file
   std::vector<ZeroGroup> groups_;
 };
 

@@ -29,13 +29,13 @@ std::uint64_t count_at(const Pickle& tree, std::string_view key) {
   return static_cast<std::uint64_t>(tree[id].number);
 }
 
-/// A value that is there and not None.
+/// A value that is present and not None, or no_node.
 PickleId given(const Pickle& tree, std::string_view key) {
   const PickleId id = tree.value_of(tree.root(), key);
   return id != no_node && tree[id].kind == PickleKind::none ? no_node : id;
 }
 
-/// torch.Size((13, 6))
+/// Reads torch.Size((13, 6)).
 Extents size_of(const Pickle& tree, PickleId id, const std::string& where) {
   if (!tree.is_call_of(id, "torch.Size")) refuse(where, "no shape", "a torch.Size");
   const PickleNode& arguments = tree[tree[id].arguments];

@@ -17,29 +17,29 @@ struct NamedShape {
   Extents shape;
 };
 
-/// A weight that has another one's storage.
+/// A weight that shares another one's storage.
 struct TiedWeight {
   std::string name;
   std::string to;
 };
 
-/// What a file of model states says of the optimizer's files beside it.
+/// What a file of model states says about the optimizer's files beside it.
 struct ModelStates {
-  std::vector<std::vector<NamedShape>> groups;  ///< `param_shapes`: for each group what its flat data holds, in order;
-                                                ///< none without ZeRO
+  std::vector<std::vector<NamedShape>> groups;  ///< `param_shapes`: the content of each group's flat data, in order;
+                                                ///< empty without ZeRO
   std::vector<NamedShape> frozen;               ///< `frozen_param_shapes`
-  std::vector<TiedWeight> tied;                 ///< `shared_params`: the groups have the second
+  std::vector<TiedWeight> tied;                 ///< `shared_params`: the groups have `to`
   std::vector<std::string> buffers;             ///< `buffer_names`
   std::uint64_t data_ranks = 1;                 ///< `dp_world_size`
   std::uint64_t model_ranks = 1;                ///< `mp_world_size`; the shapes are those of one of them
-  std::vector<StateOfWeight> optimizer = {};    ///< states_of_weights, where it was asked for and there are no groups
+  std::vector<StateOfWeight> optimizer = {};    ///< states_of_weights, if requested and there are no groups
 };
 
-/// Reads them from the tree of such a file. Throws input for a tree that does not say them.
+/// Reads the states from such a file's tree. Throws input if the tree does not contain them.
 /// https://github.com/deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _save_checkpoint
 ModelStates model_states(const torch::Pickle& tree);
 
-/// The same of a file. Throws input, `with_optimizer` as states_of_weights does, too.
+/// Reads the states from a file. Throws input, with `with_optimizer` also as states_of_weights does.
 ModelStates read_model_states(const std::filesystem::path& file, bool with_optimizer);
 
 /// Whether the groups of two model ranks have the same names in the same order.

@@ -36,15 +36,15 @@ Pickle parsed_tree(const std::string& tree) {
   return std::move(*pickle);
 }
 
-/// DeepSpeed's reckoning: of each rank's slice, what lies behind the parameters' end. BF16_Optimizer, which saves no
-/// stage, has the last rank say it all.
+/// DeepSpeed's own computation: the part of each rank's slice behind the parameters' end. With BF16_Optimizer, which
+/// saves no stage, the last rank reports all of it.
 std::uint64_t padding(const GroupSlice& group, bool is_of_last_alone) {
   const std::uint64_t behind = group.first + group.each;
   if (is_of_last_alone) return behind == group.all ? group.all - group.end : 0;
   return std::min(group.each, behind > group.end ? behind - group.end : 0);
 }
 
-/// Between which values of `sub_group_size` groups of these lengths come about.
+/// The values of `sub_group_size` that make groups of these lengths.
 struct Bounds {
   std::uint64_t least = 1;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -100,7 +100,7 @@ void ZeroTree::set_shapes(const ShapeOf& shape_of) {
     set_shapes_in(frozen, frozen_folder, shape_of);
 }
 
-/// Several names may have one torch.Size: each gets its own.
+/// Several names may share one torch.Size, so each gets its own.
 void ZeroTree::set_shapes_in(PickleId dict, const std::string& folder, const ShapeOf& shape_of) {
   std::vector<PickleId> items = tree_[dict].items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
@@ -127,7 +127,7 @@ void ZeroTree::set_partitions(std::uint64_t ranks) {
               : torch::add_integer(tree_, static_cast<std::int64_t>(ranks)));
 }
 
-/// fragment_address(numel, start)
+/// Makes fragment_address(numel, start).
 PickleId ZeroTree::slice_node(const Interval& run) {
   if (slice_class_ == no_node) {
     PickleNode type = node_of(PickleKind::global);

@@ -14,12 +14,12 @@
 
 namespace ckpt::deepspeed {
 
-/// What a rank has of a group of parameters, in elements.
+/// A rank's slice of a group of parameters, in elements.
 struct GroupSlice {
   struct Parameter {
     std::string name;
-    Interval run;                ///< of the slice; empty: none of it
-    std::uint64_t elements = 0;  ///< of a model rank
+    Interval run;                ///< within the slice; empty: none of it
+    std::uint64_t elements = 0;  ///< that a model rank has
   };
   std::uint64_t first = 0;  ///< where the slice begins in the group,
   std::uint64_t each = 0;   ///< how long it is, padding included,
@@ -28,25 +28,25 @@ struct GroupSlice {
   std::vector<Parameter> parameters;
 };
 
-/// The tree of a file of DeepSpeed (SourceStore::tree), to be changed. What is None or missing in it stays so.
+/// A DeepSpeed file's tree (SourceStore::tree), for changing. Values that are None or missing stay so.
 class ZeroTree {
  public:
-  /// `tree` must outlive it. Throws input for what is none.
+  /// `tree` must outlive it. Throws input if it is not such a tree.
   explicit ZeroTree(const std::string& tree);
 
-  /// Of model states: `dp_world_size` and `mp_world_size`.
+  /// In model states: `dp_world_size` and `mp_world_size`.
   void set_ranks(std::uint64_t data_ranks, std::uint64_t model_ranks);
-  /// The shape of what a file of model states has of a parameter, by its path there; nothing where it has none.
+  /// The shape of a model states file's part of a parameter, by its path there; nothing if it has no part.
   using ShapeOf = std::function<std::optional<Extents>(const std::string& path)>;
   /// `param_shapes` and `frozen_param_shapes`.
   void set_shapes(const ShapeOf& shape_of);
-  /// Of an optimizer's file: `partition_count`, one number or one for each group.
+  /// In an optimizer's file: `partition_count`, one number or one for each group.
   void set_partitions(std::uint64_t ranks);
-  /// `group_paddings` and `param_slice_mappings`. Throws input where the tree has more groups.
+  /// Sets `group_paddings` and `param_slice_mappings`. Throws input if the tree has more groups.
   void set_slices(const std::vector<GroupSlice>& groups);
-  /// Whether ZeRO-3 makes the groups that there are for this number of ranks: it begins a new one where one has come to
-  /// `sub_group_size` elements of a rank. Throws input where no value does; with `is_told` warns where another is
-  /// needed than the tree's.
+  /// Checks that ZeRO-3 makes the present groups with this number of ranks: it begins a new one when a group reaches
+  /// `sub_group_size` elements of a rank. Throws input if no value does; with `is_told` warns if a value other than the
+  /// tree's is needed.
   void check_groups(const std::vector<GroupSlice>& groups, std::uint64_t ranks, bool is_told) const;
 
   std::string take() const;
