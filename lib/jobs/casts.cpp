@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_overflow_warnings = 8;
 
-/// The last rule that matches.
+/// The last rule that matches a name, or nothing.
 std::optional<std::size_t> last_of(const PatternIndex& index, const std::string& name, std::vector<bool>& is_used) {
   std::optional<std::size_t> last;
   for (auto found = index.first(name); found; found = index.first(name, *found + 1)) {
@@ -49,7 +49,7 @@ bool is_of_all(const CastRule& rule) {
                "floats of other types", "choose names without it"});
 }
 
-/// What rules for all names have left as it was, by why.
+/// Tensors that rules for all names left unchanged, by reason.
 class Stayed {
  public:
   void add(const std::string& name, const NumberTie& tie) {

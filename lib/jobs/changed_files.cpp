@@ -18,7 +18,7 @@ std::string fingerprint_of_file(const std::filesystem::path& path, const std::st
   return to_string(fingerprint(sum, name));
 }
 
-/// Those of the files that this process is to read: each is read by one of the processes that see it.
+/// The files that this process is to read: one of the processes that see a file reads it.
 std::vector<const ManifestFile*> own_of(const std::filesystem::path& checkpoint, const std::vector<ManifestFile>& files,
                                         Communicator& processes) {
   std::string is_seen;

@@ -9,8 +9,8 @@
 
 namespace ckpt {
 
-/// Which of these files of a checkpoint are not, byte for byte, those of its manifest. Files that are there and of the
-/// right sizes. Collective; the result is the same on every process.
+/// Which of these files differ, byte for byte, from the checkpoint's manifest. The files must exist and have the right
+/// sizes. Collective; the result is the same on every process.
 std::vector<Damage> changed_files(const std::filesystem::path& checkpoint, const std::vector<ManifestFile>& files,
                                   unsigned threads, Communicator& processes, Counters& counters);
 

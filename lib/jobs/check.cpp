@@ -28,7 +28,7 @@ namespace {
 
 using What = Damage::What;
 
-/// The search before any file is opened, over what all processes see.
+/// Compares the files that all processes see with the manifest, before any file is opened.
 class FileSearch {
  public:
   FileSearch(const std::filesystem::path& checkpoint, const Manifest& manifest, SourceStore& store,
@@ -84,12 +84,12 @@ class FileSearch {
 
   const std::filesystem::path& checkpoint_;
   const Manifest& manifest_;
-  std::map<std::string, ManifestFile> told_;  // with data, and beside them
+  std::map<std::string, ManifestFile> told_;  // data files, and those beside them
   SourceStore& store_;
   Communicator& processes_;
 };
 
-/// Older manifests tell of no files but those with data.
+/// Warns of existing files that the manifest does not list: older manifests list only data files.
 void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& manifest, Stores& stores) {
   if (!manifest.beside.empty() || std::filesystem::is_regular_file(checkpoint)) return;
   std::set<std::string> names;  // the formats of one ending may have one index
@@ -105,7 +105,7 @@ void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& man
                  manifest.origin, join({names.begin(), names.end()}));
 }
 
-/// The small files beside those with data, as far as they are there and of their sizes.
+/// The small files beside the data files that exist with the right sizes.
 std::vector<ManifestFile> whole_beside(const Manifest& manifest, const std::vector<Damage>& damages) {
   std::vector<ManifestFile> files;
   for (const auto& [name, file] : manifest.beside)
@@ -114,7 +114,7 @@ std::vector<ManifestFile> whole_beside(const Manifest& manifest, const std::vect
   return files;
 }
 
-/// Whether the parameters that the files hold are those of the manifest.
+/// Compares the parameters that the files hold with those of the manifest.
 std::vector<Damage> compare_names(const Placement& placement, const Manifest& manifest) {
   Damage surplus{What::parameter, "", "the manifest does not name them", {}};
   Damage missing{What::parameter, "", "no file holds them", {}};
@@ -142,13 +142,13 @@ std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest
   return damages;
 }
 
-/// The files, open, and what the layout makes of them.
+/// The opened files, with the layout applied.
 struct Opened {
   Checkpoint checkpoint;
   Resolved resolved;
 };
 
-/// These programs write nothing that cannot be read.
+/// Throws input for an array that cannot be read: these programs never write one.
 void check_readable(const Checkpoint& checkpoint) {
   for (FileNumber file = 0; file < checkpoint.files().size(); ++file)
     for (const StoredArray& array : *checkpoint.file(file).schema->arrays)
@@ -168,8 +168,8 @@ Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors
   return opened;
 }
 
-/// Whether `work` can read its input; adds a damage where it cannot. Where damages are known already, that a layout
-/// does not fit follows from them.
+/// Whether `work` can read its input; adds a damage if not. Once damages are known, a layout that does not fit follows
+/// from them.
 bool reads(Communicator& processes, std::vector<Damage>& damages, const std::function<void()>& work,
            What otherwise = What::unreadable) {
   try {
@@ -184,7 +184,7 @@ bool reads(Communicator& processes, std::vector<Damage>& damages, const std::fun
   }
 }
 
-/// Throws input where neither a file's content nor its name is that of a checkpoint: then none was damaged.
+/// Throws input if neither a file's content nor its name is a checkpoint's: then it is not a damaged one.
 void check_is_checkpoint(const std::filesystem::path& file, Stores& stores) {
   const bool is_here = stores.reading().look_at(file).has_value();
   if (!is_here || format_by_ending(stores.formats(), file.filename().string()) != nullptr ||
@@ -195,7 +195,7 @@ void check_is_checkpoint(const std::filesystem::path& file, Stores& stores) {
       {"no checkpoint", "a file of one of these formats: " + names_of_files(stores.formats()), "check the path"});
 }
 
-/// The checkpoint's manifest; nothing, and a damage, where it is not as it was written.
+/// The checkpoint's manifest; returns nothing, and adds a damage, if it is not as it was written.
 std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Communicator& processes,
                                        std::vector<Damage>& damages) {
   std::error_code error;
@@ -210,7 +210,7 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
   if (is_file) agree(processes, [&] { check_is_checkpoint(job.checkpoint.path, stores); });
   std::optional<ManifestText> found;
   const auto find = [&] { found = find_manifest(job.checkpoint.path, is_file, stores.reading(), processes); };
-  // A merged file that cannot be opened is damaged. What cannot be read in checkpoint.json's place never was one.
+  // A merged file that cannot be opened is damaged. Something unreadable named checkpoint.json never was a manifest.
   if (!is_file)
     find();
   else if (!reads(processes, damages, find))
@@ -231,8 +231,7 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
   return manifest;
 }
 
-/// What files hold that are as they were written may have been wrong before: shards that moved whole were not looked
-/// at.
+/// Files that are as they were written may still hold wrong keys: shards that moved whole were not looked into.
 void check_tables(const Opened& opened, const Resources& resources, SourceStore& store, Communicator& processes) {
   std::vector<StoredTable> tables;
   agree(processes, [&] { tables = stored_tables(opened.resolved.placement); });
@@ -244,7 +243,7 @@ void check_tables(const Opened& opened, const Resources& resources, SourceStore&
   }
 }
 
-/// One check: what it is given, and what it has found so far.
+/// One check: its arguments, and its findings so far.
 class IntegrityCheck {
  public:
   IntegrityCheck(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters)
@@ -280,7 +279,7 @@ class IntegrityCheck {
   Integrity result_;
 };
 
-/// Damage of files with data ends the search: what they hold cannot be reached.
+/// Damage to data files ends the search: their content cannot be reached.
 void IntegrityCheck::check(const Manifest& manifest) {
   result_.files = manifest.files.size();
   result_.parameters = manifest.parameters.size();
@@ -294,7 +293,7 @@ void IntegrityCheck::check(const Manifest& manifest) {
   counters_.phase = Phase::done;
 }
 
-/// Those that have one fingerprint and no parameters: what lies beside the data, and Paddle's text.
+/// Checks files with one fingerprint and no parameters: those beside the data, and Paddle's text.
 void IntegrityCheck::check_whole_files(const Manifest& manifest) {
   check_changed(whole_beside(manifest, result_.damages));
   if (processes_.rank() == 0) warn_of_untold(job_.checkpoint.path, manifest, stores_);

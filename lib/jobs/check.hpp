@@ -21,20 +21,20 @@ struct CheckJob {
   std::filesystem::path report = {};  ///< with the fingerprints of a file that went into a pipe; empty: it has them
 };
 
-/// The result of a check: how much was checked, and what is not as it was written. Where the manifest itself is
-/// damaged, nothing else can be checked, and the counts are 0.
+/// The result of a check: how much was checked, and what is not as it was written. If the manifest itself is damaged,
+/// nothing else can be checked, and the counts are 0.
 struct Integrity {
-  std::uint64_t files = 0;       ///< with data, that the manifest names
-  std::uint64_t parameters = 0;  ///< likewise
-  std::uint64_t bytes = 0;       ///< of the files that were read; 0 where the search ended before
-  std::vector<Damage> damages;   ///< none: the checkpoint is as it was written
+  std::uint64_t files = 0;       ///< data files that the manifest names
+  std::uint64_t parameters = 0;  ///< parameters that the manifest names
+  std::uint64_t bytes = 0;       ///< in the files that were read; 0 if the search ended before
+  std::vector<Damage> damages;   ///< empty: the checkpoint is as it was written
   Deviations deviations = {};    ///< from the reference
 };
 
-/// Checks a checkpoint against the manifest that was written with it: its files, the small ones beside those with data
-/// too, their sizes, and the fingerprints of every file and of every copy of every parameter, computed anew. Damage
-/// that makes data unreachable (files that are missing, of another size or unreadable) ends the search. Collective; the
-/// result is the same on every process, and for any number of them. Throws input where there is no manifest.
+/// Checks a checkpoint against the manifest that was written with it: its files, including the small ones beside the
+/// data, their sizes, and the recomputed fingerprints of every file and of every copy of every parameter. Damage that
+/// makes data unreachable (files that are missing, of another size or unreadable) ends the search. Collective; the
+/// result is the same on every process, and for any number of them. Throws input if there is no manifest.
 Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters);
 
 }  // namespace ckpt

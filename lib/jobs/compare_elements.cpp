@@ -15,7 +15,7 @@ namespace ckpt {
 
 namespace {
 
-/// The comparison of A's bytes with B's, on all processes.
+/// Compares A's bytes with B's on all processes.
 class Elements {
  public:
   Elements(const CompareJob& job, const Pairing& pairing, const MisfitSource& misfit_of_a, SourceStore& store,
@@ -38,7 +38,7 @@ class Elements {
     const Owners owners = a_.files.owners(process_count);
     const Readers readers(a_.placement(), is_direct ? Owners{} : owners, job_.replicas == ReplicaCheck::full);
     const Planner planner(a_.placement(), b_.placement(), pairing_.a_of(), readers);
-    // A third each for mapped parts of A, for staging, and for what is read of B.
+    // One third each for mapped parts of A, for staging, and for B's data.
     MemoryShares shares;
     agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read()); });
     store_.set_decoding_memory(shares.chunks);
@@ -67,7 +67,7 @@ class Elements {
   }
 
  private:
-  /// What A's bytes tell of its layout, before B is held against them.
+  /// Checks A's bytes against its layout, before comparing them with B's.
   void check_a(const Readers& readers, SourceReader& reader, Exchange& exchange) const {
     std::vector<Equality> equal = a_.placement().equalities();
     std::erase_if(equal, [&](const Equality& pair) {
@@ -85,8 +85,8 @@ class Elements {
                  exchange, processes_);
   }
 
-  /// Reads what the system has not in memory past it, into what `share` is left by the exchange, and by what is read of
-  /// B; of A not where several processes of a node read the same files.
+  /// Uses direct I/O for data that is not in the page cache: for A with the memory of `share` that the exchange leaves,
+  /// for B with what B's chunks leave. Not for A if several processes of a node read the same files.
   void read_past_memory(const ComparedPair& pair, const Exchange& exchange, std::uint64_t share, SourceReader& of_a,
                         CompareWorkload& work) const {
     if (!exchange.reads_ahead()) return;
@@ -101,7 +101,7 @@ class Elements {
     work.files().read_past_memory(left(threads_ * exchange.chunk_bytes()), of_b);
   }
 
-  /// Of either side.
+  /// The largest chunk on either side.
   LargestChunk largest_chunk_read() const {
     std::vector<bool> of_a(a_.placement().arrays().size(), false);
     std::vector<bool> of_b(b_.placement().arrays().size(), false);

@@ -17,7 +17,7 @@ std::string keys_text(const StoredTable& table, const DifferingKeys& keys) {
          (keys.count > keys.some.size() ? ", …" : "");
 }
 
-/// Only what both have.
+/// Keeps only the parts that both tables have.
 void keep_common(StoredTable& table, const StoredTable& other) {
   std::erase_if(table.parts, [&](const TablePart& part) {
     return std::none_of(other.parts.begin(), other.parts.end(),

@@ -7,15 +7,15 @@
 
 namespace ckpt {
 
-/// One side of a comparison, as far as its tables are concerned.
+/// One side of a comparison of tables.
 struct TableSide {
   const Checkpoint& files;
   const Placement& placement;
-  std::function<bool(ParameterId)> counts;  ///< of its parameters
+  std::function<bool(ParameterId)> counts;  ///< whether one of its parameters is compared
 };
 
-/// How the tables that both sides have differ as sets of (key, row), whatever servers and order; where their keys lie
-/// is checked on the way (`check_keys`). Parts that only one side has are left out. Collective.
+/// How the tables that both sides have differ as sets of (key, row), whatever their servers and order; also checks
+/// where their keys lie (`check_keys`). Leaves out parts that only one side has. Collective.
 std::vector<Difference> compare_tables(const TableSide& a, const TableSide& b, const Resources& resources,
                                        SourceStore& store, Communicator& processes);
 

@@ -11,7 +11,7 @@ namespace ckpt {
 
 namespace {
 
-/// How many rows a table has is no property of the model: each save has others, and a filter leaves some out.
+/// The number of a table's rows is not a property of the model: each save has another, and filters leave rows out.
 Tensor with_rows_of(const Selection& selection, const Layout& source, Tensor expected) {
   if (!source.table_arrays.contains(expected.name) || expected.shape.empty()) return expected;
   const auto found = selection.find(expected.name);

@@ -11,32 +11,33 @@
 
 namespace ckpt {
 
-/// What a job holds names, shapes and dtypes against.
+/// The reference for a job's names, shapes and dtypes.
 struct Expectation {
   std::filesystem::path reference;
   Excuses excuses;
 };
 
-/// The reference of an expectation, read; without one nothing deviates.
+/// The reference of an expectation, loaded; without one nothing deviates.
 class ExpectedTensors {
  public:
   /// Collective; throws as Reference::load does.
   ExpectedTensors(const std::optional<Expectation>& expectation, SourceStore& store, Communicator& processes);
 
-  /// The shape that a parameter of this name is to have; nothing where the reference does not say.
+  /// The shape that a parameter of this name is to have; nothing if the reference does not say.
   std::optional<Extents> shape(const std::string& name) const;
 
-  /// How all parameters of a checkpoint deviate.
+  /// Deviations of all parameters of a checkpoint.
   Deviations of(const Placement& placement) const;
-  /// How the parameters that a job takes of a checkpoint do, under their new names. `names`: which of the reference's
-  /// count; null: all. Without `has_hints` nothing is said of what would give each another shape.
+  /// Deviations of the parameters that a job takes from a checkpoint, under their new names. `names`: which of the
+  /// reference's count; null: all. Without `has_hints`, does not say what would give each another shape.
   Deviations of(const Selection& selection, const Placement& source, const CountedNames* names,
                 bool has_hints = true) const;
 
-  /// Warns of the excuses that were of use for none of these deviations.
+  /// Warns of excuses that none of these deviations needed.
   void warn_of_idle(const std::vector<const Deviations*>& all) const;
-  /// The same for one checkpoint's; prints its lines, and throws input, of what `object` names, where there are any.
-  /// `change`: of the layout, that would leave none; empty: none is known. `can_rename`: the job can be told to.
+  /// As warn_of_idle for one checkpoint's deviations; if there are any, prints them and throws input, naming `object`.
+  /// `change`: of the layout, which would remove them all; empty: none is known. `can_rename`: the job has an option
+  /// for that.
   void refuse(const Deviations& found, const std::string& object, const std::string& change = "",
               bool can_rename = false) const;
 

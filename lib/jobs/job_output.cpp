@@ -53,7 +53,7 @@ std::unique_ptr<Journal> JobOutput::open_journal() {
 
 void JobOutput::publish() {
   agree(processes_, [&] {
-    check_interrupt();  // for the last time: nobody may fail beside the one that publishes
+    check_interrupt();  // the last check: from here on only the publishing process may fail
     if (place_ && !is_first()) place_->leave();
   });
   agree(processes_, [&] {

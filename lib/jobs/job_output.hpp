@@ -13,26 +13,26 @@
 
 namespace ckpt {
 
-/// What a job's processes write to together: a place (Output), a pipe, or, in a dry run that is told of none, nothing.
-/// All but the questions are collective.
+/// The common output of a job's processes: a place (Output), a pipe, or nothing in a dry run that names none. All
+/// methods but the accessors are collective.
 class JobOutput {
  public:
-  /// Throws as Output's looks where the job's output cannot be written. Touches nothing.
+  /// Throws as Output's checks do if the job's output cannot be written. Touches nothing.
   JobOutput(const ReshardJob& job, Communicator& processes);
 
-  /// Null: there is none.
+  /// Null if there is none.
   Output* place() noexcept { return place_ ? &*place_ : nullptr; }
-  /// On process 0; else, and where there is none, null.
+  /// The pipe, on process 0; null elsewhere, and if there is none.
   Pipe* pipe() noexcept { return pipe_ ? &*pipe_ : nullptr; }
 
-  /// Makes the place that is written to. `description`: of this job and no other (describe_job), asked for on process
-  /// 0. True where an earlier run of the job has left a place to go on with.
+  /// Makes the place that is written to. `description`: identifies this job (describe_job); only process 0 calls it.
+  /// Returns true if an earlier run of the job left a place to resume from.
   bool begin(const std::function<std::string()>& description);
-  /// Where what is done is noted, from then on; null where nothing is verified, or there is no place.
+  /// The journal that records progress from then on; null if nothing is verified, or there is no place.
   std::unique_ptr<Journal> open_journal();
-  /// Makes it the output: the job's last step.
+  /// Publishes the place as the output: the job's last step.
   void publish();
-  /// Runs what makes the output. Where it fails, the error says how to go on with what is there.
+  /// Runs `make`, which makes the output. If it fails, the error says how to resume from what is there.
   Report made_by(const std::function<Report()>& make);
 
  private:

@@ -12,13 +12,13 @@ namespace ckpt {
 
 namespace {
 
-// In eighths of the memory, where something is decoded: one is mapped, three hold chunks, or up to five where the
-// largest takes more than three.
+// Eighths of the memory when something must be decoded: one for mappings, three for chunks, or up to five if the
+// largest chunk needs more than three.
 constexpr std::uint64_t eighths = 8;
 constexpr std::uint64_t usual_chunks = 3;
 constexpr std::uint64_t most_chunks = 5;
 
-/// A job's memory that decodes in so many bytes and holds others, in whole MiB.
+/// The job's memory of which `share` eighths hold `chunks` bytes, besides `held` bytes; in whole MiB.
 std::string memory_for(std::uint64_t chunks, std::uint64_t share, std::uint64_t held = 0) {
   constexpr std::uint64_t mebibyte = 1ULL << 20;
   return std::to_string(ceil_div(checked_add(ceil_div(checked_mul(chunks, eighths), share), held), mebibyte)) + "MiB";

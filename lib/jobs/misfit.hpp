@@ -6,8 +6,8 @@
 
 namespace ckpt {
 
-/// A source, with what a job takes of it, makes of it and expects, for `explain_misfit`. The arguments but `casts` must
-/// outlive it.
+/// A source, with the parameters that a job takes from it, their casts and their expected shapes, for `explain_misfit`.
+/// The arguments except `casts` must outlive it.
 MisfitSource misfit_of(const Checkpoint& checkpoint, SourceStore& store, const NameChoice& choice,
                        const ExpectedTensors& expected, const std::vector<CastRule>& casts = {});
 

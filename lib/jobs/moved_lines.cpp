@@ -29,7 +29,7 @@ class MovedLines final : public TextPart {
                     {"the tables are Paddle's text on both sides", "a job that makes numbers text",
                      "numbers stay as they are: leave it out"});
       const Wishes wishes(job().names);
-      std::uint64_t least_bytes = 0;  // that are written: of compressed files it is not known
+      std::uint64_t least_bytes = 0;  // to be written; unknown for compressed files
       for (TextTable& table : tables) {
         const auto target = std::find_if(tables_.begin(), tables_.end(),
                                          [&](const KeyedTable* each) { return each->name.text() == table.name; });
@@ -113,7 +113,7 @@ class MovedLines final : public TextPart {
         std::count_if(tables.begin(), tables.end(), [](const KeyedTable& table) { return table.text.has_value(); }));
   }
 
-  /// Lines have the same fields on both sides.
+  /// Throws unless lines have the same fields on both sides.
   void check_same(const TextTable& table, const KeyedTable& target) const {
     const Accessor& from = source_.tables[table.entry].text->accessor;
     const Accessor& to = target.text->accessor;

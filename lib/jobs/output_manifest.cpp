@@ -14,7 +14,7 @@ namespace ckpt {
 
 namespace {
 
-/// All that is told of an output. Files: on process 0.
+/// The facts about an output; the files are on process 0 only.
 struct Told {
   std::vector<Fingerprint> fingerprints;
   std::vector<ManifestFile> files;
@@ -36,8 +36,8 @@ Told gather(const ManifestParts& parts, const TargetFiles& files, Communicator& 
   return told;
 }
 
-/// The source's own manifest says what its parameters were when they were written. Those that go on under their names
-/// and dtypes, and are now others, are warned of: the source was damaged since, or changed on purpose.
+/// Warns of parameters that keep their names and dtypes but no longer have the fingerprints in the source's own
+/// manifest: the source was damaged since, or changed on purpose.
 void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>& written) {
   const auto told = told_fingerprints(parts.sides.checkpoint);
   const Placement& source = parts.sides.source.placement;
@@ -67,7 +67,7 @@ std::string text_of(const ManifestParts& parts, const Told& told, const std::opt
   return manifest(parts.sides.target.placement, told.files, told.fingerprints, room, where, told.tables, beside);
 }
 
-/// All that lies beside the data but the manifest, an index last: without it, a directory is no checkpoint.
+/// All files beside the data but the manifest; an index comes last: without it, a directory is not a checkpoint.
 std::vector<FileBeside> texts_beside(const ManifestParts& parts, const Told& told) {
   const Placement& target = parts.sides.target.placement;
   const Store& store = *parts.sides.store;
@@ -79,7 +79,7 @@ std::vector<FileBeside> texts_beside(const ManifestParts& parts, const Told& tol
   return texts;
 }
 
-/// What the manifest says of one.
+/// The manifest's facts about a file.
 ManifestFile facts_of(const FileBeside& file, bool is_verified) {
   const PartialSum sum = sum_of(std::as_bytes(std::span(file.bytes)), 0);
   return {file.name, 0, file.bytes.size(), is_verified ? to_string(fingerprint(sum, file.name)) : ""};

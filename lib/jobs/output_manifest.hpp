@@ -9,18 +9,19 @@
 
 namespace ckpt {
 
-/// What the manifest of an output is made of.
+/// The inputs of an output's manifest.
 struct ManifestParts {
   const ReshardJob& job;
   const ReshardSides& sides;
   const TextTables& text;
-  const ContentSums& sums;  ///< what was written; of use where the job verifies
+  const ContentSums& sums;  ///< of the written data; used if the job verifies
   const TableShuffle::Sums& table_sums;
   const std::vector<FileBeside>& beside;  ///< small files of the output, on process 0
 };
 
-/// Writes it into the output's one file or its directory; there also what lies beside the data, with an index last:
-/// without it, a directory is no checkpoint. Gives, on process 0, the text of one that goes to a pipe. Collective.
+/// Writes the manifest into the output's one file or its directory; there, also the files beside the data, an index
+/// last: without it, a directory is not a checkpoint. Returns, on process 0, the manifest's text if the output goes to
+/// a pipe. Collective.
 std::string write_manifest(const ManifestParts& parts, TargetFiles& files, JobOutput& output, Communicator& processes);
 
 }  // namespace ckpt

@@ -12,8 +12,8 @@ namespace ckpt {
 
 namespace {
 
-/// What each card holds of a parameter without elements of fixed size, by card id; it lies in the metadata. Where
-/// copies may differ the first alone counts.
+/// The value of a parameter without elements of fixed size on each card, by card id; it is in the metadata. If copies
+/// may differ, only the first counts.
 std::vector<std::pair<std::uint64_t, const Dataset*>> values(const ComparedSide& side, ParameterId parameter) {
   const Placement& placement = side.placement();
   const ArrayId array = placement.array_of(parameter);
@@ -31,7 +31,7 @@ bool is_text(const DType& dtype) {
   return dtype.kind == ElementKind::text && dtype.size == 0;
 }
 
-/// Compares texts by their bytes, as formats give them different types.
+/// Compares texts by their bytes only, because formats give them different types.
 bool are_same_values(const Rare<Value>& a, const Rare<Value>& b) {
   const bool are_texts = a && b && is_text(a->dtype) && is_text(b->dtype);
   return are_texts ? a->shape == b->shape && a->bytes == b->bytes : a == b;
@@ -71,7 +71,7 @@ Pairing::Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSid
   note_prefix(job.names.rename.empty());
 }
 
-/// Names of A that have a prefix in B, or have none there.
+/// Finds a prefix that names of A have or lack in B.
 void Pairing::note_prefix(bool can_rename) {
   std::vector<std::string> of_a;
   std::vector<std::string> of_b;
@@ -112,7 +112,7 @@ bool Pairing::is_of_table(ParameterId in_a, ParameterId in_b) const {
   return is_in_a;
 }
 
-/// Rows are compared by their keys, however many there are.
+/// Rows are compared by key, however many there are.
 void Pairing::pair_rows(const Tensor& a, const Tensor& b) {
   const bool is_same_row =
       a.shape.size() == b.shape.size() && std::equal(a.shape.begin() + 1, a.shape.end(), b.shape.begin() + 1);

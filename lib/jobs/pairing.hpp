@@ -10,7 +10,7 @@
 
 namespace ckpt {
 
-/// One side of a comparison: a checkpoint's files and what its layout makes of them.
+/// One side of a comparison: a checkpoint's files, and its layout applied to them.
 struct ComparedSide {
   Checkpoint files;
   Resolved resolved;
@@ -18,27 +18,27 @@ struct ComparedSide {
   const Placement& placement() const noexcept { return resolved.placement; }
 };
 
-/// What the metadata of two checkpoints, A and B, tells, and what is left to compare.
+/// What the metadata of two checkpoints, A and B, shows about their differences, and what remains to be compared.
 class Pairing {
  public:
-  /// `of_a`: A's parameters that count; `names`: which of B's do. The sides must outlive it. Throws usage where a
-  /// parameter belongs to a table on one side alone.
+  /// `of_a`: A's parameters that count; `names`: which of B's do. The sides must outlive it. Throws usage if a
+  /// parameter belongs to a table on one side only.
   Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSide& b, Selection of_a,
           const CountedNames& names);
 
   const ComparedSide& a() const noexcept { return a_; }
   const ComparedSide& b() const noexcept { return b_; }
-  /// Each of B's that both have: which of A's it is.
+  /// For each of B's parameters that both have, the number of A's.
   const std::vector<ParameterId>& a_of() const noexcept { return a_of_; }
-  /// A's that count, under the names that B is to have.
+  /// A's parameters that count, under the names that B is to have.
   const Selection& of_a() const noexcept { return of_a_; }
-  /// B's that count.
+  /// B's parameters that count.
   const Selection& of_b() const noexcept { return of_b_; }
-  /// Each of A's: whether it counts.
+  /// For each of A's parameters, whether it counts.
   const std::vector<bool>& is_chosen() const noexcept { return is_chosen_; }
-  /// Those whose elements are to be compared, by B's numbers.
+  /// The parameters whose elements are to be compared, by B's numbers.
   const std::vector<ParameterId>& parameters() const noexcept { return parameters_; }
-  /// The comparison as far as the metadata tells it.
+  /// The comparison as far as the metadata allows.
   const CompareReport& comparison() const noexcept { return comparison_; }
 
  private:
@@ -53,7 +53,7 @@ class Pairing {
   bool is_tolerant_;
   const ComparedSide& a_;
   const ComparedSide& b_;
-  std::vector<ParameterId> a_of_;  // by B's parameter; of no meaning for those that B alone has
+  std::vector<ParameterId> a_of_;  // by B's parameter; meaningless for those that only B has
   std::vector<bool> is_chosen_;    // by A's parameter
   Selection of_a_;
   Selection of_b_;

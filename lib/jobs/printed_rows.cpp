@@ -110,7 +110,7 @@ class PrintedRows final : public TextPart {
   }
 
  private:
-  /// That lines take, of compressed files nothing: a digit and a blank or newline for the key and each number.
+  /// The least size of the lines, without compressed files: a digit and a blank or newline for the key and each number.
   std::uint64_t least_bytes() const {
     std::uint64_t bytes = 0;
     for (std::size_t at = 0; at < prints_.size(); ++at) {
@@ -123,14 +123,14 @@ class PrintedRows final : public TextPart {
     return bytes;
   }
 
-  /// The table, and those of its rows' tails.
+  /// Visits the table, and those of its rows' tails.
   template <class Print, class Visit>
   static void for_each_table(Print& print, const Visit& visit) {
     visit(print.table);
     for (auto& [dims, tail] : print.tails) visit(tail);
   }
 
-  /// Rows that do not lie shard by shard, or too many for that, are checked and counted first. Collective.
+  /// Checks and counts rows first if they are not grouped by shard, or too many for that. Collective.
   void look_at_rows(RowPrint& print) {
     for_each_table(print, [&](StoredTable& table) { reader_->read_offsets(table, means_.processes); });
     const CensusMeans means = census_means(job().resources, means_.processes);
@@ -191,7 +191,7 @@ class PrintedRows final : public TextPart {
     return printed;
   }
 
-  /// A shard that an earlier run has written whole.
+  /// A shard that an earlier run wrote completely, or nothing.
   std::optional<MovedShard> left_of(const RowPrint& print, const KeyedTable& table, std::uint64_t shard) {
     const GroupProgress left = means_.target.left_of(table, {shard}, print.targets);
     if (left.sources == 0) return std::nullopt;
@@ -203,7 +203,7 @@ class PrintedRows final : public TextPart {
     means_.target.note(table, {shard.shard}, {1, {shard.written}});
   }
 
-  /// Collective.
+  /// Throws io unless every row became a line. Collective.
   void check_all_rows(const RowPrint& print, const std::vector<MovedShard>& printed) const {
     std::uint64_t mine = 0;
     for (const MovedShard& shard : printed) mine += shard.written.lines.bytes;
@@ -217,7 +217,7 @@ class PrintedRows final : public TextPart {
     });
   }
 
-  /// What a job would do to other datasets is not done to those that become text.
+  /// Throws usage if the job would rename or cast datasets that become text.
   void check_unchanged_names() const {
     const Wishes wishes(job().names);
     const auto refuse = [](const char* object, const std::string& dataset) {
@@ -234,7 +234,7 @@ class PrintedRows final : public TextPart {
       });
   }
 
-  /// Text has no room for anything else.
+  /// Throws usage for parameters of no table: text cannot hold anything else.
   void check_all_printed(const Selection& selection) const {
     const std::vector<std::string> names = datasets();
     const std::set<std::string> printed(names.begin(), names.end());
@@ -250,8 +250,8 @@ class PrintedRows final : public TextPart {
   std::optional<Checkpoint> checkpoint_;
   std::map<std::string, ManifestTable> told_;
   std::optional<TableReader> reader_;
-  std::vector<RowPrint> prints_;                       // of the tables
-  std::vector<std::unique_ptr<SpreadPrint>> spreads_;  // likewise; null: rows lie shard by shard
+  std::vector<RowPrint> prints_;                       // one for each table
+  std::vector<std::unique_ptr<SpreadPrint>> spreads_;  // one for each table; null: rows are grouped by shard
 };
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace ckpt {
 
 enum class Phase : int { catalog, keys, plan, replicas, metadata, resume, move, reread, compare, publish, done };
 
-/// How far a running job has got in this process.
+/// The progress of a running job in this process.
 struct Counters : Traffic {
   std::atomic<Phase> phase{Phase::catalog};
 };

@@ -8,8 +8,8 @@
 
 namespace ckpt {
 
-/// Reads a new checkpoint's files back, by pieces of so many bytes: `written` is what they must be. Collective; throws
-/// io, naming file and parameters, where the storage gives back anything else.
+/// Reads a new checkpoint's files back, in pieces of `piece_bytes`, and compares them with `written`. Collective;
+/// throws io, naming file and parameters, if the storage returns anything else.
 void check_reread(const Placement& target, TargetFiles& files, const ContentSums& written, std::uint64_t piece_bytes,
                   unsigned threads, Communicator& processes);
 

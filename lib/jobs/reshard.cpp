@@ -29,7 +29,7 @@ namespace {
 /// One run, step by step. Everything before the output begins only looks.
 class Run {
  public:
-  /// `text`: what is written beside the job's files. It has been looked at.
+  /// `text`: the tables of text that are written beside the job's files. They have been looked at.
   Run(const ReshardJob& job, TextTables& text, JobOutput& output, Stores& stores, Communicator& processes,
       Counters& counters)
       : job_(job), text_(text), output_(output), stores_(stores), processes_(processes), counters_(counters) {
@@ -86,7 +86,7 @@ class Run {
   void make() {
     files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->shares, process(), most_open_);
     agree(processes_, [&] { files_->check_format(); });
-    // What transformers ask of a model's files.
+    // Transformers requires this attribute in a model's files.
     if (job_.target.file_bytes && sides_->store->name() == "safetensors")
       files_->add_attribute({"format", text_value("pt")});
     if (!job_.deltas.empty())
@@ -116,17 +116,17 @@ class Run {
   unsigned threads() const { return static_cast<unsigned>(report_.threads); }
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
-  /// Of what is written; null where nothing is held against it.
+  /// The sums of the written data; null if nothing is to be verified.
   ContentSums* sums() { return job_.is_verified() ? &*sums_ : nullptr; }
   void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
 
-  /// Whether a source that is not in the system's memory is read past it. Not where several processes of a node read
-  /// the same files: what one has read there, the others find in that memory.
+  /// Whether source data outside the page cache is read with direct I/O. Not if several processes of a node read the
+  /// same files: through the page cache, one process finds what another has read.
   bool reads_past_memory() const {
     const bool is_shared_here = plan_->readers.is_shared() && processes_.local_size() > 1;
     return exchange_->reads_ahead() && !job_.is_view && !is_shared_here;
   }
-  /// What the exchange leaves of its share.
+  /// The exchange's share of memory that it does not use.
   std::uint64_t spare_memory() const { return shares_.rest - std::min(shares_.rest, exchange_->staging_bytes()); }
   std::vector<FileNumber> files_read() const { return files_read_by(process(), checkpoint(), plan_->readers); }
 
@@ -144,20 +144,20 @@ class Run {
     return place;
   }
 
-  /// The end of a dry run.
+  /// Ends a dry run.
   void look_ahead() {
     agree(processes_, [&] {
       ckpt::look_ahead(*sides_, *plan_, job_, views_ ? &*views_ : nullptr, report_);
       if (reads_past_memory()) report_.staging_bytes += reader_->past_memory(spare_memory(), files_read());
     });
-    // The metadata is in memory now, as it will be in the job; what it fills beside that is staging.
+    // The metadata is in memory now, as it will be in the job; all other memory of the job is staging.
     report_.peak_bytes = processes_.maximum(peak_resident_bytes() + report_.staging_bytes);
     text_.tell(report_);
     text_.write(report_);
     time("plan");
   }
 
-  /// Nothing that is read, and nothing that is not these programs', is in the way of what is to be written.
+  /// Checks that the output overwrites nothing that is read, and nothing that these programs did not write.
   void check_places() {
     agree(processes_, [&] {
       Output* place = output_.place();
@@ -193,7 +193,7 @@ class Run {
     return finished;
   }
 
-  /// With all that is no data: where the output only shows another's, that is all.
+  /// Creates the files with everything but data. If the output only shows another's data, that is all.
   void create_files(bool is_resumed) {
     counters_.phase = Phase::metadata;
     files_->fetch_trees(stores_.reading(), processes_);
@@ -266,7 +266,7 @@ class Run {
     report_.manifest =
         write_manifest({job_, *sides_, text_, *sums_, table_sums_, beside_}, *files_, output_, processes_);
     if (job_.has_checksums) {
-      if (process_count() > 1) agree(processes_, [&] { files_->sync(); });  // what other nodes have written is seen
+      if (process_count() > 1) agree(processes_, [&] { files_->sync(); });  // makes other nodes' writes visible
       agree(processes_, [&] { files_->finish(threads()); });
     }
     agree(processes_, [&] {
@@ -291,10 +291,10 @@ class Run {
   MemoryShares shares_;
   std::size_t most_open_ = 0;  // files, in each cache
   std::uint64_t resumed_ = 0;  // bytes of this process that need not be written
-  // In the order in which they come to be; each uses those before it.
+  // In the order in which they are made; each uses those before it.
   std::optional<ReshardSides> sides_;
   std::optional<MovePlan> plan_;
-  std::optional<Views> views_;  // where the output is to have no data
+  std::optional<Views> views_;  // if the output is to have no data
   std::unique_ptr<Exchange> exchange_;
   std::optional<SourceReader> reader_;
   std::optional<TargetFiles> files_;

@@ -39,7 +39,7 @@ void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& si
   if (sides.target.placement.mesh().size() > 1) sides.index_name = model_index_name(format.ending);
 }
 
-/// The names that the tensors get in a format with an index; empty for those that have no place in it.
+/// The tensors' names in a format with an index; empty for tensors that have no place in it.
 std::vector<std::string> names_in_index(const ReshardSides& sides) {
   const Store& store = *sides.store;
   const std::vector<Tensor>& tensors = sides.selection.tensors;
@@ -64,7 +64,7 @@ void warn_of_nameless(const std::vector<std::string>& names, ReshardSides& sides
                                     "; as values, the first card's are kept, and each rank's states of generators");
 }
 
-/// A format with an index has each piece of a tensor once, as an array by itself, and no groups.
+/// Plans for a format with an index, which has each piece of a tensor once, as a separate array, and no groups.
 void resolve_pieces(ReshardSides& sides) {
   const std::vector<std::string> names = names_in_index(sides);
   warn_of_nameless(names, sides);
@@ -76,7 +76,7 @@ void resolve_pieces(ReshardSides& sides) {
   sides.index_name = sides.store->index_name();
 }
 
-/// Pieces of the ranks' files (rank_files) are written as plain tensors, each what its card holds.
+/// Warns that pieces of the ranks' files (rank_files) are written as plain tensors, each with its card's data.
 void warn_of_plain_pieces(const ReshardJob& job, ReshardSides& sides) {
   const auto& files = sides.checkpoint.files();
   const bool has_pieces =
@@ -93,7 +93,7 @@ void warn_of_plain_pieces(const ReshardJob& job, ReshardSides& sides) {
       "number of ranks");
 }
 
-/// A file that takes a tree has the tensors where the tree has them.
+/// In a file that takes a tree, tensors have the tree's paths as their names.
 void take_names_of_tree(ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
   if (!sides.store->takes_trees_of(checkpoint.files().front().schema->format)) return;
@@ -101,7 +101,7 @@ void take_names_of_tree(ReshardSides& sides) {
     sides.selection = renamed(sides.selection, *names, "its path in dicts and lists");
 }
 
-/// What is there, as its layout has it, and what is taken of it. Collective.
+/// Throws usage if master weights are asked for and the checkpoint does not say which they are.
 void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
   if (!job.names.takes_masters || !checkpoint.masters().empty()) return;
   throw Error(Kind::usage, "--master-weights",
@@ -109,7 +109,7 @@ void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
                "a directory of DeepSpeed's ZeRO 1 to 3", "leave it out, and choose by name (ckpt-inspect lists them)"});
 }
 
-/// Master weights that are taken as the model leave out what has none: frozen and tied weights, and buffers.
+/// Warns if master weights are taken as the model: frozen and tied weights and buffers have none, and are left out.
 void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
   const auto& masters = sides.checkpoint.masters();
   if (job.names.takes_masters || masters.empty()) return;
@@ -131,8 +131,8 @@ void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
         "; --master-weights takes master weights where there are any, and all else as it is");
 }
 
-/// An output without a tensor is somebody's mistake, but where the source has none either and its objects go over
-/// whole, in which there may be tensors: then it is told.
+/// Throws input for an output without tensors, which is a mistake. If the source has none either, but its objects,
+/// which may contain tensors, are kept whole, only warns.
 void check_any_tensor(ReshardSides& sides) {
   if (!sides.selection.tensors.empty() || !sides.checkpoint.layout().tables.empty()) return;
   const auto takes_objects = [&](const FileCatalog& file) {
@@ -150,7 +150,7 @@ void check_any_tensor(ReshardSides& sides) {
                "where a job's settings or states alone are meant, copy it as it is; ckpt-inspect shows what is in it"});
 }
 
-/// What a choice of names leaves out of a checkpoint, as far as a cast must know it.
+/// The tensors that a choice of names leaves out of a checkpoint, for the casts.
 std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& checkpoint, const Placement& source) {
   std::vector<Tensor> left_out;
   if (job.casts.empty() || (job.names.only.empty() && job.names.drop.empty())) return left_out;
@@ -165,6 +165,7 @@ std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& ch
   return left_out;
 }
 
+/// Resolves the source by its layout, and selects what the job takes of it. Collective.
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
   const MisfitSource misfit = misfit_of(checkpoint, store, job.names, sides.expected, job.casts);
@@ -205,15 +206,15 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   });
 }
 
-/// Tensors of one storage are written once, and whoever has a tree wants it as it was: such files are not made in
-/// order.
+/// A file that keeps a tree cannot be written in order: tensors that share a storage are written once, and the tree
+/// must stay as it was.
 [[noreturn]] void refuse_pipe(const Format& format) {
   throw Error(Kind::usage, "an output of format " + std::string(format.name),
               {"it is to go to a pipe", "a format that is written from its beginning to its end",
                "write it to a file, or in another format"});
 }
 
-/// A format with an index stores each piece of a tensor by its corner, which for tables means nothing.
+/// A format with an index stores each piece of a tensor by its corner, which has no meaning for tables.
 [[noreturn]] void refuse_tables(const Layout& target, const Format& format) {
   throw Error(Kind::usage, "dataset " + target.table_arrays.begin()->first + " of a table",
               {"it is to be written in the format " + std::string(format.name), "one whose files stand for themselves",
@@ -226,7 +227,7 @@ std::set<std::string> source_formats(const Checkpoint& checkpoint) {
   return names;
 }
 
-/// What nobody could read is not written, but for what has come out of such a file.
+/// Refuses elements that the format's readers refuse; only warns if they come from a file of the same format.
 void check_readers(ReshardSides& sides) {
   const Store& store = *sides.store;
   const bool is_same_format = source_formats(sides.checkpoint) == std::set<std::string>{std::string(store.name())};
@@ -251,7 +252,7 @@ bool is_table_part(const Placement& placement, const Tensor& tensor) {
   return placement.layout().table_arrays.contains(tensor.name);
 }
 
-/// What is no table comes from the newest checkpoint that has any of it. Collective.
+/// Opens the deltas. Parameters outside tables come from the newest checkpoint that has any. Collective.
 void open_deltas(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   if (job.deltas.empty()) return;
   const Wishes wishes(job.names);
@@ -280,7 +281,8 @@ void open_deltas(const ReshardJob& job, SourceStore& store, Communicator& proces
   });
 }
 
-/// A checkpoint that has some of what is no table has to have all of it: else it would be lost, or of two steps.
+/// A checkpoint that has some parameters outside tables must have all: else the rest would be lost, or from another
+/// step.
 void check_complete(const ReshardSides& sides) {
   for (const TableLayerSource& other : sides.other_layers) {
     const Placement& placement = other.resolved.placement;
@@ -363,7 +365,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
                                   sides.selection.tensors, are_all);
     if (!sides.store->index_name().empty()) resolve_pieces(sides);
     warn_of_plain_pieces(job, sides);
-    // Where an index says which piece of a tensor is where, readers put the pieces together.
+    // An index says where each piece of a tensor is, and readers put the pieces together; without one, cuts matter.
     if (sides.store->index_name().empty())
       for (std::string& warning :
            check_scale_cuts(sides.target.placement, sides.source.placement, sides.selection.source_of))
@@ -384,7 +386,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
 
 void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides) {
   for (const std::string& warning : sides.source.warnings) spdlog::warn(warning);
-  // Rules of parameters that are left out match nothing, and the source's own rules have been warned of already.
+  // Rules for parameters that are left out match nothing, and the source's own rules were warned of already.
   if (job.target.layout && job.names.only.empty() && job.names.drop.empty())
     for (const std::string& warning : sides.target.warnings) spdlog::warn(warning);
 }

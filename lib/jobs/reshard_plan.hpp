@@ -16,52 +16,51 @@
 
 namespace ckpt {
 
-/// A checkpoint that only tables are taken of: one that others have parameters in the place of.
+/// A checkpoint from which only tables are taken: another one supplies the parameters.
 struct TableLayerSource {
   Checkpoint checkpoint;
   Resolved resolved;
 };
 
-/// Both sides of a job: what is there, and what it is to become.
+/// Both sides of a job: the source, and what it is to become.
 struct ReshardSides {
   ExpectedTensors expected;
-  Checkpoint checkpoint;  ///< of what is no table: the newest of the layers that has any
+  Checkpoint checkpoint;  ///< supplies all but tables: the newest layer that has anything else
   Resolved source;
   Selection selection;
   Store* store = nullptr;  ///< of the output's format
   Resolved target;
-  std::string index_name;  ///< of the file that says which one holds what; empty: none
+  std::string index_name;  ///< of the file that says which file holds what; empty: there is none
   TablePlan tables;
   std::vector<TableLayerSource> other_layers = {};  ///< oldest first
-  std::size_t layer = 0;                            ///< of `checkpoint` among all
+  std::size_t layer = 0;                            ///< number of `checkpoint` among all
 
   /// All checkpoints that are read, oldest first.
   std::vector<const Checkpoint*> checkpoints() const;
 };
 
-/// Opens the source, unless it is `opened` already (else null), and resolves both layouts; only looks. Collective.
-/// Throws as `reshard` does.
+/// Opens the source, unless `opened` is not null, and resolves both layouts; writes nothing. Collective. Throws as
+/// `reshard` does.
 ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes,
                            Counters& counters);
 
-/// Warns of what is odd in the layouts.
+/// Warns of oddities in the layouts.
 void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides);
 
-/// As the job says. Automatically by messages where several processes write to a pipe: only one of them can write, and
-/// the others do no more than read; and where there are tables, unless every process sees every source file: a GPU has
-/// no part in what keys decide.
+/// The exchange that the job asks for. `automatic` becomes messages if several processes write to a pipe: only one of
+/// them can write, and the others only read. It also does if there are tables, unless every process sees every source
+/// file: a GPU has no part in what keys decide.
 ExchangeKind wanted_exchange(const ReshardJob& job, bool has_tables, bool is_shared, int processes);
 
-/// Whether each of the source's parameters is taken, and of no table: those have each row once, and nothing of theirs
-/// can be held against anything.
+/// For each of the source's parameters, whether it is taken and outside tables: tables have each row once, so nothing
+/// of theirs can be compared with copies.
 std::vector<bool> moved_by_regions(const ReshardSides& sides);
 
-/// The pairs of the source's parameters that are both taken, and of which either layout says that they have the same
-/// values.
+/// The pairs of the source's parameters that are both taken and that either layout declares equal.
 std::vector<Equality> equal_pairs(const ReshardSides& sides);
 
 /// How the bytes get from one side to the other, the same on every process. It refers to `sides`, which must outlive it
-/// where they are.
+/// without being moved.
 struct MovePlan {
   MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJob& job, const Communicator& processes);
 
@@ -74,7 +73,7 @@ struct MovePlan {
 /// Half of the memory is for the source, half is staging, unless the source has large chunks.
 MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner);
 
-/// What a process reads of a checkpoint: nothing may be written over it.
+/// The paths that a process reads of a checkpoint: nothing may overwrite them.
 std::vector<std::filesystem::path> paths_read(const Checkpoint& checkpoint, std::uint32_t process,
                                               std::uint32_t processes);
 

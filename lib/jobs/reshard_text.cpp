@@ -51,7 +51,7 @@ class TextJob {
   }
 
  private:
-  /// What makes this job this one and no other.
+  /// Identifies this job.
   std::string description() const {
     nlohmann::json job;
     job["ckpt_journal"] = 1;

@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-/// Runs a job whose output is Paddle's text alone. Collective; throws as `reshard`.
+/// Runs a job whose output consists of Paddle's text alone. Collective; throws as `reshard`.
 Report write_text(const ReshardJob& job, TextTables& text, JobOutput& output, Stores& stores, Communicator& processes,
                   Counters& counters);
 

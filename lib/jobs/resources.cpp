@@ -16,7 +16,7 @@ std::uint64_t table_memory(const Resources& resources) {
 
 }  // namespace
 
-/// Where nothing is asked for: the cores that a launcher bound this process to, else its share of the node's.
+/// By default, the cores that a launcher bound this process to, else its share of the node's.
 unsigned thread_count(const Resources& resources, const Communicator& processes) {
   if (resources.threads != 0) return resources.threads;
   return processors_of_each(processes.local_size());
@@ -43,7 +43,7 @@ std::size_t open_files_allowed(const Resources& resources, Communicator& process
 
 ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& processes) {
   const bool is_automatic = wanted == ExchangeKind::automatic;
-  // On one node whose processes all see the sources, to read them is always less than to send them.
+  // If all processes are on one node and see the sources, reading is always cheaper than sending.
   if (is_automatic && is_shared && processes.local_size() == processes.size()) return ExchangeKind::direct;
   const bool may_be_nccl = is_automatic || wanted == ExchangeKind::nccl;
   const std::string no_nccl = may_be_nccl ? why_no_nccl(processes) : "";

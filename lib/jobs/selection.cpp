@@ -19,13 +19,13 @@ bool only_takes_text_out(const Rename& rename) {
   const std::string& after = rename.name.text();
   if (after.size() >= before.size()) return false;
   const auto differs = std::mismatch(after.rbegin(), after.rend(), before.rbegin()).first;
-  const auto kept = static_cast<std::size_t>(after.rend() - differs);  // in front of what is taken out
+  const auto kept = static_cast<std::size_t>(after.rend() - differs);  // before the removed text
   const std::string taken = before.substr(kept, before.size() - after.size());
   return before.compare(0, kept, after, 0, kept) == 0 && taken.find_first_of("{}*?[]") == std::string::npos &&
          std::any_of(taken.begin(), taken.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
 }
 
-/// Whether captures stand at both ends, so that a name may hold it more than once: wrappers in wrappers.
+/// Whether captures are at both ends, so that a name may contain the text several times: nested wrappers.
 bool is_between_captures(const Pattern& pattern) {
   return pattern.text().front() == '{' && pattern.text().back() == '}';
 }

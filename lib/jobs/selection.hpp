@@ -18,12 +18,12 @@ namespace ckpt {
 
 /// Which parameters a job takes, and under which names.
 struct NameChoice {
-  std::vector<Pattern> only;  ///< those that match one of these; empty: all
-  std::vector<Pattern> drop;  ///< but not these
-  /// `stored` is the logical name as read, `name` the new one. The first that matches counts; where it only takes text
-  /// out ("{a}_orig_mod.{b}={a}{b}"), those behind it that do no more apply to what it gives.
+  std::vector<Pattern> only;  ///< takes names that match one of these; empty: all
+  std::vector<Pattern> drop;  ///< except these
+  /// `stored` is the logical name as read, `name` the new one. The first rule that matches counts; if it only removes
+  /// text ("{a}_orig_mod.{b}={a}{b}"), later rules of that kind apply to its result.
   std::vector<Rename> rename;
-  bool takes_masters = false;  ///< the whole model, each tensor from where Checkpoint::masters says
+  bool takes_masters = false;  ///< takes the whole model, each tensor from its source in Checkpoint::masters
 };
 
 /// Which rows are taken of the tables whose names match: those for which a condition (RowCondition) holds.
@@ -32,7 +32,7 @@ struct KeepRule {
   std::string condition;
 };
 
-/// A choice, indexed for asking about many names. It refers to the choice, which must outlive it.
+/// A choice, indexed for lookups of many names. It refers to the choice, which must outlive it.
 class Wishes {
  public:
   explicit Wishes(const NameChoice& choice);
@@ -41,7 +41,7 @@ class Wishes {
   bool is_kept(const std::string& logical_name) const {
     return (takes_all_ || only_.first(logical_name)) && !drop_.first(logical_name);
   }
-  /// The name that it is given.
+  /// The name that a parameter of this logical name gets.
   std::string new_name(const std::string& logical_name) const;
 
  private:
@@ -53,7 +53,7 @@ class Wishes {
   PatternIndex rename_;
 };
 
-/// What becomes of other values than parameters, by their names; null where a choice says nothing. It has a copy.
+/// Renames values other than parameters; null if a choice says nothing. It holds a copy of the choice.
 NewName new_name_of(const NameChoice& choice);
 
 /// What is to be written: the kept tensors under their new names, and where each comes from.
@@ -61,37 +61,37 @@ struct Selection {
   std::vector<Tensor> tensors;         ///< sorted by name
   std::vector<ParameterId> source_of;  ///< the source's parameter, parallel to tensors
 
-  /// Where the tensor of a name stands; nothing where there is none.
+  /// The index of the tensor with this name, or nothing.
   std::optional<std::size_t> find(std::string_view name) const;
-  /// Adds one of a new name, at its place.
+  /// Adds a tensor with a new name, in order.
   void insert(Tensor tensor, ParameterId from);
 };
 
-/// Throws usage when two parameters get one name, or nothing is left.
+/// Throws usage if two parameters get one name, or nothing is left.
 Selection select(const NameChoice& choice, const Placement& source);
 
-/// Takes the tensors that are chosen from where `masters` (Checkpoint::masters) says, those that have no place of their
-/// own in the source too. Throws usage as `select`.
+/// Takes each chosen tensor from its source in `masters` (Checkpoint::masters), including tensors that the source does
+/// not have under their own names. Throws usage as `select`.
 void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
                   Selection& selection);
 
-/// A selection under other names, parallel to its own; what has none is left out. Throws usage, with the reason, where
-/// two get one name.
+/// A selection under other names, parallel to its own; a tensor with an empty name is left out. Throws usage, with the
+/// reason, if two get one name.
 Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why);
 
-/// Whether each of a source's parameters is taken, without those of tables: of a table's rows, each is there once, and
-/// nothing of theirs can be held against anything.
+/// For each of a source's parameters, whether it is taken and outside tables: tables have each row once, so nothing of
+/// theirs can be compared with copies.
 std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source);
 
-/// Takes out what says where the shards of the source's tables begin: on other servers that is another matter. And with
-/// `deletions` the keys that tables delete from older layers.
+/// Removes the offsets of the shards of the source's tables, since other servers have other shards. With `deletions`,
+/// also removes the keys that tables delete from older layers.
 void leave_out_of_tables(const Placement& source, bool deletions, Selection& selection);
 
-/// The names that parameters of the source would have been given which `selection`, made from it, leaves out.
+/// The new names of the source's parameters that `selection`, made from it, leaves out.
 std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection);
 
-/// Which names count of a checkpoint or a reference that is held against what was selected of a source: those that were
-/// taken, and of those that the source has not, what the choice takes by itself. It refers to the choice.
+/// Which names count in a checkpoint or a reference that is compared with a selection: those that were taken, and among
+/// names that the source lacks, those that the choice takes. It refers to the choice.
 class CountedNames {
  public:
   CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection);
@@ -99,7 +99,7 @@ class CountedNames {
   bool counts(const std::string& name) const {
     return taken_.contains(name) || (!left_out_.contains(name) && wishes_.is_kept(name));
   }
-  /// Another name for a tensor: it counts if that tensor does. One that the source has stays what it is.
+  /// Gives a tensor another name, which counts if that tensor does. An alias that the source itself has is unaffected.
   void add_alias(const std::string& name, const std::string& alias);
 
  private:
@@ -108,19 +108,18 @@ class CountedNames {
   std::set<std::string> left_out_;
 };
 
-/// Which layout the output is to have: exactly one of these.
+/// The output's layout: exactly one of these.
 struct TargetChoice {
   std::optional<Layout> layout;
   std::map<std::string, std::uint64_t> mesh;  ///< the source's rules on another mesh
-  std::optional<std::uint64_t> cards;         ///< the same for a mesh of one axis
-  std::optional<std::uint64_t> file_bytes;    ///< parameters whole, in files that hold so much at most (`model_files`)
+  std::optional<std::uint64_t> cards;         ///< the source's rules on a mesh of one axis
+  std::optional<std::uint64_t> file_bytes;    ///< whole parameters, in files of at most this size (`model_files`)
 };
 
-/// The layout of the output; not where `file_bytes` says it, for which the selection must be known.
+/// The layout of the output; not for `file_bytes`, which needs the selection first.
 Layout target_layout(const TargetChoice& target, const Layout& source);
 
-/// That layout for what `selection`, made from `source`, has taken: its buckets are without the members that the choice
-/// leaves out.
+/// Adapts that layout to `selection`, made from `source`: its buckets lose the members that the choice leaves out.
 Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
                         const Layout& layout);
 

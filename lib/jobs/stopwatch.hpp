@@ -4,10 +4,10 @@
 
 namespace ckpt {
 
-/// The time between one lap and the next.
+/// Measures the time between one lap and the next.
 class Stopwatch {
  public:
-  /// In seconds.
+  /// Seconds since the lap before.
   double lap() {
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - last_).count();

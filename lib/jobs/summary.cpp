@@ -78,7 +78,7 @@ void look_ahead(const ReshardSides& sides, const MovePlan& plan, const ReshardJo
                   !sides.store->index_name().empty());
   warn_of_losses(specs, *sides.store);
   if (views == nullptr && where.table().count() != 0)
-    sides.store->form(*specs.of(0, {}));  // what no file can hold is an error now
+    sides.store->form(*specs.of(0, {}));  // reports now what no file can hold
   if (views == nullptr) return summarise({plan.planner, plan.readers, plan.shares, sides.tables}, report);
   for (FileNumber file = 0; file < where.table().count(); ++file) views->shown(file, *specs.of(file, {}));
 }

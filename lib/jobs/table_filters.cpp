@@ -35,7 +35,7 @@ std::vector<std::optional<RowFilter>> table_filters(const std::vector<KeepRule>&
     for (std::size_t i = 0; i < tables.size(); ++i) {
       if (!tables[i].deletes.empty() || !rule.tables.matches(tables[i].name)) continue;
       is_used = true;
-      // Its columns are others, and it follows the rows that are left there.
+      // A tail has other columns; its rows follow those that its leader keeps.
       if (leaders[i] && rule.tables.matches(tables[*leaders[i]].name)) continue;
       if (filters[i])
         throw Error(Kind::usage, "--keep '" + rule.tables.text() + "'",
@@ -43,7 +43,7 @@ std::vector<std::optional<RowFilter>> table_filters(const std::vector<KeepRule>&
                      "join the conditions with \"and\""});
       const auto table = std::find_if(whole.begin(), whole.end(),
                                       [&](const StoredTable& each) { return each.name == tables[i].name; });
-      // One that only other layers have has no words of its own.
+      // A table that only other layers have has no column names here.
       filters[i].emplace(table == whole.end() ? filter_of(rule, tables[i], KeyedTable{})
                                               : filter_of(rule, *table, source.layout().tables[table->entry]));
     }

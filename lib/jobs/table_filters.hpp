@@ -9,12 +9,12 @@
 
 namespace ckpt {
 
-/// The filter of each table, by the rules; nothing: no rule is for it. It may read datasets that are not taken. Throws
-/// usage for a rule that is for no table, two that are for one, and conditions that cannot be understood.
+/// The filter of each table, by the rules; nothing where no rule applies. A filter may read datasets that are not
+/// taken. Throws usage for a rule that applies to no table, two that apply to one, and invalid conditions.
 std::vector<std::optional<RowFilter>> table_filters(const std::vector<KeepRule>& rules,
                                                     const std::vector<StoredTable>& tables, const Placement& source);
 
-/// Of each table the number of the one whose rows it follows (is_tail_of); nothing: it stands for itself.
+/// For each table, the number of the one whose rows it follows (is_tail_of); nothing if it follows none.
 std::vector<std::optional<std::size_t>> table_leaders(const std::vector<StoredTable>& tables);
 
 }  // namespace ckpt

@@ -18,7 +18,7 @@ namespace ckpt {
 
 namespace {
 
-/// "f32 [n, 7]" of each dataset, by name.
+/// Name, elements of a row and dtype of each dataset.
 std::vector<std::string> forms_of(const StoredTable& table) {
   std::vector<std::string> forms;
   for (const TablePart& part : table.parts)
@@ -27,13 +27,13 @@ std::vector<std::string> forms_of(const StoredTable& table) {
   return forms;
 }
 
-/// Whether it has what only some rows of another one have: as many tables as there are dimensions.
+/// Whether a table has the tails that only some rows of another one have: one such table for each dimension.
 bool is_tail(const StoredTable& table, const std::vector<StoredTable>& tables) {
   return std::any_of(tables.begin(), tables.end(),
                      [&](const StoredTable& other) { return is_tail_of(table.name, other.name); });
 }
 
-/// All tables but those of tails, and of keys to delete.
+/// The names of all tables but tails and keys to delete.
 std::vector<std::string> names_of(const std::vector<StoredTable>& tables) {
   std::vector<std::string> names;
   for (const StoredTable& table : tables)
@@ -46,7 +46,7 @@ const StoredTable* find_table(const std::string& name, const std::vector<StoredT
   return found == tables.end() ? nullptr : &*found;
 }
 
-/// Every source has the same tables, but for those of tails.
+/// Throws input unless a source has the same tables as the oldest one, apart from tails.
 void check_same_names(const TableSource& source, const std::vector<std::string>& names, const TableSource& oldest,
                       const std::vector<std::string>& expected) {
   if (names == expected) return;
@@ -64,7 +64,7 @@ void check_same_names(const TableSource& source, const std::vector<std::string>&
        "a table of which nothing has changed has no rows; --only and --drop choose tables"});
 }
 
-/// A table as the oldest source that has it says that it is.
+/// A table as the oldest source that has it describes it.
 struct KnownTable {
   StoredTable table;
   const TableSource* source;
@@ -84,21 +84,21 @@ void check_same_form(const TableSource& source, const StoredTable& table, const 
                  "a newer row stands in the place of an older one as a whole"});
 }
 
-/// A table of tails that a source does not have: it has no row with so many dimensions.
+/// An empty table of tails for a source that lacks it: none of its rows has this many dimensions.
 StoredTable without_rows(StoredTable table) {
   table.rows = {0};
   table.shards.reset();
   return table;
 }
 
-/// Lets every source have the tables of tails that any of them has: all that not every one has.
+/// Adds empty tables of tails, so that every source has all that any source has.
 void add_absent(const std::map<std::string, KnownTable>& all, std::vector<StoredTable>& tables) {
   for (const auto& [name, known] : all)
     if (find_table(name, tables) == nullptr) tables.push_back(without_rows(known.table));
   std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
-/// A source's tables, with what only belongs to one of them put there.
+/// A source's tables; keys to delete are attached to the table from which they delete.
 std::vector<PlannedLayer> layer_of(const ReshardJob& job, const TableSource& source, bool is_alone,
                                    std::vector<StoredTable> tables) {
   auto filters = table_filters(job.keeps, tables, *source.placement);
@@ -114,7 +114,7 @@ std::vector<PlannedLayer> layer_of(const ReshardJob& job, const TableSource& sou
   return layer;
 }
 
-/// Tails go with their rows: there is no other way to lose one.
+/// Tails go with their rows, and cannot be deleted otherwise.
 void check_not_deleted(const PlannedTable& tails, const std::string& leader) {
   for (const PlannedLayer& layer : tails.layers)
     if (layer.deletions && layer.deletions->total_rows() != 0)
@@ -124,7 +124,7 @@ void check_not_deleted(const PlannedTable& tails, const std::string& leader) {
                    "name deleted keys there; a newer row without a tail stands for one that has lost it"});
 }
 
-/// What a file's root attribute `base_key` says; empty: nothing.
+/// The value of a file's root attribute `base_key`; empty if there is none.
 std::string base_key(const Checkpoint& source) {
   for (const FileCatalog& file : source.files()) {
     if (file.schema == nullptr) continue;
@@ -142,7 +142,7 @@ std::string base_key(const Checkpoint& source) {
 
 namespace {
 
-/// Those that are chosen; and of several sources the keys to delete, which are no datasets of the output.
+/// The chosen tables; with several sources also the keys to delete, which are not datasets of the output.
 std::vector<StoredTable> taken_tables(const TableSource& source, const Wishes& wishes, bool is_alone) {
   std::set<std::string> deletions;
   if (!is_alone)

@@ -15,32 +15,33 @@ struct TableSource {
   const Placement* placement;
 };
 
-/// The tables that are taken, sorted by name, each as all sources have it, oldest first. Of a single source, deleted
-/// keys are a table like others; of several, they belong to the layer. Throws input where a source has other tables
-/// than the others, or other datasets of one, usage for filters that cannot be.
+/// The tables that are taken, sorted by name, each as all sources have it, oldest first. Deleted keys are ordinary
+/// tables of a single source; with several sources they belong to the layer. Throws input if a source has other tables
+/// than the others, or other datasets for one; usage for impossible filters.
 std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources);
 
-/// Adds to a selection of the principal source the tables that only others have. What their datasets are said to come
-/// from, those of the table whose rows they follow, is never read: they are filled by key.
+/// Adds to a selection of the principal source the tables that only others have. Records as the source of their
+/// datasets those of the table whose rows they follow; these are never read: the datasets are filled by key.
 void add_of_other_layers(const std::vector<PlannedTable>& tables, const std::vector<TableSource>& sources,
                          std::size_t principal, Selection& selection);
 
-/// The checkpoints' paths below the directory that has them all, wherever it lies: "20190721/base".
+/// The checkpoints' paths below the directory that has them all, wherever it is: "20190721/base".
 std::vector<std::string> names_of_layers(const std::vector<const Checkpoint*>& sources);
 
-/// Root attributes of checkpoints, oldest first: each from the newest that has it, there from the lowest card's file.
+/// Root attributes of checkpoints (`sources`, oldest first): each from the newest that has it, from its lowest card's
+/// file.
 std::vector<Attribute> newest_attributes(const std::vector<const Checkpoint*>& sources);
 
-/// By which conditions rows of the sources' tables were chosen in the jobs that made them, each once.
+/// The conditions by which the jobs that made the sources chose their tables' rows, each once.
 std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources);
 
-/// Warns where a source has only the rows that a condition has left, and the output is one to go on training with:
-/// anything but a single file.
+/// Warns if a source has only the rows that a condition left, and the output is meant for further training: anything
+/// but a single file.
 void warn_of_filtered(const ReshardJob& job, const std::vector<const Checkpoint*>& sources);
-/// The same of one source, by what its manifest tells of its tables.
+/// As above for one source, by its manifest's facts about tables.
 void warn_of_filtered(const std::map<std::string, ManifestTable>& tables, const std::filesystem::path& source);
 
-/// Throws input where a delta says that it is of another base (root attribute `base_key`) than an older source.
+/// Throws input if a delta names another base (root attribute `base_key`) than an older source.
 void check_base_keys(const std::vector<const Checkpoint*>& sources);
 
 }  // namespace ckpt

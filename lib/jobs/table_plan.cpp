@@ -15,8 +15,8 @@ namespace ckpt {
 
 namespace {
 
-/// A single file keeps its tables, on its one card: they can be taken apart again. `tables`: also those that only some
-/// of the sources have.
+/// A single file keeps its tables, on its one card, so that they can be taken apart again. `tables`: includes those
+/// that only some of the sources have.
 void keep_tables(const std::vector<TableSource>& sources, const Layout& principal,
                  const std::vector<PlannedTable>& tables, Layout& target) {
   target.tables = principal.tables;
@@ -56,12 +56,12 @@ void check_tables_possible(const ReshardJob& job, const std::string& table) {
                  "where rows go is decided by their keys, on the host");
 }
 
-/// What is taken of a table has to stay what it is.
+/// Throws if a job would change datasets of a table that it takes.
 void check_table_selection(const StoredTable& table, const Placement& source, const Selection& selection) {
   for (const TablePart& part : table.parts) {
     const auto parameter = source.find(part.name);
     if (!parameter) continue;  // only other sources have it
-    // Datasets of other layers say that they come from their leader's: what has the part's own name comes first.
+    // Datasets of other layers name their leader's dataset as their source; prefer the one with the part's own name.
     auto at = selection.find(part.name);
     if (!at || selection.source_of[*at] != *parameter)
       at = std::find(selection.source_of.begin(), selection.source_of.end(), *parameter) - selection.source_of.begin();
@@ -82,7 +82,7 @@ std::vector<std::string> part_names(const StoredTable& table) {
   return names;
 }
 
-/// Both layouts call a column the same, if they name it. Tails of an entry's tables have columns of their own.
+/// Both layouts must give a column the same name, if they name it. An entry's tables of tails have their own columns.
 void check_columns(const StoredTable& table, const TableDatasets& target_table, const std::vector<TableDatasets>& found,
                    const std::string& from, const Layout& target) {
   if (shares_entry(target_table, found)) return;
@@ -92,7 +92,7 @@ void check_columns(const StoredTable& table, const TableDatasets& target_table, 
                  "which of the layouts is that of the files (accessor, \"fields\")?");
 }
 
-/// What the target's layout makes of the tables that are taken: the same, or it is refused.
+/// The target's tables, which must be the same as the source's; else throws.
 std::vector<TableDatasets> targets_of(const std::vector<StoredTable>& tables, const Selection& selection,
                                       const std::string& from, const Layout& target) {
   std::vector<std::string> names;
@@ -130,7 +130,7 @@ Tensor& tensor_of(const std::string& name, Selection& selection) {
   return selection.tensors.at(selection.find(name).value());
 }
 
-/// A table's datasets have as many rows as are taken.
+/// Sets the length of a table's datasets to the number of rows taken.
 void set_rows(const TableRows& table, Selection& selection) {
   const std::uint64_t rows = std::accumulate(table.rows.begin(), table.rows.end(), std::uint64_t{0});
   const auto set = [&](const std::string& name) {
@@ -141,7 +141,7 @@ void set_rows(const TableRows& table, Selection& selection) {
   for (const std::string& name : table.datasets.rows) set(name);
 }
 
-/// Adds the target's. What it is said to come from is never read, where it is not the same of the source.
+/// Adds the target's offsets. Their recorded source is never read unless the source has these offsets itself.
 void add_offsets(const StoredTable& table, const TableOffsets& offsets, Selection& selection) {
   std::uint64_t elements = 0;
   for (const auto& of_server : offsets.of_server) elements += of_server.size();
@@ -207,7 +207,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
 
 namespace {
 
-/// The last word: rows of another form would lie in others' places.
+/// The final check: rows of another form would overlap others' places.
 void check_rows_fit(const TablePart& part, const Tensor& tensor, const std::string& table) {
   const auto elements =
       std::accumulate(tensor.shape.begin() + 1, tensor.shape.end(), std::uint64_t{1}, std::multiplies<>());
@@ -237,14 +237,14 @@ std::set<ArrayId> table_arrays(const TablePlan& plan) {
 
 namespace {
 
-/// The moves of one table, `first` being that of its oldest layer.
+/// The moves of one table; `first` is that of its oldest layer.
 std::span<const TableMove> layers_of(const std::vector<TableMove>& moves, std::size_t first) {
   std::size_t end = first + 1;
   while (end < moves.size() && moves[end].layer != 0) ++end;
   return std::span(moves).subspan(first, end - first);
 }
 
-/// The sums of each dataset on one server, over all layers from the first on.
+/// The sums of each dataset on one server, over `layers` moves from `first` on.
 std::vector<PartialSum> sums_on(Position server, std::size_t parts, std::size_t first, std::size_t layers,
                                 const TableShuffle::Sums& sums) {
   std::vector<PartialSum> all(parts);

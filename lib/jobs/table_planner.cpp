@@ -22,8 +22,8 @@ RowGroups target_groups(const PlannedTable& table, const Layout& target) {
   return groups;
 }
 
-/// Where a batch comes apart into pieces for so many servers, or shards, that their writing takes longer than their
-/// bytes do.
+/// Warns if a batch splits into pieces for so many servers or shards that writing takes longer than the bytes alone
+/// need.
 void warn_of_short_runs(const StoredTable& table, std::uint64_t groups, const Resources& resources, unsigned threads) {
   constexpr std::uint64_t short_run = 16ULL << 10;
   const std::uint64_t batch = batch_bytes(resources.memory_bytes / 2, threads);

@@ -14,21 +14,21 @@
 
 namespace ckpt {
 
-/// The tables of a job: the target's arrays are not known before it is resolved (`find_target_arrays`).
+/// A job's tables: the target's arrays are known only once it is resolved (`find_target_arrays`).
 struct TablePlan {
-  std::vector<TableMove> moves;  ///< those of one table one behind the other, by layer
+  std::vector<TableMove> moves;  ///< grouped by table, in the order of layers
   std::vector<TableOffsets> offsets;
-  std::map<std::string, KeptRows> kept;                      ///< by the tables of which not all rows are taken
+  std::map<std::string, KeptRows> kept;                      ///< for the tables of which not all rows are taken
   std::map<std::string, std::vector<KeptRows>> kept_before;  ///< in the jobs that made the sources
   std::vector<std::string> layers;  ///< names of the checkpoints that tables come from, oldest first
 };
 
-/// A table as one layer has it.
+/// A table in one layer.
 struct PlannedLayer {
   StoredTable table;
   std::optional<RowFilter> filter;
   std::optional<StoredTable> deletions;
-  TableShare share;  // where it moves by its keys
+  TableShare share;  // if it moves by its keys
   TableShare deletion_share;
 };
 
@@ -36,19 +36,19 @@ struct PlannedLayer {
 struct PlannedTable {
   std::vector<PlannedLayer> layers;   ///< oldest first
   TableDatasets datasets;             ///< of the target
-  std::optional<std::size_t> leader;  ///< the one whose rows it follows, among those that are planned
+  std::optional<std::size_t> leader;  ///< the planned table whose rows it follows
   std::optional<RowGroups> to;
   std::optional<RangeMove> range;
 };
 
-/// Makes tables a part of a plan: chooses their rows, counts them, and says where they go.
+/// Adds tables to a plan: chooses their rows, counts them, and decides where they go.
 class TablePlanner {
  public:
   /// `sources`: the checkpoints of all layers, oldest first.
   TablePlanner(const ReshardJob& job, const std::vector<const Checkpoint*>& sources, SourceStore& reading,
                Communicator& processes);
 
-  /// Gives the rows, and the offsets, that each of the target's servers gets. Collective.
+  /// Returns the rows and the offsets that each of the target's servers gets. Collective.
   std::vector<TableRows> add(std::vector<PlannedTable> tables, const Layout& target, TablePlan& plan);
 
  private:
@@ -62,7 +62,7 @@ class TablePlanner {
   const ReshardJob& job_;
   Communicator& processes_;
   CensusMeans means_;
-  TableReaders readers_;  // of each layer
+  TableReaders readers_;  // one for each layer
 };
 
 }  // namespace ckpt

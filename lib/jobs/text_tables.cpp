@@ -18,8 +18,8 @@ const KeyedTable* text_table(const Layout& layout, const std::string& name) {
   return found == layout.tables.end() ? nullptr : &*found;
 }
 
-/// The target is text alone: each of the source's tables of text must be among its tables, and nothing else be there
-/// that nobody looks at (`is_all_lines`).
+/// For a target of text alone: each of the source's tables of text must be among its tables. With `is_all_lines`, also
+/// refuses everything else in the source, which nobody would read.
 void check_all_moved(const Layout& source, const Layout& target, bool is_all_lines) {
   for (const KeyedTable& table : source.tables)
     if (table.text && text_table(target, table.name.text()) == nullptr)
@@ -33,7 +33,7 @@ void check_all_moved(const Layout& source, const Layout& target, bool is_all_lin
                  "leave out of the source's layout what you do not want"});
 }
 
-/// Throws usage for --digits where the output has no text. Collective.
+/// Throws usage for --digits if the output has no text. Collective.
 TextLayouts text_layouts(const ReshardJob& job, Communicator& processes) {
   std::optional<Error> damaged;
   std::optional<Layout> source = job.source.layout;

@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// The layouts of a job whose output has tables of text; an empty target: it has none.
+/// The layouts of a job whose output has tables of text; an empty target means that it has none.
 struct TextLayouts {
   std::optional<Layout> source;
   Layout target;
@@ -18,7 +18,7 @@ struct TextLayouts {
 /// All tables of a job's output that are Paddle's text: beside whatever else the job writes, alone, or none.
 class TextTables {
  public:
-  /// Collective. Throws usage for what a job that writes text cannot do, and for --digits where none is written.
+  /// Collective. Throws usage for what a job that writes text cannot do, and for --digits if none is written.
   TextTables(const ReshardJob& job, Communicator& processes, Counters& counters);
 
   /// Whether nothing but text is written.
@@ -26,26 +26,25 @@ class TextTables {
 
   const Layout& layout() const noexcept { return layouts_.target; }
 
-  /// Finds out what there is. Collective.
+  /// Opens and checks the sources. Collective.
   void look(Stores& stores);
-  /// The files that are read for it.
+  /// The files that are read for the text.
   std::vector<std::filesystem::path> paths_read() const;
-  /// What the job does beside its text, which has been looked at: the source without the tables that have become text,
-  /// into the target's files.
+  /// The job without its text, after `look`: the source without the tables that become text, into the target's files.
   ReshardJob rest_of_job() const;
-  /// Its source, where that has been opened to be looked at; else null.
+  /// The source of that job, if `look` opened it; else null.
   const Checkpoint* opened_source() const;
-  /// A job's description (describe_job) with what decides over the text.
+  /// Adds what determines the text to a job's description (describe_job).
   std::string describe(const std::string& job) const;
-  /// Adds what there is to read.
+  /// Reports what there is to read.
   void tell(Report& report) const;
-  /// Makes room for files, as TextTarget::begin. Collective.
+  /// Prepares for writing files, as TextTarget::begin. Collective.
   void begin(const Output& output, Journal* journal, bool go_on) { target_.begin(output, journal, go_on); }
   /// Makes all lines. Collective.
   void write(Report& report);
-  /// Reads what was written from the storage. Collective.
+  /// Reads what was written back from the storage. Collective.
   void reread();
-  /// Throws input where a source has changed. On every process.
+  /// Throws input if a source has changed. Called on every process.
   void check_sources(Stores& stores) const;
   std::vector<ManifestFile> manifest_files() const { return target_.manifest_files(); }
   std::vector<ManifestTable> manifest_tables() const { return target_.manifest_tables(); }
@@ -59,7 +58,7 @@ class TextTables {
   TextLayouts layouts_;
   TextTarget target_;
   TextMeans means_;
-  CheckpointPlace rest_;  // the source without the tables whose lines move as they are
+  CheckpointPlace rest_;  // the source without the tables whose lines move unchanged
   bool is_all_;
   std::vector<std::unique_ptr<TextPart>> parts_;
 };

@@ -13,12 +13,12 @@ namespace ckpt {
 
 namespace {
 
-// A record of the journal: `card` is the shard, `elements` end with the file's bytes. The number of its array, which no
-// placement has, holds the table and how many sources were done.
+// A record of the journal: `card` is the shard, `elements` ends at the file's bytes. The array's number, which no
+// placement uses, encodes the table and how many sources were done.
 constexpr std::uint64_t text_mark = 1ULL << 63;
 constexpr unsigned sources_shift = 24;
 constexpr std::uint64_t table_bits = (1ULL << sources_shift) - 1;
-constexpr std::uint64_t whole_point = 1ULL << 32;  // more than Journal lets wait
+constexpr std::uint64_t whole_point = 1ULL << 32;  // more than Journal holds back
 
 }  // namespace
 
@@ -82,7 +82,7 @@ void TextTarget::note(const KeyedTable& table, const std::vector<std::uint64_t>&
   const std::uint64_t array = text_mark | progress.sources << sources_shift | number(table);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const WrittenText& written = progress.written[i];
-    const bool is_last = i + 1 == shards.size();  // then it is of use: written down at once
+    const bool is_last = i + 1 == shards.size();  // the group's notes are complete: write them down at once
     journal_->note({shards[i], array, {0, written.bytes}, written.content}, is_last ? whole_point : 0);
   }
 }
@@ -105,7 +105,7 @@ void TextTarget::add(const KeyedTable& table, const std::vector<MovedShard>& min
   use.rows.resize(servers());
   for (const ShardMessage& shard : added.shards) {
     use.rows[added.servers[shard.shard]] += shard.lines.bytes;
-    if (is_written() || !table.text->is_gzip) report.bytes_to_write += shard.bytes;  // else nobody knows
+    if (is_written() || !table.text->is_gzip) report.bytes_to_write += shard.bytes;  // else the size is unknown
   }
 }
 

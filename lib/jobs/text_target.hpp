@@ -13,8 +13,8 @@
 
 namespace ckpt {
 
-/// The tables of a job's output that are Paddle's text: where their files are made, how far an earlier run has brought
-/// them, and what manifest and report tell of them. A shard is written by one process.
+/// The tables of a job's output that are Paddle's text: where their files are made, how much an earlier run wrote, and
+/// what manifest and report say about them. One process writes a shard.
 class TextTarget {
  public:
   TextTarget(const ReshardJob& job, const Layout& layout, Communicator& processes)
@@ -23,35 +23,35 @@ class TextTarget {
   const Layout& layout() const noexcept { return layout_; }
   std::uint64_t servers() const { return layout_.mesh.size(); }
 
-  /// From here on files are written, in an output that has begun; `journal`: none where nothing is verified. With
-  /// `go_on` an earlier run has written some of them. Collective; without it, as in a dry run, lines are only counted.
+  /// From here on files are written, in an output that has begun; `journal`: null if nothing is verified. With `go_on`,
+  /// an earlier run wrote some of them. Collective; without this call, as in a dry run, lines are only counted.
   void begin(const Output& output, Journal* journal, bool go_on);
   bool is_written() const noexcept { return output_ != nullptr; }
-  /// Where a table's files are made, by shard; none where nothing is written.
+  /// The paths of a table's files, by shard; empty if nothing is written.
   std::vector<std::filesystem::path> files(const KeyedTable& table) const;
 
-  /// Throws io where the output is another job's now: before files are made.
+  /// Throws io if the output belongs to another job now; to be called before making files.
   void check_held() const;
-  /// How far these shards of a table, which are written together, were brought by an earlier run: what it noted last of
-  /// all of them, read back and found good, or nothing. `files`: of the table.
+  /// How far an earlier run brought these shards of a table, which are written together: the last state that it
+  /// recorded for all of them, if it is read back and found good; else nothing. `files`: the table's.
   GroupProgress left_of(const KeyedTable& table, const std::vector<std::uint64_t>& shards,
                         const std::vector<std::filesystem::path>& files);
-  /// What this process has found so.
+  /// The bytes that this process found good so.
   std::uint64_t bytes_left() const noexcept { return bytes_left_; }
-  /// Writes down how far they are. Threads may call it.
+  /// Records the progress of these shards. Threads may call it.
   void note(const KeyedTable& table, const std::vector<std::uint64_t>& shards, const GroupProgress& progress) const;
 
-  /// Takes down what the processes have written of a table, each what is `mine`. Collective.
+  /// Adds the shards of a table that the processes wrote, each its own `mine`. Collective.
   void add(const KeyedTable& table, const std::vector<MovedShard>& mine, std::vector<KeptRows> kept_before,
            Report& report);
-  /// Reads what this process has written from the storage, checked as a source is. Collective.
+  /// Reads what this process wrote back from the storage, checked as a source is. Collective.
   void reread(unsigned threads, std::size_t piece_bytes);
-  /// What the manifest tells of all that was added.
+  /// The manifest's facts about everything that was added.
   std::vector<ManifestFile> manifest_files() const;
   std::vector<ManifestTable> manifest_tables() const;
 
  private:
-  /// A shard's file as the process that wrote it tells of it.
+  /// A shard's file, as reported by the process that wrote it.
   struct ShardMessage {
     std::uint64_t shard = 0;
     std::uint64_t bytes = 0;
@@ -63,7 +63,7 @@ class TextTarget {
   struct Table {
     const KeyedTable* said;
     std::vector<ShardMessage> shards;    // by their numbers
-    std::vector<std::uint64_t> own;      // numbers of those that this process has written
+    std::vector<std::uint64_t> own;      // numbers of those that this process wrote
     std::vector<std::uint64_t> servers;  // of each shard
     std::vector<KeptRows> kept_before;
   };

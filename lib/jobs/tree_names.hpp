@@ -8,18 +8,18 @@
 #include "checkpoint/checkpoint.hpp"
 #include "jobs/selection.hpp"
 
-/// Names of DCP directories and torch files: the one's are dotted, the other's are paths in dicts (Schema::tree_names).
+/// Names in DCP directories and torch files: the former are dotted, the latter are paths in dicts (Schema::tree_names).
 namespace ckpt {
 
-/// The names of a selection as a tree of dicts has them; of those that were given others than the source has, what they
-/// keep of the end of their paths, below one key (renamed_path). Nothing where they are none but its own.
+/// A selection's names as paths in a tree of dicts. A renamed tensor has one key below the part of its path that its
+/// new name keeps (renamed_path). Nothing if the names are the selection's own.
 std::optional<std::vector<std::string>> names_in_tree(const Checkpoint& checkpoint, const Placement& source,
                                                       const Selection& selection);
 
-/// Finds what a checkpoint, A, calls by its own names or by those of a tree in another one, B.
+/// Finds a parameter of checkpoint B by checkpoint A's name for it: the same name, or its counterpart in a tree.
 class NamesInOther {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive it.
   NamesInOther(const Checkpoint& a, const Checkpoint& b, const Placement& placement_of_b);
 
   std::optional<ParameterId> find(const std::string& name) const;

@@ -36,7 +36,7 @@ bool is_used(const Pattern& pattern, const std::vector<std::string>& names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return pattern.matches(name); });
 }
 
-/// Suggests a pattern that would match: all below a group or a dict, or all names that contain the text.
+/// Suggests a pattern that would match: everything below a group or a dict, or all names that contain the text.
 std::string better(const Pattern& pattern, const std::vector<std::string>& names) {
   for (const std::string& text : {pattern.text() + "/*", pattern.text() + ".*", "*" + pattern.text() + "*"})
     if (const std::uint64_t count = count_matches(Pattern(text), names); count != 0)

@@ -8,9 +8,9 @@
 
 namespace ckpt {
 
-/// A warning for each pattern of a choice that matches no name of a checkpoint: with a pattern that would match some,
-/// or else the nearest names. `parameters`: all logical names. Values besides tensors count by the names that they have
-/// in their files.
+/// A warning for each pattern of a choice that matches no name of a checkpoint, with a pattern that would match some,
+/// or else the nearest names. `parameters`: all logical names. Values besides tensors are matched by the names in their
+/// files.
 std::vector<std::string> unused_patterns(const NameChoice& choice, const Checkpoint& checkpoint,
                                          const std::vector<std::string>& parameters);
 
