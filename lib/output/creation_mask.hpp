@@ -6,12 +6,12 @@
 
 namespace ckpt {
 
-/// The permission bits of group and others (of 066) that a file does not grant; 0 for what cannot be looked at.
+/// The permission bits of group and others (of 066) that a file does not grant; 0 for a file that cannot be examined.
 mode_t withheld_bits(const std::filesystem::path& file);
 
-/// While it lives, files that this process makes grant none of these bits either: what the source's owner has kept from
-/// others does not become readable by being copied. Directories that cannot be listed cannot be searched. One at a
-/// time: the mask (umask) is the process's.
+/// While it exists, files that this process makes do not grant these bits either: copying data does not make readable
+/// what the source's owner keeps from others. Directories that cannot be listed cannot be searched. Only one may exist
+/// at a time: the mask (umask) is the process's.
 class CreationMask {
  public:
   explicit CreationMask(mode_t withheld);

@@ -59,14 +59,14 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   }
   root_attributes_ = root_attributes(all, source_.layout().files, planner_.target().layout().files, names, differing);
   for (auto& attributes : root_attributes_) attributes.insert(attributes.end(), of_roots.begin(), of_roots.end());
-  // Where each file's tree is taken by one of the output's, nothing is lost that differs.
+  // If some output file takes each file's tree, values that differ are not lost.
   if (!trees.are_all_used(all)) warnings_.insert(warnings_.end(), differing.begin(), differing.end());
   groups_ = shared_out(std::move(groups), planner_.target().layout().files, warnings_);
-  if (trees.has_all_beside()) {  // and what was an object of the directory is in its tree
+  if (trees.has_all_beside()) {  // the directory's objects are in its tree
     for (auto& attributes : root_attributes_) attributes.clear();
     for (auto& of_entry : groups_) of_entry.clear();
   }
-  std::set<std::string> telling;  // arrays of which some file says more than shape and dtype
+  std::set<std::string> telling;  // arrays about which some file says more than shape and dtype
   for (const Saying& saying : all)
     for (std::size_t i = 0; i < saying.schema->datasets.size(); ++i)
       if (const Dataset& dataset = saying.schema->datasets[i]; dataset.verbatim || !dataset.attributes.empty())
@@ -82,7 +82,7 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   }
 }
 
-/// A bucket's members have no attributes of their own, nor has a bucket a place for theirs.
+/// A bucket's members have no attributes of their own, and a bucket has no place for any.
 FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const ArrayPlace& target,
                                                const ArrayFiles& from_files, const std::vector<Position>& by_card) {
   const Placement& from = planner_.source();
@@ -133,13 +133,13 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   }
   if (const auto number = target.spreads()[place.members.front()].bucket) {
     const Bucket& bucket = target.layout().buckets[*number];
-    // Of a short last piece the others' length is not known here.
+    // If the last piece is short, its card does not know the others' length.
     if (!bucket.last_is_short) spec.global_shape = Extents{spec.shape[0] * target.mesh().shape[bucket.axis]};
   } else {
     spec.global_shape = target.tensors()[place.members.front()].shape;
   }
   spec.attributes = array_sources_[array].attributes;
-  // What a dataset says of its dtype, as those that Keras has written do, is not true of another.
+  // A dataset's attribute about its dtype, which Keras writes, is not true for another dtype.
   if (!(planner_.source().tensors()[planner_.source_of(place.members.front())].dtype == place.dtype))
     std::erase_if(spec.attributes, [](const Attribute& attribute) { return attribute.name == "dtype"; });
   if (const Dataset* first = array_sources_[array].first) spec.verbatim = first->verbatim;

@@ -14,26 +14,26 @@
 
 namespace ckpt {
 
-/// What is to be written into each file of an output, besides data: worked out from the source's metadata and the plan
-/// alone. Both must outlive it.
+/// What to write into each file of an output besides data, derived from the source's metadata and the plan alone. Both
+/// must outlive it.
 class FileSpecs {
  public:
-  /// `manifest`: that of a single file, as long as it will be; else empty. `trees`: those that the files take.
-  /// Attributes are those of the lowest card that has them. `dropped`: values of these names are not told of where they
-  /// are lost. `new_name`: what becomes of values. `has_index`: the format does (Store::index_name).
+  /// `manifest`: a single file's, with its final length; else empty. `trees`: those that the files take. Attributes
+  /// come from the lowest card that has them. `dropped`: losing values with these names is not reported. `new_name`:
+  /// renames values. `has_index`: whether the format has one (Store::index_name).
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, const std::string& manifest,
             const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index);
 
-  /// An attribute that the root group of each file is to have where the source's has none of that name.
+  /// Adds an attribute to each file's root group unless the source's has one of that name.
   void add_attribute(const Attribute& attribute);
-  /// The same, also where the source's has one.
+  /// Sets an attribute in each file's root group, also if the source's has one of that name.
   void set_attribute(const Attribute& attribute);
 
-  /// Each file is to have a checksum. Before the first `of`.
+  /// Requests a checksum for each file. To be called before the first `of`.
   void add_checksum() noexcept { has_checksum_ = true; }
 
   /// The specification of a file with this tree. Files of one entry of `files` that hold the same shapes, as neighbours
-  /// mostly do, share it where they share a tree. Threads may call it together.
+  /// mostly do, share it if they share a tree. Threads may call it together.
   std::shared_ptr<const FileSpec> of(FileNumber file, SourceTrees::Tree tree);
 
   /// Frees the last specification, once all files are made.
@@ -42,17 +42,17 @@ class FileSpecs {
     forms_ = {};
   }
 
-  /// What is to be told of before anything is written: attributes that differ, or that no file has room for.
+  /// What to report before anything is written: attributes that differ, or that no file can hold.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
-  /// Says what a format cannot hold of all this, each once; throws input for tensors that it cannot.
+  /// Lists what a format cannot hold, each once; throws input for tensors that it cannot hold.
   std::vector<std::string> losses(Store& store) const;
 
-  /// The value of an array whose elements have no fixed size; null where no card has one.
+  /// The value of an array whose elements have no fixed size; null if no card has one.
   const Value* value_of(ArrayId array) const;
 
  private:
-  /// Where a target array's attributes (and its value, if it has one) come from.
+  /// The source of a target array's attributes, and of its value if it has one.
   struct ArraySource {
     std::vector<Attribute> attributes;
     const Dataset* first = nullptr;
@@ -74,11 +74,11 @@ class FileSpecs {
   const Planner& planner_;
   const ArrayFiles& where_;
   std::vector<std::string> warnings_;
-  std::vector<std::string> lost_leaves_;                 // in words, where no file takes a tree
+  std::vector<std::string> lost_leaves_;                 // in words, if no file takes a tree
   std::vector<std::vector<Attribute>> root_attributes_;  // for the files of each entry
   std::vector<std::vector<Group>> groups_;               // for the files of each entry
   std::vector<ArraySource> array_sources_;               // by target array
-  std::vector<std::optional<ArrayId>> tied_;             // likewise
+  std::vector<std::optional<ArrayId>> tied_;             // by target array
   NewName new_name_;
   std::string layout_text_;
   const std::string& manifest_text_;
@@ -87,11 +87,11 @@ class FileSpecs {
 
   std::mutex mutex_;
   std::size_t entry_ = 0;  // of the last file
-  Forms forms_;            // of its arrays
+  Forms forms_;            // of the last file's arrays
   std::shared_ptr<const FileSpec> spec_;
 };
 
-/// Tells of `warnings`, and of what a format cannot hold; throws as `losses` does.
+/// Reports `warnings` and everything that a format cannot hold; throws as `losses` does.
 void warn_of_losses(const FileSpecs& specs, Store& store);
 
 }  // namespace ckpt

@@ -49,8 +49,8 @@ Stretch FileWorkload::alone(const Chunk& chunk) const {
   return {{chunk}, {0}, chunk.bytes, move_.target.place_of(chunk)};
 }
 
-/// Within one piece of the file. Each chunk begins in memory no earlier than in the file, so that it can be cast and
-/// moved there in order.
+/// A stretch stays within one piece of the file. Each chunk begins in memory no earlier than in the file, so that it
+/// can be cast and moved there in order.
 bool FileWorkload::extend(Stretch& stretch, const Chunk& next, std::uint64_t bytes) const {
   if (!move_.target.are_neighbours(stored(stretch.chunks.back()), next)) return false;
   const std::uint64_t place = move_.target.place_of(next);

@@ -17,7 +17,7 @@
 
 namespace ckpt {
 
-/// What takes part when data goes from files to files.
+/// The participants when data moves from files to files.
 struct FileMove {
   const Planner& planner;
   const ChunkCasts& casts;
@@ -26,12 +26,12 @@ struct FileMove {
   TargetFiles& target;
   std::uint32_t process = 0;
   Traffic& traffic;
-  ContentSums* sums = nullptr;  ///< collects what is written; absent: nothing is verified
-  Journal* journal = nullptr;   ///< what is done; absent: nothing is noted
+  ContentSums* sums = nullptr;  ///< collects the written data's sums; null: nothing is verified
+  Journal* journal = nullptr;   ///< records finished chunks; null: nothing is recorded
 };
 
-/// Moves a job's data from files to files. Checksums of the source are compared before elements are cast; the sums that
-/// the manifest keeps are taken of the elements after the cast.
+/// Moves a job's data from files to files. Compares checksums of the source before casting elements; the manifest's
+/// sums are those of the elements after the cast.
 class FileWorkload final : public Workload {
  public:
   /// The chunks must be in the cells of `move.casts`.
@@ -48,7 +48,7 @@ class FileWorkload final : public Workload {
   std::uint32_t owner(Position card) const override { return move_.readers.owner(card); }
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
   bool is_written_in_order() const override { return move_.target.is_pipe(); }
-  /// Throws io when the bytes are not those that were read.
+  /// Throws io if the bytes are not those that were read.
   void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override;
   void write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) override;
   void count_exchanged(std::uint64_t bytes) override { move_.traffic.bytes_exchanged += bytes; }
@@ -56,14 +56,14 @@ class FileWorkload final : public Workload {
 
   double read_seconds() const noexcept { return double(read_ns_.load()) * 1e-9; }
   double write_seconds() const noexcept { return double(write_ns_.load()) * 1e-9; }
-  /// How many finite elements of each parameter of the target have become infinite.
+  /// How many finite elements of each of the target's parameters became infinite.
   const std::map<ParameterId, std::uint64_t>& overflows() const noexcept { return overflows_; }
 
  private:
-  /// Brings a stretch into the form in which it is stored, and checks it; gives what the journal is to keep of it.
+  /// Converts a stretch to its stored form, and checks it; returns its records for the journal.
   std::vector<JournalRecord> settle(const Stretch& stretch, std::span<std::byte>& bytes,
                                     std::span<const PartialSum> read);
-  /// A chunk as it is stored.
+  /// A chunk in its stored form.
   Chunk stored(const Chunk& chunk) const;
   PartialSum sum_before_cast(const Chunk& chunk, const std::byte* memory) const;
   void cast(const Chunk& chunk, const std::byte* memory, std::byte* target);

@@ -10,14 +10,14 @@
 
 namespace ckpt {
 
-/// The files beside those with data that an output of a format has because its source, of the same format, has them.
-/// The source must outlive the result.
+/// The files that an output has beside its data files because its source, of the same format, has them. The source must
+/// outlive the result.
 std::span<const FileBeside> files_of_source(const Checkpoint& source, const Store& format);
 
-/// The names of these, and of the one by which the framework finds an output of this layout (file_beside).
+/// The names of these files, and of the one by which the framework finds an output of this layout (file_beside).
 std::vector<std::string> names_beside(const Checkpoint& source, const Layout& target, const Store& format);
 
-/// The names that such files may have where nothing but the layout is known.
+/// The names that such files may have when only the layout is known.
 std::vector<std::string> names_beside(const Layout& target);
 
 }  // namespace ckpt

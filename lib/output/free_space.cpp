@@ -12,14 +12,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What is there of a path: it, or the nearest directory above it.
+/// The path itself if it exists, else the nearest existing directory above it.
 fs::path standing(fs::path path) {
   std::error_code error;
   while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
   return path;
 }
 
-/// That files take on the disk.
+/// The disk space that a directory's files take.
 std::uint64_t bytes_in(const fs::path& directory) {
   constexpr std::uint64_t bytes_of_block = 512;
   std::uint64_t bytes = 0;

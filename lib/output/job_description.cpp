@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Sizes and times, by name, which follows this.
+/// Sizes and times of files by name, with `before` as a prefix.
 Json files_of(const Checkpoint& source, const std::string& before) {
   Json files = Json::object();
   for (FileNumber file = 0; file < source.files().size(); ++file)

@@ -10,15 +10,15 @@
 
 namespace ckpt {
 
-/// What makes a job this job and no other: layouts, parameters, source files with sizes and times, whatever decides
-/// over a byte of the output. JSON. `sources`: all that is read, oldest first. `tables`: which rows are kept of them.
+/// Identifies a job, as JSON: layouts, parameters, source files with sizes and times, and whatever else determines a
+/// byte of the output. `sources`: everything that is read, oldest first. `tables`: which of their rows are kept.
 std::string describe_job(const std::vector<const Checkpoint*>& sources, const Planner& planner, bool is_single_file,
                          bool is_verified, const std::vector<ManifestTable>& tables);
 
-/// Throws input, naming what has changed, when a description of an earlier job is not this job's.
+/// Throws input, naming what has changed, if an earlier job's description differs from this job's.
 void check_same_job(const std::string& earlier, const std::string& now, const std::string& partial);
 
-/// Takes the place that was claimed for this job: true where an earlier run of it has left one to go on with, and the
+/// Takes the place that was claimed for this job. Returns true if an earlier run of it left something to resume and the
 /// user wants that. Throws as check_same_job. On process 0.
 bool begin_job(Output& output, bool wants_to_go_on, const std::string& description, bool is_verified);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t enough_data = 4ULL << 20;
 constexpr std::size_t enough_records = 1024;
 
-/// A record in the file: eight words, the last a sum of the others. Little-endian, as the machine.
+/// A record in the file: eight words, the last a sum of the others. Little-endian, like the machine.
 using Words = std::array<std::uint64_t, 8>;
 
 std::uint64_t sum_of_words(const Words& words) {
@@ -30,7 +30,7 @@ Words words_of(const JournalRecord& record) {
   return words;
 }
 
-/// The process whose journal a file is, by its name; nothing for other files.
+/// The process whose journal a file is, by the file's name; nothing for other files.
 std::optional<std::uint64_t> process_named(const std::string& name) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -42,7 +42,7 @@ std::optional<std::uint64_t> process_named(const std::string& name) {
 
 Journal::Journal(const std::filesystem::path& directory, int process)
     : file_(PosixFile::open_or_create(directory / std::to_string(process))) {
-  // Behind the last whole record: half a one is what a killed process leaves.
+  // After the last complete record: a killed process may leave half a record.
   end_ = file_.status().bytes / sizeof(Words) * sizeof(Words);
 }
 

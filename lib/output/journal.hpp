@@ -14,7 +14,7 @@
 
 namespace ckpt {
 
-/// A chunk that was written, and the sum of what had been read for it.
+/// A chunk that was written, and the sum of the data read for it.
 struct JournalRecord {
   Position card = 0;
   std::uint64_t array = 0;
@@ -28,20 +28,20 @@ struct JournalRecord {
   }
 };
 
-/// Where a job has got to: beside what it has written, one file for each process, a record for each finished chunk.
-/// A reader believes none of it before it has compared the data with the sum. Threads may share one.
+/// A job's progress: beside the written data, one file for each process with a record for each finished chunk. A reader
+/// trusts a record only after comparing the data with its sum. Threads may share one.
 class Journal {
  public:
-  /// Goes on with this process's file in `directory`, or begins it.
+  /// Continues this process's file in `directory`, or begins it.
   Journal(const std::filesystem::path& directory, int process);
-  ~Journal();  ///< notes what is left, if it can
+  ~Journal();  ///< records the remaining chunks, if it can
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
   Journal(Journal&&) = delete;
   Journal& operator=(Journal&&) = delete;
 
-  /// To be called when the chunk's bytes have been handed to the system. A record waits for others until a few MiB of
-  /// data have come together.
+  /// To be called once the chunk's bytes have been handed to the system. Records wait until they cover a few MiB of
+  /// data.
   void note(const JournalRecord& record, std::uint64_t bytes);
 
  private:
@@ -54,11 +54,11 @@ class Journal {
   std::uint64_t waiting_bytes_ = 0;  // of data
 };
 
-/// The records in a journal's directory, of all the processes that there were. What is damaged or half-written is left
-/// out. Each of `processes` reads some of the files.
+/// The records of all processes in a journal's directory, without damaged and incomplete ones. Each of `processes`
+/// reads some of the files.
 std::vector<JournalRecord> read_journal(const std::filesystem::path& directory, std::uint64_t process = 0,
                                         std::uint64_t processes = 1);
-/// The records of one journal file's content.
+/// The records in one journal file's content.
 std::vector<JournalRecord> parse_journal(std::span<const std::byte> bytes);
 
 }  // namespace ckpt

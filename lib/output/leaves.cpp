@@ -18,7 +18,7 @@ struct LeafOfAll {
   bool is_carried = false;
 };
 
-/// "rng_state/0/np_rng_state": each card has drawn its own.
+/// Whether a leaf is a random state, such as "rng_state/0/np_rng_state": each card has its own.
 bool is_random_state(const std::string& name) {
   return name.find("rng") != std::string::npos || name.find("random") != std::string::npos;
 }

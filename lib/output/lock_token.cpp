@@ -30,7 +30,7 @@ std::string host() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
-/// Where a process number means what it means here: this start of this machine, this space of numbers.
+/// Where a process number has the same meaning as here: this boot of this machine, this namespace of numbers.
 std::string number_space() {
   std::string boot = text_of("/proc/sys/kernel/random/boot_id");
   while (!boot.empty() && boot.back() == '\n') boot.pop_back();
@@ -39,13 +39,13 @@ std::string number_space() {
   return boot.empty() || error ? "" : boot + " " + space.string();
 }
 
-/// When a process started, in ticks since the machine did; empty where there is none.
+/// When a process started, in ticks since the machine did; empty if there is no such process.
 std::string start_of(const std::string& process) {
   const std::string stat = text_of("/proc/" + process + "/stat");
-  std::size_t at = stat.rfind(") ");  // the name may hold anything, and ends here
+  std::size_t at = stat.rfind(") ");  // the name may contain anything, and ends here
   if (at == std::string::npos) return "";
   at += 2;
-  if (stat[at] == 'Z' || stat[at] == 'X') return "";  // it has ended; nobody has asked for its status yet
+  if (stat[at] == 'Z' || stat[at] == 'X') return "";  // a process that has ended, but was not waited for yet
   for (int field = 0; field < fields_before_start && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
   return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
 }
@@ -70,7 +70,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Of one line.
+/// Whether the process of one line lives; nothing if unknown.
 std::optional<bool> lives(const std::string& line) {
   const auto json = parsed(line);
   const std::string numbers = number_space();

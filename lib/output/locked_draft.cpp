@@ -56,14 +56,14 @@ bool LockedDraft::try_to_take() {
     case LockAnswer::refused:
       return false;
     case LockAnswer::no_locks:
-      ::unlink(path_.c_str());  // nobody's, then
+      ::unlink(path_.c_str());  // belongs to nobody without locks
       path_ += "." + random_id();
       draft_ = open_draft(path_, O_EXCL);
       return true;
     case LockAnswer::granted:
       break;
   }
-  if (!is_named(fd.get(), path_)) return false;  // it has taken FILE's place meanwhile
+  if (!is_named(fd.get(), path_)) return false;  // it has become FILE meanwhile
   draft_ = std::move(fd);
   return true;
 }

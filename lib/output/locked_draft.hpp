@@ -7,12 +7,12 @@
 
 namespace ckpt {
 
-/// A text file that is to take the place of FILE in one step: FILE.partial, which one job has at a time. Others wait
-/// for it; when it has taken the place, they find another of its name. On a file system without locks nobody waits, and
-/// each has a draft of its own.
+/// A text file that is to replace FILE in one step: FILE.partial, which one job has at a time. Others wait for it; once
+/// it has replaced FILE, they make a new one. On a file system without locks nobody waits, and each job has a draft of
+/// its own.
 class LockedDraft {
  public:
-  /// Waits for it, unless a signal ends that. Throws io where none can be made there.
+  /// Waits until it has the draft, unless a signal interrupts it. Throws io if no draft can be made there.
   explicit LockedDraft(const std::filesystem::path& file);
   ~LockedDraft();  ///< a draft that was not published is removed
   LockedDraft(const LockedDraft&) = delete;
@@ -20,7 +20,7 @@ class LockedDraft {
   LockedDraft(LockedDraft&&) = delete;
   LockedDraft& operator=(LockedDraft&&) = delete;
 
-  /// Writes the text, with FILE's permissions if it is there, and puts it in its place. Once.
+  /// Writes the text, with FILE's permissions if it exists, and replaces FILE. To be called once.
   void publish(const std::string& text);
 
  private:

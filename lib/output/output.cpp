@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t most_description_bytes = 1ULL << 30;
 constexpr const char* clear_remedy = "move it away, or choose another output";
 
-/// Throws usage where one name is to be a file and a folder: DeepSpeed's `latest` beside a tag of that name.
+/// Throws usage if one name is to be both a file and a folder: DeepSpeed's `latest` beside a tag of that name.
 void check_folders(const std::vector<std::string>& names, const fs::path& target) {
   const std::set<std::string> files(names.begin(), names.end());
   for (const std::string& name : names)
@@ -93,7 +93,7 @@ void Output::plan(const Layout& target, const std::vector<std::string>& beside, 
 
 void Output::claim() {
   lock_.emplace(OutputLock::take(places_.lock, places_.partial));
-  check_absent();  // another job may have published there before it let the lock go
+  check_absent();  // another job may have published there before it released the lock
 }
 
 void Output::join(const std::string& token) {
@@ -117,7 +117,7 @@ void Output::begin(const std::string& job, bool go_on) {
     return;
   }
   make_new();
-  // Under its name only when it is whole: there is no half a description to go on with.
+  // Gets its name only once it is complete: nobody can resume from half a description.
   const fs::path draft = journal() / job_draft_name;
   const PosixFile file = PosixFile::create(draft);
   file.write(0, std::as_bytes(std::span(job)));
@@ -131,7 +131,7 @@ void Output::write_text(const std::string& name, const std::string& text) const 
 }
 
 void Output::make_new() {
-  check_unused();  // under the lock, now
+  check_unused();  // again, now under the lock
   const Standing left = inspection_->partial(places_);
   left.check_own(places_.partial, clear_remedy);
   left.remove();
@@ -154,7 +154,7 @@ void Output::make_new() {
   }
 }
 
-/// From here on DST.partial can be told from another of that name.
+/// From here on DST.partial can be distinguished from another file of that name.
 void Output::keep_hold() {
   held_ = Fd(retried([&] { return ::open(places_.partial.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); }));
   if (!held_) throw system_error(places_.partial.string(), "cannot be opened", errno);
@@ -181,7 +181,7 @@ void Output::refuse_stranger() const {
                "nothing is published; find out who, then run the job again"});
 }
 
-/// What stands where the output is to stand may be another thing than at the start.
+/// Checks DST again: it may have changed since the start.
 void Output::check_target() const {
   if (force_)
     inspection_->output(places_.target).check_own(places_.target, clear_remedy);
@@ -216,28 +216,28 @@ void Output::publish() {
   lock_->release();
 }
 
-/// The old output goes only when the new one stands in its place. False where the file system cannot exchange
-/// them: then the old one has had to go first.
+/// Exchanges the new output with the old one, which is removed only afterwards. Returns false if the file system cannot
+/// exchange them: the old one has been removed first then.
 bool Output::replace() {
   const Standing old = inspection_->output(places_.target);
   old.check_own(places_.target, clear_remedy);
   check_ours();
   if (::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_EXCHANGE) == 0)
     return true;
-  if (errno == ENOENT) return false;  // gone in this moment
+  if (errno == ENOENT) return false;  // it has just disappeared
   if (errno != EINVAL && errno != ENOSYS) refuse_rename(errno);
   old.remove();
   return false;
 }
 
-/// What was replaced lies at DST.partial now. What came into it since it was looked at stays there.
+/// Removes the replaced output, which is at DST.partial now. Keeps files that were added since it was inspected.
 void Output::remove_replaced() const {
   try {
     const Standing old = inspection_->output(places_.partial);
     old.remove();
     if (!old.foreign.empty())
       spdlog::warn("{} holds what came into the replaced output in its last moment", places_.partial.string());
-  } catch (const Error& error) {  // the output stands: too late to fail
+  } catch (const Error& error) {  // the output is complete: too late to fail
     spdlog::warn("{}: the replaced output could not be removed: {}", places_.partial.string(), error.what());
   }
 }
@@ -250,13 +250,13 @@ void Output::take_place() {
   refuse_rename(errno);
 }
 
-/// Where the file system has no RENAME_NOREPLACE. A directory takes the place of nothing but an empty one anyway; a
-/// file is given its second name first, which no other file may have.
+/// Renames on a file system without RENAME_NOREPLACE. A directory can replace nothing but an empty one anyway; a file
+/// gets its final name as a second link first, which fails if another file has that name.
 bool Output::take_place_of_nothing() {
   if (!is_single_file_) return ::rename(places_.partial.c_str(), places_.target.c_str()) == 0;
   if (::link(places_.partial.c_str(), places_.target.c_str()) == 0) return ::unlink(places_.partial.c_str()) == 0;
   if (errno == EEXIST || is_there(places_.target)) refuse_newcomer();
-  return ::rename(places_.partial.c_str(), places_.target.c_str()) == 0;  // without links there is a moment left
+  return ::rename(places_.partial.c_str(), places_.target.c_str()) == 0;  // without links a moment remains
 }
 
 void Output::refuse_rename(int errno_value) const {
@@ -266,14 +266,14 @@ void Output::refuse_rename(int errno_value) const {
 void Output::sync_name() const {
   try {
     sync_directory(places_.target.has_parent_path() ? places_.target.parent_path() : fs::path("."));
-  } catch (const Error& error) {  // the output stands: too late to fail
+  } catch (const Error& error) {  // the output is complete: too late to fail
     spdlog::warn("{} is written, but its name may not be on the disk yet: {}", places_.target.string(), error.what());
   }
 }
 
 void Output::fail(Error& error) {
   const bool is_signal = error.kind() == Kind::interrupted || error.kind() == Kind::terminated;
-  const bool is_lost = (held_ && !is_ours()) || (lock_ && !lock_->is_held());  // another job's, for all that is known
+  const bool is_lost = (held_ && !is_ours()) || (lock_ && !lock_->is_held());  // perhaps another job has it now
   if (is_lost) {
     begun_ = false;
   } else if (has_data_ && (is_signal || error.kind() == Kind::io || error.kind() == Kind::peer)) {

@@ -12,7 +12,7 @@ namespace ckpt {
 
 namespace {
 
-/// An ending that a file by itself may have.
+/// An ending that a standalone file may have.
 struct Ending {
   std::string text;
   const Format* format;
@@ -33,8 +33,9 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// ".safetensor" and ".H5" are meant as known ones: those that are a letter in four away, at least one letter. In short
-/// endings a letter makes another word: ".ptt" is meant as ".pt", while ".pb" and ".pt2" are of others.
+/// Recognises misspelt endings such as ".safetensor" and ".H5": at most one letter in four differs, but at least one
+/// letter may. In short endings another letter makes another word: ".ptt" means ".pt", while ".pb" and ".pt2" belong to
+/// others.
 bool is_meant_as(const std::string& tail, const std::string& ending) {
   const std::string lower = lower_case(tail);
   constexpr std::size_t short_bytes = 4;  // with the dot
@@ -53,8 +54,8 @@ bool has_shared_ending(const Format& format, std::string_view file_name) {
   return !format.shared_ending.empty() && file_name.ends_with(format.shared_ending);
 }
 
-/// The format of single files whose ending another has, too, where a source's files are of its kin. Throws usage where
-/// some of them are.
+/// The format of single files for an ending that several formats share, if all of the source's files have one of these
+/// formats. Throws usage if only some of them do.
 const Format* sharing_format(const std::vector<Format>& formats, std::string_view file_name,
                              const std::set<std::string>& sources) {
   const Format* found = nullptr;
@@ -115,7 +116,7 @@ Layout with_ending(Layout layout, const std::vector<Format>& formats, const Form
   for (FileEntry& entry : entries) {
     if (entry.path.by_card() != nullptr) continue;
     std::string text = entry.path.text();
-    if (const std::size_t any = text.find('*'); any != std::string::npos) {  // a name is to be found: this is one
+    if (const std::size_t any = text.find('*'); any != std::string::npos) {  // the name is open: make one
       text.replace(any, 1, "checkpoint_{card}");
       entry.path = FileTemplate(text, layout.mesh);
     }

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_attempts = 100;                 // each fails only where another job has just ended
-constexpr std::size_t most_token_bytes = 1 << 20;  // those of some thousand processes
+constexpr int most_attempts = 100;                 // each fails only if another job has just ended
+constexpr std::size_t most_token_bytes = 1 << 20;  // enough for some thousand processes
 
 using Answer = LockAnswer;
 using Range = LockedBytes;
@@ -43,8 +43,8 @@ std::string text_of(int fd) {
   return text;
 }
 
-/// All of a text, from `offset` on, or behind all where the file is open for appending. False, with errno, where the
-/// system takes less: a full disk may take a part first.
+/// Writes all of a text from `offset` on, or at the end if the file is open for appending. Returns false, with errno,
+/// if the system takes less: a full disk may first take a part.
 bool put_text(int fd, std::string_view text, off_t offset) {
   while (!text.empty()) {
     const ssize_t count = retried([&] { return ::pwrite(fd, text.data(), text.size(), offset); });
@@ -64,7 +64,7 @@ bool put_text(int fd, std::string_view text, off_t offset) {
                "wait until it has ended, or choose another output"});
 }
 
-/// Returns where the token's process is known to have ended. For file systems that have no locks.
+/// Returns if the token's process is known to have ended; else throws io. For file systems without locks.
 void judge_by_token(const std::string& token, const fs::path& file, const fs::path& output) {
   const auto alive = is_alive(token);
   if (!alive)
@@ -75,7 +75,7 @@ void judge_by_token(const std::string& token, const fs::path& file, const fs::pa
   if (*alive) refuse_alive(output, token);
 }
 
-/// Nobody's file but a lock's is ever written over.
+/// Throws io unless the file is empty or a lock: no other file is ever overwritten.
 void check_is_lock(int fd, const fs::path& file) {
   struct stat info {};
   const bool is_known = ::fstat(fd, &info) == 0;
@@ -83,11 +83,11 @@ void check_is_lock(int fd, const fs::path& file) {
   throw Error(Kind::io, file.string(), {"it is no lock of these programs", "to make one there", "move it away"});
 }
 
-/// Away with a file that a dead job has left, and with no other: between a look at it and its removal another job may
-/// have put its own in its place.
+/// Removes the file that a dead job left, but no other: between inspection and removal another job may have replaced it
+/// by its own.
 void take_away(const fs::path& file, const std::string& dead) {
   const fs::path aside = file.string() + "." + random_id();
-  if (::rename(file.c_str(), aside.c_str()) != 0) return;  // somebody else was faster
+  if (::rename(file.c_str(), aside.c_str()) != 0) return;  // another job was faster
   const Fd fd = open_named(aside, O_RDONLY);
   if (fd && text_of(fd.get()) != dead) static_cast<void>(::link(aside.c_str(), file.c_str()));
   ::unlink(aside.c_str());
@@ -99,10 +99,10 @@ bool OutputLock::is_in_place() const noexcept {
   return is_named(fd_.get(), path_);
 }
 
-/// Opened anew: then a network file system tells what another machine has written.
+/// Opens the file again: only then does a network file system show what another machine has written.
 bool OutputLock::has_token_there() const {
   const Fd there = open_named(path_, O_RDONLY);
-  if (!there && errno != ENOENT && errno != ELOOP)  // what is open already must do
+  if (!there && errno != ENOENT && errno != ELOOP)  // rely on the open file
     return text_of(fd_.get()).starts_with(token_) && is_in_place();
   return there && text_of(there.get()).starts_with(token_) && is_in_place();
 }
@@ -111,7 +111,7 @@ std::string OutputLock::read() const {
   return text_of(fd_.get());
 }
 
-/// Writes the token, or removes the file: without one it would tell nothing.
+/// Writes the token, or removes the file: without a token it would say nothing.
 void OutputLock::write(const std::string& token) const {
   if (retried([&] { return ::ftruncate(fd_.get(), 0); }) == 0 && put_text(fd_.get(), token, 0)) return;
   const int error = errno;
@@ -126,7 +126,7 @@ OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
     const bool is_new = bool(fd);
     if (!fd && errno == EEXIST) {
       fd = open_named(file, O_RDWR);
-      if (!fd && errno == ENOENT) continue;  // gone since
+      if (!fd && errno == ENOENT) continue;  // it has just disappeared
     }
     if (!fd)
       throw system_error(output.string(), "cannot be made", errno,
@@ -153,7 +153,7 @@ OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
 }
 
 OutputLock OutputLock::join(const fs::path& file, const fs::path& output, const std::string& token) {
-  // Opening the directory makes NFS look again whether a name that was not there a moment ago is.
+  // Opening the directory makes NFS check again whether a name exists that did not a moment ago.
   const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const Fd directory(retried([&] { return ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   OutputLock lock(file, open_named(file, O_RDWR | O_APPEND));
@@ -167,7 +167,7 @@ OutputLock OutputLock::join(const fs::path& file, const fs::path& output, const 
   lock.has_locks_ = answer == Answer::granted;
   lock.token_ = token;
   const std::string mine = new_token();
-  if (!lock.has_locks_ && !put_text(lock.fd_.get(), mine, 0))  // opened with O_APPEND: behind those of the others
+  if (!lock.has_locks_ && !put_text(lock.fd_.get(), mine, 0))  // opened with O_APPEND: after those of the others
     throw system_error(file.string(), "write", errno, "free some space or write elsewhere");
   return lock;
 }
@@ -185,20 +185,20 @@ void OutputLock::check_free(const fs::path& file, const fs::path& output) {
 
 bool OutputLock::is_held() const {
   if (!fd_ || !has_token_there()) return false;
-  // Asked for again: a server that has lost its client's locks may have given them to another.
+  // Asks for the lock again: a server that has lost its client's locks may have given them to another.
   return !has_locks_ ||
          ask_lock(fd_.get(), is_first_ ? F_WRLCK : F_RDLCK, is_first_ ? first_byte : second_byte) == Answer::granted;
 }
 
 void OutputLock::release() noexcept {
-  if (token_.empty()) return fd_.reset();  // it has never been this job's
+  if (token_.empty()) return fd_.reset();  // it never belonged to this job
   bool is_last = is_first_;
   if (has_locks_) {
     ask_lock(fd_.get(), F_UNLCK, both);
     is_last = ask_lock(fd_.get(), F_WRLCK, both) == Answer::granted;
   }
   if (is_last && has_token_there()) ::unlink(path_.c_str());
-  if (has_locks_) ask_lock(fd_.get(), F_UNLCK, both);  // a child process may have the same open file still
+  if (has_locks_) ask_lock(fd_.get(), F_UNLCK, both);  // a child process may still have the same open file
   token_.clear();
   fd_.reset();
 }

@@ -42,7 +42,7 @@ void Pipe::set(std::uint64_t offset, std::string_view bytes) {
   throw Error(Kind::io, name(), {"a passage that is written already", "", "this is a defect of the program"});
 }
 
-/// Where the first byte of data lies that is still to come.
+/// The place of the first byte of data that is still missing.
 std::uint64_t Pipe::next_data() const {
   return past_data_ == data_.size() ? bytes_ : std::max(at_, data_[past_data_].lo);
 }
@@ -59,7 +59,7 @@ void Pipe::write(std::uint64_t offset, std::span<const std::byte> bytes) {
 
 void Pipe::stop(std::exception_ptr why) noexcept {
   {
-    const std::lock_guard lock(stopping_);  // not the other: a `send` that waits for the reader has that
+    const std::lock_guard lock(stopping_);  // not mutex_: a `send` that waits for the reader holds that
     if (!is_stopped_) why_ = std::move(why);
     is_stopped_ = true;
   }
@@ -78,7 +78,7 @@ void Pipe::finish(bool sync) {
   if (sync) stream_.sync();
 }
 
-/// Writes what is no data, up to there.
+/// Writes the bytes up to `to` that are not data.
 void Pipe::fill(std::uint64_t to) {
   while (at_ < to) {
     if (past_passages_ < passages_.size() && passages_[past_passages_].offset == at_) {
@@ -90,7 +90,7 @@ void Pipe::fill(std::uint64_t to) {
   }
 }
 
-/// Small pieces are written together. The file's last byte stays here.
+/// Joins small pieces into one write. Holds back the file's last byte.
 void Pipe::put(std::span<const std::byte> bytes) {
   at_ += bytes.size();
   if (small_.size() + bytes.size() > most_small) {

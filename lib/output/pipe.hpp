@@ -16,26 +16,26 @@
 
 namespace ckpt {
 
-/// A new file that goes from its first byte to its last into a stream. Threads bring its data in any order: one that is
-/// early waits for its turn, so that nothing is kept but what they have in their hands. Whoever takes chunks in the
-/// file's order, and works on the earliest of them without waiting for others, never stands still.
+/// Sends a new file into a stream, from its first byte to its last. Threads bring its data in any order: an early one
+/// waits for its turn, so that only the threads' own buffers are kept. Threads that take chunks in the file's order,
+/// and work on the earliest of them without waiting for others, never deadlock.
 class Pipe {
  public:
   explicit Pipe(PosixStream stream) : stream_(std::move(stream)) {}
 
   const std::string& name() const noexcept { return stream_.name(); }
 
-  /// Which file it is; nothing is written yet. Throws input where an array's parts lie in another order in the file, or
-  /// data twice: then there is no order to wait for.
+  /// Starts the file; writes nothing yet. Throws input if an array's parts are in another order in the file, or data
+  /// occurs twice: then there is no order to wait for.
   void begin(const NewFile& file);
-  /// Puts other bytes in the place of some that are no data, before they are written.
+  /// Replaces bytes that are not data before they are written.
   void set(std::uint64_t offset, std::string_view bytes);
-  /// Writes data, and what lies before it, when its turn has come. Throws io, or what `stop` was given.
+  /// Writes data, and everything before it, when its turn comes. Throws io, or the error given to `stop`.
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Whoever waits, and whoever comes, gets this error.
+  /// Makes all waiting and later calls throw this error.
   void stop(std::exception_ptr why) noexcept;
-  /// Writes the rest. Until then the file's last byte is missing: a failed job leaves none that could be taken for
-  /// whole. With `sync`, waits until a file is on the storage.
+  /// Writes the rest. Until then the file's last byte is missing, so that nobody takes a failed job's file for
+  /// complete. With `sync`, waits until a file is on the storage.
   void finish(bool sync);
 
  private:
@@ -45,12 +45,12 @@ class Pipe {
   void send(std::span<const std::byte> bytes);
 
   PosixStream stream_;
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable turn_;
   std::vector<Interval> data_;  // by place
   std::vector<Passage> passages_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t at_ = 0;       // what comes next
+  std::uint64_t at_ = 0;       // place of the next byte
   std::size_t past_data_ = 0;  // how many intervals of data are before it
   std::size_t past_passages_ = 0;
   std::vector<std::byte> small_;  // pieces that are written together

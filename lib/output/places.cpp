@@ -44,7 +44,7 @@ bool is_there(const fs::path& path) {
 
 fs::path resolved(const fs::path& path) {
   std::error_code error;
-  const fs::path whole = fs::absolute(path, error);  // of a relative path that does not exist, too
+  const fs::path whole = fs::absolute(path, error);  // works for a relative path that does not exist, too
   fs::path real = error ? fs::path() : fs::weakly_canonical(whole, error);
   if (error) throw system_error(path.string(), "cannot be looked at", error.value());
   return real;

@@ -10,10 +10,10 @@ namespace ckpt {
 
 namespace {
 
-/// No chunk is larger, but for one of a single element.
+/// No chunk is larger, except one of a single element.
 constexpr std::uint64_t most_bytes = 64ULL << 20;
 
-/// Whether a record speaks of a run of elements that there is.
+/// Whether a record describes an existing run of elements.
 bool makes_sense(const JournalRecord& record, const Placement& target, const TargetFiles& files) {
   if (record.array >= target.arrays().size() || record.card >= target.mesh().size()) return false;
   const auto array = static_cast<ArrayId>(record.array);
@@ -25,7 +25,7 @@ bool makes_sense(const JournalRecord& record, const Placement& target, const Tar
          (record.elements.size() == 1 || record.elements.size() <= most_bytes / place.dtype.size);
 }
 
-/// To which process's share a record belongs, for each of them.
+/// The records in each process's share.
 std::vector<std::vector<JournalRecord>> by_writer(const std::vector<JournalRecord>& records, const Placement& target,
                                                   const WriteShares& shares) {
   std::vector<std::vector<JournalRecord>> of_writer(shares.processes());
@@ -67,7 +67,7 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
     files.read(chunk, data);
     const ChunkSums found = sums.of(chunk, data);
     if (!(found.all == record.read) || !found.has_clean_padding) return;
-    // Written by as many processes as there were then: the rest of it is others' now.
+    // The number of processes may have been another then: the rest of the chunk is others' now.
     const Interval mine = intersect(files.share(chunk.card, array), chunk.elements);
     const std::uint64_t element = target.arrays()[array].dtype.size;
     const Chunk part{chunk.card, array, mine, mine.size() * element};

@@ -11,17 +11,16 @@
 
 namespace ckpt {
 
-/// From records that the processes have read, those of data that this process writes now. Collective.
+/// From the records that the processes have read, selects those of data that this process writes now. Collective.
 std::vector<JournalRecord> own_records(const std::vector<JournalRecord>& read, const Placement& target,
                                        const WriteShares& shares, Communicator& processes);
 
-/// What of this process's files an earlier run has finished: each chunk that its journal tells of is read back, and
-/// counts (in `sums`, too) only where the data has the sum that was noted. Gives the bytes found good through `bytes`.
+/// Which parts of this process's files an earlier run finished: reads back each chunk in its journal, and counts it (in
+/// `sums`, too) only if the data has the recorded sum. Adds the bytes found good to `bytes`.
 Finished check_finished(const std::vector<JournalRecord>& records, const Placement& target, TargetFiles& files,
                         unsigned threads, ContentSums& sums, std::uint64_t& bytes);
 
-/// The same of what an earlier run's processes have noted in a journal's directory, each file of which one process
-/// reads. Collective.
+/// As check_finished, for the records in a journal's directory, where one process reads each file. Collective.
 Finished find_finished(const std::filesystem::path& journal, const Placement& target, const WriteShares& shares,
                        TargetFiles& files, unsigned threads, ContentSums& sums, std::uint64_t& bytes,
                        Communicator& processes);

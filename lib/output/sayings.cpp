@@ -44,8 +44,8 @@ std::set<std::string> prefixes_of(const CardFiles& files) {
   return prefixes;
 }
 
-/// Where a root attribute of a file stands: in the root of the target's files that take it, or, where the file has a
-/// tree and its prefix is none of theirs, in the dict that this names.
+/// The target's place for a root attribute of a file: its root, or, if the file has a tree and its prefix names a dict,
+/// that dict.
 ValuePlace root_place(const Saying& saying, const CardFiles& files, const std::set<std::string>& in_target,
                       const ValueNames& names, const std::string& name) {
   const std::string& prefix = files.entries()[saying.entry].prefix;
@@ -59,7 +59,7 @@ bool stays_root(const Saying& saying, const CardFiles& files, const std::set<std
   return !is_in_dict || in_target.contains(files.entries()[saying.entry].prefix);
 }
 
-/// Those of a file's root attributes that stay where they are.
+/// A file's root attributes that keep their place.
 std::vector<Attribute> staying(const Saying& saying, const CardFiles& files, const std::set<std::string>& in_target,
                                const ValueNames& names) {
   std::vector<Attribute> attributes;
@@ -70,7 +70,7 @@ std::vector<Attribute> staying(const Saying& saying, const CardFiles& files, con
   return attributes;
 }
 
-/// All other attributes of a file, by the groups that they come into.
+/// All other attributes of a file, by the groups that they move to.
 std::map<std::string, std::vector<Attribute>> by_group(const Saying& saying, const CardFiles& files,
                                                        const std::set<std::string>& in_target,
                                                        const ValueNames& names) {

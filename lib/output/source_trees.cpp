@@ -17,8 +17,7 @@ namespace ckpt {
 
 namespace {
 
-/// The source's card with the coordinates of a target's, on the axes that both have; nothing where it has none of
-/// these.
+/// The source's card with the coordinates of one of the target's on the axes that both have, or nothing.
 std::optional<Position> card_at(const Mesh& source, const Mesh& target, Position card) {
   Position position = 0;
   for (std::size_t axis = 0; axis < source.axes.size(); ++axis) {
@@ -90,7 +89,7 @@ const std::string& SourceTrees::prefix_of_source(FileNumber file) const {
   return source_.layout().files.entries()[source_.table().entry(file)].prefix;
 }
 
-/// The first file of each prefix of names that has a place in the target's file, and none of its own.
+/// The first file of each prefix of names that belongs into the target's file and has no target file of its own.
 SourceTrees::Origins SourceTrees::find_origins(FileNumber target) {
   std::set<std::string> taken;
   for (const FileEntry& entry : target_.layout().files.entries()) taken.insert(entry.prefix);
@@ -100,7 +99,7 @@ SourceTrees::Origins SourceTrees::find_origins(FileNumber target) {
   Origins origins;
   for (std::size_t entry = 0; entry < entries.size(); ++entry) {
     const std::string& other = entries[entry].prefix;
-    if (other != prefix && !source_.layout().rename.empty()) continue;  // it names no dict
+    if (other != prefix && !source_.layout().rename.empty()) continue;  // the prefix does not name a dict
     if (!(other.starts_with(prefix) || prefix.starts_with(other)) || !taken.insert(other).second) continue;
     if (const auto file = origin_in(entry, target)) origins.push_back(*file);
   }
@@ -114,7 +113,7 @@ std::optional<FileNumber> SourceTrees::origin_in(std::size_t entry, FileNumber t
   return lowest_file_of(entry);
 }
 
-/// Looked for once, however many target files have no card of the same coordinates.
+/// Searches once, however many target files have no card with the same coordinates.
 std::optional<FileNumber> SourceTrees::lowest_file_of(std::size_t entry) {
   const auto [found, is_new] = lowest_files_.try_emplace(entry);
   if (!is_new) return found->second;
@@ -166,7 +165,7 @@ std::vector<FileBeside> SourceTrees::files_beside(SourceStore& store) {
   return {files.begin(), files.end()};
 }
 
-/// That of the first file and, where all files are seen, of the others with the same names in them.
+/// The tree of the first file and, if all files are seen, of the others with the same names in them.
 std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store) {
   const FileTable& table = source_.table();
   const Layout& layout = source_.layout();
@@ -197,8 +196,8 @@ std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store
   return ranks;
 }
 
-/// Of these tensors of a file, those for which there is room, which they take; none of a file that other processes
-/// alone see.
+/// The values of these tensors of a file, as far as there is room, which they use up; none unless every process sees
+/// every file.
 torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<std::string>& names, SourceStore& store,
                                                 std::uint64_t& room) const {
   torch_dist::SmallTensors values;
@@ -245,7 +244,7 @@ SourceTrees::Tree SourceTrees::taken_by(FileNumber target, SourceStore& store) {
   return tree;
 }
 
-/// What a file only keeps for another format is not understood here.
+/// A tree that a file only keeps for another format is not interpreted here.
 bool SourceTrees::is_taken_as_it_is(FileNumber target) const {
   const Origins& files = origins_[target];
   const Schema& first = *source_.file(files.front()).schema;
@@ -266,7 +265,7 @@ SourceTrees::Tree SourceTrees::chosen(FileNumber target, SourceStore& store) {
   return std::make_shared<const std::string>(torch::chosen_tree(parts));
 }
 
-/// As the target's file has it.
+/// The tensor's name in the target's file; nothing if it is not there.
 std::optional<std::string> SourceTrees::name_of_tensor(FileNumber file, FileNumber target,
                                                        const std::string& name) const {
   const auto own = name_on_card(file, name);
@@ -292,12 +291,12 @@ std::optional<std::string> SourceTrees::name_of_value(FileNumber file, FileNumbe
   return other ? name_within(target, *other) : std::nullopt;
 }
 
-/// Of files whose names say whose they are only what is the card's own.
+/// If files name their owners in their tensors' names, only the card's own names count.
 std::optional<CardNames::Name> SourceTrees::name_on_card(FileNumber file, const std::string& name) const {
   return card_names_.of_card({source_.table().entry(file), source_.table().owner(file)}, name);
 }
 
-/// Nothing where it belongs into another file.
+/// The name without the file's prefix; nothing if it belongs into another file.
 std::optional<std::string> SourceTrees::name_within(FileNumber target, const std::string& name) const {
   const CardFiles& files = target_.layout().files;
   const auto entry = files.entry_of(name);
@@ -307,7 +306,7 @@ std::optional<std::string> SourceTrees::name_within(FileNumber target, const std
   return name.substr(prefix.size());
 }
 
-/// As its format has it.
+/// The tree in its format's own form.
 SourceTrees::Tree SourceTrees::read(FileNumber file, SourceStore& store) const {
   if (const auto sent = sent_.find(file); sent != sent_.end()) return sent->second;
   const Schema& schema = *source_.file(file).schema;

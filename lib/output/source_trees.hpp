@@ -22,39 +22,39 @@
 
 namespace ckpt {
 
-/// Which source files' trees (SourceStore::tree) each file of an output takes: that of the card with the same
-/// coordinates, else of the lowest card, in the file with the same names; where these names are in several files of the
-/// source, one of each, below the prefix of its names. Of a tree what the job takes is there, under the names that it
-/// gives (NewName), fitted to where it is taken (TreeFit). Trees that the source's files keep for another format
-/// (Schema::kept_tree) are trees like others. All arguments of the constructor must outlive it.
+/// Which source files' trees (SourceStore::tree) each file of an output takes: the tree of the card with the same
+/// coordinates, else of the lowest card, from the file with the same names; if several files of the source hold these
+/// names, one of each, below the prefix of its names. A tree has only what the job takes, under its new names
+/// (NewName), fitted to the target's file (TreeFit). Trees that the source's files keep for another format
+/// (Schema::kept_tree) count as well. All arguments of the constructor must outlive it.
 class SourceTrees {
  public:
   using Tree = std::shared_ptr<const std::string>;
 
-  /// `format`: the output's. Only files of which it takes trees give one, and with `keeps`, or where they keep one
-  /// themselves, those whose trees it keeps (Store::keeps_trees); where it has an index, only the first file takes one.
-  /// Throws as TreeFit.
+  /// `format`: the output's. Only files of which it takes trees supply one, and with `keeps`, or where they only keep
+  /// one themselves, those whose trees it keeps (Store::keeps_trees); if it has an index, only the first file takes
+  /// one. Throws as TreeFit.
   SourceTrees(const Checkpoint& source, const Placement& target, const Store& format, bool keeps, NewName new_name);
 
-  /// What the files say of which some target file takes the tree; and whether that is all that there is.
+  /// The schemas of files whose trees some target file takes; and whether these are all that there are.
   const std::set<const Schema*>& used() const noexcept { return used_; }
   bool are_all_used(const std::vector<Saying>& sayings) const;
-  /// Whether the output's format has trees: what it only keeps nobody sees but those who take it later.
+  /// Whether the output's format has trees: trees that it only keeps are seen only by those who take them later.
   bool has_trees() const noexcept { return format_.takes_trees_of(format_.name()); }
-  /// Whether files that the output has beside those with data hold all that is neither in these nor in the first one's
-  /// tree; and the leaves that are there.
+  /// Whether files beside the data hold everything that is neither in the data files nor in the first one's tree; and
+  /// whether a leaf is in them.
   bool has_all_beside() const noexcept { return has_all_beside_; }
   bool is_beside(const std::string& leaf) const { return leaves_beside_.contains(leaf); }
 
-  /// Where not every process sees every file, has those that do send the trees that this process's target files take.
-  /// Collective. Before `of`.
+  /// If not every process sees every file, sends the trees that this process's target files take from those that see
+  /// them. Collective. Before `of`.
   void fetch(const std::vector<FileNumber>& targets, SourceStore& store, Communicator& processes);
-  /// The tree that a target file takes; null where it takes none. Throws as SourceStore::tree. Threads may call it
+  /// The tree that a target file takes; null if it takes none. Throws as SourceStore::tree. Threads may call it
   /// together.
   Tree of(FileNumber target, SourceStore& store);
-  /// The small files that the output has beside those with data: the source's, of the same format, or those that are
-  /// made of the first file's tree (torch_dist::rest). For the process that makes this file; after `fetch`, before
-  /// `of`. Throws as that, and input for a tree of another framework.
+  /// The small files that the output has beside its data files: the source's, of the same format, or those made from
+  /// the first file's tree (torch_dist::rest). For the process that makes the first file; after `fetch`, before `of`.
+  /// Throws as torch_dist::rest, and input for a tree of another framework.
   std::vector<FileBeside> files_beside(SourceStore& store);
 
  private:
@@ -93,16 +93,16 @@ class SourceTrees {
   std::vector<std::string> names_;  // of the output's tensors
   bool keeps_;
   bool makes_rest_ = false;  // instead of carrying a tree
-  Tree objects_;             // of the first file then
+  Tree objects_;             // then of the first file
   bool has_all_beside_ = false;
   std::set<std::string> leaves_beside_;
-  std::optional<TreeFit> fit_;                                     // where there are trees
+  std::optional<TreeFit> fit_;                                     // if there are trees
   std::vector<Origins> origins_;                                   // by target file
   std::map<std::size_t, std::optional<FileNumber>> lowest_files_;  // by entry of the source's files
   std::set<const Schema*> used_;
   std::map<FileNumber, Tree> sent_;
 
-  std::mutex mutex_;  // for the tree that was taken last: many files may take one
+  std::mutex mutex_;  // guards the tree taken last: many files may take one
   std::optional<Key> last_;
   Tree last_tree_;
 };

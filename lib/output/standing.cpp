@@ -51,22 +51,22 @@ void add_names(const Layout& layout, std::set<std::string>& names) {
   for (std::string& name : names_beside(layout)) names.insert(std::move(name));
 }
 
-/// The layout that a JSON text holds under `key`, if it is these programs' (it has `mark`).
+/// The layout that a JSON file holds under `key`, if these programs wrote it (it has `mark`).
 std::optional<Layout> layout_in(const fs::path& file, const char* mark, const char* key) {
   std::error_code error;
   if (fs::symlink_status(file, error).type() != fs::file_type::regular) return std::nullopt;
   try {
-    // The parameters may be very many, and are of no interest.
+    // Skips the parameters: there may be very many, and they do not matter.
     const auto json = parsing::parse_json(small_text(file, most_manifest_bytes, "a manifest"), file.string(),
                                           "parameters", [](const std::string&, const nlohmann::json&) {});
     if (!json.is_object() || !json.contains(mark) || !json.contains(key)) return std::nullopt;
     return parse_layout(json[key].dump(), file.string());
   } catch (const Error&) {
-    return std::nullopt;  // damaged, or somebody else's
+    return std::nullopt;  // damaged, or not ours
   }
 }
 
-/// Whether a file says itself that these programs wrote it.
+/// Whether a file itself says that these programs wrote it.
 bool carries_layout(const fs::path& file, Store& store) {
   try {
     return store.recognises(file) && !store.catalog(file).schema->layout.empty();
@@ -75,7 +75,7 @@ bool carries_layout(const fs::path& file, Store& store) {
   }
 }
 
-/// Whether a file says of no others than these which of them holds what.
+/// Whether a file is an index of these files: by its name if a format has one of that name, else by its content.
 bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
   for (const Format& format : formats())
     if (!format.index_name.empty() && file.filename() == format.index_name)
@@ -88,7 +88,7 @@ bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
     return index != nullptr && std::all_of(index->file_of.begin(), index->file_of.end(),
                                            [&](const auto& entry) { return names.contains(entry.second); });
   } catch (const Error&) {
-    return false;  // somebody else's
+    return false;  // not ours
   }
 }
 
@@ -96,7 +96,7 @@ bool is_journal_file(const std::string& name) {
   return name == job_name || name == job_draft_name || name.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// Goes through all that is below a directory, and does not follow links. `is_own` judges regular files.
+/// Visits everything below a directory without following links. `is_own` judges regular files.
 template <class IsOwn>
 void walk(const fs::path& place, Standing& found, const IsOwn& is_own) {
   std::error_code error;
@@ -145,7 +145,7 @@ Inspection::Inspection(const Layout& target, bool is_single_file, const std::vec
   names_.insert(names_.end(), beside.begin(), beside.end());
 }
 
-/// A file of the kind that is to be written, or one in which there is nothing to lose.
+/// Whether a file is of the kind that is to be written, or has nothing to lose.
 bool Inspection::is_own_file(const fs::path& file) const {
   std::error_code error;
   return fs::file_size(file, error) == 0 || store_.recognises(file) ||
@@ -178,7 +178,7 @@ void Inspection::look(const fs::path& place, bool is_partial, Standing& found) c
   if (type == fs::file_type::directory) return look_into(place, is_partial, found);
   bool is_own = false;
   if (type == fs::file_type::regular) {
-    // What a killed job has left may not have become a file of its kind: its journal says whose it is.
+    // A killed job may leave a file that is not yet of its kind: its journal says whose it is.
     is_own = is_single_file_ || is_partial
                  ? is_own_file(place) || (is_partial && is_there(place.string() + journal_name))
                  : carries_layout(place, store_);
@@ -192,7 +192,7 @@ void Inspection::look(const fs::path& place, bool is_partial, Standing& found) c
 }
 
 void Inspection::look_into(const fs::path& place, bool is_partial, Standing& found) const {
-  std::set<std::string> written;  // by a job of these programs, which says so
+  std::set<std::string> written;  // by these programs, as a manifest or journal says
   const auto manifest = layout_in(place / manifest_name, "ckpt_manifest", "layout");
   if (manifest) add_names(*manifest, written);
   const fs::path journal = place / journal_name;

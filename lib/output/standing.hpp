@@ -11,31 +11,31 @@
 
 namespace ckpt {
 
-/// What stands at a place: what is these programs' own, which may be replaced or cleared, and what is not.
+/// What exists at a place: files of these programs, which may be replaced or cleared, and foreign ones.
 struct Standing {
-  std::vector<std::filesystem::path> files;        ///< own
-  std::vector<std::filesystem::path> directories;  ///< that hold them, each before those in it
+  std::vector<std::filesystem::path> files;        ///< these programs' own
+  std::vector<std::filesystem::path> directories;  ///< that hold them, outer before inner
   std::vector<std::string> foreign;                ///< the first few, in words: "notes.txt", "p (a FIFO)"
 
-  /// Throws io, naming what is foreign.
+  /// Throws io, naming foreign files, if there are any.
   void check_own(const std::filesystem::path& place, const std::string& remedy) const;
-  /// Removes what is own and nothing else: a directory stays where something else lies in it. Throws io.
+  /// Removes the own files and nothing else: a directory stays if something else is in it. Throws io.
   void remove() const;
 };
 
-/// Tells the files that a job may replace or clear from all others, by names and content.
+/// Distinguishes the files that a job may replace or clear from all others, by name and content.
 class Inspection {
  public:
-  /// `target`: the layout of what is to be written; `beside`: the names of the other files to be written.
+  /// `target`: the layout of the output; `beside`: the names of its other files.
   Inspection(const Layout& target, bool is_single_file, const std::vector<std::string>& beside, Store& store);
 
   /// The names of the files to be written.
   const std::vector<std::string>& names() const noexcept { return names_; }
 
-  /// An output that is to be replaced. Own: a checkpoint that these programs wrote; a file of the kind that is to
-  /// be written; a directory of such files with names that the target, or a manifest in it, has, and an index of these.
+  /// An output that is to be replaced. Own: a checkpoint that these programs wrote; a file of the kind that is to be
+  /// written; a directory of such files whose names the target, or a manifest in it, lists, and an index of these.
   Standing output(const std::filesystem::path& place) const;
-  /// An unfinished output, with its journal, whose job may have been another.
+  /// An unfinished output with its journal, perhaps another job's.
   Standing partial(const OutputPlaces& places) const;
 
  private:
@@ -48,7 +48,7 @@ class Inspection {
   Store& store_;
 };
 
-/// The parts of an unfinished output's own account of itself.
+/// The parts of the journal of an unfinished output.
 inline constexpr const char* journal_name = ".journal";
 inline constexpr const char* job_name = "job";
 inline constexpr const char* job_draft_name = "job.new";

@@ -47,13 +47,13 @@ void TargetFiles::for_each_file(unsigned threads, const std::function<void(FileN
 void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading) {
   for_each_file(threads, [&](FileNumber file) {
     auto spec = specs_->of(file, trees_.of(file, reading));
-    if (place_.is_single_file) std::string().swap(manifest_text_);  // it has it now, and {} would keep the room
+    if (place_.is_single_file) std::string().swap(manifest_text_);  // the file has it now, and {} would keep the memory
     if (place_.views != nullptr) spec = place_.views->shown(file, *spec);
     create_file(file, *spec, is_resumed);
   });
   specs_->forget_last();
   return_freed_memory();
-  if (place_.pipe != nullptr && !store_.ends_with_manifest())  // what it can say it says now
+  if (place_.pipe != nullptr && !store_.ends_with_manifest())  // the file's manifest must be known now
     set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints));
 }
 
@@ -146,7 +146,7 @@ Interval TargetFiles::bytes_of(const Chunk& chunk) const {
 std::vector<ArrayId> TargetFiles::order() const {
   std::vector<ArrayId> order(planner_.target().arrays().size());
   std::iota(order.begin(), order.end(), ArrayId{0});
-  if (numbers_.empty()) return order;  // another process's
+  if (numbers_.empty()) return order;  // another process made the file
   const std::vector<FileExtents>& data = rooms_.at(numbers_.front())->data;
   std::stable_sort(order.begin(), order.end(),
                    [&](ArrayId a, ArrayId b) { return data[a].offset() < data[b].offset(); });
@@ -191,7 +191,7 @@ void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
     file != nullptr ? file->write(place, part) : place_.pipe->write(place, part);
   };
   if (is_in_one_extent(chunk)) return put(place_of(chunk), bytes);
-  const Interval whole = bytes_of(chunk);  // nothing goes on behind it: it has no neighbours
+  const Interval whole = bytes_of(chunk);  // nothing follows the chunk: it has no neighbours
   rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
     put(place, bytes.subspan(part.lo - whole.lo, part.size()));
   });
@@ -248,7 +248,7 @@ void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, Content
     file->drop_cached();
     if (owner(number) == process_) sums.add_metadata(number, file->sum_rest());
   }
-  add_values(sums);  // these lie among the metadata
+  add_values(sums);  // they are in the metadata
   const auto read_chunk = [this](const Chunk& chunk, std::span<std::byte> bytes) {
     read(chunk, bytes);
     return true;

@@ -30,89 +30,89 @@ namespace ckpt {
 struct TargetPlace {
   const Output* output = nullptr;  ///< null: the one file goes to `pipe`, on the process that writes it
   Pipe* pipe = nullptr;
-  bool is_single_file = false;  ///< it has room for its manifest
+  bool is_single_file = false;  ///< the file has room for its manifest
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
-  bool keeps_trees = false;                ///< also where the format can do no more than keep them
-  std::vector<Pattern> dropped = {};       ///< names that are left out on purpose: of no loss of theirs is told
-  NewName new_name = {};                   ///< of values that are no tensors
+  bool keeps_trees = false;                ///< also where the format can only keep them
+  std::vector<Pattern> dropped = {};       ///< names left out on purpose: losing their values is not reported
+  NewName new_name = {};                   ///< for values that are not tensors
   const Views* views = nullptr;            ///< not null: the files have no data, and `write` is not called
-  std::vector<ManifestTable> tables = {};  ///< as the manifest will tell of them, with any fingerprints
+  std::vector<ManifestTable> tables = {};  ///< as the manifest will list them, with any fingerprints
 };
 
-/// The files that this process writes: it makes those of its cards with all their metadata, then fills its share of
-/// them, and of one that another process has made, chunk by chunk.
+/// The files that this process writes: makes its cards' files with all their metadata, then fills its share of them,
+/// and of one that another process made, chunk by chunk.
 class TargetFiles {
  public:
   /// `shares` must outlive it. `most_open`: how many files may be open at a time (`files_in_cache`).
   TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const TargetPlace& place,
               const WriteShares& shares, std::uint32_t process, std::size_t most_open);
 
-  /// Has what is not seen everywhere sent to the processes that write it. Collective; before `create`.
+  /// Sends trees that not every process sees to the processes that write them. Collective; before `create`.
   void fetch_trees(SourceStore& reading, Communicator& processes) { trees_.fetch(numbers_, reading, processes); }
-  /// SourceTrees::files_beside, for the process that makes the first file: between that and `create`.
+  /// SourceTrees::files_beside, for the process that makes the first file: after `fetch_trees`, before `create`.
   std::vector<FileBeside> files_beside(SourceStore& reading) { return trees_.files_beside(reading); }
-  /// Says what the output's format cannot hold; throws input for tensors that it cannot. Before all that follows.
+  /// Reports what the output's format cannot hold; throws input for tensors that it cannot. Before all calls below.
   void check_format();
-  /// As FileSpecs has them; between that and `create`.
+  /// As in FileSpecs; after `check_format`, before `create`.
   void add_attribute(const Attribute& attribute) { specs_->add_attribute(attribute); }
   void set_attribute(const Attribute& attribute) { specs_->set_attribute(attribute); }
   void add_checksum() noexcept { specs_->add_checksum(); }
-  /// Makes the files and the room for their data, several at a time. Where an earlier run is resumed, data that is
-  /// there may be kept. `reading`: of the source's files, which may be taken as they are but for their data.
+  /// Makes the files and the room for their data, several at a time. If an earlier run is resumed, existing data may be
+  /// kept. `reading`: for the source's files, which may be taken unchanged except for their data.
   void create(bool is_resumed, unsigned threads, SourceStore& reading);
-  /// Tells the processes that fill a part of a file where its data goes. Collective, after `create`.
+  /// Sends the places of a file's data to the processes that fill a part of it. Collective, after `create`.
   void tell_rooms(Communicator& processes);
   /// The chunks that this process writes.
   ChunkSequence chunks(std::uint64_t chunk_bytes, ChunkOrder order = ChunkOrder::in_step) const;
   /// ChunkSequence::take_places, once the files are made.
   void cut_where_they_lie(ChunkSequence& chunks) const;
-  /// What of an array this process writes.
+  /// The part of an array that this process writes.
   Interval share(Position card, ArrayId array) const { return shares_.of(process_, card, array); }
   /// The process that makes a file.
   std::uint32_t owner(FileNumber file) const { return shares_.owner(where_.table().owner(file)); }
-  /// Whether a file of this process that holds an array of a card had data that was kept.
+  /// Whether this process's file with a card's array had data that was kept.
   bool is_kept(Position card, ArrayId array) const { return kept_.contains(where_.file(card, array)); }
   /// The arrays of a single file in the order of their data, once it is made.
   std::vector<ArrayId> order() const;
-  /// Writes `bytes` from where the chunk begins; they may go on behind it.
+  /// Writes `bytes` from the chunk's beginning; they may extend beyond its end.
   void write(const Chunk& chunk, std::span<const std::byte> bytes);
   /// Where a chunk begins in its file.
   std::uint64_t place_of(const Chunk& chunk) const;
-  /// Whether nothing lies between the end of one chunk and the beginning of another in their file but zeros, fewer than
-  /// a page, which is written whole anyway.
+  /// Whether only zeros, fewer than a page, are between the end of one chunk and the beginning of another in their
+  /// file: a page is written whole anyway.
   bool are_neighbours(const Chunk& first, const Chunk& second) const;
-  /// Whether chunks go to a pipe, one after the other: a `write` waits for those of earlier ones.
+  /// Whether chunks go to a pipe, one after the other: a `write` waits for those of earlier chunks.
   bool is_pipe() const noexcept { return place_.pipe != nullptr; }
-  /// The job has failed: no `write` waits any more.
+  /// Reports that the job has failed: no `write` waits any more.
   void stop(std::exception_ptr why) noexcept;
   void read(const Chunk& chunk, std::span<std::byte> bytes);
-  /// Writes what depends on everything else in a file: its checksum. After `set_manifest`.
+  /// Writes each file's checksum, which depends on everything else in it. After `set_manifest`.
   void finish(unsigned threads);
   /// Waits until the files are on the disk.
   void sync();
 
-  /// Adds what `write` has not been given: metadata, and values that have no fixed size.
+  /// Adds the sums of what `write` does not get: metadata, and values without a fixed size.
   void add_the_rest(ContentSums& sums) const;
-  /// Sums this process's share of what the files hold, read from the storage.
+  /// Sums this process's share of the files' content, read from the storage.
   void sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums);
 
-  /// They as the manifest tells of them, with fingerprints if there are sums.
+  /// The manifest's list of the files, with fingerprints if there are sums.
   std::vector<ManifestFile> list(const ContentSums* sums) const;
-  /// What the index of a format that has one says of them.
+  /// The files' entries in the index of a format that has one.
   std::vector<IndexedFile> indexed() const;
-  /// Where a single file's manifest is to be, and writes it.
+  /// The place of a single file's manifest; and writes it there.
   ManifestRoom manifest_room() const;
   void set_manifest(const std::string& text);
 
  private:
   /// Calls `work` for each of this process's files, several at a time.
   void for_each_file(unsigned threads, const std::function<void(FileNumber)>& work);
-  /// Which bytes of its array a chunk is.
+  /// The bytes of its array that a chunk covers.
   Interval bytes_of(const Chunk& chunk) const;
   std::uint64_t place_in_file(Position card, ArrayId array, std::uint64_t byte) const;
-  /// Whether a chunk lies in its file as one run.
+  /// Whether a chunk is one run in its file.
   bool is_in_one_extent(const Chunk& chunk) const;
-  /// What others need to fill a file.
+  /// What other processes need to fill a file.
   struct SharedRoom {
     FileNumber file = 0;
     bool is_kept = false;
@@ -140,9 +140,9 @@ class TargetFiles {
   std::vector<FileNumber> numbers_;  // of their files, card by card
   SourceTrees trees_;
   std::optional<FileSpecs> specs_;  // from check_format on
-  std::string manifest_text_;       // until the file is made that has it
+  std::string manifest_text_;       // until the file that has it is made
   std::uint64_t manifest_bytes_;
-  std::mutex making_;                                            // for rooms_ and kept_, while files are made
+  std::mutex making_;                                            // guards rooms_ and kept_ while files are made
   std::map<FileNumber, std::shared_ptr<const FileRoom>> rooms_;  // of all files that this process fills
   std::set<FileNumber> kept_;
   FileCache<TargetFile> files_;

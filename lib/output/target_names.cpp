@@ -8,8 +8,8 @@ namespace ckpt {
 
 namespace {
 
-/// Why layouts, manifests and indexes, which are JSON, cannot have it, or could not be read again with it (parse_node);
-/// empty where they can.
+/// Why layouts, manifests and indexes, which are JSON, cannot hold a text, or could not be read with it (parse_node);
+/// empty if they can.
 std::string flaw_in(const std::string& text) {
   if (text.find('\0') != std::string::npos) return " has a NUL character";
   try {
@@ -20,7 +20,7 @@ std::string flaw_in(const std::string& text) {
   }
 }
 
-/// The source's file that a parameter is read from, the first of them.
+/// The first of the source's files from which a parameter is read.
 std::string file_of(const Checkpoint& source, const Placement& placement, ParameterId parameter) {
   const ArrayId array = placement.array_of(parameter);
   for (Position card = 0; card < placement.mesh().size(); ++card)
@@ -45,7 +45,7 @@ void check_text(const Checkpoint& source, const Planner& planner) {
   }
 }
 
-/// The groups with attributes, by their paths with the prefixes of the files.
+/// The groups with attributes, by their paths with the files' prefixes.
 std::set<std::string> groups_of(const Checkpoint& source) {
   std::set<std::string> groups;
   std::set<std::pair<const Schema*, std::size_t>> seen;

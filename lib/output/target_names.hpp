@@ -7,8 +7,8 @@
 
 namespace ckpt {
 
-/// Before anything is written: refuses names that the files of these target cards, or the manifest, could not hold.
-/// Throws input, naming the file that a parameter comes from.
+/// Before anything is written: throws input for names that these target cards' files, or the manifest, could not hold,
+/// naming the file that a parameter comes from.
 void check_target_names(const Checkpoint& source, const Planner& planner, const std::vector<Position>& cards,
                         const Store& store);
 

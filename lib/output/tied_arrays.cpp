@@ -19,7 +19,7 @@ void put_pointer(ByteWriter& out, const void* pointer) {
   out.number(reinterpret_cast<std::uintptr_t>(pointer));
 }
 
-/// How a parameter is spread, by what equal ones share; nothing where it lies among others or in pieces.
+/// Adds a parameter's spread, which equal ones share; returns false if it lies among others or in pieces.
 bool put_spread(ByteWriter& out, const Placement& placement, ParameterId parameter) {
   const Spread& spread = placement.spreads()[parameter];
   if (spread.bucket || spread.flat || spread.boxes) return false;
@@ -32,7 +32,7 @@ bool put_spread(ByteWriter& out, const Placement& placement, ParameterId paramet
   return true;
 }
 
-/// Where each file that has it has stored it; false where one has not stored it as it is.
+/// Adds where each file that has an array stores it; returns false if one does not store it as it is, or none has it.
 bool put_places(ByteWriter& out, const std::vector<Saying>& sayings, std::size_t entry, const std::string& name) {
   bool is_anywhere = false;
   for (std::size_t i = 0; i < sayings.size(); ++i) {
@@ -56,7 +56,7 @@ bool put_places(ByteWriter& out, const std::vector<Saying>& sayings, std::size_t
   return is_anywhere;
 }
 
-/// The same for arrays that are tied; nothing for those that cannot be.
+/// A key that tied arrays have in common; nothing for arrays that cannot be tied.
 std::optional<std::string> key_of(const ArrayPlace& array, const Planner& planner, const ArrayFiles& from_files,
                                   const std::vector<Saying>& sayings) {
   if (array.members.size() != 1) return std::nullopt;

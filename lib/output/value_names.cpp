@@ -17,18 +17,19 @@ ValuePlace split(const std::string& name) {
   return {name.substr(0, slash), name.substr(slash + 1)};
 }
 
-/// Whether attributes are values of a tree. That of a DCP directory has the values of all its files, although the first
-/// one alone stands for it.
+/// Whether attributes are values of a tree. A DCP directory's tree has the values of all its files, although only the
+/// first one represents it.
 bool is_of_tree(const Schema& schema) {
   return schema.has_tree || schema.format == torch::dcp_format;
 }
 
-/// Of DCP's safetensors: where a file's pieces lie, which is true of no other file.
+/// Names in DCP's safetensors that describe where a file's pieces lie, which is true of no other file.
 bool says_cut(std::string_view name) {
   return name == "DCP_SHARDING_INFO" || name == "DCP_VERSION";
 }
 
-/// How many ranks there were, and which of them wrote the file: "world_size", "tensor_model_parallel_size", "tp_rank".
+/// Names of the number of ranks, and of the rank that wrote the file: "world_size", "tensor_model_parallel_size",
+/// "tp_rank".
 bool says_ranks(std::string_view name) {
   static const std::set<std::string, std::less<>> known{
       "world_size",  "world_rank", "global_rank", "local_rank", "num_shards",    "shard_count", "shard_id",

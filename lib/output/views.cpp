@@ -9,7 +9,7 @@ namespace ckpt {
 
 namespace {
 
-/// Of one array: whoever reads it looks through them.
+/// The limit for one array: a reader searches all of them.
 constexpr std::size_t most_views = 1U << 16;
 
 [[noreturn]] void refuse(const std::string& parameter, const std::string& found, const std::string& expected) {
@@ -17,14 +17,15 @@ constexpr std::size_t most_views = 1U << 16;
       .of_parameter(parameter);
 }
 
-/// Its directory without links; what links to the output itself is replaced. A dry run may name none.
+/// The output's final path with its directory's links resolved; a link at the output itself is replaced. A dry run may
+/// name no output.
 std::filesystem::path final_place(const std::filesystem::path& output) {
   if (output.empty()) return resolved(".");
   const std::filesystem::path target = OutputPlaces(output).target;
   return resolved(target.has_parent_path() ? target.parent_path() : ".") / target.filename();
 }
 
-/// Whether the elements of a box come in the same order by both strides.
+/// Whether both strides give the elements of a box the same order.
 bool are_in_same_order(const Extents& size, const Extents& a, const Extents& b) {
   std::vector<std::size_t> dims(size.size());
   std::iota(dims.begin(), dims.end(), std::size_t{0});
@@ -33,7 +34,7 @@ bool are_in_same_order(const Extents& size, const Extents& a, const Extents& b) 
   return std::is_sorted(dims.begin(), dims.end(), [&](std::size_t x, std::size_t y) { return b[x] > b[y]; });
 }
 
-/// Whether the second's elements are the first's next in their array, of one dimension.
+/// Whether the second's elements directly follow the first's in their array, which has one dimension.
 bool continues(const Hyperslab& first, const Hyperslab& second) {
   if (first.stripes.size() != 1 || second.stripes.size() != 1) return false;
   const Hyperslab::Stripe& a = first.stripes[0];
@@ -48,7 +49,7 @@ class ArrayViews {
              std::vector<View>& views)
       : parameter_(parameter), theirs_(theirs), file_(file), ours_(ours), views_(views) {}
 
-  /// Of a box that lies in either array. Where it is no regular set of elements in both, its parts may be.
+  /// Adds a box that lies in both arrays. If it is not a regular set of elements in both, its parts may be.
   void add(const Region& theirs, const Region& ours) {
     auto from = hyperslab_of(theirs, theirs_.shape);
     auto to = hyperslab_of(ours, ours_);

@@ -11,17 +11,17 @@
 
 namespace ckpt {
 
-/// An output whose arrays have no data of their own but show the source's, where they lie there. Worked out from the
-/// plan alone; the checkpoint and the planner must outlive it.
+/// An output whose arrays have no data of their own but show the source's data in place. Derived from the plan alone;
+/// the checkpoint and the planner must outlive it.
 class Views {
  public:
-  /// `output`: where it is to stand in the end. Throws usage for a source of another format than `store`, or a format
-  /// that cannot show anything.
+  /// `output`: its final path. Throws usage if the source has another format than `store`, or the format cannot show
+  /// anything.
   Views(const Checkpoint& source, const Planner& planner, const Store& store, const std::filesystem::path& output,
         bool is_single_file);
 
-  /// The specification of a file with what its arrays show. Throws usage, naming the parameter, for what elements that
-  /// are only shown cannot be: cast, in another order, in very many pieces, or shown by the source itself. Threads may
+  /// The specification of a file with what its arrays show. Throws usage, naming the parameter, if its elements cannot
+  /// just be shown: they are cast, in another order, in very many pieces, or shown by the source itself. Threads may
   /// call it together.
   std::shared_ptr<const FileSpec> shown(FileNumber file, const FileSpec& spec) const;
 
