@@ -6,7 +6,7 @@ namespace ckpt {
 
 namespace {
 
-/// Ascending.
+/// All divisors, ascending.
 std::vector<std::uint64_t> divisors(std::uint64_t number) {
   std::vector<std::uint64_t> found;
   for (std::uint64_t small = 1; small <= number / small; ++small) {

@@ -23,7 +23,7 @@ PartialSum ChunkComparison::read(const Transfer& transfer, std::byte* target, st
   return {};
 }
 
-/// Padding is no part of a tensor: whoever saved it may have left anything there.
+/// Ignores padding, which is not part of a tensor: the program that saved it may have left anything there.
 void ChunkComparison::write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& /*read*/) {
   const std::uint64_t b_bytes = chunk.elements.size() * b_.arrays()[chunk.array].dtype.size;
   thread_local Buffer buffer;
@@ -42,7 +42,7 @@ void ChunkComparison::write(const Chunk& chunk, std::span<std::byte> bytes, cons
     if (region.fill || (is_equal && (a.dtype == b.dtype || are_same_numbers(a.dtype, b.dtype)))) return;
     Region here = region;
     here.offset -= chunk.elements.lo;
-    of = parameter;  // a chunk holds elements of one
+    of = parameter;  // a chunk holds elements of one parameter
     if (!elements) elements.emplace(a, b, pair_.agreement);
     elements->compare(here, chunk.card, bytes.data(), own.data(), found);
   });

@@ -12,21 +12,21 @@
 
 namespace ckpt {
 
-/// Two checkpoints to be compared, A read for what B stores.
+/// Two checkpoints to be compared; A is read for the elements that B stores.
 struct ComparedPair {
-  const Planner& planner;  ///< A's elements in the places of B's
+  const Planner& planner;  ///< puts A's elements in the places of B's
   const Readers& readers;  ///< of A
   SourceReader& reader;    ///< of A
   const Checkpoint& b;
   SourceStore& store;
-  std::vector<ParameterId> parameters;  ///< of B: those whose elements are compared
-  std::vector<Position> cards;          ///< of B: those whose files this process reads
+  std::vector<ParameterId> parameters;  ///< B's parameters whose elements are compared
+  std::vector<Position> cards;          ///< B's cards whose files this process reads
   Agreement agreement;
-  std::size_t most_open = 1;  ///< of B's files at a time
+  std::size_t most_open = 1;  ///< limit for B's files
 };
 
-/// A comparison as an exchange sees it: A is moved to where B is read, in the form of B's arrays, as if B were to be
-/// written once more; instead each chunk is compared with what B's file holds. Which chunks, a derived class says.
+/// A comparison in the form of an exchange: A's data moves to where B is read, in the form of B's arrays, as if B were
+/// written again; instead, each chunk is compared with B's file. A derived class chooses the chunks.
 class ChunkComparison : public Workload {
  public:
   /// `pair` and `traffic` must outlive it.
@@ -35,7 +35,7 @@ class ChunkComparison : public Workload {
   std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const override {
     return pair_.planner.for_each_transfer(chunk, process_, visit);
   }
-  /// A stretch is asked for once: not before both sides have room for it, as far as they read ahead.
+  /// A stretch is requested only once, so both sides must have room for it, as far as they read ahead.
   bool can_read_ahead() const override {
     const auto is_ready = [](const auto& side) { return !side.reads_ahead() || side.can_read_ahead(); };
     return (pair_.reader.reads_ahead() || files_.reads_ahead()) && is_ready(pair_.reader) && is_ready(files_);
@@ -48,16 +48,16 @@ class ChunkComparison : public Workload {
   void write(const Chunk& chunk, std::span<std::byte> bytes, const PartialSum& read) override;
   void count_exchanged(std::uint64_t bytes) override { traffic_.bytes_exchanged += bytes; }
 
-  /// B's files, as they are read.
+  /// Reads B's files.
   ChunkReader& files() noexcept { return files_; }
 
-  /// What has been found to differ, by B's parameter.
+  /// The differences found so far, by B's parameter.
   const std::map<ParameterId, Mismatch>& found() const noexcept { return found_; }
 
  protected:
   const ComparedPair& pair() const noexcept { return pair_; }
   const Placement& b() const noexcept { return b_; }
-  /// A's, by B's parameter.
+  /// A's tensor, by B's parameter.
   const Tensor& a_tensor(ParameterId parameter) const;
   std::uint32_t process() const noexcept { return process_; }
 

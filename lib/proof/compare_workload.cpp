@@ -14,7 +14,7 @@ CompareWorkload::CompareWorkload(const ComparedPair& pair, std::uint64_t chunk_b
   traffic.bytes_total = total;
 }
 
-/// This process's cards of B that hold a parameter. Where copies may differ, the one that counts: the lowest card's.
+/// This process's cards of B that hold a parameter. If copies may differ, only the one that counts: the lowest card's.
 std::vector<Position> CompareWorkload::cards_of(ParameterId parameter) const {
   std::vector<Position> cards;
   for (const Position card : pair().cards)
@@ -27,7 +27,7 @@ std::vector<Position> CompareWorkload::cards_of(ParameterId parameter) const {
   return cards;
 }
 
-/// What a card holds of a parameter, in chunks of which A's and B's elements both fit.
+/// A card's part of a parameter, in chunks that fit with both A's and B's element sizes.
 ChunkGrid CompareWorkload::grid(ParameterId parameter, Position card) const {
   const std::uint64_t elements = b().run_of(parameter, card).size();
   const Extents stored = b().stored_shape(b().array_of(parameter), card);

@@ -7,7 +7,7 @@
 
 namespace ckpt {
 
-/// Two checkpoints compared: every copy in B that counts, parameter by parameter.
+/// Compares two checkpoints parameter by parameter: every copy in B that counts.
 class CompareWorkload final : public ChunkComparison {
  public:
   CompareWorkload(const ComparedPair& pair, std::uint64_t chunk_bytes, ChunkOrder order, std::uint32_t process,
@@ -20,7 +20,7 @@ class CompareWorkload final : public ChunkComparison {
   ChunkGrid grid(ParameterId parameter, Position card) const;
 
   std::uint64_t chunk_bytes_;
-  std::size_t parameter_ = 0;  // in pair().parameters: the next
+  std::size_t parameter_ = 0;  // index of the next in pair().parameters
   ChunkMerge chunks_;          // of the one before
 };
 

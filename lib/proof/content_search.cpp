@@ -16,10 +16,10 @@ namespace {
 
 using What = Damage::What;
 
-/// So many files of wrong content are tried in one another's place: each pair is read once more.
+/// Up to this many files of wrong content are tried in each other's place: each pair costs another reading.
 constexpr std::size_t most_swapped = 8;
 
-/// The search in the files' contents.
+/// Searches the files' contents for damage.
 class ContentSearch {
  public:
   ContentSearch(const SearchedFiles& files, Communicator& processes, Traffic& traffic)
@@ -72,7 +72,7 @@ class ContentSearch {
     return said == manifest_.files.end() || to_string(sums.of_file(file)) == said->second.fingerprint;
   }
 
-  /// What a file holds besides data: metadata, and values that lie in it. As if it were file `as`.
+  /// Adds a file's bytes besides data, its metadata and the values in it, as if it were file `as`.
   void add_the_rest(FileNumber number, FileNumber as, ContentSums& sums) const {
     const FileCatalog& file = checkpoint_.file(number);
     const auto opened = stores_.reading().open(checkpoint_.file_path(number), file);
@@ -86,14 +86,14 @@ class ContentSearch {
     }
   }
 
-  /// A merged file's manifest, which is not summed. The manifest itself says where it stands: a file that has something
+  /// A merged file's manifest, which is not summed. The manifest itself states its place: a file that has something
   /// else there is summed whole, and so found to be damaged.
   std::optional<Passage> carried_manifest(const Schema& schema) const {
     if (!manifest_.place) return std::nullopt;
     return Passage{*manifest_.place, stores_.named(schema.format).manifest_bytes(schema.manifest)};
   }
 
-  /// All data of some cards' files.
+  /// Adds all data of some cards' files.
   void add_data(const std::vector<Position>& cards, ContentSums& sums) {
     reader_.read_past_memory(memory_bytes_ - std::min(memory_bytes_, threads_ * chunk_bytes_), own_files_);
     const auto read = [&](const Chunk& chunk, std::span<std::byte> bytes) {
@@ -107,7 +107,7 @@ class ContentSearch {
     reader_.read_as_usual();
   }
 
-  /// The data of a file as if it were file `as`.
+  /// Adds a file's data as if it were file `as`.
   void add_data_as(FileNumber file, FileNumber as, ContentSums& sums) {
     const auto read = [&](const Chunk& chunk, std::span<std::byte> bytes) {
       if (reader_.where().file(chunk.card, chunk.array) != as) return false;
@@ -123,7 +123,7 @@ class ContentSearch {
     traffic_.bytes_written += bytes;
   }
 
-  /// The copies of parameters whose fingerprints are not the manifest's. Each process adds up its share of them.
+  /// The copies of parameters whose fingerprints differ from the manifest's. Each process adds up its share of them.
   std::set<ContentSums::Copy> damaged_copies(const ContentSums& sums) {
     const auto size = static_cast<std::size_t>(processes_.size());
     std::vector<std::map<ContentSums::Copy, PartialSum>> to_peer(size);
@@ -153,7 +153,7 @@ class ContentSearch {
     return names;
   }
 
-  /// The files that hold what another should.
+  /// Maps each file that holds another one's content to that file.
   std::map<FileNumber, FileNumber> swapped_files(const std::set<FileNumber>& changed) {
     std::vector<std::pair<FileNumber, FileNumber>> mine;
     agree(processes_, [&] {
@@ -184,7 +184,7 @@ class ContentSearch {
   std::uint64_t memory_bytes_;
   std::uint64_t chunk_bytes_;
   std::vector<Position> own_;
-  std::vector<FileNumber> own_files_;  // theirs
+  std::vector<FileNumber> own_files_;  // the files of own_
   std::vector<FileNumber> changed_;
 };
 

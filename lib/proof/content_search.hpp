@@ -10,18 +10,18 @@
 
 namespace ckpt {
 
-/// What is searched, and with what.
+/// The files to be searched, and the resources for it.
 struct SearchedFiles {
   const Checkpoint& checkpoint;
   const Placement& placement;
   const Manifest& manifest;
   Stores& stores;
-  std::size_t most_open = 1;       ///< files at a time
-  std::uint64_t memory_bytes = 0;  ///< of all threads, for what is read
+  std::size_t most_open = 1;       ///< limit for files
+  std::uint64_t memory_bytes = 0;  ///< for the data read, of all threads
   unsigned threads = 1;
 };
 
-/// Sums all that the files hold, and reports what differs from the manifest's fingerprints. Collective.
+/// Sums everything that the files hold, and reports differences from the manifest's fingerprints. Collective.
 std::vector<Damage> search_contents(const SearchedFiles& files, Communicator& processes, Traffic& traffic);
 
 }  // namespace ckpt

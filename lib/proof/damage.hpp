@@ -8,24 +8,24 @@
 
 namespace ckpt {
 
-/// Something of a checkpoint that is not as its manifest says.
+/// A part of a checkpoint that is not as its manifest says.
 struct Damage {
   enum class What {
-    manifest,  ///< the manifest itself: nothing else can be held against it
+    manifest,  ///< the manifest itself: nothing else can be compared with it
     missing,
     surplus,     ///< a file of the same kind that the manifest does not name
     size,        ///< truncated, or grown
-    unreadable,  ///< the metadata: `cause` says of which file, and why
+    unreadable,  ///< the metadata: `cause` says which file's, and why
     layout,      ///< the file carries another layout: it comes from another run
-    swapped,     ///< it holds what the file in `detail` should
+    swapped,     ///< it has the content of the file in `detail`
     content,     ///< some byte
-    keys,        ///< of a table, as they were written: `cause` says which are wrong
-    parameter,   ///< the files are what they should be, but what they hold together is not
+    keys,        ///< a table's keys, as they were written: `cause` says which are wrong
+    parameter,   ///< the files are as they should be, but together they hold a wrong parameter
   };
   What what = What::content;
-  std::string file;    ///< empty where it is not one file's
-  std::string detail;  ///< what is found, and what was expected
-  /// Those that are not what they should be, of what the file holds a part; none: metadata or padding.
+  std::string file;    ///< empty if it is not one file's
+  std::string detail;  ///< what was found, and what was expected
+  /// The wrong parameters of which the file holds a part; empty: the damage is in metadata or padding.
   std::vector<std::string> parameters;
   std::optional<Error> cause = {};
 };

@@ -16,8 +16,8 @@ namespace ckpt {
 
 namespace {
 
-/// Matrices, and what `indices` may have left out: RNG state and counters, which every card has of its own, have one
-/// dimension at most, and names of their own.
+/// Matrices, and parameters that `indices` may have left out. RNG state and counters, which every card has of its own,
+/// have at most one dimension, and names of their own.
 std::vector<ParameterId> suspects(const ReplicatedFiles& files) {
   const Placement& placement = files.placement;
   std::vector<Axis> axes(placement.mesh().axes.size());
@@ -27,7 +27,7 @@ std::vector<ParameterId> suspects(const ReplicatedFiles& files) {
   });
 }
 
-/// Tells trained parameters, whose shards differ like this, from state that each card has of its own.
+/// Distinguishes trained parameters, whose shards differ like this, from state that each card has of its own.
 class Trained {
  public:
   explicit Trained(const Placement& placement) : placement_(placement) {
@@ -35,8 +35,8 @@ class Trained {
       if (const auto of = parameter_of(tensor.name)) with_state_.insert(*of);
   }
 
-  /// A parameter is by its name, or by the state that is kept for it; state is where its parameter is one of
-  /// `differing`.
+  /// Whether a name is trained: a parameter by its name, or because state is kept for it; state if its parameter is
+  /// trained and one of `differing`.
   bool holds(const std::string& name, const std::set<std::string>& differing) const {
     if (const auto of = parameter_of(name)) return differing.contains(*of) && holds(*of, differing);
     return name.ends_with("weight") || name.ends_with("kernel") || with_state_.contains(name);
@@ -52,7 +52,7 @@ class Trained {
   std::set<std::string> with_state_;
 };
 
-/// Parameters whose copies differ alike, and what that suggests.
+/// Parameters whose copies differ in the same way, and the explanation.
 struct Discarded {
   ReplicaExplanation why;
   Disagreement first;
@@ -82,7 +82,7 @@ std::vector<std::string> find_discarded_copies(const ReplicatedFiles& files, Com
   for (const ShardCopies& copies : all) differing.insert(placement.tensors()[copies.front().parameter].name);
   std::optional<Trained> trained;
   MissingCounts missing(files, processes);
-  std::map<std::string, Discarded> found;  // by what may be counted, else by the remedy
+  std::map<std::string, Discarded> found;  // by the entry of `indices` that may be missing, else by the remedy
   for (const ShardCopies& copies : all) {
     const Disagreement between(copies);
     const std::string& name = placement.tensors()[between.parameter].name;

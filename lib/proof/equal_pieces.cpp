@@ -18,15 +18,15 @@ namespace {
 constexpr std::uint64_t probe_bytes = 4ULL << 10;
 constexpr std::uint32_t telling_values = 4;
 
-/// How much is read of a piece: one block, or what replicas are compared by.
+/// How much of a piece is read: one block, or as much as for a comparison of replicas.
 enum class Portion { probe, samples, all };
 
-/// What was read of a card's piece.
+/// A digest of the bytes that were read of a card's piece.
 struct PieceDigest {
-  std::uint64_t pieces = 0;  ///< their number
+  std::uint64_t pieces = 0;  ///< index of the Pieces
   Position card = 0;
   PartialSum sum;
-  std::uint32_t values = 0;  ///< different ones in one run, at most telling_values
+  std::uint32_t values = 0;  ///< how many different ones are in one run, at most telling_values
 
   static auto fields(auto& self) { return std::tie(self.pieces, self.card, self.sum, self.values); }
 };
@@ -42,9 +42,9 @@ std::uint32_t count_values(std::span<const std::byte> bytes, std::uint64_t eleme
   return count;
 }
 
-/// What one look at some pieces tells.
+/// The result of one look at some pieces.
 struct Judgement {
-  std::vector<std::uint64_t> suspects;  ///< numbers of pieces of which some cards agree
+  std::vector<std::uint64_t> suspects;  ///< indices of Pieces of which some cards agree
   PieceFindings found;
 
   static auto fields(auto& self) { return std::tie(self.suspects, self.found.equal, self.found.distinct); }
@@ -76,7 +76,7 @@ class PieceSearch {
   };
   using ByCard = std::map<Position, PieceDigest>;
 
-  /// The cards of some pieces that are read: all, or for a probe the first one and those that its copies may lie on.
+  /// The cards whose pieces are read: all, or for a probe the first one and those that may hold its copies.
   std::vector<PieceHolder> holders(const Pieces& pieces, Portion portion) const {
     std::vector<PieceHolder> all = holders_of(placement_, pieces);
     if (portion != Portion::probe || all.empty()) return all;
@@ -105,7 +105,7 @@ class PieceSearch {
     return read;
   }
 
-  /// What is read of a piece; nothing where the card stores nothing.
+  /// The runs that are read of a piece; empty if the card stores nothing.
   std::vector<Interval> runs_of(const Reading& what, Portion portion) const {
     const auto& [card, parameter] = what.holder;
     if (!files_.reader.dataset(card, placement_.array_of(parameter))) return {};
@@ -117,7 +117,7 @@ class PieceSearch {
     return runs;
   }
 
-  /// Of no bytes where the card stores nothing.
+  /// The digest of a piece; of no bytes if the card stores nothing.
   PieceDigest digest(const Reading& what, Portion portion) {
     const auto& [card, parameter] = what.holder;
     PieceDigest digest{what.pieces, card, {}, 0};
@@ -130,7 +130,7 @@ class PieceSearch {
     return digest;
   }
 
-  /// All that is known of some pieces meets at one process.
+  /// Brings everything known about the same pieces to one process, and judges it there.
   Judgement judged(const std::vector<std::uint64_t>& numbers, Portion portion) {
     const auto size = static_cast<std::uint64_t>(processes_.size());
     std::vector<std::vector<PieceDigest>> to_peer(size);

@@ -11,8 +11,8 @@ namespace ckpt {
 
 /// Pieces that are the same although the layout says that they differ.
 struct EqualPieces {
-  std::uint64_t number = 0;             ///< in the order of the stored names
-  std::vector<ParameterId> parameters;  ///< that are stored under one name: one, or those that `indices` counts there
+  std::uint64_t number = 0;             ///< position in the order of the stored names
+  std::vector<ParameterId> parameters;  ///< stored under one name: one, or those that `indices` counts there
   Spreading over;
   AxisCopies copies;
 
@@ -24,11 +24,11 @@ struct PieceFindings {
   std::map<Spreading, ParameterId> distinct;  ///< a parameter whose pieces differ along an axis, as they should
 };
 
-/// Looks at all that the layout splits, or counts with local numbers, for copies along these axes: the sign of a
+/// Searches everything that the layout splits, or counts with local numbers, for copies along these axes: the sign of a
 /// replicated parameter that the layout splits, or of an axis of copies that the mesh lacks. Pieces of fewer than four
-/// different values tell nothing. One block of at most 4 KiB is read of one card and of those that its copies may lie
-/// on; where some agree, what `files.extent` says of all cards (with ReplicaCheck::trust nothing is read). Collective;
-/// the same on every process.
+/// different values prove nothing. Reads one block of at most 4 KiB from one card and from those that may hold its
+/// copies; if some agree, reads from all cards as much as `files.extent` says (nothing at all with
+/// ReplicaCheck::trust). Collective; the same on every process.
 PieceFindings find_equal_pieces(const ReplicatedFiles& files, Communicator& processes);
 
 }  // namespace ckpt

@@ -19,7 +19,7 @@ std::string these(std::vector<std::string> names) {
   return std::to_string(names.size()) + " parameters (" + join(describe_groups(group_names(names))) + ")";
 }
 
-/// A parameter's `split` as the layout would say it without some axes.
+/// A parameter's `split` in the layout's form, without some axes.
 std::string split_without(const Placement& placement, ParameterId parameter, const std::vector<Axis>& left_out) {
   std::vector<std::vector<Axis>> split = placement.spreads()[parameter].axes;
   while (!split.empty() && split.back().empty()) split.pop_back();
@@ -36,7 +36,7 @@ std::string axis_names(const Mesh& mesh, const std::vector<Axis>& axes) {
   return join(names);
 }
 
-/// What `indices` counts, by the word before the number ("layers"), and which numbers hold what others do.
+/// What `indices` counts, by the word before the number ("layers"), and which numbers have the same bytes as others.
 struct EqualNumbers {
   std::string word;
   std::map<std::uint64_t, std::uint64_t> original_of;
@@ -95,7 +95,7 @@ class Description {
   }
 
   void tell_replicated() {
-    std::map<std::pair<std::vector<Axis>, std::string>, std::vector<std::string>> splits;  // by axes, what to write
+    std::map<std::pair<std::vector<Axis>, std::string>, std::vector<std::string>> splits;  // by axes and new text
     for (const auto& [parameter, axes] : replicated_axes_) {
       auto& names = splits[{axes, split_without(placement_, parameter, axes)}];
       for (const ParameterId each : replicated_[parameter]) names.push_back(placement_.tensors()[each].name);
@@ -116,7 +116,7 @@ class Description {
            " does";
   }
 
-  /// Asks for the axis that the mesh lacks.
+  /// Asks about the axis that the mesh lacks.
   std::string missing_axis(const AxisCopies& copies, ParameterId parameter) const {
     std::set<std::uint64_t> counted_on;
     for (const auto& [over, distinct] : findings_.distinct)
@@ -174,7 +174,7 @@ class Description {
                         (rule.axes.empty() ? "leave this entry out" : "write " + to_json(rule, mesh_)));
   }
 
-  /// The entry as it counts where all cards along an axis hold the same.
+  /// The entry as it counts if all cards along an axis hold the same.
   IndexRule without(IndexRule rule, Axis axis) const {
     std::vector<std::uint64_t> counts;
     for (std::uint64_t i = 0; i < rule.counts.size(); ++i)
@@ -192,7 +192,7 @@ class Description {
   std::map<ParameterId, std::vector<Axis>> replicated_axes_;  // by the first parameter of its pieces
   std::map<ParameterId, std::vector<ParameterId>> replicated_;
   std::map<AxisCopies, All> repeated_;
-  std::map<Spreading, std::map<AxisCopies, All, FewestFirst>> counted_;  // a table that all layers have is copied most
+  std::map<Spreading, std::map<AxisCopies, All, FewestFirst>> counted_;  // a table of all layers has the most copies
   std::vector<std::string> warnings_;
 };
 

@@ -14,7 +14,7 @@ namespace ckpt {
 
 namespace {
 
-/// Of each pair's other parameter, what its first copy holds, compared with what is moved there.
+/// Compares the first copy of each pair's other parameter with the elements that are moved there.
 class EqualityWorkload final : public ChunkComparison {
  public:
   EqualityWorkload(const ComparedPair& pair, bool is_full, std::uint64_t chunk_bytes, const Communicator& processes,
@@ -28,7 +28,7 @@ class EqualityWorkload final : public ChunkComparison {
     for (;;) {
       if (run_ < runs_.size()) {
         const Interval run = runs_[run_++];
-        // Where all see all files, each takes its turn; else the one that sees the card's.
+        // If all processes see all files, they take turns; else the one that sees the card's file compares.
         if (pair().readers.is_shared() && number_++ % size_ != process()) continue;
         return Chunk{cards_[card_ - 1], b().array_of(parameter()), run, run.size() * from().dtype.size};
       }
@@ -59,7 +59,7 @@ class EqualityWorkload final : public ChunkComparison {
   std::uint64_t chunk_bytes_;
   std::uint64_t size_;
 
-  std::size_t parameter_ = 0;  // in pair().parameters: the next
+  std::size_t parameter_ = 0;  // index of the next in pair().parameters
   std::vector<Position> cards_;
   std::size_t card_ = 0;
   std::vector<Interval> runs_;
@@ -73,7 +73,7 @@ struct Unequal {
   Mismatch found;
 };
 
-/// Pairs that can be compared at once: each pass has one for any other parameter.
+/// Groups of pairs that can be compared at once: a pass has at most one pair for each other parameter.
 std::vector<std::vector<Equality>> passes_of(const Placement& placement, const std::vector<Equality>& pairs) {
   std::map<ParameterId, std::size_t> passed;
   std::vector<std::vector<Equality>> passes;

@@ -17,10 +17,10 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t most_work = 1ULL << 25;  // names on all cards, for each change that is tried
+constexpr std::uint64_t most_work = 1ULL << 25;  // names on all cards, times changes that are tried
 constexpr std::size_t most_told = 3;             // changes that fit
 
-/// The checkpoint's files as another layout arranges them.
+/// The checkpoint's files in another layout's arrangement.
 Checkpoint arranged(const Checkpoint& checkpoint, const Layout& layout) {
   std::map<std::string, FileNumber> number_of;
   for (FileNumber file = 0; file < checkpoint.files().size(); ++file)
@@ -33,7 +33,7 @@ Checkpoint arranged(const Checkpoint& checkpoint, const Layout& layout) {
   return Checkpoint::of(checkpoint.path(), false, layout, std::move(catalogs));
 }
 
-/// What the samples say, or nothing where the layout does not resolve or gives what is not expected.
+/// The samples' verdict; nothing if the layout does not resolve, gives unexpected tensors, or is refuted.
 std::optional<LayoutVerdict> tried(const MisfitSource& source, const Layout& layout, const LayoutSamples& samples) {
   try {
     const Resolved resolved = resolve(arranged(source.checkpoint, layout), source.keep, source.expected_shape);
@@ -57,15 +57,15 @@ std::vector<std::string> parameter_names(const Checkpoint& checkpoint) {
   return {names.begin(), names.end()};
 }
 
-/// Makes the changes group by group, as each is a whole layout. `try_one` returns whether to go on.
+/// Makes the changes group by group, because each is a whole layout. `try_one` returns whether to continue.
 void for_each_change(const MisfitSource& source, const std::function<bool(LayoutChange&)>& try_one) {
   const Layout& layout = source.checkpoint.layout();
-  if (!first_card_name(layout).empty()) return;  // each card's part of a file is known alone
+  if (!first_card_name(layout).empty()) return;  // only each card's own part of a file is known
   const auto try_all = [&](std::vector<LayoutChange> changes) {
     return std::all_of(changes.begin(), changes.end(), try_one);
   };
   if (!try_all(other_meshes(layout)) || !try_all(other_counts(layout))) return;
-  // By bytes alone a number that is not counted looks like a split that is not said.
+  // By bytes alone, a number that is not counted looks like a missing split.
   if (!source.is_expected) return;
   if (!try_all(meshes_with_copies(layout)) || !try_all(more_counts(layout, parameter_names(source.checkpoint)))) return;
   for (std::size_t rule = 0; rule < layout.parameters.size(); ++rule)
@@ -79,7 +79,7 @@ std::uint64_t most_tries(const Checkpoint& checkpoint) {
   return checkpoint.layout().mesh.size() == 1 || names == 0 ? 0 : most_work / names;
 }
 
-/// What to say of changes that fit, each of which gives other tensors.
+/// The text about changes that fit, each of which gives other tensors.
 std::string told(const std::vector<std::string>& fitting, const std::string& origin) {
   if (fitting.empty() || fitting.size() > most_told) return "";
   std::string text = fitting.size() == 1 ? "" : "by names, shapes and samples each of these would fit: ";
@@ -98,7 +98,7 @@ std::string fitting_change(const MisfitSource& source, Communicator& processes) 
   try {
     samples.emplace(checkpoint, source.store, processes);
   } catch (const Error& error) {
-    // Where files cannot be read, what is wrong anyway says more.
+    // If files cannot be read, the error that was found before says more.
     if ((error.kind() != Kind::input && error.kind() != Kind::io) || !processes.failed_together()) throw;
     processes.set_failed_together(false);
     return "";

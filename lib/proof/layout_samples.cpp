@@ -11,7 +11,7 @@ namespace ckpt {
 
 namespace {
 
-/// One name of each kind. Two are of one kind that differ in parts that are whole numbers: "layers.0.w1" and
+/// One name of each kind. Names are of one kind if they differ only in parts that are whole numbers: "layers.0.w1" and
 /// "layers.1.w1", but not "layers.0.w2".
 std::vector<std::string> one_of_each_kind(const std::vector<StoredArray>& arrays) {
   std::map<std::string, std::string> first;
@@ -35,7 +35,7 @@ bool may_differ(const Placement& placement, ArrayId array) {
   return placement.spreads()[placement.arrays()[array].members.front()].replicas == Replicas::first;
 }
 
-/// Which elements of which parameters a card stores in an array.
+/// The elements, by parameter, that a card stores in an array.
 std::string piece_of(const Placement& placement, ArrayId array, Position card) {
   std::string text;
   placement.for_each_region(array, card, {0, volume(placement.stored_shape(array, card))},
@@ -48,7 +48,7 @@ std::string piece_of(const Placement& placement, ArrayId array, Position card) {
 
 }  // namespace
 
-/// What was seen under one stored name.
+/// The samples under one stored name.
 struct LayoutSamples::Stored {
   struct Seen {
     std::string path;
@@ -79,7 +79,7 @@ LayoutSamples::LayoutSamples(const Checkpoint& checkpoint, SourceStore& store, C
   for (auto& [name, by_file] : sampled_) {
     const std::uint64_t digest = by_file.begin()->second.digest;
     if (std::all_of(by_file.begin(), by_file.end(), [&](const auto& e) { return e.second.digest == digest; }))
-      for (auto& [file, sample] : by_file) sample.is_constant = true;  // as a table that all layers have
+      for (auto& [file, sample] : by_file) sample.is_constant = true;  // such as a table that all layers have
   }
 }
 

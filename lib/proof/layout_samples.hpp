@@ -13,24 +13,24 @@
 
 namespace ckpt {
 
-/// What samples say of a layout of their checkpoint.
+/// The samples' verdict on a layout of their checkpoint.
 struct LayoutVerdict {
   bool is_refuted = false;
-  bool is_proven = false;        ///< some card holds what another one is to hold as well, and that is no constant
-  std::set<std::string> pieces;  ///< what each card holds of the sampled: equal for layouts that mean the same
+  bool is_proven = false;        ///< some card holds the same as another, as it should, and not a constant
+  std::set<std::string> pieces;  ///< each card's part of the sampled data: equal for equivalent layouts
 };
 
-/// Samples of what a checkpoint's files store: in each file one dataset of each kind of name.
+/// Samples of a checkpoint's files: in each file one dataset for each kind of name.
 class LayoutSamples {
  public:
-  /// Reads them. Collective; the same on every process. Throws what reading throws.
+  /// Reads the samples. Collective; the same on every process. Throws what reading throws.
   LayoutSamples(const Checkpoint& checkpoint, SourceStore& store, Communicator& processes);
 
-  /// Whether cards that hold the same by this placement of the files' arrays hold the same, and others something else.
+  /// Judges whether cards that hold the same by this placement of the files' arrays do, and others something else.
   LayoutVerdict judge(const Placement& placement) const;
 
  private:
-  /// What a file stores in one dataset, as far as it was looked at.
+  /// A sample of one dataset in a file.
   struct Sample {
     FileNumber file = 0;
     std::uint64_t dataset = 0;

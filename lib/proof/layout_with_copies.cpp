@@ -13,14 +13,14 @@ namespace {
 
 using nlohmann::json;
 
-/// Where the new axis goes: a tensor's axis that is cut in three could not keep its name.
+/// The new axis's place in the mesh; none if it would cut a tensor's axis in three, which could not keep its name.
 std::optional<std::size_t> place_beside(const Mesh& mesh, const AxisCopies& copies) {
   if (copies.stride * copies.count == mesh.shape[copies.axis]) return copies.axis;
   if (copies.stride == 1) return copies.axis + 1;
   return std::nullopt;
 }
 
-/// What the new axis may be called: one of a single card may have been meant for it.
+/// Possible names of the new axis: an existing axis of a single card may have been meant for it.
 std::vector<std::string> possible_names(const Mesh& mesh) {
   std::vector<std::string> names;
   for (std::size_t axis = 0; axis < mesh.axes.size(); ++axis)
@@ -45,7 +45,7 @@ json mesh_with(const Mesh& mesh, const AxisCopies& copies, std::size_t place, co
   return {{"axes", axes}, {"shape", shape}};
 }
 
-/// An entry that counted each copy by itself counts them once; one whose names differ counts over both axes.
+/// Changes an entry that counted each copy to count copies once; one whose names differ counts over both axes.
 void change_entry(json& entry, const Mesh& mesh, const AxisCopies& copies, const std::string& name, bool counts_on) {
   json axes = entry["axis"].is_array() ? entry["axis"] : json::array({entry["axis"]});
   const auto at = std::find(axes.begin(), axes.end(), mesh.axes[copies.axis]);
@@ -63,7 +63,7 @@ void change_entry(json& entry, const Mesh& mesh, const AxisCopies& copies, const
   entry["counts"] = counts;
 }
 
-/// Whether the files are as the layout says, and it gives a parameter so many copies.
+/// Whether the files fit the layout, and it gives a parameter this many copies.
 bool fits(const Layout& layout, const std::vector<Holding>& files, const Placement& placement, ParameterId example,
           std::uint64_t copies) {
   try {
@@ -76,7 +76,7 @@ bool fits(const Layout& layout, const std::vector<Holding>& files, const Placeme
   }
 }
 
-/// The mesh, and the entries that have changed.
+/// The text of the new mesh, and of the entries that have changed.
 std::string describe(const Layout& before, const Layout& after) {
   std::string text = "\"mesh\": " + to_json(after.mesh);
   for (std::size_t entry = 0; entry < after.indices.size(); ++entry)
@@ -86,8 +86,8 @@ std::string describe(const Layout& before, const Layout& after) {
   return text;
 }
 
-/// Layouts whose mesh has an axis for the copies, under each name that it may have; none where a key needs the mesh as
-/// it is.
+/// Adds layouts whose mesh has an axis for the copies, under each possible name; none if a key needs the mesh
+/// unchanged.
 void add_changes(const Layout& layout, const AxisCopies& copies, const std::set<std::uint64_t>& counted_on,
                  std::vector<LayoutChange>& changes) {
   const auto place = place_beside(layout.mesh, copies);

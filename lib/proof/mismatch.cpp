@@ -31,7 +31,7 @@ Extents index_of(std::uint64_t number, const Extents& shape) {
   return index;
 }
 
-/// One region's comparison under way.
+/// The state of one region's comparison.
 struct TensorComparison::Walk {
   const Region& region;
   Position card;

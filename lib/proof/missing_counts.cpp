@@ -10,7 +10,7 @@ namespace ckpt {
 
 namespace {
 
-/// The patterns of numbers in a parameter's name that `indices` do not count, in the order of the numbers.
+/// The patterns of numbers in a parameter's name that `indices` does not count, in the order of the numbers.
 std::vector<Pattern> uncounted(const Placement& placement, ParameterId parameter) {
   const std::string& name = placement.tensors()[parameter].name;
   std::vector<std::string> names;
@@ -27,7 +27,7 @@ std::vector<Pattern> uncounted(const Placement& placement, ParameterId parameter
   return patterns;
 }
 
-/// One parameter of each kind of name that one of the patterns counts.
+/// One parameter for each kind of name that one of the patterns counts.
 std::vector<ParameterId> counted_by(const Placement& placement, const std::vector<Pattern>& patterns) {
   std::vector<std::string> names;
   for (const Tensor& tensor : placement.tensors())
@@ -42,7 +42,7 @@ std::vector<ParameterId> counted_by(const Placement& placement, const std::vecto
   return parameters;
 }
 
-/// Whether cards that differ on this axis alone hold the same of a parameter, and that is no constant.
+/// Whether cards that differ only on this axis hold the same of a parameter that is not constant.
 template <class Held>
 bool is_same_along(const Mesh& mesh, const std::vector<Held>& copies, Axis axis) {
   std::map<Position, std::uint64_t> digest_of;  // by the position with coordinate 0 on the axis

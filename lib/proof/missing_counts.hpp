@@ -10,18 +10,18 @@
 
 namespace ckpt {
 
-/// Says which entries of `indices` a layout may lack.
+/// Finds the entries of `indices` that a layout may lack.
 class MissingCounts {
  public:
   MissingCounts(const ReplicatedFiles& files, Communicator& processes) : files_(files), processes_(processes) {}
 
-  /// The entries that would make parameters of their own of what cards hold of one parameter along these axes: for each
-  /// axis the first number in its name, not counted yet, of which everything that has it differs along that axis, by
-  /// samples of each kind of name. None where an axis has none. Collective; the same on every process.
+  /// The entries that would make separate parameters of what cards along these axes hold of one parameter: for each
+  /// axis the first number in its name that is not counted yet and whose parameters all differ along that axis, by
+  /// samples of each kind of name. Empty if some axis has no such number. Collective; the same on every process.
   const std::vector<IndexRule>& of(ParameterId parameter, const std::vector<Axis>& axes);
 
  private:
-  /// What a card stores of a parameter.
+  /// A sample of what a card stores of a parameter.
   struct Held {
     ParameterId parameter = 0;
     Position card = 0;
@@ -31,14 +31,14 @@ class MissingCounts {
     static auto fields(auto& self) { return std::tie(self.parameter, self.card, self.digest, self.is_constant); }
   };
 
-  /// Looks at those of these parameters that were not looked at yet. Collective.
+  /// Samples those of these parameters that were not sampled yet. Collective.
   void sample(const std::vector<ParameterId>& parameters);
   std::vector<IndexRule> found(ParameterId parameter, const std::vector<Axis>& axes);
 
   const ReplicatedFiles& files_;
   Communicator& processes_;
   std::map<ParameterId, std::vector<Held>> held_;
-  /// By the text of names, which those of a kind share, and the axes.
+  /// By the text of names, which names of one kind share, and the axes.
   std::map<std::pair<std::vector<std::string>, std::vector<Axis>>, std::vector<IndexRule>> known_;
 };
 

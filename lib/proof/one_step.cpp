@@ -26,8 +26,8 @@ namespace {
 constexpr std::uint64_t most_numbers = 8;
 constexpr std::size_t most_json_depth = 32;
 
-/// The number that a value is, also as a text, which is all that some formats have, or the few that it is; nothing
-/// where it is none.
+/// A value's number as text, or its few numbers; nothing for other values. The value may be a text, since some formats
+/// have no other attributes.
 std::optional<std::string> number_text(const Value& value) {
   if (const auto text = text_in(value)) {
     double number = 0;
@@ -47,8 +47,7 @@ std::optional<std::string> number_text(const Value& value) {
   return join(numbers, most_numbers);
 }
 
-/// The object that an attribute's text is in JSON, as formats have it whose attributes are texts alone; nothing for
-/// another.
+/// The JSON object in an attribute's text, in formats whose attributes can only be texts; nothing for other values.
 std::optional<nlohmann::json> object_in(const Value& value) {
   const auto text = text_in(value);
   if (!text || !text->starts_with('{')) return std::nullopt;
@@ -58,7 +57,7 @@ std::optional<nlohmann::json> object_in(const Value& value) {
     rules.max_depth = most_json_depth;
     return parse_json(*text, "", rules);
   } catch (const Error&) {
-    return std::nullopt;  // a text that only begins so
+    return std::nullopt;  // a text that only begins like an object
   }
 }
 
@@ -69,7 +68,7 @@ class Steps {
   void add(FileNumber file) {
     const Schema& schema = *checkpoint_.file(file).schema;
     const std::string& prefix = checkpoint_.layout().files.entries()[checkpoint_.table().entry(file)].prefix;
-    // What is said of a whole file holds for the files of the other kinds, too.
+    // Values about the whole file are compared with files of other kinds, too.
     for (const Attribute& attribute : schema.attributes) add(file, attribute.name, attribute.value);
     for (const Group& group : schema.groups)
       for (const Attribute& attribute : group.attributes)

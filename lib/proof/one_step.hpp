@@ -4,10 +4,10 @@
 
 namespace ckpt {
 
-/// Throws input, naming file and value, where the files say different steps of training (`is_progress_name`) in their
-/// attributes, in JSON that is the text of one, or in the numbers of their trees: an earlier save that a later one has
-/// overwritten in part, which is no checkpoint of either. Warns where some files lack what others of their kind say of
-/// the whole file. A rule with "replicas": "first" whose name is the value's path excuses both.
+/// Throws input, naming file and value, if the files state different training steps (`is_progress_name`), in
+/// attributes, in JSON that is an attribute's text, or in the numbers of their trees: then a later save has overwritten
+/// part of an earlier one, and the files are a checkpoint of neither. Warns if some files lack what others of their
+/// kind state about the whole file. A rule with "replicas": "first" whose name is the value's path excuses both.
 void check_one_step(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -10,13 +10,13 @@
 
 namespace ckpt {
 
-/// What `read(item)` gives for each of these, in their order, read by so many threads at once. `announce(item)` tells
-/// the storage of it some items before, and gives whether there was nothing to ask for, as the system has it in memory.
-/// As long as that is so, only a few items are announced.
+/// Returns `read(item)` for each item, in their order; `threads` threads read at once. `announce(item)` announces an
+/// item to the storage some items before, and returns whether there was nothing to ask for because it is in the page
+/// cache. As long as that is so, only a few items are announced.
 template <class Item, class Read, class Announce>
 auto read_each(const std::vector<Item>& items, unsigned threads, const Announce& announce, const Read& read) {
   constexpr std::size_t ahead = 256;
-  constexpr std::size_t few = 17;  // one of so many: out of step with copies, whose numbers are powers of two
+  constexpr std::size_t few = 17;  // one of this many: out of step with copies, whose numbers are powers of two
   std::vector<std::invoke_result_t<Read, const Item&>> results(items.size());
   std::atomic<bool> are_there{true};
   const auto ask = [&](std::size_t n) {

@@ -12,7 +12,7 @@ namespace ckpt {
 
 namespace {
 
-/// Whether a sample of it costs the decoding of much more.
+/// Whether sampling a parameter costs decoding much more data.
 bool is_costly(const ReplicatedFiles& files, ParameterId parameter) {
   if (files.extent == ReplicaCheck::full) return false;
   const Placement& placement = files.placement;
@@ -27,7 +27,8 @@ bool is_searched(const ReplicatedFiles& files, ParameterId parameter) {
          !files.placement.tensors()[parameter].verbatim && !is_costly(files, parameter);
 }
 
-/// Over which axes these are split, and counted where there are several; global numbers stand in no two cards' files.
+/// The axes over which these are split, and counted if there are several; no number of a global count is in two cards'
+/// files.
 std::vector<Spreading> spreadings(const Placement& placement, const std::vector<ParameterId>& parameters) {
   std::set<Spreading> over;
   const auto add = [&](const std::vector<Axis>& axes, std::optional<std::uint64_t> entry) {

@@ -14,13 +14,13 @@ namespace ckpt {
 
 namespace {
 
-/// What the first card stores of a parameter.
+/// The first card's dataset of a parameter, or null.
 const Dataset* first_dataset(const ReplicatedFiles& files, ParameterId parameter) {
   const Placement& placement = files.placement;
   return files.checkpoint.find(placement.first_base(parameter), placement.arrays()[placement.array_of(parameter)].name);
 }
 
-/// FSDP1 with use_orig_params saves, beside a flat parameter, each rank's part of what lies in it as a vector.
+/// FSDP1 with use_orig_params saves, beside a flat parameter, each rank's part of every parameter in it as a vector.
 void refuse_parts_of_flat(const std::set<std::string>& names, const ReplicatedFiles& files) {
   const Placement& placement = files.placement;
   for (const std::string& name : names) {
@@ -37,7 +37,7 @@ void refuse_parts_of_flat(const std::set<std::string>& names, const ReplicatedFi
   }
 }
 
-/// Parameters of which each card has a copy, by no more than that their shapes are the same.
+/// Parameters that count as copies on each card for no other reason than their equal shapes.
 std::vector<ParameterId> plain_parameters(const ReplicatedFiles& files) {
   const Placement& placement = files.placement;
   const auto has_piece = [&](ParameterId parameter) {

@@ -10,9 +10,9 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t most_announced = 1ULL << 20;  // bytes of one part: more is read as fast without
+constexpr std::uint64_t most_announced = 1ULL << 20;  // bytes of one part: larger reads are as fast without
 
-/// Digests of all that this process reads.
+/// Digests of everything that this process reads.
 std::vector<ReplicaDigest> own_digests(const ReplicatedFiles& files, const std::vector<ParameterId>& parameters,
                                        const Communicator& processes) {
   const auto size = static_cast<std::uint32_t>(processes.size());
@@ -130,13 +130,13 @@ std::vector<ShardCopies> differing_shards(const ReplicatedFiles& files, const st
   const auto size = static_cast<std::uint32_t>(processes.size());
   std::vector<ReplicaDigest> mine;
   agree(processes, [&] { mine = own_digests(files, parameters, processes); });
-  // Those that belong together meet at one process.
+  // Digests of the same shard go to one process.
   std::vector<std::vector<ReplicaDigest>> to_peer(size);
   for (const ReplicaDigest& digest : mine) to_peer[digest.first % size].push_back(digest);
   std::vector<ReplicaDigest> together;
   for (const auto& theirs : give_each(std::move(to_peer), processes))
     together.insert(together.end(), theirs.begin(), theirs.end());
-  // And the first differences of each at all.
+  // Then every process gets the first differences of all.
   std::vector<ReplicaDigest> differing;
   for (const auto& theirs : gather_all(first_differences(std::move(together), most), processes))
     for (const ShardCopies& copies : theirs) differing.insert(differing.end(), copies.begin(), copies.end());

@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-/// What one card's copy of a parameter's shard came to.
+/// The digest of one card's copy of a parameter's shard.
 struct ReplicaDigest {
   ParameterId parameter = 0;
   Position first = 0;  ///< the card of the first copy that holds the shard
@@ -21,13 +21,13 @@ struct ReplicaDigest {
   static auto fields(auto& self) { return std::tie(self.parameter, self.first, self.card, self.sum); }
 };
 
-/// Reads what cards hold of parameters that have several copies, as far as these are compared.
+/// Reads the parts of parameters with several copies that are compared.
 class ReplicaReader {
  public:
   /// `files` must outlive it.
   explicit ReplicaReader(const ReplicatedFiles& files) : files_(files), placement_(files.placement) {}
 
-  /// The stored runs of a card's part of a parameter that are compared: all, or spread-out samples of it.
+  /// The stored runs of a card's part of a parameter that are compared: all of it, or spread-out samples.
   std::vector<Interval> runs(ParameterId parameter, Position card) const;
 
   using Visit = std::function<void(const Region& region)>;
@@ -35,13 +35,13 @@ class ReplicaReader {
 
   struct Read {
     PartialSum sum;
-    std::span<const std::byte> bytes;  ///< in row-major order; until this thread's next call
+    std::span<const std::byte> bytes;  ///< in row-major order; valid until this thread's next call
   };
   Read read(ParameterId parameter, Position card, const Region& region);
-  /// A run of what a card stores of it, as it lies in the file; until this thread's next call.
+  /// A run of a card's part of a parameter, as stored in the file; valid until this thread's next call.
   std::span<const std::byte> stored(ParameterId parameter, Position card, Interval run);
 
-  /// Advice: these runs are read soon, if they are few bytes. Gives whether there was nothing to ask for.
+  /// Advice: these runs are read soon, if they are few bytes. Returns whether there was nothing to ask for.
   bool will_need(ParameterId parameter, Position card, const std::vector<Interval>& runs) const;
 
   ReplicaDigest digest(ParameterId parameter, Position first, Position card);
@@ -53,16 +53,16 @@ class ReplicaReader {
   const Placement& placement_;
 };
 
-/// The parameters that are taken, have several copies, count as `replicas` says, and are wanted; ascending.
+/// The chosen parameters that have several copies, whose rule says `replicas`, and that `is_wanted` accepts; ascending.
 std::vector<ParameterId> copied_parameters(const ReplicatedFiles& files, Replicas replicas,
                                            const std::function<bool(const Tensor&)>& is_wanted);
 
-/// The digests of all that hold one shard.
+/// The digests of all cards that hold one shard.
 using ShardCopies = std::vector<ReplicaDigest>;
 
-/// Of each of these parameters whose copies differ, up to `most` of them, the first shard of which not all cards hold
-/// the same, in the order of the parameters. Every copy is read once, by a process that sees it; only digests travel.
-/// Collective; the same on every process.
+/// For each of these parameters whose copies differ, up to `most` of them, the first shard on which not all cards
+/// agree, in the order of the parameters. One process that sees a copy reads it once; only digests travel. Collective;
+/// the same on every process.
 std::vector<ShardCopies> differing_shards(const ReplicatedFiles& files, const std::vector<ParameterId>& parameters,
                                           std::size_t most, Communicator& processes);
 

@@ -10,8 +10,8 @@ namespace ckpt {
 
 namespace {
 
-/// Element by element, what two cards hold of a parameter. The process that reads the second card sends it, piece by
-/// piece, to the one that reads the first and counts.
+/// Compares two cards' parts of a parameter element by element. The process that reads the second card sends its part,
+/// piece by piece, to the one that reads the first and counts.
 class ElementComparison {
  public:
   ElementComparison(const ReplicatedFiles& files, const Disagreement& between)
@@ -72,7 +72,7 @@ class ElementComparison {
     });
   }
 
-  /// Keeps the first in row-major order of the tensor, whatever the order in which they are stored.
+  /// Keeps the first difference in the tensor's row-major order, whatever the stored order.
   void note(const Box& box, std::uint64_t element, const std::string& values) {
     Extents index = box.lo;
     for (std::size_t d = box.rank(); d-- > 0; element /= box[d].size()) index[d] += element % box[d].size();

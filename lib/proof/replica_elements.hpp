@@ -8,8 +8,8 @@
 
 namespace ckpt {
 
-/// The cards of a difference: those that disagree with most of them. The commonest sum is taken for right, so that the
-/// one odd card is named, and not the others.
+/// The cards that disagree with most others. The commonest sum counts as right, so that messages name the one odd card
+/// rather than the others.
 struct Disagreement {
   explicit Disagreement(const ShardCopies& copies);
 
@@ -19,7 +19,7 @@ struct Disagreement {
   std::vector<CardVersion> versions;  ///< of all cards
 };
 
-/// What two cards hold of a parameter, where they differ.
+/// The elements of a parameter in which two cards differ.
 struct DifferingElements {
   std::string text;  ///< "3 of 64 elements that were compared, first at [0, 5]: 0.5 on card 3, 0.25 on card 0"
   bool are_most = false;
@@ -27,7 +27,7 @@ struct DifferingElements {
   static auto fields(auto& self) { return std::tie(self.text, self.are_most); }
 };
 
-/// Compares the first odd card with the first right one, element by element. Nothing of a parameter whose elements have
+/// Compares the first odd card with the first right one, element by element. Empty for a parameter whose elements have
 /// no fixed size. Collective; the same on every process.
 DifferingElements differing_elements(const ReplicatedFiles& files, const Disagreement& between,
                                      Communicator& processes);

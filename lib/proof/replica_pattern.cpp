@@ -21,14 +21,14 @@ bool is_relevant(const Mesh& mesh, Axis axis, const std::vector<CardVersion>& ve
   });
 }
 
-/// The names of axes, each between these marks.
+/// The names of axes, each between two `mark`s.
 std::vector<std::string> names_of(const Mesh& mesh, const std::vector<Axis>& axes, const std::string& mark = "") {
   std::vector<std::string> names;
   for (const Axis axis : axes) names.push_back(mark + mesh.axes[axis] + mark);
   return names;
 }
 
-/// Asks for the order of a bucket's members: where some are cut over another axis, a wrong one shows on the others.
+/// Asks about the order of a bucket's members: if some are cut over another axis, a wrong order shows on the others.
 std::string other_order(const Placement& placement, ParameterId parameter) {
   const Layout& layout = placement.layout();
   const Bucket& bucket = layout.buckets[*placement.spreads()[parameter].bucket];
@@ -37,7 +37,7 @@ std::string other_order(const Placement& placement, ParameterId parameter) {
          ")?";
 }
 
-/// Asks for the split that a layout does not say.
+/// Asks about the split that a layout lacks.
 std::string missing_split(const Placement& placement, ParameterId parameter, const std::vector<Axis>& axes) {
   const Layout& layout = placement.layout();
   const Spread& spread = placement.spreads()[parameter];
@@ -54,7 +54,7 @@ std::string missing_split(const Placement& placement, ParameterId parameter, con
   return "is a rule with \"split\" over " + names + " missing (" + layout.origin + ")?";
 }
 
-/// Asks for the entries of `indices` that a layout does not have.
+/// Asks about the entries of `indices` that a layout lacks.
 std::string missing_count(const Mesh& mesh, const std::vector<IndexRule>& counts) {
   std::vector<Axis> axes;
   std::vector<std::string> entries;
@@ -75,7 +75,7 @@ std::string wider_entry(const Layout& layout, const std::string& name, const std
     if (std::none_of(rule.axes.begin(), rule.axes.end(), is_over) || rule.in.matches(name)) continue;
     const std::string& text = rule.in.text();
     const std::size_t end = text.find("{i}");
-    if (end == 0 || end == std::string::npos) continue;  // nothing stands before the number
+    if (end == 0 || end == std::string::npos) continue;  // there is nothing before the number
     const std::size_t begin = end < 2 ? 0 : text.find_last_of("./*?]}", end - 2) + 1;
     for (const std::string& before : {text.substr(0, end), "*" + text.substr(begin, end - begin)})
       if (const std::string wider = before + "{i}" + text[end - 1] + "*";

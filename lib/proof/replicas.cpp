@@ -24,13 +24,14 @@ std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   return parameters;
 }
 
-/// "*.running_mean" of "layers.3.running_mean".
+/// "*.running_mean" for "layers.3.running_mean".
 std::string pattern_of_last_word(const std::string& name) {
   const std::size_t dot = name.find_last_of("./");
   return dot == std::string::npos ? literal(name) : "*" + literal(name.substr(dot));
 }
 
-/// Where nobody wrote a layout, nobody can change its rules. Of a part of a flat parameter no card's copy is the whole.
+/// Adapts the remedy to a checkpoint without a written layout, whose rules nobody can change. No card's copy of a part
+/// of a flat parameter is the whole.
 void own_copies(const Tensor& tensor, bool is_beside_flat, ReplicaExplanation& why) {
   if (is_beside_flat && tensor.shape.size() == 1) {
     why.over += ", as each card's part of one of FSDP's flat parameters beside it does";
@@ -64,7 +65,7 @@ Error error_of(const ReplicatedFiles& files, const Disagreement& between, const 
       .of_parameter(placement.tensors()[between.parameter].name);
 }
 
-/// The differences of at most so many parameters.
+/// The differences of at most `most` parameters.
 std::vector<Error> differences(const ReplicatedFiles& files, std::size_t most, Communicator& processes) {
   std::vector<Error> errors;
   if (files.extent == ReplicaCheck::trust) return errors;
