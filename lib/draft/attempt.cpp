@@ -23,8 +23,8 @@ bool has_larger_multiple(const Question& question, Keys keys, const Mesh& mesh, 
   return Trial(mesh, question, cards, nullptr).resolved(keys).has_value();
 }
 
-/// The tensors of the reference that no card stores. Where numbers in names are unexplained, those with such numbers
-/// are told of already.
+/// Adds the reference's tensors that no card stores. Those whose names have unexplained numbers are missing, but not
+/// reported again as open.
 void add_missing(Attempt& attempt, const std::vector<Question>& questions, const std::vector<Pattern>& unexplained,
                  const WholeTensors& whole) {
   std::set<std::string> there;

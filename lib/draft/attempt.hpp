@@ -11,19 +11,19 @@
 
 namespace ckpt::drafting {
 
-/// What comes out where the cards are arranged in one way.
+/// The result of one arrangement of the cards.
 struct Attempt {
-  Layout layout;  ///< all but the rules
+  Layout layout;  ///< everything but the rules
   std::vector<Decided> decided;
   OpenNames open;
-  std::vector<std::string> missing;  ///< of the open names those that are the reference's alone
+  std::vector<std::string> missing;  ///< open names that only the reference has
   std::vector<std::string> notes;
 
-  /// The layout with the rules for what is decided.
+  /// The layout with rules for the decided parameters.
   Layout with_rules() const;
 };
 
-/// Finds out what the pieces on a layout's cards are: what their names count, and how each parameter is cut. `whole`
+/// Determines what the pieces on a layout's cards are: what their names count, and how each parameter is cut. `whole`
 /// may be null. Throws what `cards` and `whole` throw.
 Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, WholeTensors* whole);
 

@@ -53,7 +53,7 @@ Placement BucketTrial::resolved(const Bucket& bucket, const std::vector<Holding>
   return resolve_source(layout, holdings).placement;
 }
 
-/// The stored name on the cards of the bucket, and nothing else.
+/// The stored name alone, on the bucket's cards.
 std::vector<Holding> BucketTrial::holdings_of(const Bucket& bucket) const {
   std::vector<Holding> holdings;
   for (Position card = 0; card < mesh_.size(); ++card) {
@@ -68,7 +68,7 @@ std::vector<Holding> BucketTrial::holdings_of(const Bucket& bucket) const {
   return holdings;
 }
 
-/// Whether the library has the members where they were found, and nothing but padding behind them.
+/// Whether the library puts the members where they were found, with nothing but padding behind them.
 bool BucketTrial::fits(const Placement& placement, const Bucket& bucket, const std::vector<LocatedMember>& members,
                        const FlatBuffer& buffer) const {
   const Position first = first_card_with_any(placement);
@@ -86,7 +86,7 @@ bool BucketTrial::fits(const Placement& placement, const Bucket& bucket, const s
   });
 }
 
-/// Whether elements at the end may be padding: of one value. Anything else may be a member that was not found.
+/// Whether elements at the end may be padding: all have one value. Anything else may be a member that was not found.
 bool BucketTrial::is_padding(const FlatBuffer& buffer, Interval elements) const {
   if (elements.empty()) return true;
   if (elements.size() > longest_tail) return false;

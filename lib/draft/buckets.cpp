@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t sampled_elements = 64;
 
-/// A part of a flat buffer as an array of its own, on each of the cards of a mesh without the buffer's axis.
+/// A part of a flat buffer as an array of its own, on each card of a mesh without the buffer's axis.
 class MemberData final : public CardData {
  public:
   MemberData(const std::vector<FlatBuffer>& buffers, std::uint64_t offset) : buffers_(buffers), offset_(offset) {}
@@ -29,7 +29,7 @@ class MemberData final : public CardData {
   std::uint64_t offset_;
 };
 
-/// One stored name, tried as a bucket.
+/// Tries one stored name as a bucket.
 class BucketSearch {
  public:
   BucketSearch(const Attempt& attempt, const NameFacts& facts, CardData& cards, WholeTensors& whole)
@@ -49,7 +49,7 @@ class BucketSearch {
 
   const BucketTrial& trial() const noexcept { return trial_; }
 
-  /// The buckets of this stored name, one for each combination of coordinates that has its own members.
+  /// The buckets of this stored name, one for each combination of coordinates with its own members.
   std::vector<Bucket> buckets() {
     for (const std::uint64_t elements : {4, 2, 1}) {
       take_beginnings(elements);
@@ -59,7 +59,8 @@ class BucketSearch {
   }
 
  private:
-  /// So many elements of each tensor's first row, and half of them at most: so much is left together by a cut in two.
+  /// Reads up to `elements` elements of each tensor's first row, but at most half of it, which a cut in two leaves
+  /// together.
   void take_beginnings(std::uint64_t elements) {
     beginnings_.clear();
     located_.clear();
@@ -125,7 +126,7 @@ class BucketSearch {
     return all;
   }
 
-  /// The members in the buffer along an axis that begins on a card: searched for once.
+  /// The members in the buffer along an axis that begins on a card; each buffer is searched only once.
   const std::vector<LocatedMember>& located(Axis axis, Position base, const FlatBuffer& buffer) {
     const auto [known, is_new] = located_.try_emplace({axis, base});
     std::vector<LocatedMember>& members = known->second;
@@ -139,7 +140,7 @@ class BucketSearch {
     return members;
   }
 
-  /// How a member is cut over the axes beside the buffer's, by what lies at its place in each buffer.
+  /// How a member is cut over the axes other than the buffer's, judged by the data at its place in each buffer.
   std::optional<Keys> cut(const LocatedMember& member, const std::vector<FlatBuffer>& group,
                           const std::vector<Axis>& cutting) {
     const Extents& shape = whole_.find(member.name)->shape;
@@ -177,14 +178,15 @@ class BucketSearch {
     return keys;
   }
 
-  /// What tells whether buffers have the same at a place.
+  /// A hash that shows whether buffers hold the same at a place.
   std::uint64_t content(const FlatBuffer& buffer, std::uint64_t from, std::uint64_t count) const {
     std::string bytes(std::min(count, sampled_elements) * dtype_.size, '\0');
     buffer.read({from, from + bytes.size() / dtype_.size}, std::as_writable_bytes(std::span(bytes)));
     return std::hash<std::string>()(bytes);
   }
 
-  /// What a card may hold of a tensor: all of it, or one dimension cut, with padding as far as there is room.
+  /// The shapes that a card's part of a tensor may have: all of it, or one dimension cut, padded as far as there is
+  /// room.
   static std::vector<Extents> local_shapes(const Extents& shape, std::uint64_t room, const Mesh& mesh) {
     std::vector<Extents> shapes;
     const auto add = [&](const Extents& local) {
@@ -237,8 +239,8 @@ bool may_be_bucket(const NameFacts& facts) {
   });
 }
 
-/// Buckets of which one alone shows alignment or padding: the others get the same, if it fits them all. It makes no
-/// difference on this mesh, and is what one framework does everywhere.
+/// If only one bucket shows alignment or padding, gives the others the same, provided that it fits them all: it makes
+/// no difference on this mesh, and a framework treats all buckets alike.
 void unify(std::vector<Bucket>& buckets, const std::map<std::string, BucketSearch>& searches) {
   std::vector<Bucket> alike = buckets;
   for (Bucket& bucket : alike)

@@ -6,9 +6,9 @@
 
 namespace ckpt::drafting {
 
-/// Takes open names of one-dimensional arrays for buckets, where the data of the whole tensors that no card stores by
-/// themselves is found in them: which members, in which order, how each is cut, how they are aligned and padded. What
-/// the library does not resolve to the very places where the members were found stays open.
+/// Takes open names of one-dimensional arrays for buckets, if they contain the data of whole tensors that no card
+/// stores separately: determines which members, in which order, how each is cut, and how they are aligned and padded. A
+/// name stays open unless the library resolves its members to exactly the places where they were found.
 void find_buckets(Attempt& attempt, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors& whole);
 
 }  // namespace ckpt::drafting

@@ -19,14 +19,14 @@ constexpr std::uint64_t passage_elements = 64;
 
 using Order = std::vector<std::uint64_t>;
 
-/// Elements from a place of a piece on.
+/// Elements from one place of a piece on.
 struct Passage {
   std::vector<std::uint64_t> shape;
   std::string bytes;
   friend auto operator<=>(const Passage&, const Passage&) = default;
 };
 
-/// The first elements of what each card stores, and their number by them; nothing where two cards have the same.
+/// Each card's first stored elements, mapped to the card's number; nothing if two cards have the same.
 std::optional<std::map<Passage, std::uint64_t>> beginnings(const Question& question, CardData& cards) {
   std::map<Passage, std::uint64_t> found;
   for (Position card = 0; card < question.pieces.size(); ++card) {
@@ -41,7 +41,7 @@ std::optional<std::map<Passage, std::uint64_t>> beginnings(const Question& quest
   return found;
 }
 
-/// The cards in the order in which these keys want their beginnings.
+/// The cards in the order in which these keys expect their beginnings.
 std::optional<Order> order_under(const Keys& keys, const Mesh& mesh, const Question& question,
                                  const std::map<Passage, std::uint64_t>& card_of, WholeTensors& whole) {
   Layout layout;

@@ -19,12 +19,12 @@ namespace {
 constexpr std::array<std::string_view, 12> counting_words{
     "part", "partition", "shard", "slice", "piece", "rank", "card", "device", "worker", "server", "mp_rank", "tp_rank"};
 
-/// A name around a number of such a component: "w" + "/" + "part_" + number + "".
+/// A name with a numbered component: "w" + "/" + "part_" + number + "".
 struct Numbered {
-  std::string before;  ///< the components before, with their separator behind them
+  std::string before;  ///< the components before, with their separator at the end
   std::string word;    ///< "part_"
   std::string digits;  ///< the number
-  std::string after;   ///< the components behind, with their separator before them
+  std::string after;   ///< the components behind, with their separator at the beginning
   std::string fill(const std::string& number) const { return before + word + number + after; }
 };
 
@@ -44,7 +44,7 @@ std::optional<Numbered> numbered(const std::string& name, std::size_t begin, std
   return Numbered{name.substr(0, begin), component.substr(0, digits), component.substr(digits), name.substr(end)};
 }
 
-/// The first component of a name that numbers pieces, of a name that has others.
+/// The first component that numbers pieces, in a name that has other components, too.
 std::optional<Numbered> numbered(const std::string& name) {
   for (std::size_t begin = 0; begin < name.size();) {
     std::size_t end = begin;
@@ -56,18 +56,18 @@ std::optional<Numbered> numbered(const std::string& name) {
   return std::nullopt;
 }
 
-/// Names that differ in that number alone, by it as they write it.
+/// Names that differ only in that number, by the number as written.
 struct PieceFamily {
   Numbered first;
   std::map<std::string, const NameFacts*> members;
 
-  /// What is left of the names without the number and its word.
+  /// The names without the number's component.
   std::string whole() const {
     return first.before.empty() ? first.after.substr(1) : first.before.substr(0, first.before.size() - 1) + first.after;
   }
 };
 
-/// Whether each member is held by just the cards that have its number.
+/// Whether exactly the cards with a member's number hold it.
 bool is_told_by(const CardWord& word, const PieceFamily& family, const Mesh& mesh) {
   std::set<std::string> numbers;
   for (Position position = 0; position < mesh.size(); ++position) {
@@ -79,7 +79,7 @@ bool is_told_by(const CardWord& word, const PieceFamily& family, const Mesh& mes
   return numbers.size() == family.members.size() && numbers.size() > 1;
 }
 
-/// The word in whose place the numbers stand.
+/// The word that the numbers stand for.
 std::optional<CardWord> word_of(const PieceFamily& family, const Mesh& mesh) {
   std::vector<std::string> words = mesh.axes;
   words.emplace_back("card");
@@ -94,7 +94,7 @@ std::optional<CardWord> word_of(const PieceFamily& family, const Mesh& mesh) {
   return std::nullopt;
 }
 
-/// Whether the numbers are those from 0 on, and the arrays could be pieces of one tensor.
+/// Whether the numbers count from 0 without a gap, and the arrays could be pieces of one tensor.
 bool is_counted_from_zero(const PieceFamily& family) {
   const StoredArray& first = first_array(family.members.begin()->second->pieces);
   for (std::size_t i = 0; i < family.members.size(); ++i)
@@ -118,7 +118,7 @@ std::vector<PieceFamily> families_of(const std::vector<NameFacts>& facts) {
   return result;
 }
 
-/// The whole pattern of a family: "{x}/part_{tp}" → "{x}", where the names around the word need not be said.
+/// A pattern of the whole family: "{x}/part_{tp}" → "{x}". It need not state the names around the word.
 std::pair<std::string, std::string> open_pattern(const PieceFamily& family, const std::string& word) {
   const Numbered& name = family.first;
   const std::string numbered = literal(name.word) + "{" + word + "}";

@@ -8,14 +8,14 @@
 
 namespace ckpt::drafting {
 
-/// Arrays whose names say by a number, "w/part_0" or "rank_0/w", whose piece of one parameter they are.
+/// Arrays whose names state by a number, "w/part_0" or "rank_0/w", which card's piece of a parameter they are.
 struct CardParts {
-  std::vector<Rename> renames;  ///< that say so, where each card has those of its own number alone
-  OpenNames open;               ///< those of one file, of which only the user knows the cards
+  std::vector<Rename> renames;  ///< for them, if each card has only those of its own number
+  OpenNames open;               ///< those of one file, whose cards only the user knows
 };
 
-/// A number counts where the word before it says that it numbers pieces or cards ("part", "shard", "rank"), and where
-/// all from 0 on are there: layers and experts have numbers, too.
+/// A number counts if the word before it says that it numbers pieces or cards ("part", "shard", "rank"), and if all
+/// numbers from 0 on are there: layers and experts have numbers, too.
 CardParts find_card_parts(const std::vector<NameFacts>& facts, const Mesh& mesh);
 
 }  // namespace ckpt::drafting

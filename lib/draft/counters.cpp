@@ -16,10 +16,10 @@ namespace {
 
 /// A number in a name.
 struct NumberInName {
-  std::string before;  ///< all that stands before it
-  std::string form;    ///< the same with other numbers as '#'
-  std::string word;    ///< the last component of it, "layers." or "layer_"
-  std::string after;   ///< the character behind it, or nothing
+  std::string before;  ///< everything before it
+  std::string form;    ///< `before` with other numbers as '#'
+  std::string word;    ///< last component of `before`, "layers." or "layer_"
+  std::string after;   ///< the character after it, or nothing
   std::uint64_t number = 0;
 };
 
@@ -53,7 +53,7 @@ std::vector<NumberInName> numbers_in(const std::string& name) {
   return found;
 }
 
-/// Names of one form up to the number.
+/// Names that have one form up to the number.
 struct Gathered {
   std::string word;
   std::string after;
@@ -85,7 +85,7 @@ std::string pattern_of(const Gathered& gathered) {
   return text;
 }
 
-/// The numbers found on each combination of coordinates; nothing where cards that agree on these axes have others.
+/// The numbers found at each combination of coordinates; nothing if cards that agree on these axes have different ones.
 std::optional<std::vector<std::set<std::uint64_t>>> by_coordinate(const Counter& counter, const Mesh& mesh,
                                                                   const std::vector<Axis>& axes) {
   std::vector<std::set<std::uint64_t>> numbers(mesh.combinations(axes));
@@ -99,7 +99,7 @@ std::optional<std::vector<std::set<std::uint64_t>>> by_coordinate(const Counter&
   return numbers;
 }
 
-/// Whether the library's blocks call the indices just what was found.
+/// Whether the library's blocks give the indices exactly the numbers that were found.
 bool explains(const IndexRule& rule, const std::vector<std::set<std::uint64_t>>& numbers, std::uint64_t total) {
   std::vector<std::set<std::uint64_t>> called(numbers.size());
   const IndexBlocks blocks(rule, numbers.size(), total);
@@ -158,7 +158,7 @@ bool counts_from_zero(const std::set<std::uint64_t>& numbers) {
 }
 
 std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::vector<std::string>& expected) {
-  std::map<std::pair<std::string, std::string>, Gathered> by_form;  // by form and what follows
+  std::map<std::pair<std::string, std::string>, Gathered> by_form;  // by form and the character after it
   for (const NameFacts& name : facts)
     for (const NumberInName& number : numbers_in(name.name)) {
       Gathered& gathered = by_form[{number.form, number.after}];

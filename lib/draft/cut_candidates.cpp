@@ -12,7 +12,7 @@ using Split = std::vector<std::vector<Axis>>;
 constexpr Uneven all_uneven[] = {Uneven::exact, Uneven::ceil, Uneven::balanced};
 constexpr std::uint64_t largest_multiple = 1 << 16;
 
-/// Puts the axes from `next` on into the dimensions that may be cut, in every way and order.
+/// Distributes the axes from `next` on over the dimensions that may be cut, in every way and order.
 void distribute(const std::vector<Axis>& axes, std::size_t next, const std::vector<bool>& may_be_cut, Split& split,
                 std::vector<Split>& found) {
   if (next == axes.size()) {
@@ -37,7 +37,7 @@ std::vector<Split> splits(const std::vector<Axis>& axes, const std::vector<bool>
   return found;
 }
 
-/// The dimensions of which the cards do not all store the whole. `order`: stored dimension i is logical order[i].
+/// The dimensions that some cards do not store whole. `order`: stored dimension i is logical order[i].
 std::vector<bool> dims_to_cut(const Question& question, const std::vector<std::size_t>& order) {
   std::vector<bool> cut(order.size(), !question.expected);
   if (question.expected)
@@ -71,7 +71,7 @@ Keys keys_of(const Question& question, const Split& split, Uneven uneven) {
   return keys;
 }
 
-/// Each way to split with each way to cut unevenly; without axes one.
+/// Each way to split with each way to cut unevenly; just one way without axes.
 std::vector<Keys> plain(const Question& question, const std::vector<Axis>& axes, const std::vector<bool>& may_be_cut) {
   std::vector<Keys> found;
   for (const Split& split : splits(axes, may_be_cut))

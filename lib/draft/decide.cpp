@@ -13,7 +13,7 @@ namespace ckpt::drafting {
 
 namespace {
 
-/// The keys as they stand in a rule, in the presence of the layout's `indices`: {"split": ["tp"]}.
+/// The keys as they appear in a rule beside the layout's `indices`: {"split": ["tp"]}.
 std::string shown(Keys keys, const Question& question, const Mesh& mesh) {
   leave_implied(keys, question.implied);
   const std::string text = to_json(keys, mesh);
@@ -26,7 +26,7 @@ std::string axes_text(const Mesh& mesh, const std::vector<Axis>& axes) {
   return join(words, words.size());
 }
 
-/// What is left of a name without some of its first components, or of its last: {"layers.0.w", "m.layers.0", ...}.
+/// A name without some of its first components, or of its last ones: {"layers.0.w", "m.layers.0", ...}.
 std::vector<std::string> names_within(const std::string& name) {
   std::vector<std::string> names;
   for (std::size_t at = name.find_first_of("./"); at != std::string::npos; at = name.find_first_of("./", at + 1)) {
@@ -55,7 +55,7 @@ class Decider {
   }
 
   Decisions decide() {
-    // Matrices before vectors: the parts that their data prove are those of the biases, too.
+    // Matrices before vectors: the parts that their data prove apply to biases, too.
     std::vector<const Question*> order;
     for (const Question& question : questions_) order.push_back(&question);
     std::stable_sort(order.begin(), order.end(), [](const Question* a, const Question* b) {
@@ -88,7 +88,7 @@ class Decider {
       return settle(question, std::move(keys));
     }
     std::vector<Keys> fitting = search_.fitting(question);
-    // Without whole tensors, equal pieces of one dimension may as well be of something flat.
+    // Without whole tensors, equal pieces of one dimension may also belong to something flat.
     const bool is_proven = question.expected || (rank > 0 && has_uneven_pieces(question));
     if (fitting.size() == 1 && is_proven)
       settle(question, std::move(fitting.front()));
@@ -107,7 +107,7 @@ class Decider {
     });
   }
 
-  /// The keys that a bias has beside its matrix: cut as the rows are, where it has as many elements as there are.
+  /// The keys of a bias beside its matrix: cut as the rows are, if it has as many elements as there are rows.
   std::optional<Keys> keys_beside_matrix(const Question& question) const {
     constexpr std::string_view bias = "bias";
     if (question.first().shape.size() != 1 || !question.name.ends_with(bias)) return std::nullopt;
@@ -135,9 +135,9 @@ class Decider {
     return true;
   }
 
-  /// Takes the keys of a parameter with a name akin to this one's, if they are among those that fit, or store the same
-  /// shapes on the same cards: of the one that it is named after, of one whose name differs in numbers only, or of
-  /// those that are named after it (moments), where these are all cut alike; or of the matrix that it is the bias of.
+  /// Takes the keys of a parameter with a related name, if they are among those that fit, or store the same shapes on
+  /// the same cards. Related are the parameter that this one is named after, one whose name differs only in numbers,
+  /// those named after this one (moments) if they are all cut alike, and the matrix whose bias this is.
   bool follow(const Question& question, const std::vector<Keys>& fitting) {
     std::vector<std::string> leaders = names_within(question.name);
     if (question.expected)
@@ -153,7 +153,7 @@ class Decider {
     return beside && settle_if_fitting(question, fitting, *beside, false);
   }
 
-  /// One of these names, of which those that are decided must all have the same keys.
+  /// One of these names; all that are decided must have the same keys.
   std::optional<std::string> leader_among(const std::vector<std::string>& names) const {
     std::optional<std::string> leader;
     for (const std::string& name : names) {
@@ -208,7 +208,7 @@ class Decider {
     return open;
   }
 
-  /// Numbers without dimensions, and vectors that are not of floats: counters, states of random generators. To say it
+  /// True for numbers without dimensions, and vectors not of floats: counters, states of random generators. Assuming it
   /// of anything else might lose a parameter's pieces.
   static bool may_have_copies_that_differ(const Question& question) {
     const StoredArray& first = question.first();
@@ -218,8 +218,8 @@ class Decider {
 
   static Keys first_copy(const Question& question) { return candidates(Family::first, question, {}, {}).front(); }
 
-  /// Pieces that divide fit every word for `uneven`. Where the others of the checkpoint all fit one, that is said of
-  /// all: it makes no difference on this mesh, and is what another takes.
+  /// Pieces that divide evenly fit every word for `uneven`. If the checkpoint's other parameters all fit one word, all
+  /// get it: it makes no difference on this mesh, and fits another mesh better.
   void unify_uneven() {
     for (const Uneven word : {Uneven::ceil, Uneven::balanced}) {
       std::map<std::string, Keys> changed;
@@ -248,9 +248,9 @@ class Decider {
   CardData& cards_;
   Search search_;
   std::map<std::string, const Question*> by_name_;
-  std::map<std::string, std::size_t> group_of_;              // of names that differ in numbers only
-  std::vector<std::map<std::string, std::string>> leaders_;  // of each group: for each text of keys one that has them
-  std::map<std::string, std::vector<std::string>> made_of_;  // names in which this one stands
+  std::map<std::string, std::size_t> group_of_;              // of names that differ only in numbers
+  std::vector<std::map<std::string, std::string>> leaders_;  // by group: for each text of keys a name that has them
+  std::map<std::string, std::vector<std::string>> made_of_;  // names that contain this one
   std::map<std::string, std::vector<Keys>> undecided_;
   Decisions decisions_;
 };

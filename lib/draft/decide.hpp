@@ -11,18 +11,18 @@
 
 namespace ckpt::drafting {
 
-/// What has been found out of each parameter, and what is to be said of it.
+/// What is known about each parameter, and what to report.
 struct Decisions {
   std::map<std::string, Keys> keys;  ///< by logical name
   OpenNames open;
-  std::vector<std::string> followed;  ///< decided by nothing but a name like theirs
+  std::vector<std::string> followed;  ///< decided only by a similar name
 };
 
-/// Decides each question, by the reference where it has the parameter; else by what the pieces show, and by parameters
-/// with names like its own (a moment and its weight).
+/// Decides each question: by the reference if it has the parameter; else by what the pieces show, and by parameters
+/// with similar names (a moment and its weight).
 Decisions decide(const Mesh& mesh, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference);
 
-/// Takes out of `at` what a layout's `indices` say already.
+/// Removes from `at` what a layout's `indices` imply.
 void leave_implied(Keys& keys, const At& implied);
 
 }  // namespace ckpt::drafting

@@ -72,7 +72,7 @@ class Drafter {
   }
 
  private:
-  /// A layout that says which files the cards have.
+  /// A layout that names the cards' files.
   Layout with_files() const {
     const FoundFiles& source = job_.files;
     Layout layout = single_card();
@@ -85,13 +85,14 @@ class Drafter {
     return layout;
   }
 
-  /// The checkpoint as the layout has it.
+  /// The checkpoint in the layout's arrangement.
   Checkpoint opened(Layout layout) const {
     return arranged(job_.files, std::move(layout),
                     {"no such file", "the names of the others ask for it", "is the checkpoint complete?"});
   }
 
-  /// A rule for what nobody can read would be of no use: it is not moved, and must be left out by its name.
+  /// Leaves out what cannot be read: a rule for it would be useless, since it is not moved, and must be excluded by
+  /// name.
   void leave_out_unreadable(std::vector<NameFacts>& facts) {
     std::erase_if(facts, [&](const NameFacts& fact) {
       const auto refused = std::find_if(fact.pieces.begin(), fact.pieces.end(), [](const Piece& piece) {
@@ -135,7 +136,7 @@ class Drafter {
     for (NameFacts& fact : facts) fact.name = naming.renamed(fact.stored);
   }
 
-  /// The layout with names that say whose piece an array is.
+  /// Adds renames for names that state whose piece an array is.
   Layout with_parts(Layout layout, std::vector<Rename> renames) {
     for (const Rename& rename : renames)
       draft_.notes.push_back("names like \"" + rename.of_card + "\" are taken for the pieces of one parameter, " +
@@ -145,7 +146,7 @@ class Drafter {
     return parse_layout(to_json(layout), origin);
   }
 
-  /// Where the order of the axes that was given leaves something open, another may leave less.
+  /// If the given order of the axes leaves something open, tries whether another order leaves less.
   void try_other_meshes(const Layout& layout, const std::vector<NameFacts>& facts, StoredFiles& files) {
     constexpr std::size_t most_axes = 4;
     const std::string path = layout.files.entries().front().path.text();
@@ -159,7 +160,7 @@ class Drafter {
         other.mesh.axes[place] = layout.mesh.axes[order[place]];
         other.mesh.shape[place] = layout.mesh.shape[order[place]];
       }
-      if (other.mesh.shape == layout.mesh.shape) continue;  // the same but for names, of which bytes know nothing
+      if (other.mesh.shape == layout.mesh.shape) continue;  // differs only in names, which bytes do not show
       other.files = CardFiles({{FileTemplate(path, other.mesh), ""}});
       Attempt result = attempt(std::move(other), facts, files, whole_.get());
       if (result.open.size() >= best_.open.size()) continue;
@@ -178,7 +179,7 @@ class Drafter {
     return join(words, words.size());
   }
 
-  /// Bytes cannot tell axes of one size apart, but frameworks name those along which cards hold copies.
+  /// Bytes cannot distinguish axes of one size, but frameworks name those along which cards hold copies.
   void add_order_note() {
     static const std::set<std::string> copying{"dp", "ddp", "data", "replica", "replicate", "dp_replicate"};
     static const std::set<std::string> cutting{"tp", "mp", "model", "tensor"};
@@ -200,7 +201,7 @@ class Drafter {
       }
   }
 
-  /// Where the order of the ids leaves something open, the data may prove another.
+  /// If the order of the ids leaves something open, the data may prove another order.
   void try_other_orders(const Layout& layout, const std::vector<NameFacts>& facts, StoredFiles& files) {
     if (!whole_ || !whole_->has_data() || !layout.files.is_one_each(layout.mesh)) return;
     const Questions questions = ask(layout, facts, whole_.get());
@@ -221,7 +222,7 @@ class Drafter {
     }
   }
 
-  /// Opens again what the whole of the data refutes; whether there is any.
+  /// Reopens whatever the complete data refutes; returns whether there is anything.
   bool open_refuted() {
     std::set<std::string> taken;
     for (const Decided& decided : best_.decided) taken.insert(decided.name);
@@ -239,7 +240,7 @@ class Drafter {
     return !refuted.empty();
   }
 
-  /// A bucket with a member that is refuted is open with all of its members, and so are others of its stored name.
+  /// Reopens a bucket with a refuted member, all its members, and other buckets of its stored name.
   void open_buckets(const Refuted& refuted) {
     std::map<std::string, std::string> why_of;
     for (const Bucket& bucket : best_.layout.buckets)

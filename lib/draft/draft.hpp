@@ -15,25 +15,25 @@ namespace ckpt::drafting {
 
 struct DraftJob {
   FoundFiles files;
-  std::optional<Mesh> mesh;              ///< axes and sizes; nothing: as far as names and bytes tell
+  std::optional<Mesh> mesh;              ///< axes and sizes; absent: determined from names and bytes
   const Reference* reference = nullptr;  ///< the whole tensors; null: none
-  std::vector<Pattern> may_be_missing;   ///< its tensors that the checkpoint need not have
+  std::vector<Pattern> may_be_missing;   ///< tensors of the reference that the checkpoint need not have
   Resources resources;
 };
 
-/// What a checkpoint's names, shapes and bytes say of its layout.
+/// What a checkpoint's names, shapes and bytes show about its layout.
 struct Draft {
-  Layout layout;                   ///< with rules for all parameters but the open ones, for which it has none
+  Layout layout;                   ///< with rules for all parameters but the open ones
   OpenNames open;                  ///< what is left to the user
-  std::vector<std::string> notes;  ///< what is taken for granted, for the user to know
+  std::vector<std::string> notes;  ///< assumptions that the user should know
   std::uint64_t bytes_read = 0;    ///< of data
   std::uint64_t bytes = 0;         ///< of the checkpoint's files
 };
 
-/// Drafts a layout. Hypotheses come from names, shapes and samples of the bytes; each is resolved by the library and
-/// compared with samples of the reference; in the end all copies are compared with one another and every byte with the
-/// reference. What any of that refutes is open. One process that sees all files does it. Throws input for files that
-/// cannot be read or are not those of a mesh.
+/// Drafts a layout. Hypotheses come from names, shapes and samples of the bytes. The library resolves each one, and its
+/// result is compared with samples of the reference; in the end all copies are compared with one another and every byte
+/// with the reference. Whatever that refutes is open. One process that sees all files does the work. Throws input for
+/// files that cannot be read or are not those of a mesh.
 Draft make_draft(const DraftJob& job, SourceStore& store);
 
 }  // namespace ckpt::drafting

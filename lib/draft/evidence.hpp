@@ -13,33 +13,32 @@ namespace ckpt::drafting {
 class CardData {
  public:
   virtual ~CardData() = default;
-  /// A run of the elements of an array that a card stores. Throws input, naming the file.
+  /// Reads a run of elements of an array that a card stores. Throws input, naming the file.
   virtual void read(Position card, const std::string& stored, Interval elements, std::span<std::byte> out) = 0;
 };
 
-/// The whole tensors that the cards' pieces are to make, as somebody else has them.
+/// The whole tensors, from another source, that the cards' pieces are to make.
 class WholeTensors {
  public:
   virtual ~WholeTensors() = default;
   /// Sorted by name.
   virtual const std::vector<Tensor>& tensors() const = 0;
-  /// Whether elements can be read, or names, shapes and dtypes are all there is.
+  /// Whether elements can be read; else only names, shapes and dtypes are known.
   virtual bool has_data() const = 0;
-  /// The elements of a box, in row-major order and in the reference's own dtype. Throws input, naming the file.
+  /// Reads the elements of a box, in row-major order and in the reference's own dtype. Throws input, naming the file.
   virtual void read(const std::string& name, const Box& box, std::span<std::byte> out) = 0;
 
-  /// Null: there is none of that name.
+  /// Null if there is no tensor of that name.
   const Tensor* find(const std::string& name) const;
 };
 
-/// Whether elements of these types are the same where their bytes are: one type, in whatever form a file holds it.
+/// Whether equal elements of these types have equal bytes: one type, in whatever form a file holds it.
 bool have_same_bytes(const DType& ours, const DType& theirs);
 
-/// Whether it can be told from their bytes that elements of these types are the same: of one type, or of two that are
-/// floating-point.
+/// Whether elements of these types can be compared by their bytes: one type, or two floating-point types.
 bool are_comparable(const DType& ours, const DType& theirs);
 
-/// Whether they are: byte by byte, or with the ones of the wider type rounded to the other.
+/// Whether elements are the same: byte by byte, or with those of the wider type rounded to the other.
 bool are_same(const DType& ours, std::span<const std::byte> a, const DType& theirs, std::span<const std::byte> b);
 
 }  // namespace ckpt::drafting

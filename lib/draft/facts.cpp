@@ -69,7 +69,7 @@ std::vector<Axis> differing_axes(const Mesh& mesh, const Classes& classes) {
     for (Position position = 0; position < classes.size() && !differs; ++position) {
       if (classes[position] == holds_nothing) continue;
       const std::uint64_t coordinate = mesh.coordinate(position, axis);
-      // The nearest one before it along the axis that holds anything.
+      // The nearest card before it along the axis that holds anything.
       for (std::uint64_t back = 1; back <= coordinate; ++back) {
         const std::uint32_t other = classes[position - back * stride];
         if (other == holds_nothing) continue;

@@ -17,7 +17,7 @@ namespace {
 struct Slot {
   std::size_t piece = 0;
   std::set<std::uint64_t> values;
-  std::size_t width = 0;  ///< of zero-padded ones; else 0
+  std::size_t width = 0;  ///< of zero-padded numbers; else 0
   std::string word;       ///< the text before it
 };
 
@@ -44,7 +44,7 @@ class NameForm {
 
   std::vector<Slot>& slots() { return slots_; }
 
-  /// The names' template with what stands for each slot.
+  /// The names' template, with these words in the slots.
   std::string with(const std::vector<std::string>& words) const {
     std::string text;
     for (std::size_t piece = 0; piece < rows_.front().size(); ++piece) {
@@ -96,7 +96,7 @@ std::string shown(const Mesh& mesh) {
   return join(words, words.size());
 }
 
-/// One number: the cards' ids.
+/// Interprets one number as the cards' ids.
 FileNames of_cards(const NameForm& form, const Slot& slot, const std::optional<Mesh>& given) {
   const std::uint64_t count = slot.values.size();
   FileNames result{form.with({"card"}), given.value_or(Mesh{{"card"}, {count}, {}})};
@@ -115,7 +115,7 @@ FileNames of_cards(const NameForm& form, const Slot& slot, const std::optional<M
   return result;
 }
 
-/// Every way to give each slot an axis of its size.
+/// Finds every way to give each slot an axis of its size.
 void assign(const std::vector<Slot>& slots, const Mesh& mesh, std::vector<std::size_t>& axes,
             std::vector<std::vector<std::size_t>>& found) {
   if (axes.size() == slots.size()) return found.push_back(axes);
@@ -128,7 +128,7 @@ void assign(const std::vector<Slot>& slots, const Mesh& mesh, std::vector<std::s
   }
 }
 
-/// How many of the slots stand behind the name of their axis.
+/// How many of the slots follow the name of their axis.
 std::size_t named(const std::vector<Slot>& slots, const Mesh& mesh, const std::vector<std::size_t>& axes) {
   std::size_t count = 0;
   for (std::size_t s = 0; s < slots.size(); ++s)
@@ -152,7 +152,7 @@ std::vector<std::size_t> axes_of(const std::vector<Slot>& slots, const Mesh& mes
   return ways.front();
 }
 
-/// Several numbers: coordinates.
+/// Interprets several numbers as coordinates.
 FileNames of_coordinates(NameForm& form, std::size_t count, const std::optional<Mesh>& given) {
   const std::vector<Slot>& slots = form.slots();
   FileNames result;

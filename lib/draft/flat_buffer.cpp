@@ -45,7 +45,7 @@ void FlatBuffer::read(Interval elements, std::span<std::byte> out) const {
 
 std::map<std::string, std::uint64_t> find_beginnings(const FlatBuffer& buffer, std::uint64_t element,
                                                      const std::vector<Beginning>& beginnings) {
-  // By their first elements; the rest is compared where these are found.
+  // Looks them up by their first elements, and compares the rest of those that are found.
   std::vector<const Beginning*> telling;
   std::uint64_t shortest = ~std::uint64_t{0};
   std::uint64_t longest = 0;

@@ -10,14 +10,14 @@
 
 namespace ckpt::drafting {
 
-/// Pieces that cards store under one name, as one run of elements: a buffer that was cut over an axis.
+/// The pieces that cards store under one name, as one run of elements: a buffer that was cut over an axis.
 class FlatBuffer {
  public:
-  /// `cards`: those along the axis, in its order; each stores a piece without or with one dimension.
+  /// `cards`: those along the axis, in its order; each stores a piece of one dimension, or nothing.
   FlatBuffer(const NameFacts& facts, std::vector<Position> cards, CardData& data);
 
   std::uint64_t size() const noexcept { return starts_.back(); }
-  /// Where the piece of a card begins, by its coordinate on the axis; and the end.
+  /// The beginning of each card's piece, by its coordinate on the axis; and the end of the last.
   const std::vector<std::uint64_t>& starts() const noexcept { return starts_; }
   void read(Interval elements, std::span<std::byte> out) const;
 
@@ -29,14 +29,14 @@ class FlatBuffer {
   CardData& data_;
 };
 
-/// What a tensor begins with: as many elements as every way of cutting leaves together.
+/// A tensor's first elements: as many as every way of cutting leaves together.
 struct Beginning {
   std::string name;
   std::string bytes;
 };
 
-/// Where in a buffer tensors begin, by their names: the first place of each beginning. One of several elements that are
-/// all the same, and one of zeros, tell nothing, and are not found.
+/// The first place in a buffer of each tensor's beginning, by name. Skips beginnings that prove nothing: several equal
+/// elements, and zeros.
 std::map<std::string, std::uint64_t> find_beginnings(const FlatBuffer& buffer, std::uint64_t element,
                                                      const std::vector<Beginning>& beginnings);
 

@@ -9,7 +9,7 @@ namespace ckpt::drafting {
 
 namespace {
 
-/// Classes numbered in the order in which they first occur.
+/// Renumbers classes in the order in which they first occur.
 Classes renumbered(const Classes& classes) {
   std::map<std::uint32_t, std::uint32_t> known{{holds_nothing, holds_nothing}};
   Classes result;
@@ -24,8 +24,8 @@ Mesh mesh_of(const std::vector<std::uint64_t>& shape) {
   return mesh;
 }
 
-/// How many words a rule needs for what the cards hold: the coordinates that have it, and the axes along which it
-/// differs. Nothing where no rule with `at` and cuts over axes gives this.
+/// How many words a rule needs to describe what the cards hold: the coordinates that have it, and the axes along which
+/// it differs. Nothing if no rule with `at` and cuts over axes describes it.
 std::optional<std::uint64_t> words_for(const Mesh& mesh, const Classes& classes) {
   const auto presence = presence_of(mesh, classes);
   if (!presence) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<std::uint64_t> words_for(const Mesh& mesh, const Classes& classes)
   return held.size() == pieces ? std::optional(words) : std::nullopt;
 }
 
-/// The same for all that cards hold.
+/// words_for, summed over everything that cards hold.
 std::optional<std::uint64_t> words_for_all(const Mesh& mesh, const std::set<Classes>& all) {
   std::uint64_t words = 0;
   for (const Classes& classes : all) {
@@ -78,7 +78,7 @@ std::optional<Mesh> mesh_of_classes(const std::vector<Classes>& classes) {
   std::set<Classes> seen;
   for (const Classes& of_one : classes) seen.insert(renumbered(of_one));
   if (seen.empty()) return std::nullopt;
-  std::vector<std::uint64_t> best;  // empty: several are as good
+  std::vector<std::uint64_t> best;  // empty: several are equally good
   std::uint64_t fewest = ~std::uint64_t{0};
   for (std::size_t axes = 1; axes <= most_axes; ++axes) {
     std::vector<std::vector<std::uint64_t>> ways;

@@ -42,7 +42,7 @@ class NameNumbering {
       possible_.push_back(possible(counters_[c], apart));
       if (!candidates_[c].empty() || !is_explained(counters_[c])) left.push_back(c);
     }
-    // One counter may stand behind another (experts in layers): those go first whose names have no other left.
+    // One counter may be nested in another (experts in layers): begins with those whose names have no other left.
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
       for (auto c = left.begin(); c != left.end();) {
@@ -67,8 +67,8 @@ class NameNumbering {
     return counter.expected.empty() || counter.expected == all;
   }
 
-  /// The axes along which the cards differ in everything that has these numbers: along another, equal numbers cannot be
-  /// of different layers.
+  /// The axes along which all data with these numbers differs: along any other axis, equal numbers cannot mean
+  /// different layers.
   std::vector<Axis> axes_told_apart(const Counter& counter) const {
     std::vector<Axis> apart;
     for (Axis axis = 0; axis < layout_.mesh.axes.size(); ++axis)
@@ -82,7 +82,7 @@ class NameNumbering {
     return apart;
   }
 
-  /// Without whole tensors, names that count from 0 on every card may count anew on each.
+  /// Without whole tensors, names that count from 0 on every card may count separately on each.
   std::vector<IndexRule> possible(const Counter& counter, const std::vector<Axis>& apart) const {
     const bool is_everywhere =
         std::adjacent_find(counter.found.begin(), counter.found.end(), std::not_equal_to<>()) == counter.found.end();
@@ -97,7 +97,7 @@ class NameNumbering {
     return rules;
   }
 
-  /// For each name the entries for its counters: two together where it has two (experts in layers), then each alone.
+  /// For each name the entries for its counters: pairs of two counters first (experts in layers), then each alone.
   std::map<std::string, std::vector<std::string>> may_count() const {
     std::map<std::string, std::vector<const IndexRule*>> rules;
     for (std::size_t c = 0; c < counters_.size(); ++c)
@@ -132,7 +132,7 @@ class NameNumbering {
     return true;
   }
 
-  /// The smallest parameters with this counter and no other that is left, under all its numbers.
+  /// The smallest parameters, under all their numbers, that have this counter and no other that is left.
   std::vector<std::string> witnesses_for(std::size_t counter, const std::vector<std::size_t>& left) const {
     std::set<std::string> others;
     for (const std::size_t other : left)
@@ -186,7 +186,7 @@ class NameNumbering {
     return open;
   }
 
-  /// What is to be added to a layout.
+  /// The text to be added to a layout.
   std::string shown(const std::vector<const IndexRule*>& rules) const {
     std::vector<std::string> entries;
     for (const IndexRule* rule : rules) entries.push_back(to_json(*rule, layout_.mesh));

@@ -11,16 +11,16 @@
 
 namespace ckpt::drafting {
 
-/// What the numbers in names leave to be told.
+/// What the numbers in names leave unexplained.
 struct NumbersLeft {
   OpenNames open;                    ///< names with a number that remains unexplained
-  std::vector<Pattern> unexplained;  ///< such numbers in names, stored ones and the reference's
-  /// By name: the entries of `indices` that are as good as any cut, where no whole tensors tell what its number counts.
+  std::vector<Pattern> unexplained;  ///< patterns of these numbers, in stored names and the reference's
+  /// By name: the entries of `indices` that are as likely as a cut, if no whole tensors show what its number counts.
   std::map<std::string, std::vector<std::string>> may_count;
 };
 
-/// Adds to a layout the entries of `indices` that the names prove, and where several would do the data. `reference` may
-/// be null.
+/// Adds to a layout the entries of `indices` that the names prove, or the data if several entries fit the names.
+/// `reference` may be null.
 NumbersLeft number_names(Layout& layout, const std::vector<NameFacts>& facts, CardData& cards, WholeTensors* reference);
 
 }  // namespace ckpt::drafting

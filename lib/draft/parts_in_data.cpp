@@ -17,8 +17,8 @@ std::uint64_t hash_of(const std::byte* bytes, std::uint64_t count) {
   return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes), count});
 }
 
-/// Some elements of each slice, of which `wide` follow one another: `rows` × `wide` elements, either the slices by
-/// rows or by columns.
+/// Hashes some elements of each slice. `bytes` holds `slices` × `wide` elements, in which the slices are rows, or the
+/// columns.
 std::vector<std::uint64_t> hashes(const std::vector<std::byte>& bytes, std::uint64_t slices, std::uint64_t wide,
                                   std::uint64_t element, bool by_rows) {
   std::vector<std::uint64_t> result;
@@ -45,7 +45,7 @@ std::optional<std::vector<std::uint64_t>> parts_of(const std::vector<std::uint64
   std::uint64_t next = 0;
   for (const std::uint64_t slice : piece) {
     if (starts.empty() || next >= whole.size() || whole[next] != slice) {
-      // Another part begins: at the nearest slice of that content that is still to come.
+      // Another part begins at the nearest later slice with that content.
       const auto [first, last] = places.equal_range(slice);
       std::optional<std::uint64_t> nearest;
       for (auto place = first; place != last; ++place)
@@ -70,9 +70,9 @@ std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question
   const std::size_t rank = stored.size();
   const std::uint64_t element = question.first().dtype.size;
   if (!have_same_bytes(reference.find(question.name)->dtype, question.first().dtype))
-    return std::nullopt;  // slices are told by bytes
+    return std::nullopt;  // slices are identified by bytes
   if (rank != logical.size() || logical[dim] > most_slices || volume(stored) == 0) return std::nullopt;
-  const bool by_rows = rank == 1 || dim + 1 < rank;  // then what is taken of a slice lies in its last dimension
+  const bool by_rows = rank == 1 || dim + 1 < rank;  // then the elements taken of a slice are in its last dimension
   const std::size_t across = rank == 1 ? dim : by_rows ? rank - 1 : rank - 2;
   const std::uint64_t wide = rank == 1 ? 1 : std::min(slice_elements, stored[across]);
 

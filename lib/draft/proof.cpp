@@ -21,13 +21,13 @@ namespace {
 constexpr std::uint64_t box_bytes = 8ULL << 20;  // compared at a time
 constexpr std::uint64_t scratch_bytes = 256ULL << 10;
 
-/// How the readers of several threads share what one may have.
+/// How the readers of several threads share the limits of one.
 struct ReaderLimits {
   std::uint64_t window_bytes = 0;
   std::size_t most_open = 0;
 };
 
-/// A draft's parameters beside the reference's, for one thread.
+/// Compares a draft's parameters with the reference's, in one thread.
 class Comparison {
  public:
   Comparison(const Placement& placement, SourceReader& reader, const Reference& reference, SourceStore& store,
@@ -38,7 +38,7 @@ class Comparison {
         whole_(reference, store, limits.window_bytes, limits.most_open),
         scratch_(scratch_bytes) {}
 
-  /// Where a parameter differs first, in words; empty: nowhere.
+  /// The first difference of a parameter, in words; empty if there is none.
   std::string difference(ParameterId parameter) {
     const Tensor& tensor = placement_.tensors()[parameter];
     const auto number = reference_.find(tensor.name);
@@ -81,7 +81,7 @@ class Comparison {
   std::uint64_t bytes_ = 0;
 };
 
-/// Where each of these parameters differs from the reference; empty: nowhere. Adds the bytes that are read.
+/// The first difference of each of these parameters from the reference; empty if there is none. Adds the bytes read.
 std::vector<std::string> differences(const Placement& placement, const std::vector<ParameterId>& parameters,
                                      SourceReader& reader, const Reference& reference, SourceStore& store,
                                      const ReaderLimits& all, unsigned threads, std::uint64_t& bytes_read) {

@@ -10,11 +10,11 @@
 
 namespace ckpt::drafting {
 
-/// What is wrong with the rules of a draft, by parameter; empty: every byte is as they say.
+/// Errors in a draft's rules, by parameter; empty: every byte is as the rules say.
 using Refuted = std::map<std::string, std::string>;
 
-/// The whole data against the layout that it was opened with: copies that are no copies, and parameters that are not
-/// what the reference (null: none) has under their names. `taken` are the parameters that count.
+/// The input of a comparison of all data with the layout that it was opened with: it finds copies that are not copies,
+/// and parameters that differ from the reference's (null: none) under their names. `taken`: the parameters that count.
 struct ToProve {
   const Checkpoint& checkpoint;
   const Reference* reference = nullptr;

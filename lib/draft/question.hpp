@@ -8,17 +8,17 @@
 
 namespace ckpt::drafting {
 
-/// A parameter of which it is to be found out how the cards' pieces make it.
+/// A parameter, for which the question is how the cards' pieces make it.
 struct Question {
   std::string name;                 ///< logical
   std::string stored;               ///< in the files
   std::vector<Piece> pieces;        ///< by position
-  bool is_constant = false;         ///< all its elements seem to have one value, so that its bytes prove nothing
+  bool is_constant = false;         ///< all elements seem to have one value, so that its bytes prove nothing
   Presence presence;                ///< where the pieces are
-  At implied;                       ///< what of that a layout's `indices` say already
+  At implied;                       ///< the part of `presence` that a layout's `indices` imply
   std::vector<Axis> differing;      ///< the axes along which the pieces differ
-  std::optional<Extents> expected;  ///< the logical shape, where it is known
-  bool has_data = false;            ///< and the elements
+  std::optional<Extents> expected;  ///< the logical shape, if it is known
+  bool has_data = false;            ///< the elements are known, too
 
   const StoredArray& first() const { return first_array(pieces); }
 };

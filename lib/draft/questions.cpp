@@ -11,7 +11,7 @@ namespace ckpt::drafting {
 
 namespace {
 
-/// Why no question can be asked, whatever the mesh; nothing: it can.
+/// Why no mesh allows this question; nothing if it can be asked.
 std::optional<Open> obstacle(const Question& question, const std::set<std::string>& stored) {
   if (stored.size() > 1)
     return Open{

@@ -14,8 +14,8 @@ struct Questions {
   OpenNames open;  ///< those that cannot be asked about
 };
 
-/// `facts` are of names on the layout's cards; `reference` may be null. Those with their names in `only` alone, unless
-/// it is empty.
+/// `facts`: for names on the layout's cards; `reference` may be null. Takes only parameters with names in `only`,
+/// unless it is empty.
 Questions ask(const Layout& layout, const std::vector<NameFacts>& facts, const WholeTensors* reference,
               const std::vector<std::string>& only = {});
 

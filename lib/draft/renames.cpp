@@ -11,8 +11,8 @@ namespace ckpt::drafting {
 
 namespace {
 
-/// What stands before the components that are taken out, these themselves, and (where nothing stands before them, and
-/// not all names have them) the component behind, so that the entry's `name` is no wider than it must be.
+/// The text before the removed components, these components, and the component behind them, if there is no text before
+/// them and not all names have them: so the entry's `name` is no wider than necessary.
 struct Wrapping {
   std::string before;
   std::string wrapper;

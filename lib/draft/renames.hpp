@@ -7,9 +7,9 @@
 
 namespace ckpt::drafting {
 
-/// Entries of `rename` that give stored names which the reference lacks names that it has: components that a wrapper
-/// has put into them ("module.") taken out again. Those that explain the most names come first; none that would give
-/// two arrays one name.
+/// Entries of `rename` that give stored names unknown to the reference names that it knows, by removing components that
+/// a wrapper added ("module."). Those that explain the most names come first; leaves out entries that would give two
+/// arrays one name.
 std::vector<Rename> find_renames(const std::vector<std::string>& stored, const std::vector<std::string>& expected);
 
 }  // namespace ckpt::drafting

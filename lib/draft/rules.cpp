@@ -15,15 +15,15 @@ namespace ckpt::drafting {
 
 namespace {
 
-/// Names that are written out, whatever is in them.
+/// Whether a name has characters that are special in patterns, or control characters: such names are written out.
 bool has_special(const std::string& name) {
   return std::any_of(name.begin(), name.end(),
                      [](char c) { return begins_pattern(c) || static_cast<unsigned char>(c) < ' '; });
 }
 
-constexpr char shield = 1;  // what stands for the digit 0 of a word; has_special knows them all
+constexpr char shield = 1;  // replaces the digit 0 of a word; has_special knows all of these
 
-/// Names with the digits of words ("w1") as other characters, so that they are text like that around them.
+/// Replaces the digits of words ("w1") by other characters, so that they count as text.
 std::vector<std::string> shielded(std::vector<std::string> names) {
   for (std::string& name : names)
     for (std::size_t at = 0; at < name.size(); ++at) {
@@ -44,7 +44,7 @@ std::string unshielded(std::string name) {
   return name;
 }
 
-/// A beginning or an end that makes other names of names.
+/// A prefix or suffix that makes other names from names.
 struct Affix {
   std::string text;
   bool is_prefix = true;
@@ -105,7 +105,7 @@ class RuleWriter {
     return rules;
   }
 
-  /// The rule of names with the same keys: as patterns, as far as these match no name of another rule.
+  /// The rule for names with the same keys: as patterns where these match no name of another rule.
   Rule rule(const std::vector<std::string>& names, bool is_short) const {
     Rule rule;
     const std::size_t first = number_.at(names.front());
@@ -135,7 +135,7 @@ class RuleWriter {
     return std::any_of(open_.begin(), open_.end(), [&](const std::string& name) { return pattern.matches(name); });
   }
 
-  /// Beginnings and ends of which every name that has one is cut as the name without it is.
+  /// Prefixes and suffixes of which every name that has one is cut like the name without it.
   std::vector<Affix> affixes() const {
     std::set<Affix> found;
     for (const Decided& each : decided_)
@@ -178,7 +178,7 @@ class RuleWriter {
     }
   }
 
-  /// "last" is a coordinate like others on this mesh, and as such it is borrowed.
+  /// On this mesh, "last" is a coordinate like others, and is compared as such.
   std::string text_on_this_mesh(Keys keys) const {
     keys.at_last.clear();
     return to_json(keys, layout_.mesh);

@@ -26,7 +26,7 @@ std::string declaration(const Question& question, const Mesh& mesh) {
   return text;
 }
 
-/// The keys without what makes no difference on this mesh where the pieces fit.
+/// The keys as text, without what makes no difference on this mesh if the pieces fit.
 std::string meaning(Keys keys, const Mesh& mesh) {
   keys.uneven.reset();
   if (keys.pad)

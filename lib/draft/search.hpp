@@ -11,15 +11,16 @@
 namespace ckpt::drafting {
 
 /// Finds the ways of cutting that fit one parameter after another, and remembers what has fitted: parameters that are
-/// declared alike are mostly cut alike. It refers to all that it is made of.
+/// declared alike are mostly cut alike. It refers to all constructor arguments.
 class Search {
  public:
   /// `reference` may be null.
   Search(const Mesh& mesh, CardData& cards, WholeTensors* reference)
       : mesh_(mesh), cards_(cards), reference_(reference) {}
 
-  /// Those of the first family of which any fits; none where nothing is known that does. Ways that mean the same on
-  /// this mesh are one: `exact` goes before other words for `uneven`, the smallest multiple of padding before others.
+  /// The candidates that fit, from the first family that has any; empty if no known way fits. Ways that mean the same
+  /// on this mesh count as one: `exact` comes before other words for `uneven`, the smallest multiple of padding before
+  /// others.
   std::vector<Keys> fitting(const Question& question);
 
  private:

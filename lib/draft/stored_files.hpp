@@ -19,7 +19,7 @@ class StoredFiles final : public CardData {
   /// `most_open`: how many files may be open at a time (`files_in_cache`).
   StoredFiles(const Checkpoint& checkpoint, SourceStore& store, std::size_t most_open);
 
-  /// All names, and a sample of what each card stores under them, read by so many threads. Sorted by name.
+  /// All names, sorted, and a sample of what each card stores under them; `threads` threads read.
   std::vector<NameFacts> facts(unsigned threads);
 
   void read(Position card, const std::string& stored, Interval elements, std::span<std::byte> out) override;
@@ -35,7 +35,7 @@ class StoredFiles final : public CardData {
   std::atomic<std::uint64_t> bytes_ = 0;
 };
 
-/// A reference's tensors, and its data where it has some. It refers to the reference and the store.
+/// A reference's tensors, and its data if it has any. It refers to the reference and the store.
 class ReferenceTensors final : public WholeTensors {
  public:
   ReferenceTensors(const Reference& reference, SourceStore& store, std::size_t most_open);

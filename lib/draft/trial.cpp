@@ -12,13 +12,13 @@ namespace ckpt::drafting {
 namespace {
 
 constexpr std::uint64_t whole_bytes = 16 << 10;  // pieces up to this are compared whole
-constexpr std::uint64_t runs_of_a_piece = 16;    // of larger ones
+constexpr std::uint64_t runs_of_a_piece = 16;    // in larger ones
 constexpr std::uint64_t run_elements = 32;
 constexpr std::uint64_t most_cards = 64;
 
 const std::string one_name = "p";
 
-/// Whether a large multiple makes padding of all that some card stores: any piece could be explained so.
+/// Whether a large multiple turns everything that some card stores into padding: that could explain any piece.
 bool has_idle_cards(const Placement& placement) {
   const Keys& keys = placement.layout().parameters.front().keys;
   std::uint64_t multiple = keys.flat ? keys.flat->multiple_of : 1;
@@ -34,7 +34,7 @@ bool has_idle_cards(const Placement& placement) {
   return false;
 }
 
-/// The cards whose copies are read; nothing: all.
+/// The cards whose copies are read; absent: all.
 std::optional<std::set<Position>> cards_that_count(const Placement& placement) {
   if (placement.spreads().front().replicas != Replicas::first) return std::nullopt;
   std::set<Position> cards;
@@ -73,7 +73,7 @@ std::optional<Placement> Trial::resolved(const Keys& keys) const {
     if (question_.expected && !(resolved.placement.tensors().front().shape == *question_.expected)) return std::nullopt;
     return std::move(resolved.placement);
   } catch (const Error&) {
-    return std::nullopt;  // it does not fit: that is what was asked
+    return std::nullopt;  // it does not fit, which is the answer
   }
 }
 

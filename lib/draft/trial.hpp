@@ -9,18 +9,18 @@
 
 namespace ckpt::drafting {
 
-/// Tries ways of cutting on one parameter: the library resolves a layout of one rule against its pieces, and samples of
-/// the pieces are compared with what the reference has in the places that the placement gives. It refers to all that it
-/// is made of.
+/// Tries ways of cutting on one parameter: the library resolves a layout with one rule for its pieces, and samples of
+/// the pieces are compared with the reference at the places that the placement gives. It refers to all constructor
+/// arguments.
 class Trial {
  public:
   /// `reference` may be null.
   Trial(const Mesh& mesh, const Question& question, CardData& cards, WholeTensors* reference);
 
-  /// Whether the pieces have the shapes that these keys give for the expected shape (or for any, where none is known),
-  /// and their samples are what the reference has.
+  /// Whether the pieces have the shapes that these keys give for the expected shape (or for any, if none is known), and
+  /// their samples agree with the reference.
   bool fits(const Keys& keys);
-  /// The first half of that.
+  /// The placement if the shapes fit; does not compare samples.
   std::optional<Placement> resolved(const Keys& keys) const;
 
  private:
