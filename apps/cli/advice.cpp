@@ -19,7 +19,7 @@ std::string rename_options(const std::string& renames) {
 
 namespace {
 
-/// `detail`: a strategy's path, and in a second line what the layout is to say.
+/// `detail`: a strategy's path; a second line, if any, is what the layout has to say.
 std::string print_layout_of(const std::string& detail) {
   const std::size_t end = detail.find('\n');
   return "print the layout with ckpt-inspect --as-layout " + shell_word(detail.substr(0, end)) +
@@ -94,7 +94,7 @@ std::string words(const Advice& advice) {
 
 namespace {
 
-/// The advice in words, as it goes on after the remedy.
+/// The advice in words, as a continuation of the remedy.
 std::string after_remedy(const Error& error) {
   const bool has_next = error.next_advice().what != Advice::What::none;
   std::string advice = words(error.text().advice);
@@ -102,13 +102,13 @@ std::string after_remedy(const Error& error) {
   if (has_next) advice += "; then " + words(error.next_advice());
   const std::string& remedy = error.text().remedy;
   if (remedy.empty()) return advice;
-  // What is left of the run is told of before the ways on.
+  // First says what is left of the run, then how to proceed.
   const Advice& last = has_next ? error.next_advice() : error.text().advice;
   if (last.what == Advice::What::resume_or_restart) return ": " + advice;
   return (remedy.ends_with('?') ? " Else " : ", or ") + advice;
 }
 
-/// ckpt-inspect writes nothing: it has no options for what is written.
+/// Whether a program has options for an advice. ckpt-inspect writes nothing, so it has none about output.
 bool is_followed_by(const std::string& program, const Advice& advice) {
   using What = Advice::What;
   constexpr std::array of_inspect{What::give_layout,    What::draft_layout,   What::print_layout,

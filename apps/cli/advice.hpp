@@ -6,15 +6,15 @@
 
 namespace ckpt::cli {
 
-/// What to do, in the words of the programs' options; empty for none.
+/// The advice in terms of the programs' options; empty if there is none.
 std::string words(const Advice& advice);
 
-/// What to do about an error: its remedy, and its advice in words; empty for none.
+/// An error's remedy, followed by its advice in words; empty if it has neither.
 std::string remedy(const Error& error);
 
-/// The whole message of an error: what() and what to do.
+/// The whole message of an error: what(), remedy and advice.
 std::string message(const Error& error);
-/// The message without advice that this program has no options for.
+/// The message, without advice for which this program has no options.
 std::string message(const Error& error, const std::string& program);
 
 }  // namespace ckpt::cli

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t text_column = 30;
 constexpr std::size_t line_width = 100;
 
-/// `text` in lines of at most line_width characters, each after the first indented.
+/// Wraps `text` at line_width characters, and indents every line after the first.
 std::string wrapped(const std::string& text, std::size_t indent) {
   std::istringstream words(text);
   std::string result;
@@ -36,7 +36,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return result;
 }
 
-/// "  -o, --output PATH".
+/// An option's left side in the help: "  -o, --output PATH".
 std::string left_side(const CLI::Option& option) {
   std::string names;
   for (const auto& name : option.get_snames()) names += "-" + name + ", ";
@@ -65,7 +65,7 @@ std::vector<std::string> groups_of(const std::vector<const CLI::Option*>& option
   return groups;
 }
 
-/// What other programs call what these have an option for.
+/// A word that other programs use for one of our options.
 struct Synonym {
   std::string_view word;
   std::string_view option;
@@ -115,7 +115,7 @@ constexpr std::array<Synonym, 42> synonyms{{
     {"--dryrun", "--dry-run"},
 }};
 
-/// The option that an unknown word may have been meant for: "did you mean --memory? ", or nothing.
+/// The option that an unknown word may mean: "did you mean --memory? ", or nothing.
 std::string guess(const std::string& word, const CLI::App& app) {
   constexpr std::size_t alike = 4;  // the dashes and two letters
   std::vector<std::string> names;
@@ -150,7 +150,7 @@ void CommandLine::value(const std::string& names, std::string& to, const std::st
 
 void CommandLine::repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
                            const std::string& text) {
-  // Without extra arguments `--only a SRC` leaves SRC alone, and a glob's brackets are not read as a list.
+  // Without extra arguments `--only a SRC` leaves SRC alone, and brackets in globs are not parsed as lists.
   app_->add_option(names, to, text)->allow_extra_args(false)->type_name(type)->group(group_);
 }
 
@@ -167,7 +167,7 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   flag("--version", asks_version_, "print the version");
   flag("-h,--help", asks_help_, "print this help");
   try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());  // the order that CLI11 takes them in
+    std::vector<std::string> reversed(words.rbegin(), words.rend());  // the order in which CLI11 takes them
     app_->parse(reversed);
   } catch (const CLI::ArgumentMismatch&) {
     refuse_count(words);

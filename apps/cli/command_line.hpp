@@ -11,7 +11,7 @@ class App;
 
 namespace ckpt::cli {
 
-/// What is a program's own in its help.
+/// The program's own parts of its help.
 struct Manual {
   struct Example {
     std::string purpose;
@@ -24,8 +24,8 @@ struct Manual {
   std::string exit_status;  ///< "0 done, 1 …"
 };
 
-/// A program's options, declared group by group, and its help. Checks what can be seen word by word; what options mean
-/// together is the program's business. Nothing else uses CLI11.
+/// A program's options, declared group by group, and its help. Checks each word; the program itself checks combinations
+/// of options. Nothing else uses CLI11.
 class CommandLine {
  public:
   explicit CommandLine(const Manual& manual);
@@ -33,25 +33,25 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
 
-  /// What is declared from here on stands under this heading.
+  /// Puts all options declared from here on under this heading.
   void group(const std::string& heading);
   void value(const std::string& names, std::string& to, const std::string& type, const std::string& text);
-  /// May be used again and again; each use takes one value.
+  /// An option that may be repeated; each use takes one value.
   void repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
                 const std::string& text);
   void flag(const std::string& names, bool& to, const std::string& text);
-  /// A word that stands without an option; several in the order in which they are declared.
+  /// A word without an option; several are assigned in the order in which they are declared.
   void positional(const std::string& name, std::string& to);
 
-  /// Parses the words after the program's name. What --help or --version asks for is given as text; the rest is then of
-  /// no interest. Throws usage: unknown options, values that are missing, a word too many.
+  /// Parses the words after the program's name. Returns the text that --help or --version asks for, and then ignores
+  /// the rest. Throws usage: unknown options, missing values, a word too many.
   std::optional<std::string> parse(const std::vector<std::string>& words);
 
   /// "see ckpt-merge --help".
   std::string see_help() const { return "see " + manual_.name + " --help"; }
 
  private:
-  /// Of options that have no value, or more than one.
+  /// Refuses options that have no value, or more than one.
   [[noreturn]] void refuse_count(const std::vector<std::string>& words) const;
 
   std::string help() const;

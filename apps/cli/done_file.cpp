@@ -30,7 +30,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return pieces;
 }
 
-/// The day and the pass that a path ends with; of a table's, those before it.
+/// The day and the pass at the end of a path; in a table's path, before the table's own components.
 std::optional<DoneLine> of_path(std::string_view path) {
   std::vector<std::string_view> components = split(path, '/');
   std::erase_if(components, [](std::string_view each) { return each.empty(); });
@@ -40,7 +40,7 @@ std::optional<DoneLine> of_path(std::string_view path) {
     const std::size_t end = components.size() - (without_table ? 1 : 0);
     if (end < 2) continue;
     const std::string_view day = components[end - 2];
-    // "20190720/6/000" ends with numbers, too: a day has eight digits.
+    // "20190720/6/000" ends with numbers, too; a day has eight digits.
     if (day.size() == 8 && is_number(day) && is_pass(components[end - 1]))
       return DoneLine{std::string(day), std::string(components[end - 1]), ""};
   }

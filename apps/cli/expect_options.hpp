@@ -9,20 +9,20 @@
 
 namespace ckpt::cli {
 
-/// The options that say what names, shapes and dtypes are expected, as written.
+/// The options that define the expected names, shapes and dtypes, as written.
 struct ExpectOptions {
   std::string reference;
   std::vector<std::string> missing;
   std::vector<std::string> extra;
 };
 
-/// `what`: of which parameters, for the help: "what would be written".
+/// `what`: the parameters, in words for the help: "what would be written".
 void declare_expectation(CommandLine& line, ExpectOptions& to, const std::string& what);
 
-/// Nothing where nothing is expected. Throws usage: excuses without a reference; layout: what is no pattern.
+/// Nothing if nothing is expected. Throws usage for excuses without a reference; layout for an invalid pattern.
 std::optional<Expectation> parse_expectation(const ExpectOptions& options);
 
-/// Patterns as options give them; the error of one that is none names the option.
+/// Parses an option's patterns; the error for an invalid one names the option.
 std::vector<Pattern> parse_globs(const std::string& option, const std::vector<std::string>& texts);
 
 }  // namespace ckpt::cli

@@ -8,10 +8,10 @@
 
 namespace ckpt::cli {
 
-/// The option that says where data may lie that files only show.
+/// Declares the option for directories whose data files may show.
 void declare_external(CommandLine& line, std::vector<std::string>& directories);
 
-/// Has them show what lies below these.
+/// Lets files show data below these directories.
 void allow_external(const std::vector<std::string>& directories, Stores& stores);
 
 }  // namespace ckpt::cli

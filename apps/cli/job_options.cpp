@@ -23,7 +23,7 @@ constexpr std::uint64_t least_memory = 1ULL << 20;
 constexpr std::uint64_t most_threads = 4096;
 constexpr std::uint64_t most_stall_seconds = 86'400;
 
-/// A value and where it was given, for messages: "--memory", "environment variable CKPT_MEMORY".
+/// A value, and its origin for messages: "--memory", "environment variable CKPT_MEMORY".
 struct Setting {
   std::string text;
   std::string origin;
@@ -36,7 +36,7 @@ Setting setting(const std::string& option, const std::string& given, const std::
   return {found->second, "environment variable " + variable};
 }
 
-/// The value of the word that `setting` holds.
+/// The choice that the setting's word names.
 template <class Value>
 Value choose(const Setting& setting, const std::vector<std::pair<std::string, Value>>& choices) {
   std::vector<std::string> words;
@@ -91,7 +91,7 @@ NameChoice names_from(const Options& options) {
   NameChoice names{parse_globs("--only", options.only), parse_globs("--drop", options.drop), {}};
   for (const auto& text : options.rename) names.rename.push_back(parse_rename(text));
   names.takes_masters = options.master_weights;
-  if (names.takes_masters) names.drop.emplace_back("*/*");  // all that is not the model's
+  if (names.takes_masters) names.drop.emplace_back("*/*");  // everything that is not the model's
   return names;
 }
 
@@ -101,7 +101,7 @@ std::uint64_t parse_shard_size(const std::string& text) {
   return bytes;
 }
 
-/// "bf16", "f32:*.norm.*", "bf16!:*.weight_scale".
+/// Parses "bf16", "f32:*.norm.*", "bf16!:*.weight_scale".
 CastRule parse_cast(const std::string& text) {
   const std::size_t colon = text.find(':');
   std::string word = text.substr(0, colon);
@@ -114,7 +114,7 @@ CastRule parse_cast(const std::string& text) {
               {"'" + word + "'", "one of f64, f32, f16, bf16", "write for example bf16, or 'f32:*.norm.*'"});
 }
 
-/// "embedding: show >= 10": what the condition says is known with the layout.
+/// Parses "embedding: show >= 10"; the condition itself is understood only with the layout.
 KeepRule parse_keep(const std::string& text) {
   const std::size_t colon = text.find(':');
   const auto is_blank = [](std::string_view part) { return part.find_first_not_of(' ') == std::string_view::npos; };
@@ -132,14 +132,14 @@ ReplicaCheck replicas_from(const Options& options) {
       {{"trust", ReplicaCheck::trust}, {"sample", ReplicaCheck::sample}, {"full", ReplicaCheck::full}});
 }
 
-/// Whether a format's output is a directory, whatever is in it.
+/// Whether a format's output is always a directory.
 bool is_of_directories(const std::string& format) {
   const auto& all = formats();
   return std::any_of(all.begin(), all.end(),
                      [&](const Format& each) { return each.name == format && !each.index_name.empty(); });
 }
 
-/// Layouts and the reference are read from these, so that nothing may overwrite them.
+/// The files of layouts and the reference, which nothing may overwrite.
 std::vector<std::filesystem::path> files_read(const Options& options) {
   std::vector<std::filesystem::path> files;
   for (const std::string& file :

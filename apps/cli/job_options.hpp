@@ -13,26 +13,26 @@
 
 namespace ckpt::cli {
 
-/// The environment variables that stand in for options in batch jobs, as far as they are set.
+/// The environment variables that replace options in batch jobs, as far as they are set.
 using Environment = std::map<std::string, std::string>;
 Environment read_environment();
 
-/// The jobs that the options say, but for the layouts that are read. They throw usage, naming the option or the
-/// variable.
+/// The jobs that the options describe, without layouts that are read from files. They throw usage, naming the option or
+/// the variable.
 ReshardJob reshard_job(const Program& program, const Options& options, const Environment& environment);
 CompareJob compare_job(const Options& options, const Environment& environment);
 CheckJob check_job(const Options& options, const Environment& environment);
 
-/// "dp=7,tp=8" in the order in which they stand. `option` is what errors name. Throws usage.
+/// Parses "dp=7,tp=8" and keeps the order. `option`: its name in errors. Throws usage.
 std::vector<std::pair<std::string, std::uint64_t>> axis_sizes(const std::string& option, std::string_view text);
 
-/// The same without their order, of --to-mesh.
+/// Parses --to-mesh: axes and sizes without their order.
 std::map<std::string, std::uint64_t> parse_mesh(std::string_view text);
 
-/// "OLD=NEW": the captures of NEW must be in OLD, and it must have no wildcard. Throws usage.
+/// Parses "OLD=NEW": the captures of NEW must be in OLD, and NEW must have no wildcard. Throws usage.
 Rename parse_rename(const std::string& text);
 
-/// "1e-2", or "5e-4,3e-8": relative, and absolute. Throws usage.
+/// Parses "1e-2", or "5e-4,3e-8": relative, and absolute. Throws usage.
 Tolerance parse_tolerance(const std::string& text);
 
 }  // namespace ckpt::cli

@@ -19,7 +19,7 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Once the output stands, a report that cannot be written is no failure of the job.
+/// Writes the report. The output is complete by now, so a failure is only a warning.
 void write_report(const Setup& setup, const ReshardJob& job, const std::string& text) {
   try {
     setup.report->write(text);
@@ -59,10 +59,10 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
 
 }  // namespace
 
-/// Who waits for the output is told by a line, once.
+/// Adds one line to a done-file for programs that wait for the output.
 class DoneNote {
  public:
-  /// Throws before any work where the line, or the file that is to have it, could not be made.
+  /// Throws before any work if the line or its file could not be written.
   DoneNote(const Options& options, const Setup& setup, Communicator& processes) : processes_(processes) {
     if (options.done.empty() || options.dry_run) return;
     agree(processes, [&] {
@@ -75,7 +75,7 @@ class DoneNote {
     });
   }
 
-  /// The output stands: a line that cannot be added is no failure of the job.
+  /// The output is complete by now, so a failure is only a warning.
   void write() const {
     if (!line_ || processes_.rank() != 0) return;
     try {

@@ -4,7 +4,7 @@
 
 namespace ckpt::cli {
 
-/// The whole of ckpt-reshard, ckpt-merge and ckpt-split: parse, resolve to a job, run, render. Gives the exit status.
+/// Runs ckpt-reshard, ckpt-merge or ckpt-split: parse, resolve to a job, run, render. Returns the exit status.
 int run_job_program(const Program& program, int argc, char** argv);
 
 }  // namespace ckpt::cli

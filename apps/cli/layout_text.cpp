@@ -18,7 +18,7 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Far above any layout; what is larger is a checkpoint given by mistake, which must not be read into memory.
+/// Far above any layout; a larger file is a checkpoint given by mistake, which must not be read into memory.
 constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
 struct Closer {
@@ -49,7 +49,7 @@ std::string read_text(const std::string& file, const std::string& origin) {
   return text;
 }
 
-/// The strategies in a directory, in which each rank of a job may have written its own: those that differ.
+/// The distinct strategies in a directory, where each rank of a job may have written its own.
 std::vector<StrategyText> read_strategies(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
@@ -81,7 +81,7 @@ LayoutText layout_text(const std::string& file, const std::string& origin, const
   const auto texts =
       is_directory ? read_strategies(file) : std::vector<StrategyText>{{origin, read_text(file, origin)}};
   const std::string& first = texts.front().text;
-  const bool is_checkpoint = first.starts_with('\n') && first.find('\0') != std::string::npos;  // not taken for JSON
+  const bool is_checkpoint = first.starts_with('\n') && first.find('\0') != std::string::npos;  // not parsed as JSON
   if (!is_strategy(first) && !is_checkpoint) return {first, false};
   std::vector<StageStrategy> stages;
   for (const StrategyText& each : texts)
@@ -89,7 +89,7 @@ LayoutText layout_text(const std::string& file, const std::string& origin, const
   return {to_json(strategy_layout(stages, origin)), true};
 }
 
-/// How many dimensions a parameter has in the first file of tensors below a path that has it.
+/// A parameter's number of dimensions, from the first tensor file below a path that has it.
 std::optional<std::size_t> stored_rank(const std::filesystem::path& path, const std::string& name, SourceStore& store) {
   std::vector<std::filesystem::path> files;
   std::error_code error;

@@ -7,7 +7,7 @@
 
 namespace ckpt::cli {
 
-/// The options that say what is printed on standard error.
+/// The options for messages on standard error.
 struct MessageOptions {
   bool quiet = false;
   bool verbose = false;

@@ -22,13 +22,13 @@ constexpr std::array<const char*, 2> delta_files{"patch_donefile.txt", "xbox_pat
 /// Far above the lines of years.
 constexpr std::uint64_t most_done_bytes = 64ULL << 20;
 
-/// A done-file's lines, and where they stand.
+/// A done-file's lines, and its path.
 struct DoneFile {
   std::filesystem::path path;
   std::vector<DoneLine> lines;
 };
 
-/// The first of these that is there; nothing where none is.
+/// The first of these files that exists; nothing if none does.
 std::optional<DoneFile> find_done_file(const std::filesystem::path& directory, std::span<const char* const> names) {
   for (const char* const name : names) {
     const std::filesystem::path path = directory / name;
@@ -53,7 +53,7 @@ DoneFile done_file(const std::filesystem::path& directory, std::span<const char*
   return std::move(*found);
 }
 
-/// A base, and the deltas that carry its key: up to `last`, or all.
+/// A base and the deltas with its key: up to `last`, or all.
 std::vector<DoneLine> chain_of(const DoneLine& base, const DoneFile& deltas, const DoneLine* last) {
   std::vector<DoneLine> chain{base};
   for (const DoneLine& delta : deltas.lines) {
@@ -92,7 +92,7 @@ bool has_line(const std::vector<DoneLine>& lines, const DoneLine& line) {
   return std::any_of(lines.begin(), lines.end(), [&](const DoneLine& each) { return each.name() == line.name(); });
 }
 
-/// Whoever reads a done-file takes its last line for the latest model.
+/// Refuses a line for an older model than the last one: readers take a done-file's last line for the latest model.
 void check_is_last(const std::vector<DoneLine>& lines, const DoneLine& line, const std::filesystem::path& file) {
   if (lines.empty() || !line.is_before(lines.back())) return;
   throw Error(Kind::usage, "--done",
@@ -105,7 +105,7 @@ std::filesystem::path without_slash(const std::filesystem::path& path) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
-/// Where links lead: they stay links.
+/// The file that links lead to, so that a replaced file keeps its links.
 std::filesystem::path named_itself(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::weakly_canonical(file, error);
@@ -147,7 +147,7 @@ std::string read_done_file(const std::filesystem::path& file) {
 
 bool has_done_line(const std::filesystem::path& file, const DoneLine& line) {
   std::string text = read_done_file(file);
-  text.resize(text.rfind('\n') + 1);  // whoever writes it may be in the midst of the last line
+  text.resize(text.rfind('\n') + 1);  // a writer may still be writing the last line
   return has_line(parse_done_lines(text, file.string()), line);
 }
 
@@ -156,7 +156,7 @@ bool wants_done_line(const std::filesystem::path& file, const DoneLine& line) {
   std::string text = read_done_file(file);
   text.resize(text.rfind('\n') + 1);
   check_is_last(parse_done_lines(text, file.string()), line, file);
-  const LockedDraft draft(named_itself(file));  // which can be made there
+  const LockedDraft draft(named_itself(file));  // checks that it can be made there
   return true;
 }
 

@@ -9,13 +9,13 @@
 
 namespace ckpt::cli {
 
-/// The option that says what integers and opaque bytes really are.
+/// Declares the option that states the true type of integers and opaque bytes.
 void declare_number_types(CommandLine& line, std::vector<std::string>& rules);
 
-/// Has `store` read them so. Throws usage for what is no DTYPE:GLOB.
+/// Makes `store` read them so. Throws usage for anything but DTYPE:GLOB.
 void read_number_types(const std::vector<std::string>& rules, SourceStore& store);
 
-/// Warns of those that no dataset was read by. Collective.
+/// Warns of rules that applied to no dataset. Collective.
 void tell_unused_types(const std::vector<std::string>& rules, const SourceStore& store, Communicator& processes);
 
 }  // namespace ckpt::cli

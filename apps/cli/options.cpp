@@ -199,7 +199,7 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
   throw Error(Kind::usage, "", {found, expected, ""});
 }
 
-/// --layout stands for --from where no other layout can be meant.
+/// --layout stands for --from if it cannot mean any other layout.
 void take_only_layout(const Program& program, Options& options) {
   if (options.only_layout.empty()) return;
   if (!options.source_layout.empty()) contradiction("--layout and --from are given", "one of them");
@@ -225,7 +225,7 @@ void check_targets(const Program& program, const CommandLine& line, const Option
   if (count > 1) contradiction("more than one target is given", expected);
 }
 
-/// What only makes sense with a second checkpoint.
+/// Throws usage for options that require a second checkpoint.
 void check_comparison(const CommandLine& line, const Options& options) {
   if (!options.output.empty()) {
     if (!options.fingerprints.empty()) contradiction("--fingerprints and B are given", "one of them");
@@ -241,7 +241,7 @@ void check_comparison(const CommandLine& line, const Options& options) {
   if (!options.rename.empty()) refuse("--rename");
 }
 
-/// What only makes sense where data is written.
+/// Throws usage for options that require data to be written.
 void check_view(const Options& options) {
   const auto refuse = [](const std::string& option, const std::string& found, const std::string& remedy) {
     throw Error(Kind::usage, option, {"given with --virtual, " + found, "one of them", remedy});
@@ -261,7 +261,7 @@ void check_output(const CommandLine& line, const Options& options) {
   if (options.output.empty()) throw Error(Kind::usage, "-o PATH", {"missing", "where to write", line.see_help()});
 }
 
-/// What takes the place of SRC.
+/// Checks the options that replace SRC.
 void check_model(const Options& options) {
   if (options.model.empty() != options.latest.empty())
     contradiction(options.model.empty() ? "--latest without --model" : "--model without --latest",
@@ -289,7 +289,7 @@ void check(const Program& program, const CommandLine& line, const Options& optio
     contradiction("--wait-timeout without --wait-for", "--wait-for FILE too");
 }
 
-/// All words but the last that is this one.
+/// All words except the last occurrence of `word`.
 std::vector<std::string> without(std::vector<std::string> words, const std::string& word) {
   const auto last = std::find(words.rbegin(), words.rend(), word);
   if (last != words.rend()) words.erase(std::next(last).base());

@@ -8,20 +8,20 @@
 
 namespace ckpt::cli {
 
-/// What a program does decides which options it has.
+/// The program's job, which determines its options.
 enum class Verb { reshard, merge, split, verify };
 
-/// One of the programs that read checkpoints whole.
+/// A program that reads whole checkpoints.
 struct Program {
   Verb verb = Verb::reshard;
   Manual manual;
 };
 
-/// The command line as it was written: nothing is looked up, converted or compared yet. Empty: not given.
+/// The command line as written: nothing is looked up, converted or compared yet. Empty: not given.
 struct Options {
   std::string source;
   std::string output;         ///< for ckpt-verify: B, the checkpoint to compare with
-  std::string source_layout;  ///< --from, or --layout where no other can be meant
+  std::string source_layout;  ///< --from, or --layout if it can mean no other
   std::string target_layout;  ///< --to, or ckpt-split's --layout
   std::string only_layout;    ///< --layout of ckpt-reshard and ckpt-verify as it was written
   std::string to_mesh;
@@ -61,13 +61,13 @@ struct Options {
   std::string wait_for;
   std::string wait_timeout;
   std::string report;
-  std::string tolerance;  ///< this and what follows: ckpt-verify's
+  std::string tolerance;  ///< this and the next two: ckpt-verify's
   std::string fingerprints;
   bool json = false;
   bool alone = false;  ///< is_to_go_alone has seen it
   MessageOptions messages;
   std::string progress;
-  std::string asked_text;             ///< what --help or --version is to print; nothing else is looked at then
+  std::string asked_text;             ///< what --help or --version is to print; nothing else is used then
   std::vector<std::string> unshared;  ///< every word but the checkpoints' paths: the same on all processes of a run
 };
 

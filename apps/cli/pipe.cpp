@@ -17,13 +17,13 @@ namespace ckpt::cli {
 
 namespace {
 
-/// mpirun puts a terminal of its own, without a size, between its output and ours.
+/// Whether a terminal has a size: mpirun puts a terminal without one between its output and ours.
 bool has_size(int terminal) {
   winsize size{};
   return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
 }
 
-/// Nobody reads yet: opening it in a way that waits could not be interrupted.
+/// Opens a named pipe once it has a reader. Polls, because an open call that waits could not be interrupted.
 Fd open_when_read(const std::string& path) {
   constexpr int pause_ms = 20;
   for (bool is_told = false;; ::poll(nullptr, 0, pause_ms)) {

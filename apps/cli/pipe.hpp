@@ -8,19 +8,19 @@
 
 namespace ckpt::cli {
 
-/// Standard output, for a checkpoint: what anybody else prints there goes to standard error from now on, so it is to be
-/// taken before libraries start, which may have something to say. None where it is closed.
+/// Takes standard output for a checkpoint: other output there goes to standard error from now on. To be called before
+/// libraries start, which may print something. Returns no descriptor if standard output is closed.
 Fd take_standard_output();
 
-/// Whether a program's output goes to a pipe: to standard output (-), or a named one, as process 0 finds it, unless
+/// Whether a program's output goes to a pipe: standard output (-), or what process 0 finds to be a named pipe, unless
 /// that is to be replaced. Collective.
 bool writes_pipe(const Program& program, const Options& options, Communicator& processes);
 
-/// Throws usage where a program with these options cannot write its output from the beginning to the end.
+/// Throws usage if a program with these options cannot write its output from beginning to end.
 void check_pipe(const Program& program, const Options& options);
 
-/// What the pipe called `path` is written through: `standard`, or for a named pipe one that waits until somebody opens
-/// it to read. Throws usage for a terminal, io where there is none.
+/// Opens the pipe called `path`: `standard`, or a named pipe, for which it waits until somebody opens it for reading.
+/// Throws usage for a terminal, io if there is none.
 Fd open_pipe(const std::string& path, Fd standard);
 
 }  // namespace ckpt::cli

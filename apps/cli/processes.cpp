@@ -24,8 +24,8 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Whether this process prints what all of them have to say when there is no communicator to ask: the first one, and
-/// one that a process of the job has started, perhaps alone.
+/// Whether this process speaks for all when there is no communicator to ask: the first one does, and so does one that a
+/// process of the job has started, perhaps alone.
 bool is_first_process() {
   if (above_in_job() != AboveInJob::nothing) return true;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
@@ -34,7 +34,7 @@ bool is_first_process() {
   return true;
 }
 
-/// In one write, so that nothing of another process comes between.
+/// Prints a line in one write, so that other processes' output cannot split it.
 void print_line(const std::string& line) {
   const std::string text = printable(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -48,8 +48,8 @@ void print_error(const std::string& program, const std::exception& error) {
 constexpr std::string_view alone_option = "--alone";
 constexpr const char* alone_variable = "CKPT_ALONE";
 
-/// MPI tells nobody that it waits for processes that never come. Of all that the launcher started one says it first;
-/// the others, where the first is the one that is missing.
+/// Joins the job. MPI_Init waits silently for processes that never come, so the first of all processes that the
+/// launcher started says so; the others do later, in case the first is missing.
 std::unique_ptr<Communicator> joined(const std::string& program) {
   using std::chrono::seconds;
   const AboveInJob above = above_in_job();
@@ -62,8 +62,8 @@ std::unique_ptr<Communicator> joined(const std::string& program) {
     print_line(program + ": waiting in MPI_Init for the other processes of the job: " + here +
                "; if they do not start this program, too, end it and " + how);
   };
-  // MPI_Init does not come back for a signal. Nothing has been begun that would have to be cleared away. A launcher
-  // ends all processes with the one that it loses: the first speaks for them.
+  // MPI_Init does not return on a signal, but nothing needs cleaning up yet. A launcher ends all processes when it
+  // loses one: the first speaks for them.
   const auto look = [=] {
     try {
       check_interrupt();
@@ -72,16 +72,16 @@ std::unique_ptr<Communicator> joined(const std::string& program) {
       ::_exit(exit_status(interrupt));
     }
   };
-  // Before those give up who wait 10 s for a program.
+  // Before users give up who wait 10 s for a program.
   const LateNotice notice(is_first_process() ? seconds(9) : seconds(30), say, look);
   return mpi_world();
 }
 
-/// A program that is started with a standard stream closed would give its number to the next file that it opens, and
-/// write messages there.
+/// Without this, a program started with a closed standard stream would give the stream's number to the next file that
+/// it opens, and write messages into it.
 void keep_standard_streams() {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(standard, F_GETFD) == -1) ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
+    if (::fcntl(standard, F_GETFD) == -1) ::open("/dev/null", O_RDWR);  // takes the lowest free number
 }
 
 int status_of(const std::exception& error, int failure) {
@@ -161,11 +161,11 @@ LateNotice::~LateNotice() {
 
 int run_processes(const std::string& program, int argc, const char* const* argv,
                   const std::function<int(Communicator&)>& body, int failure) {
-  // A reader that goes away, a file that grows too large: an error of the write, and not the end of the job.
+  // If a reader goes away or a file grows too large, the write fails, and the process survives.
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   keep_standard_streams();
   leave_libraries_at_exit();
-  const HelperProcess reads_metadata;  // before there are threads, and MPI has its own
+  const HelperProcess reads_metadata;  // before there are threads, and before MPI has its own
   raise_open_file_limit();
   spare_addresses();
   take_bus_errors();

@@ -13,17 +13,17 @@
 
 namespace ckpt::cli {
 
-/// 2 for the command line and layouts, 128 and its number for a signal, `failure` for the rest.
+/// 2 for the command line and layouts, 128 plus its number for a signal, `failure` for the rest.
 int exit_status(const Error& error, int failure = 1);
 
-/// Whether the user says that this process is not to join the job in whose environment it was started: --alone, or
-/// CKPT_ALONE=1. Must be known before anything can be asked of other processes. Throws usage for another value.
+/// Whether the user wants this process not to join the job in whose environment it was started: --alone, or
+/// CKPT_ALONE=1. Must be known before communicating with other processes. Throws usage for another value.
 bool is_to_go_alone(int argc, const char* const* argv);
 
 void declare_alone(CommandLine& line, bool& to);
 
-/// Says a text unless it is destroyed before `patience` is over, and looks after something again and again until then
-/// and later, in a thread of its own.
+/// Calls `say` unless it is destroyed before `patience` has passed, and calls `look` repeatedly until its end, in a
+/// thread of its own.
 class LateNotice {
  public:
   LateNotice(
@@ -41,10 +41,10 @@ class LateNotice {
   std::thread watch_;
 };
 
-/// What every main does: arranges what holds for the whole process (standard streams, signals, limits, the helper that
-/// reads metadata), starts the processes (MPI only where a launcher started several, and this one is not to go alone),
-/// calls `body`, prints the error that leaves it once, and gives the program's exit status: `failure` for errors that
-/// are not the command line's.
+/// The common part of every main: sets up the process (standard streams, signals, limits, the helper that reads
+/// metadata), starts the processes (MPI only if a launcher started several, and this one is to join them), calls
+/// `body`, and prints an error that leaves it once. Returns the program's exit status: `failure` for errors other than
+/// the command line's.
 int run_processes(const std::string& program, int argc, const char* const* argv,
                   const std::function<int(Communicator&)>& body, int failure = 1);
 

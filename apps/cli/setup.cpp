@@ -23,7 +23,7 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Throws usage where a process was started with other words than process 0: they would not do the same job.
+/// Throws usage if a process was started with other words than process 0: they would run different jobs.
 void check_same_words(const Options& options, Communicator& processes) {
   const auto all = gather_all(options.unshared, processes);
   const auto other = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each != all[0]; });
@@ -46,16 +46,16 @@ Job job_from(const Program& program, const Options& options, const Environment& 
   return compare_job(options, environment);
 }
 
-/// The places of a job's layouts, that of what is read first.
+/// A job's layouts, first the one for what is read first.
 std::pair<std::optional<Layout>*, std::optional<Layout>*> layouts_of(Job& job) {
   if (auto* const reshard = std::get_if<ReshardJob>(&job)) return {&reshard->source.layout, &reshard->target.layout};
   if (auto* const compare = std::get_if<CompareJob>(&job)) return {&compare->a.layout, &compare->b.layout};
   return {&std::get<CheckJob>(job).checkpoint.layout, nullptr};
 }
 
-/// What done-files say when nothing is waited for any more. Process 0 reads them for all. Collective.
+/// Chooses models by the done-files, once nothing is left to wait for. Process 0 reads them for all. Collective.
 void take_latest(const Options& options, Setup& setup, Communicator& processes) {
-  std::vector<std::string> paths;  // the source's, the deltas'
+  std::vector<std::string> paths;  // the source's, then the deltas'
   std::string key;
   bool is_base = false;
   agree(processes, [&] {
@@ -78,7 +78,7 @@ void take_latest(const Options& options, Setup& setup, Communicator& processes) 
         paths.front());
 }
 
-/// A delta that carries no layout is cut as the source is. Collective.
+/// A delta without a layout of its own gets the source's. Collective.
 void read_delta_layouts(const Options& options, Job& job, Communicator& processes) {
   auto* const reshard = std::get_if<ReshardJob>(&job);
   if (reshard == nullptr || reshard->deltas.empty()) return;
@@ -93,7 +93,7 @@ void read_delta_layouts(const Options& options, Job& job, Communicator& processe
   }
 }
 
-/// `is_pipe`: the output is one; `standard_output` is for it.
+/// `is_pipe`: whether the output goes to one; `standard_output`: its descriptor.
 Setup set_up(const Program& program, const Options& options, const Environment& environment, bool is_pipe,
              Fd standard_output, Communicator& processes) {
   Setup setup;
@@ -110,7 +110,7 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
     const auto& job = std::get<ReshardJob>(setup.job);
     if (job.output.is_single_file && job.format.empty()) check_ending(formats(), job.output.path.string());
     if (!options.done.empty() && !options.dry_run)
-      static_cast<void>(line_for(options.output, options.model));  // the same; what the model is, is not known yet
+      static_cast<void>(line_for(options.output, options.model));  // too; the model is not known yet
   }
   const auto style = parse_progress(options.progress, is_terminal());
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
@@ -120,7 +120,7 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
   return setup;
 }
 
-/// Tells --report's reader how the job ended. It has failed: what goes wrong here is not worth more than a warning.
+/// Tells --report's reader how a failed job ended. Another failure here is worth only a warning.
 void report_failure(const Program& program, const Setup& setup, const Error& error) {
   const auto* const job = std::get_if<ReshardJob>(&setup.job);
   if (job == nullptr) return;

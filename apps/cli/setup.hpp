@@ -14,24 +14,24 @@
 
 namespace ckpt::cli {
 
-/// What ckpt-verify does with one checkpoint or with two, and the other programs.
+/// The jobs of ckpt-verify with two checkpoints or one, and of the other programs.
 using Job = std::variant<ReshardJob, CompareJob, CheckJob>;
 
-/// A job, and what there is to do around it.
+/// A job and its surroundings.
 struct Setup {
   Job job;
   ProgressStyle progress = ProgressStyle::none;
   std::unique_ptr<ResultFile> report;
-  std::string model_key;  ///< of the model that --latest has chosen
-  Fd pipe;                ///< that the job writes to, on process 0
+  std::string model_key;  ///< of the model that --latest chose
+  Fd pipe;                ///< the job's output, on process 0
 };
 
-/// What is a program's own. Gives the exit status.
+/// A program's own part. Returns the exit status.
 using Body = std::function<int(const Options&, const Setup&, Communicator&)>;
 
-/// What the programs that read checkpoints whole have in common: starts the processes, parses the command line,
-/// resolves it to a job with its layouts, waits for --wait-for, calls `body`. Gives the exit status: `failure` for
-/// errors that are not the command line's.
+/// The common part of programs that read whole checkpoints: starts the processes, parses the command line, resolves it
+/// to a job with its layouts, waits for --wait-for, calls `body`. Returns the exit status: `failure` for errors other
+/// than the command line's.
 int run_program(const Program& program, int argc, char** argv, const Body& body, int failure = 1);
 
 }  // namespace ckpt::cli

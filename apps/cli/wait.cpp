@@ -32,7 +32,7 @@ bool has_come(const Awaited& awaited) {
   return is_there(awaited.file) && (!awaited.line || has_done_line(awaited.file, *awaited.line));
 }
 
-/// Unlike std::this_thread::sleep_for it is over when a signal comes.
+/// Unlike std::this_thread::sleep_for, ends when a signal arrives.
 void sleep_for(Seconds pause) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(pause).count();
   const timespec time{ns / 1'000'000'000, ns % 1'000'000'000};
@@ -75,7 +75,7 @@ void wait_for(const Awaited& awaited, std::optional<Seconds> timeout, Communicat
                      "", "is the job that writes it still running?"});
     });
     if (processes.maximum(found ? 1 : 0) != 0) return;
-    // The other processes' `left` is unbounded, so they may sleep longer than process 0: by less than one pause.
+    // The other processes' `left` is unbounded, so they may sleep longer than process 0, by less than one pause.
     sleep_for(std::min(pause, left));
   }
 }

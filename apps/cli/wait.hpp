@@ -12,7 +12,7 @@ namespace ckpt::cli {
 
 using Seconds = std::chrono::duration<double>;
 
-/// "30", "0.5". Throws usage.
+/// Parses "30", "0.5", in seconds. Throws usage.
 Seconds parse_wait_timeout(const std::string& text);
 
 /// What a job waits for: a file, or a line in a done-file.
@@ -21,12 +21,12 @@ struct Awaited {
   std::optional<DoneLine> line;
 };
 
-/// "step_1000/done", "OUT/donefile.txt:20190720/6".
+/// Parses "step_1000/done", "OUT/donefile.txt:20190720/6".
 Awaited parse_awaited(const std::string& text);
 
-/// Returns when the file exists, and has the line; throws io when that has not come within `timeout` (absent: waits for
-/// ever), input where the done-file is damaged. Collective: process 0 looks, and between looks every process sleeps: a
-/// collective call that waits for hours would keep all cores busy.
+/// Returns when the file exists and has the line. Throws io if that takes longer than `timeout` (absent: waits
+/// forever), input if the done-file is damaged. Collective: process 0 looks, and every process sleeps between looks,
+/// because a collective call that waits for hours would keep all cores busy.
 void wait_for(const Awaited& awaited, std::optional<Seconds> timeout, Communicator& processes);
 
 }  // namespace ckpt::cli

@@ -23,7 +23,7 @@ Json number(const NumberFormat& format, const std::byte* element) {
   }
 }
 
-/// A list of the elements, or nothing for types that have no short form.
+/// The elements as a list, or nothing for types without a short form.
 std::optional<Json> elements_of(const Value& value) {
   Json list = Json::array();
   if (const auto texts = texts_in(value)) {

@@ -8,8 +8,8 @@ namespace ckpt::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// An attribute's value as JSON: numbers, truth values and strings, alone or in a list; what is neither, or long, as
-/// its dtype and shape.
+/// An attribute's value as JSON: numbers, truth values and strings, alone or in a list; other and long values as their
+/// dtype and shape.
 Json attribute_value(const Value& value);
 
 }  // namespace ckpt::cli

@@ -18,7 +18,7 @@ std::vector<Axis> axes_of_members(const Placement& placement, const ArrayPlace& 
   return {axes.begin(), axes.end()};
 }
 
-/// "w2 … b1 (2 members)": those of which a card holds something.
+/// The members of which a card holds something: "w2 … b1 (2 members)".
 std::string members_on(const Placement& placement, const ArrayPlace& array, Position position) {
   std::vector<InternedText> names;
   for (const ParameterId member : array.members)

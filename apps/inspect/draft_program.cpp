@@ -26,17 +26,17 @@ namespace {
 constexpr std::size_t widest_line = 120;
 constexpr std::size_t deepest_indent = 24;
 
-/// Whether a line may be cut here: between the keys of a rule, or the items of a list in it.
+/// Whether a line may be broken here: between the keys of a rule, or the items of a list in it.
 bool may_cut(const std::string& open_brackets) {
   return open_brackets.size() < 2 || (open_brackets.size() == 2 && open_brackets.back() == '[');
 }
 
-/// A line of JSON cut after commas, each part indented to the bracket in which it begins.
+/// Breaks a line of JSON after commas, and indents each part to the bracket in which it begins.
 std::string folded(const std::string& line) {
   std::string text;
   std::size_t column = 0;
   std::vector<std::size_t> brackets;  // the columns behind them
-  std::string open_brackets;          // themselves
+  std::string open_brackets;          // the brackets themselves
   bool is_quoted = false;
   for (std::size_t from = 0; from < line.size();) {
     std::size_t to = from;
@@ -86,7 +86,7 @@ std::string folded_lines(const std::string& json) {
   return text;
 }
 
-/// The entries of `indices` that may be what is missing of a parameter, or nothing.
+/// The entries of `indices` that a parameter may be missing, or nothing.
 std::string missing_indices(const drafting::Open& open) {
   std::vector<std::string> entries;
   for (const std::string& candidate : open.candidates)
@@ -116,7 +116,7 @@ std::vector<std::string> open_lines(const drafting::OpenNames& open) {
   std::map<std::string, std::vector<const drafting::Open*>> by_cause;
   for (const auto& [why, names] : by_reason)
     if (const std::string cause = missing_indices(why); !cause.empty()) by_cause[cause].push_back(&why);
-  // Where all of them may be flat buffers, that is no cause.
+  // If all of them may be flat buffers, a missing count is not the cause.
   std::erase_if(by_cause, [](const auto& cause) {
     return cause.second.size() == 1 || std::all_of(cause.second.begin(), cause.second.end(), may_be_bucket);
   });

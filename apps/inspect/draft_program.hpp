@@ -9,7 +9,7 @@
 
 namespace ckpt::cli {
 
-/// What --draft is given.
+/// The arguments of --draft.
 struct DraftOptions {
   std::string path;
   std::string mesh;  ///< as written; may be empty
@@ -18,11 +18,11 @@ struct DraftOptions {
   std::vector<std::string> number_types;
 };
 
-/// "dp=2,tp=4", major axis first. Throws usage.
+/// Parses "dp=2,tp=4", major axis first. Throws usage.
 Mesh parse_axes(const std::string& text);
 
-/// Prints a layout of the checkpoint on standard output, and what it leaves open on standard error. Gives the exit
-/// status: 0 where the layout is complete, 1 where something is open. Collective.
+/// Prints a layout of the checkpoint on standard output, and what remains open on standard error. Returns the exit
+/// status: 0 if the layout is complete, 1 if something is open. Collective.
 int run_draft(const DraftOptions& options, Communicator& processes);
 
 }  // namespace ckpt::cli

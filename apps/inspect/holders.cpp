@@ -21,7 +21,7 @@ std::vector<std::uint64_t> allowed_on(const Mesh& mesh, const At& at, Axis axis)
   return all;
 }
 
-/// Sets a shard's coordinates, on the axes where its cards have some of those that are allowed.
+/// Sets a shard's coordinates on the axes where its cards have only some of the allowed ones.
 void find_coordinates(Shard& shard, const Mesh& mesh, const At& at, const std::vector<Position>& positions) {
   std::uint64_t combinations = 1;
   for (Axis axis = 0; axis < mesh.axes.size(); ++axis) {

@@ -37,7 +37,7 @@ Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expe
   return std::move(resolved.placement);
 }
 
-/// Keeps the entries whose names match a pattern. Throws input when none does.
+/// Keeps the entries whose names match a pattern. Throws input if none does.
 template <class Entries>
 void keep_matching(Entries& entries, const std::vector<Pattern>& patterns) {
   std::vector<std::string> names;
@@ -83,7 +83,7 @@ Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, 
   return inspection;
 }
 
-/// The logical parameters, where there is a layout; else those of a single file that holds everything whole.
+/// The logical parameters, if there is a layout; else those of a single file that holds everything whole.
 const Placement& expected_in(const FoundFiles& files, const Inspection& inspection, std::optional<Placement>& whole) {
   if (inspection.placement) return *inspection.placement;
   if (files.names.size() != 1)
@@ -94,7 +94,7 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
   return *whole;
 }
 
-/// The layout of a strategy, or of a checkpoint that says it.
+/// The layout of a strategy, or of a checkpoint that describes its own.
 Layout layout_of(const InspectOptions& options, Communicator& processes) {
   Stores stores;
   allow_external(options.allow_external, stores);

@@ -13,9 +13,9 @@ namespace ckpt::cli {
 struct InspectOptions {
   std::string path;
   std::string layout;
-  std::string as_layout;  ///< a strategy, or a checkpoint that says its layout
+  std::string as_layout;  ///< a strategy, or a checkpoint that describes its own layout
   std::vector<std::string> parameters;
-  std::string key;  ///< to be looked for in the tables
+  std::string key;  ///< to be looked up in the tables
   bool json = false;
   bool draft = false;
   std::string mesh;
@@ -31,7 +31,7 @@ struct InspectOptions {
 /// Throws usage.
 InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std::string>& words);
 
-/// The whole of ckpt-inspect. Gives the exit status.
+/// Runs ckpt-inspect. Returns the exit status.
 int run_inspect_program(const Manual& manual, int argc, char** argv);
 
 }  // namespace ckpt::cli

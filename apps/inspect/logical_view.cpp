@@ -36,7 +36,7 @@ std::vector<Box> boxes_on(const Placement& placement, ParameterId parameter, Pos
   return boxes;
 }
 
-/// The rule's patterns in the words of `text_of`, where a rule has decided.
+/// The deciding rule's patterns as `text_of` formats them; else where the parameter's keys come from.
 template <class TextOf>
 std::string rule_as(const Placement& placement, ParameterId parameter, const TextOf& text_of) {
   const Spread& spread = placement.spreads()[parameter];

@@ -17,11 +17,11 @@ struct StoredShape {
 
 /// The boxes of the logical tensor that some cards hold.
 struct CardBoxes {
-  std::vector<Position> positions;  ///< of those cards, ascending
+  std::vector<Position> positions;  ///< without padding, in stored order; empty: an empty shard
   std::vector<Box> boxes;           ///< without padding, in stored order; none: an empty shard
 };
 
-/// What a layout makes of one parameter.
+/// One parameter as a layout describes it.
 struct LogicalParameter {
   ParameterId id = 0;
   std::string name;
@@ -37,14 +37,14 @@ struct LogicalParameter {
 /// All parameters of a placement, in natural order.
 std::vector<LogicalParameter> logical_view(const Placement& placement);
 
-/// The rule that decided for a parameter by the pattern that matches its name: "*.w", "*.w, … (7 more)"; "(default)" or
-/// "(bucket NAME)". What a directory says of itself may have hundreds of patterns.
+/// The deciding rule, by the pattern that matches the parameter's name: "*.w", "*.w, … (7 more)"; "(default)",
+/// "(table)" or "(bucket NAME)". A rule from a directory's own metadata may have hundreds of patterns.
 std::string rule_of(const Placement& placement, ParameterId parameter);
 
 /// The ids of the cards at these positions, in their order.
 std::vector<std::uint64_t> card_ids(const Mesh& mesh, const std::vector<Position>& positions);
 
-/// Which boxes of a parameter each card holds, by position; cards that hold the same stand together.
+/// The boxes of a parameter that each card holds, by position; cards that hold the same share an entry.
 std::vector<CardBoxes> boxes_of(const Placement& placement, ParameterId parameter);
 
 }  // namespace ckpt::cli

@@ -12,9 +12,9 @@ namespace ckpt::cli {
 /// Cards that hold the same elements of what a panel shows.
 struct Shard {
   CardIds cards;
-  bool has_coordinates = false;  ///< some coordinates give just these cards
-  std::string label;             ///< those on the axes that matter, "tp=0"
-  std::string holds;             ///< in words, where the drawing does not show it
+  bool has_coordinates = false;  ///< some coordinates describe exactly these cards
+  std::string label;             ///< these coordinates on the axes that matter, "tp=0"
+  std::string holds;             ///< in words, if the drawing does not show it
 };
 
 /// A stretch of a side of the drawing within which nothing is cut.
@@ -24,7 +24,7 @@ struct Mark {
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
-/// One direction of the drawing: most often a dimension of the tensor. Its marks follow one another.
+/// One direction of the drawing, usually a dimension of the tensor. Its marks follow one another.
 struct Side {
   std::string title;
   std::vector<Mark> marks;
@@ -32,7 +32,7 @@ struct Side {
   friend bool operator==(const Side&, const Side&) = default;
 };
 
-/// A rectangle of the drawing and the shard that it belongs to; nothing: padding, which is no part of the tensor.
+/// A rectangle of the drawing and the shard that it belongs to; nothing: padding, which is not part of the tensor.
 struct Cell {
   Interval rows;
   Interval columns;
@@ -40,16 +40,16 @@ struct Cell {
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 
-/// The drawing, or one of several where more than two dimensions are cut.
+/// The drawing, or one of several if more than two dimensions are cut.
 struct Slice {
   std::string label;
   std::vector<Cell> cells;
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-/// What a picture shows of one parameter, of several that are alike, or of a bucket.
+/// The picture of one parameter, of several that are alike, or of a bucket.
 struct Panel {
-  std::string title;               ///< the name; of several its pattern and their number
+  std::string title;               ///< the name; for several parameters their pattern and number
   std::string home;                ///< the coordinates that it is confined to, "pp=0"; empty: none
   std::vector<std::string> notes;  ///< lines below it
   std::vector<Shard> shards;
@@ -59,15 +59,15 @@ struct Panel {
   std::size_t slices_left_out = 0;
 };
 
-/// The drawing of one parameter: its two dimensions, those of more that are cut, or, where cards hold runs of its
-/// elements (`flat`, a bucket), all elements in a row.
+/// Draws one parameter: its two dimensions, those that are cut if it has more, or, if cards hold runs of its elements
+/// (`flat`, a bucket), all elements in a row.
 Panel parameter_panel(const Placement& placement, ParameterId parameter);
 
-/// The drawing of a bucket's stored array, whose members are named for each card.
+/// Draws a bucket's stored array, and names the members on each card.
 Panel bucket_panel(const Placement& placement, ArrayId array);
 
-/// The parameters in their order, those that differ in numbers only and are cut alike as one, and with `whole_buckets`
-/// the buckets in the place of their members.
+/// The parameters in their order. Those that differ only in numbers and are cut alike share a panel; with
+/// `whole_buckets`, buckets replace their members.
 std::vector<Panel> panels_of(const Placement& placement, const std::vector<ParameterId>& parameters,
                              bool whole_buckets);
 

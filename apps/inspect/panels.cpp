@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::size_t most_homes = 8;
 
-/// Panels that differ in names and homes only.
+/// Panels that differ only in names and homes.
 struct AlikePanels {
   Panel first;
   std::vector<std::string> names;
-  std::vector<std::string> homes;  ///< parallel
+  std::vector<std::string> homes;  ///< parallel to names
 };
 
 bool look_alike(const Shard& a, const Shard& b) {
@@ -32,7 +32,7 @@ bool look_alike(const Panel& a, const Panel& b) {
                     [](const Shard& x, const Shard& y) { return look_alike(x, y); });
 }
 
-/// Where the names of a group are, by what their numbers are: the same text for groups of the same layers and stages.
+/// The homes of a group's names, by their numbers: the same text for groups of the same layers and stages.
 std::string homes_by_number(const AlikePanels& alike) {
   const std::vector<std::string> first = text_and_numbers(alike.names.front());
   std::vector<std::vector<std::string>> all;
@@ -50,7 +50,7 @@ std::string homes_by_number(const AlikePanels& alike) {
   return text;
 }
 
-/// "layers.0.w … layers.11.w (12) on pp=0": a line for each home.
+/// Adds a line for each home: "layers.0.w … layers.11.w (12) on pp=0".
 void note_homes(AlikePanels& alike) {
   std::vector<std::string> homes;
   std::map<std::string, std::vector<std::string>> names;
@@ -70,7 +70,7 @@ void note_homes(AlikePanels& alike) {
     notes.push_back("… and " + counted(homes.size() - most_homes, "more set") + " of cards");
 }
 
-/// What a picture has said of where groups are: the pattern of the first group that is there, by homes_by_number.
+/// The homes that a picture has shown already: homes_by_number, mapped to the pattern of the first group there.
 using SaidHomes = std::map<std::string, std::string>;
 
 void note_places(AlikePanels& alike, const std::string& pattern, SaidHomes& said) {
@@ -95,7 +95,7 @@ Panel as_one(AlikePanels alike, SaidHomes& said) {
   return std::move(alike.first);
 }
 
-/// Panels in the order of their names; `make(i)` gives the one of the i-th.
+/// Adds panels in the order of their names; `make(i)` makes the i-th.
 template <class Make>
 void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& names, SaidHomes& said, const Make& make) {
   std::multimap<std::string, std::size_t> numbers;

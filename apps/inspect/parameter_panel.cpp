@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::size_t most_slices = 6;
 
-/// The logical dimensions that lie along the drawing's sides; nothing: there is none.
+/// The logical dimensions along the drawing's sides; nothing: a side has none.
 struct Drawn {
   std::optional<std::size_t> rows;
   std::optional<std::size_t> columns;
-  std::vector<std::size_t> slices;  ///< others that are cut: a drawing for each of their pieces
+  std::vector<std::size_t> slices;  ///< other dimensions that are cut: a drawing for each of their pieces
 };
 
 Drawn choose(std::size_t rank, const std::vector<std::size_t>& cut) {
@@ -28,7 +28,7 @@ Drawn choose(std::size_t rank, const std::vector<std::size_t>& cut) {
   return {cut[cut.size() - 2], cut.back(), {cut.begin(), cut.end() - 2}};
 }
 
-/// One parameter whose cards hold boxes of it, in the making.
+/// Draws one parameter whose cards hold boxes of it.
 class BoxPanel {
  public:
   BoxPanel(const Placement& placement, ParameterId parameter, const std::vector<CardBoxes>& holders)
@@ -71,7 +71,7 @@ class BoxPanel {
     return stretches;
   }
 
-  /// The coordinates of the cards that hold a stretch of a dimension, where axes cut it.
+  /// The coordinates of the cards that hold a stretch of a dimension, if axes cut it.
   std::string coordinates(std::size_t dim, Interval stretch) const {
     if (spread_.boxes) return "";
     const std::vector<Axis>& axes = spread_.axes[dim];
@@ -116,7 +116,7 @@ class BoxPanel {
                             join(dims, dims.size()));
   }
 
-  /// The next combination of pieces of the dimensions that have a slice for each; false after the last.
+  /// Advances to the next combination of pieces of the sliced dimensions; false after the last.
   bool advance(std::vector<std::size_t>& choice) const {
     for (std::size_t i = choice.size(); i-- > 0;) {
       if (++choice[i] < stretches_[drawn_.slices[i]].size()) return true;
@@ -182,7 +182,7 @@ std::vector<Axis> axes_that_cut(const Spread& spread) {
   return axes;
 }
 
-/// All elements in stored order along the columns, and a row for each piece that `split` makes.
+/// Draws all elements in stored order along the columns, with a row for each piece that `split` makes.
 void draw_runs(const Placement& placement, ParameterId parameter, Axis axis, const std::vector<CardBoxes>& holders,
                Panel& panel) {
   const Spread& spread = placement.spreads()[parameter];

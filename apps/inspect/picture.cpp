@@ -22,7 +22,7 @@ constexpr int drawing_width = page_width - margin - drawing_left;
 constexpr int line_height = 16;
 constexpr int row_height = 18;
 constexpr int small_font = 11;
-constexpr std::size_t characters = 128;  ///< of a line of notes
+constexpr std::size_t characters = 128;  ///< in a line of notes
 constexpr std::size_t most_panels = 128;
 constexpr std::size_t most_columns = 12;
 
@@ -34,13 +34,13 @@ struct Detail {
 constexpr Detail of_sheet{24, 16};
 constexpr Detail of_one{64, 64};
 
-/// Okabe and Ito's colours, which people with any of the usual kinds of colour blindness can tell apart: without the
-/// black, which text needs, and with a grey.
+/// Okabe and Ito's colours, which people with the usual kinds of colour blindness can distinguish; without black, which
+/// text needs, and with a grey.
 constexpr std::array<const char*, 8> colours{"#e69f00", "#56b4e9", "#009e73", "#f0e442",
                                              "#0072b2", "#d55e00", "#cc79a7", "#999999"};
 constexpr const char* colour_of_all = "#e8e8e8";
 
-/// What lies over the colour of the second eight shards, the third, and so on.
+/// Drawn over the colours from the ninth shard on: one hatching for the second eight shards, one for the third, etc.
 constexpr std::array<const char*, 7> hatchings{"M0 8L8 0",         "M0 0L8 8",     "M0 4H8",     "M4 0V8",
                                                "M0 8L8 0M0 0L8 8", "M0 4H8M4 0V8", "M3 3H5V5H3Z"};
 
@@ -60,12 +60,12 @@ std::string definitions() {
   return text + "</defs>\n";
 }
 
-/// Shards that are neighbours in a row or column of any power of 8 differ.
+/// Neighbouring shards in a row or column of any power of 8 get different hatchings.
 std::size_t hatching_of(std::size_t shard) {
   return (shard / 8 + shard / 64 + shard / 512) % (hatchings.size() + 1);
 }
 
-/// Where a drawing goes that has no rows, but more columns than fit side by side: one below the other.
+/// Turns a drawing that has no rows, but more columns than fit side by side, so that they lie one below the other.
 Panel turned(Panel panel) {
   if (panel.rows.marks.size() > 1 || panel.columns.marks.size() <= most_columns) return panel;
   std::swap(panel.rows, panel.columns);
@@ -74,7 +74,7 @@ Panel turned(Panel panel) {
   return panel;
 }
 
-/// A picture in the making, from top to bottom.
+/// Draws a picture from top to bottom.
 class Picture {
  public:
   explicit Picture(Detail detail) : detail_(detail) {}
@@ -126,7 +126,7 @@ class Picture {
       svg_.rect(at, "over", "url(#h" + std::to_string(hatching) + ")", "");
   }
 
-  /// The first of the texts that fits.
+  /// Writes the first of the texts that fits.
   void label(const Svg::Rect& at, const std::vector<std::string>& texts) {
     for (const auto& text : texts) {
       if (text.empty() || text_width(text, small_font) + 4 > at.width) continue;
@@ -201,7 +201,7 @@ class Picture {
     }
   }
 
-  /// Which cards hold what, in as many columns as the longest entry allows.
+  /// Lists which cards hold what, in as many columns as the longest entry allows.
   void legend(const std::vector<Shard>& shards) {
     if (shards.size() < 2 && (shards.empty() || shards.front().holds.empty())) return;
     std::vector<std::size_t> shown;

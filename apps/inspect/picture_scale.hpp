@@ -7,13 +7,13 @@
 
 namespace ckpt::cli {
 
-/// Which pixels the marks of a side take. Each gets room for its label and a share of the rest by its size; of too many
-/// the middle ones are left out, and a gap stands for them.
+/// The pixels of a side's marks. Each mark gets room for its label and a share of the rest by its size; if there are
+/// too many, the middle ones are replaced by a gap.
 class Scale {
  public:
   struct Room {
     int least = 0;         ///< pixels for a mark
-    int wanted = 0;        ///< for the whole side, where the marks need no more
+    int wanted = 0;        ///< for the whole side, unless the marks need more
     std::size_t most = 1;  ///< marks
   };
   Scale(const std::vector<Mark>& marks, const Room& room);
@@ -27,14 +27,14 @@ class Scale {
   std::size_t left_out() const noexcept { return last_ - first_; }
   bool is_drawn(std::size_t mark) const noexcept { return mark < first_ || mark >= last_; }
   Pixels of_mark(std::size_t mark) const noexcept { return pixels_[mark]; }
-  /// The gap; nothing where no mark is left out.
+  /// The gap; nothing if no mark is left out.
   std::optional<Pixels> gap() const;
-  /// The part of an interval, from border to border of marks, that is drawn; nothing where none is.
+  /// The part of an interval, from border to border of marks, that is drawn; nothing if none is.
   std::optional<Pixels> of(Interval interval) const;
 
  private:
   std::vector<Mark> marks_;
-  std::vector<Pixels> pixels_;  // of those left out: of the gap
+  std::vector<Pixels> pixels_;  // for those left out: the gap's
   std::size_t first_ = 0;       // [first_, last_) are left out
   std::size_t last_ = 0;
   int length_ = 0;

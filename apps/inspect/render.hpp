@@ -11,17 +11,17 @@
 
 namespace ckpt::cli {
 
-/// All that ckpt-inspect shows.
+/// Everything that ckpt-inspect shows.
 struct Inspection {
   std::string path;
   Survey survey;
   std::optional<Placement> placement;     ///< with a layout
   std::vector<LogicalParameter> logical;  ///< with a layout; else empty
   bool with_boxes = false;                ///< parameters were asked for by name: show which card holds which box
-  std::vector<TableView> tables;          ///< with a layout that has some
+  std::vector<TableView> tables;          ///< with a layout that has tables
 };
 
-/// As tables; lines of at most `width` characters where there is a width.
+/// Renders tables, with lines of at most `width` characters if there is a width.
 Lines inspection_text(const Inspection& inspection, std::optional<std::size_t> width);
 
 std::string inspection_json(const Inspection& inspection);

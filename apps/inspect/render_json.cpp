@@ -14,14 +14,14 @@ Json numbers(const Extents& extents) {
   return list;
 }
 
-/// Runs of ids, so that a mesh of thousands does not fill the text.
+/// Ids as runs, so that a mesh of thousands of cards does not fill the text.
 Json ids_json(const CardIds& ids) {
   Json list = Json::array();
   for (const auto& run : ids.runs()) list.push_back({{"first", run.first}, {"last", run.last}, {"step", run.step}});
   return list;
 }
 
-/// How many files, and which: by the cards' ids where the names count them, else by names.
+/// Adds how many files there are, and which: by the cards' ids if the names contain them, else by names.
 void add_files(Json& json, const Survey& survey, const std::vector<std::size_t>& groups) {
   const WhichFiles which = survey.which(groups);
   json["cards"] = which.names.size();
@@ -61,7 +61,7 @@ Json stored_json(const Survey& survey, const StoredParameter& parameter) {
           {"attributes", attributes_json(survey, parameter.attributes)}};
 }
 
-/// Data that is not in the files.
+/// The parameters whose data is not in the files.
 Json shown_json(const Survey& survey) {
   Json parameters = Json::array();
   for (const auto& parameter : survey.parameters)
@@ -102,13 +102,13 @@ std::map<std::string, Json> attributes_by_name(const Survey& survey) {
   return attributes;
 }
 
-/// What stands between the braces of an object's text.
+/// The text between an object's braces.
 std::string members_text(Json object) {
   const std::string text = json_text(std::move(object));
   return text.substr(1, text.size() - 3);
 }
 
-/// A list in an object's text, item by item: as a whole it would be many times as large as its text.
+/// Builds a list in an object's text item by item: as one JSON value it would be many times as large as its text.
 class ListText {
  public:
   void add(Json item) {

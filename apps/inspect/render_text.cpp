@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Table::Column::Kind;
 
-/// Those that differ in numbers only as one.
+/// Names in words; names that differ only in numbers count as one.
 std::string names_text(const std::vector<std::string>& names) {
   std::vector<std::string> words;
   for (const auto& group : group_names(names))
@@ -22,12 +22,12 @@ std::string names_text(const std::vector<std::string>& names) {
   return join(words, 4);
 }
 
-/// "0-31, 48": the cards as the files' names count them; else the names.
+/// "0-31, 48": the cards as the files' names number them; else the names.
 std::string files_text(const WhichFiles& which) {
   return which.cards ? which.cards->text() : names_text(which.names);
 }
 
-/// "[512, 4096] on 0-63"; a single file goes without saying.
+/// "[512, 4096] on 0-63"; for a single file just `what`.
 std::string on(const std::string& what, const Survey& survey, const std::vector<std::size_t>& groups) {
   return survey.files.size() == 1 ? what : what + " on " + files_text(survey.which(groups));
 }
@@ -79,7 +79,7 @@ Lines logical_table(const Inspection& inspection, std::optional<std::size_t> wid
   return table.lines(width);
 }
 
-/// A value that not all holders have tells which do.
+/// Adds attributes; a value that not all holders have says which ones do.
 void add_attributes(Table& table, const std::string& owner, const std::vector<AttributeForm>& forms,
                     const Survey& survey, std::size_t holders) {
   for (const auto& form : forms) {
@@ -101,7 +101,7 @@ Lines attribute_table(const Survey& survey, std::optional<std::size_t> width) {
   return is_empty ? Lines() : Lines().add("").add(table.lines(width));
 }
 
-/// What each is, and no more: they may be large.
+/// Says only what each value is, since values may be large.
 Lines leaf_table(const Survey& survey, std::optional<std::size_t> width) {
   if (survey.leaves.empty()) return {};
   Table table({{"value", Kind::flexible}, {"what it is", Kind::flexible}});
@@ -137,7 +137,7 @@ std::string heading(const Inspection& inspection) {
          inspection.placement->layout().origin + ")";
 }
 
-/// Data that is not in the files; nothing where all is.
+/// A line about data that is not in the files; empty if all is.
 Lines shown_line(const Survey& survey) {
   if (survey.shown.empty()) return {};
   const auto count = std::count_if(survey.parameters.begin(), survey.parameters.end(),

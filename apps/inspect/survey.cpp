@@ -15,14 +15,14 @@ namespace ckpt::cli {
 
 namespace {
 
-/// The files that declare the same.
+/// Files that declare the same.
 struct Alike {
   const Schema* schema = nullptr;
-  std::string prefix;  ///< of their names
+  std::string prefix;  ///< of their tensors' names
   std::vector<std::size_t> files;
 };
 
-/// What the layout puts before the names in each file: nothing where there is no layout.
+/// The prefixes that the layout gives to the names in each file; empty without a layout.
 std::vector<std::string> prefixes_of(const FoundCheckpoint& found) {
   if (!found.checkpoint) return std::vector<std::string>(found.files.names.size());
   const Checkpoint& checkpoint = *found.checkpoint;
@@ -46,7 +46,7 @@ std::vector<Alike> group(const FoundCheckpoint& found) {
   return groups;
 }
 
-/// The number in each name, where all are alike but for one number, which is a card's id then. Otherwise nothing.
+/// The number in each name, if the names differ in one number only, which then is a card's id; else empty.
 std::vector<std::uint64_t> numbers_of(const std::vector<std::string>& names) {
   if (names.size() < 2) return {};
   std::optional<std::size_t> differs;
@@ -136,7 +136,7 @@ Survey survey(const FoundCheckpoint& found) {
   result.files = found.files.names;
   result.numbers = numbers_of(result.files);
   std::map<std::string, StoredParameter, CountLess> parameters;
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> leaves;  // name and what it is
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> leaves;  // by name and description
   std::set<std::string, CountLess> shown;
   for (auto& alike : group(found)) {
     const std::size_t group = result.groups.size();

@@ -30,24 +30,24 @@ struct StoredParameter {
   std::vector<StoredForm> forms;  ///< the commonest first
   std::vector<AttributeForm> attributes;
   std::uint64_t bytes = 0;  ///< on all cards
-  bool is_shown = false;    ///< some files only show it, of others
+  bool is_shown = false;    ///< some files only show data of others
 };
 
-/// Which files: by the cards that their names count, where those differ in one number only.
+/// Some files: identified by the cards in their names, if these differ in one number only.
 struct WhichFiles {
   std::vector<std::string> names;  ///< in natural order
   std::optional<CardIds> cards;
 };
 
-/// What the files say by themselves: of a layout, their prefixes only.
+/// What the files contain, without the layout except for its prefixes.
 struct Survey {
   std::vector<StoredParameter> parameters;  ///< in natural order
   std::vector<AttributeForm> attributes;    ///< of the files' roots
-  std::vector<AttributeForm> leaves;        ///< what each is, in words: values of trees that no attribute can hold
+  std::vector<AttributeForm> leaves;        ///< values of trees that no attribute can hold, each described in words
   std::vector<std::string> files;           ///< their names, in natural order
-  std::vector<std::uint64_t> numbers;       ///< parallel: the one number that differs; empty where it is not one
-  std::vector<std::string> shown;           ///< other files that they only show: paths from their own directories
-  /// The files that declare the same: their indices, ascending.
+  std::vector<std::uint64_t> numbers;       ///< parallel to files: the one number that differs, or empty
+  std::vector<std::string> shown;           ///< other files whose data these show: paths from their own directories
+  /// Groups of files that declare the same: their indices, ascending.
   std::vector<std::vector<std::size_t>> groups;
   std::uint64_t file_bytes = 0;
 

@@ -9,7 +9,7 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Names may hold anything; `printable` leaves nothing that XML does not allow.
+/// Escapes a name, which may contain anything; `printable` removes what XML does not allow.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : printable(text)) {

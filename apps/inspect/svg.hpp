@@ -4,7 +4,7 @@
 
 namespace ckpt::cli {
 
-/// Text of a drawing in SVG, element by element. Coordinates and sizes in pixels.
+/// Writes a drawing in SVG, element by element. Coordinates and sizes are in pixels.
 class Svg {
  public:
   struct Rect {
@@ -14,22 +14,22 @@ class Svg {
     int height = 0;
   };
 
-  /// `style` is the name of a class, `fill` a colour or pattern where the class has none. `tip` is shown by a browser
-  /// where the pointer rests on it; empty: nothing.
+  /// `style`: the name of a class; `fill`: a colour or pattern if the class has none. A browser shows `tip` when the
+  /// pointer rests on the rectangle; empty: nothing.
   void rect(const Rect& at, const std::string& style, const std::string& fill, const std::string& tip);
-  /// `y` is that of the base line. `style` says the size and where `x` is: at the beginning, middle or end.
+  /// `y`: of the base line. `style` determines the size and the meaning of `x`: beginning, middle or end.
   void text(int x, int y, const std::string& style, const std::string& text);
 
-  /// What every document begins with, and by which it is known again.
+  /// The beginning of every document, by which it can be recognised.
   static std::string beginning();
-  /// The whole document. `definitions` are styles and patterns.
+  /// The whole document. `definitions`: styles and patterns.
   std::string document(int width, int height, const std::string& title, const std::string& definitions) const;
 
  private:
   std::string body_;
 };
 
-/// How wide text of a font of this size is, within a few percent in the usual fonts.
+/// The approximate width of text in a font of this size: within a few percent for the usual fonts.
 int text_width(const std::string& text, int font_size);
 
 }  // namespace ckpt::cli

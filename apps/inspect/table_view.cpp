@@ -38,7 +38,7 @@ std::string place_text(const KeyedTable& entry) {
   return join(steps, steps.size());
 }
 
-/// Of a table by shard, too.
+/// The server of a position, also for a table by shard.
 std::uint64_t server_of(const KeyedTable& entry, Position position) {
   return entry.by_shard ? position / ceil_div(entry.by_shard->count, entry.by_shard->servers) : position;
 }
@@ -98,7 +98,7 @@ std::string kept_text(const KeptRows& kept) {
   return text + " (of " + with_commas(kept.of) + ")";
 }
 
-/// Which rows they are, as the manifest tells it.
+/// Which rows a table has, according to the manifest.
 Lines told_text(const ManifestTable& told) {
   Lines lines;
   for (const KeptRows& kept : all_kept(told)) lines.add(told.name + ": only rows " + kept_text(kept));

@@ -34,7 +34,7 @@ void CardIds::add(std::uint64_t id) {
       run.last = id;
       return;
     }
-    if (run.count() == 2 && run.step > 1) {  // two apart were no run after all: the second may begin one
+    if (run.count() == 2 && run.step > 1) {  // two ids with a gap are no run: the second may begin one
       const std::uint64_t second = run.last;
       run = {run.first, run.first, 1};
       runs_.push_back({second, id, id - second});

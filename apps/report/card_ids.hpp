@@ -6,7 +6,7 @@
 
 namespace ckpt::cli {
 
-/// Ids of cards in few words, however many they are: runs of equal steps.
+/// Card ids in few words, however many there are: runs of equal steps.
 class CardIds {
  public:
   struct Run {
@@ -19,10 +19,10 @@ class CardIds {
   };
 
   CardIds() = default;
-  /// In any order; each once.
+  /// In any order; each id once.
   explicit CardIds(std::vector<std::uint64_t> ids);
 
-  /// `id` is above all that are there.
+  /// `id` must be larger than all present ones.
   void add(std::uint64_t id);
 
   std::uint64_t count() const noexcept { return count_; }

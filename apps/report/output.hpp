@@ -7,12 +7,12 @@
 
 namespace ckpt::cli {
 
-/// What goes to standard output, line by line. A line may hold names and paths from strangers: it is made printable
-/// here, once for all callers, and stays one line whatever they hold.
+/// Lines for standard output. Names and paths in them may come from strangers: each line is made printable here, once
+/// for all callers, and remains one line.
 class Lines {
  public:
   Lines() = default;
-  /// Text that is made printable already, or that is all ours (help).
+  /// Text that is printable already, or entirely our own (help).
   static Lines as_they_are(std::string text);
 
   Lines& add(std::string_view line);
@@ -26,8 +26,8 @@ class Lines {
 /// Writes to standard output. Throws io.
 void print(const Lines& lines);
 
-/// How wide tables may be: what the environment's COLUMNS says, else the width of the terminal that standard output is;
-/// nothing where it is none, so that a pipe or file gets one line for each row.
+/// The width for tables: the environment's COLUMNS, else the width of the terminal at standard output; nothing if that
+/// is not a terminal, so that a pipe or file gets one line for each row.
 std::optional<std::size_t> output_width();
 
 }  // namespace ckpt::cli

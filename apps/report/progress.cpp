@@ -30,7 +30,7 @@ constexpr auto line_interval = std::chrono::seconds(10);
 constexpr std::string_view erase_line = "\r\033[K";
 constexpr std::size_t widest_bar = 30;
 constexpr std::size_t narrowest_bar = 8;
-constexpr double rate_window_s = 5;  ///< the time over which the shown rate forgets
+constexpr double rate_window_s = 5;  ///< the time over which the shown rate averages
 
 const char* phase_words(Phase phase) {
   switch (phase) {
@@ -68,7 +68,7 @@ double fraction(const Moment& moment) {
   return std::min(1.0, double(moment.bytes_written) / double(moment.bytes_total));
 }
 
-/// The terminal's width, 80 where it doesn't tell.
+/// The terminal's width, or 80 if it is unknown.
 std::size_t terminal_columns() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
@@ -80,7 +80,7 @@ void put(std::string_view text) {
   std::fflush(stderr);
 }
 
-/// The rate of a growing count, with a memory of a few seconds.
+/// The rate of a growing count, averaged over a few seconds.
 class Rate {
  public:
   double update(std::uint64_t bytes, Clock::time_point now) {
@@ -147,7 +147,7 @@ std::string progress_bar(const Moment& moment, std::size_t columns) {
   return text.substr(0, columns);
 }
 
-/// A log sink in front of the others: takes the bar away before a message is written where it stands.
+/// A log sink before the others: erases the bar before a message is written in its place.
 class Progress::LineEraser : public spdlog::sinks::base_sink<std::mutex> {
  protected:
   void sink_it_(const spdlog::details::log_msg& /*message*/) override { put(erase_line); }
@@ -164,7 +164,7 @@ Progress::Progress(const Counters& counters, ProgressStyle style) : counters_(co
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    std::erase(spdlog::default_logger()->sinks(), eraser_);  // nothing to see, but the job goes on
+    std::erase(spdlog::default_logger()->sinks(), eraser_);  // nothing to see, but the job continues
   }
 }
 

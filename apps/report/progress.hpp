@@ -12,7 +12,7 @@ namespace ckpt::cli {
 
 enum class ProgressStyle { none, lines, bar };
 
-/// "auto" (or nothing), "bar", "lines", "none". Throws usage.
+/// Parses "auto" (or nothing), "bar", "lines", "none". Throws usage.
 ProgressStyle parse_progress(const std::string& text, bool is_terminal);
 
 /// Whether standard error is a terminal that can redraw a line.
@@ -23,19 +23,19 @@ struct Moment {
   Phase phase = Phase::catalog;
   std::uint64_t bytes_total = 0;
   std::uint64_t bytes_written = 0;
-  double rate = 0;  ///< bytes written in a second, lately
+  double rate = 0;  ///< bytes written per second, lately
 };
 
-/// "moving: 1.2 GiB of 2.6 GiB (45 %), 1.1 GiB/s, 12 s left"; only the phase where there is nothing to count.
+/// "moving: 1.2 GiB of 2.6 GiB (45 %), 1.1 GiB/s, 12 s left"; only the phase if there is nothing to count.
 std::string progress_line(const Moment& moment);
 
-/// The same with a bar in front, no longer than `columns` characters.
+/// progress_line with a bar before it, no longer than `columns` characters.
 std::string progress_bar(const Moment& moment, std::size_t columns);
 
 /// "12 s", "3:05 min", "1:02:03 h".
 std::string format_duration(double seconds);
 
-/// Shows a job's counters on standard error from a thread of its own for as long as it lives, and leaves no bar behind.
+/// Shows a job's counters on standard error while it exists, from its own thread, and removes the bar at the end.
 class Progress {
  public:
   Progress(const Counters& counters, ProgressStyle style);

@@ -27,7 +27,7 @@ double total_seconds(const Report& report) {
   return total == report.seconds.end() ? 0 : total->second;
 }
 
-/// Which rows stay, where not all do.
+/// Which rows stay, if not all do.
 std::string kept_text(const KeptRows& kept) {
   std::string text = kept.where;
   if (!kept.as.empty()) text += (text.empty() ? "" : ", and ") + std::string("whose rows of ") + kept.as + " do";
@@ -35,7 +35,7 @@ std::string kept_text(const KeptRows& kept) {
   return text;
 }
 
-/// The largest server, not the mean, bounds the time.
+/// The largest server, not the mean, determines the time.
 std::string rows_text(const Report::TableUse& table) {
   std::uint64_t total = 0;
   for (const std::uint64_t rows : table.rows) total += rows;
@@ -130,7 +130,7 @@ std::string summary(const std::string& output, const Report& report) {
   std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", output, counted(report.target_files, "file"),
                                  format_bytes(report.bytes_written), seconds);
   if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
-  constexpr double telling_seconds = 1;  // of less, most is start and end
+  constexpr double telling_seconds = 1;  // a shorter time is mostly start and end
   if (seconds >= telling_seconds) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
   if (!report.format.empty()) text += ", in the format " + report.format;
   return text;

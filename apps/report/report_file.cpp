@@ -117,7 +117,7 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
   json["cast_parameters"] = report.cast_parameters;
   json["tensor_bytes"] = report.tensor_bytes;
   json["bytes_to_write"] = report.bytes_to_write;
-  if (job.job.dry_run) {  // what only a summary of the whole plan tells
+  if (job.job.dry_run) {  // known only from the summary of the whole plan
     json["bytes_to_read"] = report.bytes_to_read;
     json["bytes_changing_card"] = report.bytes_changing_card;
     json["busiest_process"] = report.busiest_process;

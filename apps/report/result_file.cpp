@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// "/dev/stdout", "/dev/fd/63": what is open already is written into, where it stands.
+/// The descriptor behind "/dev/stdout", "/dev/fd/63": an open file is written to at its current position.
 std::optional<int> open_descriptor(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -36,7 +36,7 @@ std::optional<int> open_descriptor(const std::string& path) {
   return std::nullopt;
 }
 
-/// Whether a file is such a result, or has nothing in it to lose.
+/// Whether a file is a result of this kind, or has nothing to lose.
 bool is_own(const fs::path& file, const ResultKind& kind) {
   constexpr std::size_t enough = 256;
   const Fd fd(retried([&] { return ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
@@ -77,11 +77,11 @@ void ResultFile::refuse_within(const fs::path& output) const {
                   {"it would lie in the output " + output.string() + ", or over it", "", "write it elsewhere"});
 }
 
-/// A pipe or a terminal stays open for as long as the job takes: who reads it sees its end.
+/// Opens a pipe or terminal, which stays open as long as the job takes, so that its reader sees its end.
 void ResultFile::open_stream() {
   file_ = Fd(retried([&] { return ::open(real_.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }));
   if (!file_) throw system_error(object(), "open", errno, errno == ENXIO ? "does anybody read from the pipe?" : "");
-  ::fcntl(file_.get(), F_SETFL, O_WRONLY);  // what a pipe does not take at once waits for its reader
+  ::fcntl(file_.get(), F_SETFL, O_WRONLY);  // a full pipe waits for its reader
 }
 
 void ResultFile::make_draft() {
@@ -116,7 +116,7 @@ void ResultFile::write(const std::string& text) {
     if (count > 0) done += static_cast<std::size_t>(count);
   }
   if (draft_.empty()) return;
-  check_replaceable();  // something else may have come there meanwhile
+  check_replaceable();  // something else may be there by now
   if (::rename(draft_.c_str(), real_.c_str()) != 0) throw system_error(object(), "write", errno);
   draft_.clear();
 }

@@ -12,23 +12,23 @@ namespace ckpt::cli {
 struct ResultKind {
   const char* option;                                ///< "--report"
   const char* noun;                                  ///< "report"
-  bool (*is_begun_by)(std::string_view file_start);  ///< whether a file that begins so is one of ours
+  bool (*is_begun_by)(std::string_view file_start);  ///< whether a file with this beginning is one of ours
 };
 
-/// Where a result beside the tensors goes, such as a report. Whether it can be written is found out before the job
-/// starts, not after hours: a temporary file beside it is made then, and renamed when the result is written into it. It
-/// replaces an older result of its kind and nothing else; pipes, terminals and /dev/null are written into.
+/// The destination of a result beside the tensors, such as a report. Checks that it can be written before the job
+/// starts, not hours later: makes a temporary file beside it at once, and renames that when the result is written.
+/// Replaces only an older result of its kind; writes directly into pipes, terminals and /dev/null.
 class ResultFile {
  public:
   ResultFile() = default;
-  /// "-": standard output. `output` is the job's; empty: it has none. Throws io where something stands there that is
-  /// not of this kind, usage where it would lie in the output. `kind` must outlive it.
+  /// "-": standard output. `output`: the job's; empty: it has none. Throws io if the path exists and is not of this
+  /// kind, usage if it would lie in the output. `kind` must outlive it.
   ResultFile(const ResultKind& kind, const std::string& path, const std::filesystem::path& output);
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
   ~ResultFile();
 
-  /// Takes the first text that it is given. Throws io.
+  /// Writes the first text that it is given, and ignores others. Throws io.
   void write(const std::string& text);
 
  private:
@@ -40,7 +40,7 @@ class ResultFile {
 
   const ResultKind* kind_ = nullptr;
   std::string path_;             ///< as given; empty: no result
-  std::filesystem::path real_;   ///< where it leads
+  std::filesystem::path real_;   ///< with links resolved
   std::filesystem::path draft_;  ///< the file beside it; empty: none
   Fd file_;
   bool is_written_ = false;

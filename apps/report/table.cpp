@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t gap = 2;
 constexpr std::size_t indentation = 2;   ///< of rows below their names
-constexpr std::size_t least_width = 12;  ///< to which a flexible column with long words may go down
+constexpr std::size_t least_width = 12;  ///< how narrow a flexible column with long words may become
 
 bool starts_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -86,7 +86,7 @@ Table::Widths Table::natural_widths() const {
   return widths;
 }
 
-/// Every heading and cell may be cut after spaces, flexible ones within long words, too.
+/// Every heading and cell may be broken after spaces; flexible ones also within long words.
 Table::Widths Table::least_widths() const {
   Widths widths;
   for (const auto& column : columns_) widths.push_back(longest_word(column.heading));
@@ -110,7 +110,7 @@ Table::Widths Table::widths_within(std::optional<std::size_t> limit) const {
   const Widths least = least_widths();
   const auto narrow = [&](auto may_narrow) {
     while (total() > *limit) {
-      std::size_t widest = 0;  // the first column keeps its width
+      std::size_t widest = 0;  // 0: the first column keeps its width
       for (std::size_t i = 1; i < widths.size(); ++i) {
         if (may_narrow(i) && widths[i] > least[i] && (widest == 0 || widths[i] > widths[widest])) widest = i;
       }

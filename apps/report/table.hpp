@@ -9,21 +9,22 @@
 
 namespace ckpt::cli {
 
-/// Text in aligned columns. The first column holds names, which are never cut: people copy them, and search for them.
+/// Text in aligned columns. The first column holds names, which are never broken: people copy them, and search for
+/// them.
 class Table {
  public:
   struct Column {
     std::string heading;
-    enum class Kind { text, number, flexible } kind = Kind::text;  ///< flexible: may go on in further lines
+    enum class Kind { text, number, flexible } kind = Kind::text;  ///< flexible: may continue on further lines
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   /// Cells are made printable, so that each stays in its place.
   void add(std::vector<std::string> cells);
 
-  /// Without a width, each row is one line. With one, what does not fit goes on in further lines of its column, and
-  /// where that is not enough names get lines of their own, the rest of their rows indented below them. Nothing is left
-  /// out. Only a name can make a line longer than `width`.
+  /// Without a width, each row is one line. With one, a cell that does not fit continues on further lines of its
+  /// column. If that is not enough, names get lines of their own, with the rest of their rows indented below. Nothing
+  /// is left out. Only a name can make a line longer than `width`.
   Lines lines(std::optional<std::size_t> width) const;
 
  private:
@@ -39,14 +40,14 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Characters of UTF-8 text.
+/// The number of characters in UTF-8 text.
 std::size_t length_of(const std::string& text);
 
-/// Text of at most `most` characters: what is too long loses its middle to "…".
+/// Text of at most `most` characters: "…" replaces the middle of a longer one.
 std::string shortened(const std::string& text, std::size_t most);
 
-/// Text in lines of at most `width` characters (above 0), cut after spaces, and within words that are longer. At least
-/// one line.
+/// Breaks text into lines of at most `width` characters (above 0), after spaces, and within longer words. Returns at
+/// least one line.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 }  // namespace ckpt::cli

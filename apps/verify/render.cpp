@@ -73,7 +73,7 @@ bool is_lone(const Difference& difference) {
   return difference.what == What::only_in_a || difference.what == What::only_in_b;
 }
 
-/// The names that differ by a prefix alone: a line tells of all.
+/// The names that differ only by a prefix, which one line reports together.
 std::set<std::string> differently_named(const CompareReport& comparison) {
   std::set<std::string> names;
   if (comparison.prefix)
@@ -86,7 +86,7 @@ std::string prefix_text(const PrefixChange& change) {
   return (change.is_removed ? "A has " : "B has ") + change.text() + advice;
 }
 
-/// Rows of differences, and how much they are set against.
+/// A table of the differences, and a line about a common prefix.
 Lines table_of(const CompareReport& comparison, std::optional<std::size_t> width) {
   using Column = Table::Column;
   Table table({{"parameter", Column::Kind::flexible},
@@ -130,12 +130,12 @@ Json difference_json(const Difference& difference) {
   return json;
 }
 
-/// How a checkpoint deviates from the reference, each line with what `checkpoint` names it.
+/// Adds a checkpoint's deviations from the reference, each line prefixed with `checkpoint`.
 void add_deviations(const std::string& checkpoint, const Deviations& deviations, Lines& lines) {
   for (const std::string& line : deviations.lines) lines.add(checkpoint + ": " + line);
 }
 
-/// Whether the same is said of both; a hint may follow in the first one's lines.
+/// Whether both have the same deviations; the first one's lines may end with hints.
 bool deviate_alike(const Deviations& a, const Deviations& b) {
   return !a.lines.empty() &&
          std::equal(a.lines.begin(), a.lines.end(), b.lines.begin(), b.lines.end(),

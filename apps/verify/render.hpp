@@ -16,13 +16,13 @@ struct ComparedPaths {
   std::string b;
 };
 
-/// What differs as a table, with lines of at most `width` characters where there is a width; and the outcome.
+/// The differences as a table, with lines of at most `width` characters if there is a width; and the outcome.
 Lines comparison_text(const ComparedPaths& paths, const CompareReport& comparison, std::optional<std::size_t> width);
 
 std::string comparison_json(const ComparedPaths& paths, const CompareReport& comparison,
                             const std::optional<Tolerance>& tolerance);
 
-/// What is damaged as a table, and the outcome.
+/// The damage as a table, and the outcome.
 Lines integrity_text(const std::string& path, const Integrity& integrity, std::optional<std::size_t> width);
 
 std::string integrity_json(const std::string& path, const Integrity& integrity);

@@ -19,7 +19,7 @@ namespace {
 constexpr int different = 1;
 constexpr int trouble = 2;
 
-/// Runs a job with its progress to be seen.
+/// Runs a job and shows its progress.
 template <class Run, class AnyJob>
 auto shown(const Options& options, const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
   Stores stores(formats(), value_memory(job.resources));
@@ -42,7 +42,7 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
   return integrity.damages.empty() && integrity.deviations.lines.empty() ? 0 : different;
 }
 
-/// What is advised of a layout is meant for A; that of B has another option.
+/// Advice about a layout is meant for A; B's layout has another option.
 [[noreturn]] void rethrow_for_b(const Error& error, const std::string& b) {
   Error::Text text = error.text();
   const bool may_draft = text.advice.what == Advice::What::draft_layout;

@@ -4,7 +4,7 @@
 
 namespace ckpt::cli {
 
-/// The whole of ckpt-verify. Gives the exit status.
+/// Runs ckpt-verify. Returns the exit status.
 int run_verify_program(const Program& program, int argc, char** argv);
 
 }  // namespace ckpt::cli
