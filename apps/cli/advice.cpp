@@ -108,7 +108,7 @@ std::string after_remedy(const Error& error) {
   return (remedy.ends_with('?') ? " Else " : ", or ") + advice;
 }
 
-/// Whether a program has options for an advice. ckpt-inspect writes nothing, so it has none about output.
+/// Whether a program has options for an advice. ckpt-inspect writes nothing, so it lacks options about output.
 bool is_followed_by(const std::string& program, const Advice& advice) {
   using What = Advice::What;
   constexpr std::array of_inspect{What::give_layout,    What::draft_layout,   What::print_layout,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_slices = 6;
 
-/// The logical dimensions along the drawing's sides; nothing: a side has none.
+/// The logical dimensions along the drawing's sides; absent for a side without a dimension.
 struct Drawn {
   std::optional<std::size_t> rows;
   std::optional<std::size_t> columns;

@@ -57,7 +57,7 @@ class Checkpoint {
 
   const std::filesystem::path& path() const noexcept { return path_; }
   const Layout& layout() const noexcept { return layout_; }
-  /// The rules for other cards: the layout, unless the directory's own metadata goes beyond what its framework means.
+  /// The rules for other cards: the layout, unless the directory's own metadata records accidental details, too.
   const Layout& layout_elsewhere() const noexcept { return elsewhere_ ? *elsewhere_ : layout_; }
   void set_layout_elsewhere(Layout layout, bool describes_itself) {
     elsewhere_ = std::move(layout);

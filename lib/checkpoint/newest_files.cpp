@@ -209,7 +209,7 @@ Names names_of_cards(const std::string& text, const Mesh& mesh, const fs::path& 
   return names;
 }
 
-/// Tensor files that match the template but for its ending, and so are no candidates.
+/// Tensor files that match the template except for its ending, and so cannot be candidates.
 std::vector<std::string> of_other_formats(const std::string& text, const Mesh& mesh, const fs::path& directory,
                                           Communicator& processes) {
   const std::string ending = text.substr(text.find('*') + 1);

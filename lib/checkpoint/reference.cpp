@@ -26,7 +26,7 @@ constexpr std::uint64_t most_json_bytes = 256ULL << 20;
 /// What process 0 finds at a reference's path.
 struct Found {
   bool is_checkpoint = false;
-  std::string json;  ///< the file's text if it is no checkpoint
+  std::string json;  ///< else the file's text
 
   static auto fields(auto& self) { return std::tie(self.is_checkpoint, self.json); }
 };

@@ -10,7 +10,7 @@ namespace ckpt {
 /// A sample of what a file stores in one dataset: all of a small one, some runs of a large one.
 struct StoredSample {
   std::uint64_t digest = 0;  ///< different digests mean different samples
-  std::string value;         ///< the bytes of its elements, if all are the same; else, or without elements, empty
+  std::string value;         ///< an element's bytes, if all are the same; else, or without elements, empty
   bool is_empty = false;
   std::uint64_t bytes = 0;  ///< how many were read
 };

@@ -12,7 +12,7 @@ namespace ckpt {
 
 namespace {
 
-/// Names of the forms that depend on the optimizer's buffers.
+/// Begins the names in forms that depend on the optimizer's buffers.
 constexpr std::string_view buffer_prefix = "optimizer.distributed.";
 /// Master weights, and Adam's state.
 constexpr std::string_view states[] = {"param", "exp_avg", "exp_avg_sq"};

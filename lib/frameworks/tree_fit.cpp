@@ -197,7 +197,7 @@ std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& t
   return changed.take();
 }
 
-/// Of DeepSpeed's values.
+/// Only DeepSpeed's files have such values.
 bool follows_from_ranks(std::string_view name) {
   return name == "group_paddings" || name.find(mappings) != std::string_view::npos;
 }

@@ -56,7 +56,7 @@ bool LockedDraft::try_to_take() {
     case LockAnswer::refused:
       return false;
     case LockAnswer::no_locks:
-      ::unlink(path_.c_str());  // belongs to nobody without locks
+      ::unlink(path_.c_str());  // without locks it belongs to no job
       path_ += "." + random_id();
       draft_ = open_draft(path_, O_EXCL);
       return true;
