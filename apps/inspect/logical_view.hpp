@@ -17,8 +17,8 @@ struct StoredShape {
 
 /// The boxes of the logical tensor that some cards hold.
 struct CardBoxes {
-  std::vector<Position> positions;  ///< without padding, in stored order; empty: an empty shard
-  std::vector<Box> boxes;           ///< without padding, in stored order; none: an empty shard
+  std::vector<Position> positions;  ///< of those cards, ascending
+  std::vector<Box> boxes;           ///< without padding, in stored order; empty: an empty shard
 };
 
 /// One parameter as a layout describes it.

@@ -43,7 +43,7 @@ class Reference {
 
   bool has_data() const noexcept { return !parts_.empty(); }
   const std::vector<Part>& parts() const noexcept { return parts_; }
-  /// Where the data of a tensor, by its number, is; only where there is data.
+  /// The place of a tensor's data, by the tensor's number; only if there is data.
   Place place(std::size_t tensor) const { return places_[tensor]; }
 
  private:

@@ -42,7 +42,7 @@ class SourceReader {
   /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as the lease is held.
   void read_ahead(const Transfer& transfer, Lease& lease);
 
-  /// Advice: this part of what a card stores of an array is read soon, in bytes in stored order. Returns whether there
+  /// Advice: this part of what a card stores of an array (bytes in stored order) is read soon. Returns whether there
   /// was nothing to ask for.
   bool will_need(Position card, ArrayId array, Interval bytes);
 

@@ -48,7 +48,7 @@ bool has_data_file(const fs::path& directory) {
 /// Throws input, naming the ranks, if a rank's metadata is missing or the ranks' numbers have a gap.
 void check_ranks_finished(const fs::path& directory) {
   static const std::regex form(R"(__(\d{1,9})(?:_\d+\.distcp|\.metadata))");
-  std::map<std::uint64_t, bool> ranks;  // to whether they have their metadata
+  std::map<std::uint64_t, bool> ranks;  // rank to whether it has its metadata
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();

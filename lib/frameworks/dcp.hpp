@@ -14,9 +14,8 @@ inline constexpr const char* torch_dist_finished = "metadata.json";
 bool is_dcp(const std::filesystem::path& directory);
 
 /// Describes a directory from its `.metadata`: each file is a card, or several if it holds several chunks of one
-/// tensor.
-/// Numbers and texts among the objects, and those in Megatron's common.pt, become attributes. Throws input if the
-/// directory is unfinished or contradicts itself.
+/// tensor. Numbers and texts among the objects, and those in Megatron's common.pt, become attributes. Throws input if
+/// the directory is unfinished or contradicts itself.
 Described describe_dcp(const std::filesystem::path& directory, SourceStore& store);
 
 /// The names of the files that Megatron keeps beside a layout's files: for unsharded values, and for the form. Empty

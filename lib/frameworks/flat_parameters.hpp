@@ -21,8 +21,7 @@ std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names
 bool hold_flat_parameters(const std::vector<FileCatalog>& files);
 
 /// Marks such flat parameters as unreadable in a file that is read by its own metadata, so that keeping one is an
-/// error.
-/// Leaves alone those whose members a bucket of `layout` lists.
+/// error. Leaves alone those whose members a bucket of `layout` lists.
 void refuse_flat_parameters(FileCatalog& catalog, const Layout* layout = nullptr);
 
 }  // namespace ckpt

@@ -15,8 +15,7 @@
 namespace ckpt::deepspeed {
 
 /// How the model ranks cut a model's weights and buffers, from a layout without `files` that uses the model's own
-/// names.
-/// The files themselves supply the rest.
+/// names. The files themselves supply the rest.
 struct ModuleLayout {
   const Layout* weights = nullptr;          ///< the layout itself
   std::string axis;                         ///< the model ranks' axis

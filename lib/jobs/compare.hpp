@@ -61,7 +61,7 @@ struct CompareReport {
   std::uint64_t bytes = 0;                  ///< of their logical tensors in A
   std::vector<Difference> differences;      ///< by name, in natural order
   std::optional<PrefixChange> prefix = {};  ///< in most names that only A has, or only B
-  Deviations a_deviations = {};             ///< A's chosen parameters from the reference, under B's names
+  Deviations a_deviations = {};             ///< of A's chosen parameters from the reference, under B's names
   Deviations b_deviations = {};
 
   /// Whether both hold the same tensors, and the expected ones.

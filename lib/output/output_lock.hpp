@@ -9,10 +9,12 @@ namespace ckpt {
 
 /// Gives an output to one job: a lock on a file beside it, held by every process of the job that may write. Process 0
 /// alone locks the first byte, and all share the second. A new job asks for both: so it detects any remaining process
-/// of a job, and none that has ended, however it ended.  The file identifies its job by process 0's token, for
-/// messages. On file systems without locks every process adds its token, and these decide: whether their processes
-/// live, as far as this machine can tell. If each machine has its own locks (NFS mounted with nolock, Lustre with
-/// localflock), a job that another one displaced finds the other's token before it writes.
+/// of a job, and none that has ended, however it ended.
+///
+/// The file identifies its job by process 0's token, for messages. On file systems without locks every process adds its
+/// token, and these decide: whether their processes live, as far as this machine can tell. If each machine has its own
+/// locks (NFS mounted with nolock, Lustre with localflock), a job that another one displaced finds the other's token
+/// before it writes.
 class OutputLock {
  public:
   /// Takes the lock for a job's process 0. Throws io, naming `output` and the holder, if another job has it.
