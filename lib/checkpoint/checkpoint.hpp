@@ -19,7 +19,7 @@
 
 namespace ckpt {
 
-/// Where a checkpoint is, and how it is sharded.
+/// A checkpoint's location and its sharding.
 struct CheckpointPlace {
   std::filesystem::path path;    ///< a directory, or the single file of a merged checkpoint
   std::optional<Layout> layout;  ///< absent: the one that the checkpoint carries
@@ -99,7 +99,7 @@ class Checkpoint {
   std::vector<Holding> holdings() const;
   /// The dataset of this (prefixed) name on a card, or null.
   const Dataset* find(Position card, const std::string& stored) const;
-  /// Where a dataset is, in words: "mp_rank_00.h5: /w".
+  /// A dataset's location in words: "mp_rank_00.h5: /w".
   std::string place(Position card, const std::string& stored) const;
 
   /// Whether every process sees every file with the same size and time.

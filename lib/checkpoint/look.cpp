@@ -73,7 +73,7 @@ Described described_in(const std::string& bytes) {
   return described;
 }
 
-/// The directory's own metadata, read by the first process that sees it. Where a layout is known, takes only the parts
+/// The directory's own metadata, read by the first process that sees it. If a layout is known, takes only the parts
 /// that reading the files requires, and those that complete the given layout.
 std::optional<Described> describe_together(const std::filesystem::path& directory, const Layout* given, bool has_layout,
                                            SourceStore& store, Communicator& processes) {

@@ -45,9 +45,9 @@ struct ManifestTable {
   std::string name;
   std::vector<std::string> datasets;              ///< the keys first
   std::vector<std::uint64_t> rows;                ///< on each server
-  std::vector<Fingerprint> all;                   ///< by dataset: of all rows; empty where the run did not verify
+  std::vector<Fingerprint> all;                   ///< by dataset: of all rows; empty if the run did not verify
   std::vector<std::vector<Fingerprint>> servers;  ///< by server, as `all`
-  std::optional<KeptRows> kept = {};              ///< nothing: all were taken
+  std::optional<KeptRows> kept = {};              ///< absent: all were taken
   std::vector<TableLayerFacts> layers = {};       ///< oldest first; empty: it comes from one checkpoint
   std::vector<KeptRows> kept_before = {};         ///< in the jobs that made the sources, each condition once
 };
@@ -56,18 +56,18 @@ struct ManifestTable {
 /// before the data, when they are not known yet. Data that is only shown is not written at all.
 enum class FingerprintPlace { nowhere, manifest, report, views };
 
-/// What a manifest says instead of the fingerprints; empty where it has them, or the job made none.
+/// The manifest's text in place of fingerprints; empty if it has them, or the job made none.
 std::string_view in_place_of_fingerprints(FingerprintPlace place);
 
-/// Where a merged file holds its manifest. The file's fingerprint leaves these bytes out.
+/// The bytes of a merged file that hold its manifest. The file's fingerprint leaves them out.
 struct ManifestRoom {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 
 /// The text of `checkpoint.json` (in a merged file: of the root attribute ckpt_manifest), which describes a checkpoint:
-/// sealed JSON, the same for the same checkpoint. `fingerprints`: one for every parameter, or none if the manifest is
-/// to have none; `place` then says why. `room`: `files` is the one merged file, which holds the text there, filled up
+/// sealed JSON, the same for the same checkpoint. `fingerprints`: one for every parameter, or empty to leave them
+/// out; `place` then says why. `room`: `files` is the one merged file, which holds the text there, filled up
 /// with spaces. `beside`: the small files of no card that are published beside the data files.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},

@@ -9,9 +9,9 @@
 
 namespace ckpt {
 
-/// For a directory that has none of the files that a layout names: the error that says under which other names files of
-/// all cards lie there, and how the layout has to name them. `expected`: what the layout names. Nothing where no names
-/// fit, or several do.
+/// For a directory without any of the files that a layout names: the error that says under which other names the files
+/// of all cards lie there, and how the layout must name them. `expected`: what the layout names. Returns nothing if no
+/// names fit, or several do.
 std::optional<Error> under_other_names(const std::filesystem::path& directory, const Layout& layout,
                                        const std::string& expected);
 

@@ -61,7 +61,7 @@ struct Manifest {
   std::map<std::string, ManifestFile> beside;     ///< the small files beside them, by name; empty: it lists none
   std::map<std::string, std::string> parameters;  ///< fingerprints, by name
   std::optional<std::uint64_t> place;             ///< in a merged file: where in it the manifest begins
-  /// What the manifest says instead of fingerprints; empty: it has them, or the job made none.
+  /// The manifest's text in place of fingerprints; empty: it has them, or the job made none.
   std::string without_fingerprints;
 };
 

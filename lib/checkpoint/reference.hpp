@@ -19,7 +19,7 @@ class Reference {
     Checkpoint checkpoint;
     Placement placement;
   };
-  /// Where a tensor's data is.
+  /// The place of a tensor's data.
   struct Place {
     std::size_t part = 0;
     ParameterId parameter = 0;

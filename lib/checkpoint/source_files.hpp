@@ -45,7 +45,7 @@ class SourceFiles {
   /// Begins to read bytes of a dataset, counted as by `SourceFile::read_as_stored`, as far as there is room: they stay
   /// in memory as long as the lease is held.
   void read_ahead(FileNumber file, std::size_t dataset, Interval stored, Lease& lease);
-  /// What was read ahead; null where nothing is.
+  /// The blocks that were read ahead; null if nothing reads ahead.
   DirectBlocks* blocks() const noexcept { return blocks_.get(); }
 
  private:
