@@ -30,6 +30,14 @@ void check_keeps_trees(const Store& store) {
                "a format whose files have room for one", "write HDF5 or safetensors, or leave the option out"});
 }
 
+/// A format whose directories have an index is read by that index, never a file alone.
+void check_is_whole_file(const ReshardJob& job, const Store& store) {
+  if (store.index_name().empty()) return;
+  throw Error(Kind::usage, job.output.path.string(),
+              {"one file of " + std::string(store.name()) + ", which nothing reads without the directory's index",
+               "a directory", "write --format " + std::string(store.name()) + " -o DIR"});
+}
+
 void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& sides) {
   const Format& format = output_format(stores.formats(), job.format, "");
   sides.store = &stores.named(format.name);
@@ -359,7 +367,10 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
     if (!tables.target.table_arrays.empty() && !sides.store->index_name().empty())
       refuse_tables(tables.target, *format);
-    if (job.output.is_single_file) take_names_of_tree(sides);
+    if (job.output.is_single_file) {
+      check_is_whole_file(job, *sides.store);
+      take_names_of_tree(sides);
+    }
     const bool are_all = job.names.only.empty() && job.names.drop.empty();
     sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
                                   sides.selection.tensors, are_all);

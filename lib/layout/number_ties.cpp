@@ -27,11 +27,15 @@ bool holds_any(std::string_view text, const std::array<std::string_view, Count>&
                      [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
-/// bitsandbytes appends the format: "weight.quant_state.bitsandbytes__nf4".
+/// bitsandbytes appends the format ("weight.quant_state.bitsandbytes__nf4"), VPTQ the word for a module's tensor
+/// ("centroids.weight").
 std::string_view without_format(std::string_view name) {
   constexpr std::string_view word = "quant_state";
-  const std::size_t found = name.rfind(word);
-  return found == std::string_view::npos ? name : name.substr(0, found + word.size());
+  if (const std::size_t found = name.rfind(word); found != std::string_view::npos)
+    return name.substr(0, found + word.size());
+  constexpr std::string_view weight = ".weight";
+  const std::string_view module = name.substr(0, name.size() - std::min(name.size(), weight.size()));
+  return name.ends_with(weight) && (module.ends_with("centroids") || module.ends_with("codebook")) ? module : name;
 }
 
 /// Returns the last part of a name, after the module's name.
@@ -47,14 +51,15 @@ std::string module_of(const std::string& name) {
 }
 
 bool is_table_word(std::string_view leaf) {
-  constexpr std::array<std::string_view, 5> parts{"quant_map", "qmap", "quant_state", "codebook", "lookup_table"};
+  constexpr std::array<std::string_view, 6> parts{"quant_map", "qmap",         "quant_state",
+                                                  "codebook",  "lookup_table", "centroids"};
   return holds_any(leaf, parts);
 }
 
 bool is_scale_word(std::string_view leaf) {
-  constexpr std::array<std::string_view, 8> parts{"scale",  "scaling_factor", "zero_point",    "zeros",
-                                                  "absmax", "amax",           "weight_offset", "input_offset"};
-  constexpr std::array<std::string_view, 12> words{"scb", "zero", "zp",  "azp", "g_idx",  "s",
+  constexpr std::array<std::string_view, 9> parts{"scale", "scaling_factor", "zero_point",   "zeros",      "absmax",
+                                                  "amax",  "weight_offset",  "input_offset", "weight_bias"};
+  constexpr std::array<std::string_view, 13> words{"scb", "zero", "zp",  "azp", "g_idx",  "s",    "z",
                                                    "su",  "sv",   "suh", "svh", "smooth", "alpha"};
   return holds_any(leaf, parts) || std::find(words.begin(), words.end(), leaf) != words.end() ||
          leaf.ends_with("_zp") || leaf.ends_with("_azp");
@@ -72,7 +77,8 @@ bool is_plain_spoken(const std::string& name, std::string_view leaf) {
                                                     "prequant_scaling_factor", "kv_cache_scaling_factor"};
   if (holds_any(leaf, parts) || holds_any(leaf, zeros) || holds_any(leaf, factors) || leaf == "scb" || leaf == "azp")
     return true;
-  return name.find("quantizer") != std::string::npos && is_scale_word(leaf);
+  return (name.find("quantizer") != std::string::npos || name.find("fake_quant") != std::string::npos) &&
+         is_scale_word(leaf);
 }
 
 /// Returns whether a name is that of a scale of the attention's inputs, which belongs to the module above the codes, or
@@ -92,7 +98,7 @@ bool may_pack(const Tensor& tensor) {
 bool is_packed_word(std::string_view leaf) {
   constexpr std::array<std::string_view, 8> parts{"weight", "packed", "blocks", "codes",
                                                   "qdata",  "w_q",    "kernel", "trellis"};
-  constexpr std::array<std::string_view, 5> words{"cb", "_data", "int_data", "b", "qidxs"};
+  constexpr std::array<std::string_view, 7> words{"cb", "_data", "int_data", "b", "q", "qidxs", "indices"};
   return (holds_any(leaf, parts) || std::find(words.begin(), words.end(), leaf) != words.end()) &&
          !is_scale_word(leaf) && !is_table_word(leaf);
 }
@@ -126,6 +132,7 @@ class Ties {
       if (!codes.empty() || is_plain_spoken(tensor.name, leaf) || (is_of_attention(leaf) && !codes_.empty()))
         return NumberTie{is_table ? Role::table : Role::scale, std::move(codes)};
     }
+    if (tensor.dtype.name == "f8_e8m0") return NumberTie{Role::scale, codes_for(tensor.name, leaf)};
     if (is_small_float(tensor.dtype)) return NumberTie{};
     return std::nullopt;
   }
