@@ -20,6 +20,7 @@ using Queue = Device::Queue;
 
 constexpr std::size_t rounds_under_way = 4;  // read, uploaded, exchanged and downloaded, written
 constexpr std::uint64_t best_device_scratch = 1ULL << 20;
+constexpr std::chrono::milliseconds alarm_patience{500};
 
 /// How staging memory is divided: scratch for each thread, and four rounds.
 struct DeviceShares {
@@ -179,11 +180,28 @@ class DeviceRun {
     });
   }
 
-  /// Waits for the device, at most for the stall limit. Throws Alarmed if another process has given up.
+  /// A link that breaks is often how a process hears first that another one has given up: that one knows why, and its
+  /// alarm is on the way.
+  template <class IsDone>
+  bool ask(IsDone& is_done) {
+    try {
+      return is_done();
+    } catch (const Error& error) {
+      if (error.kind() != Kind::peer) throw;
+      const auto limit = Clock::now() + alarm_patience;
+      while (!processes_.is_alarmed()) {
+        if (Clock::now() > limit) throw;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      throw Alarmed{};
+    }
+  }
+
+  /// Waits for the device as long as it gets on and no other process has given up.
   template <class IsDone>
   void wait_until(IsDone&& is_done) {
     const auto limit = Clock::now() + stall_limit_;
-    while (!is_done()) {
+    while (!ask(is_done)) {
       check_interrupt();
       if (processes_.is_alarmed()) throw Alarmed{};
       if (Clock::now() > limit)

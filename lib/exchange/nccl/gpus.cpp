@@ -30,6 +30,7 @@ std::string survey(const Communicator& processes) {
 int own_gpu(const Communicator& processes) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) cudaGetLastError();  // else a later call that merely asks for the last error would find it
   if (status != cudaSuccess || count == 0)
     throw Error(Kind::io, "no GPU on this machine", {cudaGetErrorString(status), "", ""});
   return processes.local_rank() % count;
