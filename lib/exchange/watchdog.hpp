@@ -22,6 +22,12 @@ class Watchdog {
   Watchdog& operator=(Watchdog&&) = delete;
 
  private:
+  void watch();
+
+  Communicator& processes_;
+  std::string text_;
+  std::chrono::milliseconds limit_;
+  bool was_interrupted_;
   std::mutex mutex_;
   std::condition_variable called_off_;
   bool is_off_ = false;

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """Whole jobs over NCCL on one GPU: what they write is what --exchange direct writes, and whatever fails ends all ranks.
 
-Several ranks share the GPU as one_gpu.sh says. The files are small: a message takes milliseconds that way.
+Several ranks share the GPU as one_gpu.sh says. The files are small: a message takes milliseconds that way. With --emulated the
+programs are those that are linked with the emulated GPU: each rank has one, which fails as it is told.
 """
 import argparse
+import contextlib
 import filecmp
 import os
 import pathlib
@@ -21,8 +23,8 @@ from programs import MPI_ENVIRONMENT, Programs, check  # noqa: E402
 
 ONE_GPU = str(HERE / "one_gpu.sh")
 MAKE_SAMPLE = HERE.parent.parent / "scripts" / "make_sample"
-STALL_S = 5
-END_S = 5 + STALL_S
+WATCHDOG_S = 5
+START_S = 5  # of a job that fails by itself, and of what it does before
 
 
 def make_sample(*words):
@@ -38,9 +40,60 @@ def same(expected, found):
             filecmp.cmpfiles(expected, found, names, shallow=False)[0] == names)
 
 
+class RealGpu:
+    """One GPU, which all ranks share."""
+    before = [ONE_GPU]
+    runs = [(ranks, memory) for ranks in [1, 2, 4] for memory in ["16MiB", "512MiB"]]
+    ranks = 2  # of jobs that fail
+    stall_s = 5
+    hungry = ["--memory", "8GiB", "--device-memory", "8GiB"]
+
+    def __init__(self, programs):
+        self.programs = programs
+
+    @contextlib.contextmanager
+    def no_memory(self):
+        """The environment of a job for which the GPU has little memory left."""
+        program = self.programs.path("gpu_probe")
+        with subprocess.Popen([program, "hold", "3000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            holder.stdout.readline()
+            yield {}
+            holder.stdin.close()
+
+    def faults(self):
+        """What is only to be had from a GPU that fails as it is told."""
+        return []
+
+
+class EmulatedGpus:
+    """An emulated GPU for each rank."""
+    before = []
+    stall_s = 1
+    runs = [(2, "16MiB"), (2, "128MiB"), (3, "16MiB"), (8, "16MiB")]
+    ranks = 3
+    hungry = ["--memory", "64MiB", "--device-memory", "64MiB"]
+
+    @contextlib.contextmanager
+    def no_memory(self):
+        yield {"EMULATED_GPU": "rank=1 memory=30000000"}
+
+    def faults(self):
+        """(what, the emulated GPU's plan, a part of the one message): the last two can only be ended by the watchdog."""
+        return [
+            ("no GPU", "rank=2 fail=cudaGetDeviceCount", "no CUDA-capable device"),
+            ("one GPU for all", "devices=1", "would share a GPU"),
+            ("a broken device", "rank=1 fail=cudaLaunchKernel:4", "an illegal memory access"),
+            ("a broken link", "rank=2 fail=ncclCommGetAsyncError:20", "remote process exited"),
+            ("a process that cannot join", "rank=0 fail=ncclCommInitRankConfig", "unhandled system error"),
+            ("a silent process", "rank=1 hang=ncclGroupEnd:2", f"no progress for {self.stall_s} s"),
+            ("a device that stands still", "rank=1 hang=cudaMemcpyAsync:3", f"no progress for {self.stall_s} s"),
+            ("a link that cannot be given up", "rank=1 hang=ncclGroupEnd:2 fail=ncclCommAbort",
+             f"no progress for {self.stall_s} s")]
+
+
 class Jobs:
-    def __init__(self, programs, folder):
-        self.programs, self.folder = programs, folder
+    def __init__(self, programs, gpu, folder):
+        self.programs, self.gpu, self.folder = programs, gpu, folder
         make_sample("-o", folder / "c64", "--mesh", "dp=8,tp=8", "--bytes", 30_000_000)
         make_sample("-o", folder / "c56", "--mesh", "dp=7,tp=8", "--bytes", 30_000_000, "--layout-only")
         self.merged = folder / "merged-direct.h5"
@@ -54,20 +107,19 @@ class Jobs:
         self.programs.run(program, *words, "-o", output, "--no-fsync", *more, **how)
 
     def over_nccl(self, name, output, *more):
-        """The command of a job of 2 ranks that share the GPU."""
+        """The command of a job that is to fail."""
         program, *words = self.list[name]
-        words += ["-o", output, "--no-fsync", "--exchange", "nccl", "--stall-timeout", STALL_S, *more]
-        return self.programs.command(program, words, ranks=2, before=[ONE_GPU])
+        words += ["-o", output, "--no-fsync", "--exchange", "nccl", "--stall-timeout", self.gpu.stall_s, *more]
+        return self.programs.command(program, words, ranks=self.gpu.ranks, before=self.gpu.before)
 
     def all_equal_direct(self):
         for name, ending in [("64-1", ".h5"), ("64-56", ""), ("1-56", "")]:
             expected = self.merged if name == "64-1" else self.folder / f"{name}-direct{ending}"
             self.run(name, expected, "--exchange", "direct")
-            for ranks in [1, 2, 4]:
-                for memory in ["16MiB", "512MiB"]:
-                    output = self.folder / f"{name}-{ranks}-{memory}{ending}"
-                    self.run(name, output, "--exchange", "nccl", "--memory", memory, ranks=ranks, before=[ONE_GPU])
-                    check(same(expected, output), f"{name} on {ranks} ranks with {memory} differs from direct")
+            for ranks, memory in self.gpu.runs:
+                output = self.folder / f"{name}-{ranks}-{memory}{ending}"
+                self.run(name, output, "--exchange", "nccl", "--memory", memory, ranks=ranks, before=self.gpu.before)
+                check(same(expected, output), f"{name} on {ranks} ranks with {memory} differs from direct")
 
     def ends(self, what, command, output, expected=None, disturb=None, environment=None):
         """The job fails in time, with one message, and publishes nothing."""
@@ -84,19 +136,16 @@ class Jobs:
             check(False, f"{what}: no end in 60 s")
         check(process.returncode != 0, f"{what}: the job ended as if nothing had failed\n{errors}")
         check(not output.exists(), f"{what}: something was published")
-        if disturb:
-            check(time.monotonic() - start < END_S, f"{what}: it took {time.monotonic() - start:.1f} s to end")
+        end_s = self.gpu.stall_s + WATCHDOG_S + (0 if disturb else START_S)
+        check(time.monotonic() - start < end_s, f"{what}: it took {time.monotonic() - start:.1f} s to end")
         if expected:
             check(errors.count(expected) == 1, f"{what}: expected '{expected}' once\n{errors}")
 
     def faults_end_all(self):
-        program = self.programs.path("gpu_probe")
-        with subprocess.Popen([program, "hold", "3000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-            holder.stdout.readline()
+        with self.gpu.no_memory() as environment:
             output = self.folder / "no-memory"
-            hungry = self.over_nccl("64-56", output, "--memory", "8GiB", "--device-memory", "8GiB")
-            self.ends("no device memory", hungry, output, "out of memory")
-            holder.stdin.close()
+            hungry = self.over_nccl("64-56", output, *self.gpu.hungry)
+            self.ends("no device memory", hungry, output, "out of memory", environment=environment)
         hidden = self.folder / "c64" / "rank_3.h5"
         hidden.rename(hidden.with_suffix(".away"))
         output = self.folder / "no-file"
@@ -104,6 +153,10 @@ class Jobs:
         hidden.with_suffix(".away").rename(hidden)
         output = self.folder / "no-rank"
         self.ends("a killed rank", self.over_nccl("64-56", output, "--memory", "2MiB"), output, disturb=kill_one)
+        for what, plan, expected in self.gpu.faults():
+            output = self.folder / what.replace(" ", "-")
+            self.ends(what, self.over_nccl("64-56", output, "--memory", "2MiB"), output, expected,
+                      environment={"EMULATED_GPU": plan})
         noisy = self.folder / "noisy"
         self.programs.run_command(["env", "NCCL_DEBUG=INFO", *self.over_nccl("64-56", noisy)])
         check(same(self.folder / "64-56-direct", noisy), "with NCCL_DEBUG=INFO the output differs")
@@ -123,9 +176,12 @@ def kill_one(process, output):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True, help="where the programs are")
+    parser.add_argument("--emulated", action="store_true", help="they are linked with the emulated GPU")
     options = parser.parse_args()
+    programs = Programs(options.bin)
+    gpu = EmulatedGpus() if options.emulated else RealGpu(programs)
     with tempfile.TemporaryDirectory() as folder:
-        jobs = Jobs(Programs(options.bin), pathlib.Path(folder))
+        jobs = Jobs(programs, gpu, pathlib.Path(folder))
         jobs.all_equal_direct()
         jobs.faults_end_all()
     print("jobs over NCCL: all equal to direct, all faults ended")
