@@ -46,6 +46,7 @@ class RealGpu:
     runs = [(ranks, memory) for ranks in [1, 2, 4] for memory in ["16MiB", "512MiB"]]
     ranks = 2  # of jobs that fail
     stall_s = 5
+    deaths = [{}]
     hungry = ["--memory", "8GiB", "--device-memory", "8GiB"]
 
     def __init__(self, programs):
@@ -69,8 +70,9 @@ class EmulatedGpus:
     """An emulated GPU for each rank."""
     before = []
     stall_s = 1
-    runs = [(2, "16MiB"), (2, "128MiB"), (3, "16MiB"), (8, "16MiB")]
+    runs = [(2, "16MiB"), (2, "48MiB"), (3, "16MiB"), (8, "16MiB")]
     ranks = 3
+    deaths = [{}, {"EMULATED_GPU": "peers=silent"}]  # NCCL tells the others of a rank that has gone, or does not
     hungry = ["--memory", "64MiB", "--device-memory", "64MiB"]
 
     @contextlib.contextmanager
@@ -135,6 +137,7 @@ class Jobs:
             process.communicate()
             check(False, f"{what}: no end in 60 s")
         check(process.returncode != 0, f"{what}: the job ended as if nothing had failed\n{errors}")
+        check("MISUSE" not in errors, f"{what}: the emulated GPU was misused\n{errors}")
         check(not output.exists(), f"{what}: something was published")
         end_s = self.gpu.stall_s + WATCHDOG_S + (0 if disturb else START_S)
         check(time.monotonic() - start < end_s, f"{what}: it took {time.monotonic() - start:.1f} s to end")
@@ -151,8 +154,10 @@ class Jobs:
         output = self.folder / "no-file"
         self.ends("a missing file", self.over_nccl("64-56", output), output, "rank_3.h5")
         hidden.with_suffix(".away").rename(hidden)
-        output = self.folder / "no-rank"
-        self.ends("a killed rank", self.over_nccl("64-56", output, "--memory", "2MiB"), output, disturb=kill_one)
+        for number, environment in enumerate(self.gpu.deaths):
+            output = self.folder / f"no-rank-{number}"
+            self.ends("a killed rank", self.over_nccl("64-56", output, "--memory", "2MiB"), output, disturb=kill_one,
+                      environment=environment)
         for what, plan, expected in self.gpu.faults():
             output = self.folder / what.replace(" ", "-")
             self.ends(what, self.over_nccl("64-56", output, "--memory", "2MiB"), output, expected,

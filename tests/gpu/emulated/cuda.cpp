@@ -201,7 +201,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   if (const auto error = call.refusal(cudaErrorIllegalAddress)) return *error;
   expect_event(event, "cudaStreamWaitEvent");
   expect_stream(stream, "cudaStreamWaitEvent");
-  if (call.is_forgotten(Plant::wait)) return cudaSuccess;
+  if (call.is_forgotten(Plant::wait) || (call.is_forgotten(Plant::wait_link) && stream->number == 1) ||
+      (call.is_forgotten(Plant::wait_down) && stream->number == 2))
+    return cudaSuccess;
   if (call.hangs()) put_hanging(stream);
   put(stream, {"a wait for an event",
                {},

@@ -147,8 +147,8 @@ void enter(const std::shared_ptr<Shared>& shared, const Group& group) {
   std::vector<Range> uses;
   for (const auto* messages : {&group.sends, &group.receives})
     for (const Message& message : *messages) uses.push_back(message.bytes);
-  ++shared->groups_under_way;
   emulated::expect_stream(group.stream, "a group of messages");
+  ++shared->groups_under_way;
   emulated::put(group.stream,
                 {"a message", std::move(uses), [shared, group](CUstream_st& self) { exchange(self, *shared, group); },
                  [shared] { --shared->groups_under_way; }});

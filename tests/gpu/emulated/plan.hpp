@@ -19,7 +19,9 @@ enum class Fault : std::uint8_t {
 /// What the runtime does as if the program had forgotten it: each must be found.
 enum class Plant : std::uint8_t {
   none,
-  wait,         ///< cudaStreamWaitEvent does nothing: an event is missing
+  wait,         ///< cudaStreamWaitEvent does nothing: events are missing
+  wait_link,    ///< the same in the second of the program's streams only
+  wait_down,    ///< the same in the third
   record,       ///< cudaEventRecord does nothing
   query,        ///< cudaEventQuery says "reached" at once: memory is used again, or freed, too early
   link,         ///< the first answer of ncclCommGetAsyncError is "ready": an exchange before the link is up
@@ -43,7 +45,7 @@ struct Plan {
 };
 
 /// "rank=1 fail=cudaMalloc:3 hang=ncclGroupEnd:2 plant=wait seed=7 peers=silent memory=1000000 devices=2". With "rank",
-/// failures and plants are for this process of the job alone.
+/// failures, plants and memory are for this process of the job alone.
 Plan plan_of(const std::string& words, int rank);
 
 /// Starts anew with a device on which nothing is left, for a test that carries out many plans in one process.

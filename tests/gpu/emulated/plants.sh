@@ -14,7 +14,7 @@ if [[ $plant == none ]]; then
 fi
 ((status != 0)) || fail "it was not found"
 case $plant in
-  wait | record | query | group | unclosed) found="differs|sum is not|MISUSE|found:" ;;
+  wait* | record | query | group | unclosed) found="differs|sum is not|MISUSE|found:" ;;
   link) found="ncclSend or ncclRecv" ;;
   unregistered) found="MISUSE: cudaMemcpyAsync .*not registered" ;;
 esac

@@ -42,13 +42,21 @@ void apply(Runtime& all, const Plan& plan) {
   all.streams_made = 0;
 }
 
+[[noreturn]] void end_with(const std::string& line) {
+  std::fputs(("emulated GPU: " + line + "\n").c_str(), stderr);
+  std::_Exit(misuse_status);
+}
+
 Plant plant_of(const std::string& name) {
   static const std::map<std::string, Plant> plants{
-      {"none", Plant::none},          {"wait", Plant::wait},
-      {"record", Plant::record},      {"query", Plant::query},
-      {"link", Plant::link},          {"group", Plant::group},
-      {"unclosed", Plant::group_end}, {"unregistered", Plant::unregistered}};
-  return plants.at(name);
+      {"none", Plant::none},           {"wait", Plant::wait},
+      {"wait-link", Plant::wait_link}, {"wait-down", Plant::wait_down},
+      {"record", Plant::record},       {"query", Plant::query},
+      {"link", Plant::link},           {"group", Plant::group},
+      {"unclosed", Plant::group_end},  {"unregistered", Plant::unregistered}};
+  const auto at = plants.find(name);
+  if (at == plants.end()) end_with("no plant is called " + name);
+  return at->second;
 }
 
 /// Errors after which CUDA does nothing more for a process.
@@ -83,12 +91,13 @@ Plan plan_of(const std::string& words, int rank) {
     } else if (key == "devices") {
       plan.devices = std::stoi(value);
     } else {
-      misuse("EMULATED_GPU has an unknown word: " + word);
+      end_with("EMULATED_GPU has an unknown word: " + word);
     }
   }
   if (!is_for_this) {
     plan.failures.clear();
     plan.plant = Plant::none;
+    plan.memory_bytes = Plan().memory_bytes;
   }
   return plan;
 }
@@ -103,10 +112,8 @@ Runtime& runtime() {
 }
 
 void misuse(const std::string& what) {
-  const std::string line = "emulated GPU: MISUSE: " + what + " (rank " + std::to_string(rank_in_job()) + ", seed " +
-                           std::to_string(runtime().plan.seed) + ")\n";
-  std::fputs(line.c_str(), stderr);
-  std::_Exit(misuse_status);
+  end_with("MISUSE: " + what + " (rank " + std::to_string(rank_in_job()) + ", seed " +
+           std::to_string(runtime().plan.seed) + ")");
 }
 
 Call::Call(const char* function) : lock_(runtime().mutex) {

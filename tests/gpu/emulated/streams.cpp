@@ -75,6 +75,7 @@ void expect_stream(cudaStream_t stream, const char* what) {
 }
 
 void put(cudaStream_t stream, CUstream_st::Work work) {
+  if (runtime().is_broken()) return;  // nobody works it off any more
   stream->queue.push_back(std::move(work));
   runtime().changed.notify_all();
 }
