@@ -215,11 +215,11 @@ class DeviceRun {
     }
   }
 
-  /// From here on this process must end in time. If several processes must, the one that knows most reports: the first
-  /// of those that failed.
+  /// From here on this process must come to its end in time. Of several, the one that knows most says why, the first of
+  /// those that failed: the launcher ends the others before it is their turn.
   void watch_over(const std::string& message, bool is_own = true) {
     if (watchdog_) return;
-    const int limit_ms = is_own ? (processes_.rank() == 0 ? 4000 : 4250) : 4500;
+    const int limit_ms = is_own ? 4000 + 750 * processes_.rank() / processes_.size() : 4875;
     watchdog_.emplace(processes_, message, std::chrono::milliseconds(limit_ms));
   }
 

@@ -65,6 +65,9 @@ class RealGpu:
         """What is only to be had from a GPU that fails as it is told."""
         return []
 
+    def hangs(self):
+        return []
+
 
 class EmulatedGpus:
     """An emulated GPU for each rank."""
@@ -80,14 +83,18 @@ class EmulatedGpus:
         yield {"EMULATED_GPU": "rank=1 memory=30000000"}
 
     def faults(self):
-        """(what, the emulated GPU's plan, a part of the one message): the last two can only be ended by the watchdog."""
+        """(what, the emulated GPU's plan, a part of the one message)."""
         return [
             ("no GPU", "rank=2 fail=cudaGetDeviceCount", "no CUDA-capable device"),
             ("one GPU for all", "devices=1", "would share a GPU"),
             ("a broken device", "rank=1 fail=cudaLaunchKernel:4", "an illegal memory access"),
             ("a broken link", "rank=2 fail=ncclCommGetAsyncError:20", "remote process exited"),
             ("a process that cannot join", "rank=0 fail=ncclCommInitRankConfig", "unhandled system error"),
-            ("a silent process", "rank=1 hang=ncclGroupEnd:2", f"no progress for {self.stall_s} s"),
+            ("a silent process", "rank=1 hang=ncclGroupEnd:2", f"no progress for {self.stall_s} s")]
+
+    def hangs(self):
+        """The same of what the watchdog ends. On a busy machine a second process may say it, too, before it is killed."""
+        return [
             ("a device that stands still", "rank=1 hang=cudaMemcpyAsync:3", f"no progress for {self.stall_s} s"),
             ("a link that cannot be given up", "rank=1 hang=ncclGroupEnd:2 fail=ncclCommAbort",
              f"no progress for {self.stall_s} s")]
@@ -123,8 +130,8 @@ class Jobs:
                 self.run(name, output, "--exchange", "nccl", "--memory", memory, ranks=ranks, before=self.gpu.before)
                 check(same(expected, output), f"{name} on {ranks} ranks with {memory} differs from direct")
 
-    def ends(self, what, command, output, expected=None, disturb=None, environment=None):
-        """The job fails in time, with one message, and publishes nothing."""
+    def ends(self, what, command, output, expected=None, disturb=None, environment=None, most=1):
+        """The job fails in time, with one message (at `most` so many), and publishes nothing."""
         process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
                                    env={**os.environ, **MPI_ENVIRONMENT, **(environment or {})})
         if disturb:
@@ -142,7 +149,7 @@ class Jobs:
         end_s = self.gpu.stall_s + WATCHDOG_S + (0 if disturb else START_S)
         check(time.monotonic() - start < end_s, f"{what}: it took {time.monotonic() - start:.1f} s to end")
         if expected:
-            check(errors.count(expected) == 1, f"{what}: expected '{expected}' once\n{errors}")
+            check(1 <= errors.count(expected) <= most, f"{what}: expected '{expected}', {most} times at most\n{errors}")
 
     def faults_end_all(self):
         with self.gpu.no_memory() as environment:
@@ -158,10 +165,11 @@ class Jobs:
             output = self.folder / f"no-rank-{number}"
             self.ends("a killed rank", self.over_nccl("64-56", output, "--memory", "2MiB"), output, disturb=kill_one,
                       environment=environment)
-        for what, plan, expected in self.gpu.faults():
-            output = self.folder / what.replace(" ", "-")
-            self.ends(what, self.over_nccl("64-56", output, "--memory", "2MiB"), output, expected,
-                      environment={"EMULATED_GPU": plan})
+        for most, faults in [(1, self.gpu.faults()), (self.gpu.ranks, self.gpu.hangs())]:
+            for what, plan, expected in faults:
+                output = self.folder / what.replace(" ", "-")
+                self.ends(what, self.over_nccl("64-56", output, "--memory", "2MiB"), output, expected,
+                          environment={"EMULATED_GPU": plan}, most=most)
         noisy = self.folder / "noisy"
         self.programs.run_command(["env", "NCCL_DEBUG=INFO", *self.over_nccl("64-56", noisy)])
         check(same(self.folder / "64-56-direct", noisy), "with NCCL_DEBUG=INFO the output differs")

@@ -22,7 +22,7 @@ inline Ending run_planned(Communicator& processes, const emulated::Plan& plan) {
   staging.stall_limit = stall_limit;
   const auto exchange = nccl_exchange(processes, staging);
   contract::WorldMaker maker(plan.seed, processes.size(), exchange->chunk_bytes());
-  for (std::uint64_t p = 0; p < static_cast<std::uint64_t>(processes.size()); ++p) maker.add(p, 20);
+  for (std::uint64_t p = 0; p < static_cast<std::uint64_t>(processes.size()); ++p) maker.add(p, 14);
   const contract::World world = maker.take();
   contract::MemoryWorkload work(world, processes, false, true);
   Ending ending;
