@@ -24,7 +24,6 @@ from programs import MPI_ENVIRONMENT, Programs, check  # noqa: E402
 ONE_GPU = str(HERE / "one_gpu.sh")
 MAKE_SAMPLE = HERE.parent.parent / "scripts" / "make_sample"
 WATCHDOG_S = 5
-START_S = 5  # of a job that fails by itself, and of what it does before
 
 
 def make_sample(*words):
@@ -46,6 +45,7 @@ class RealGpu:
     runs = [(ranks, memory) for ranks in [1, 2, 4] for memory in ["16MiB", "512MiB"]]
     ranks = 2  # of jobs that fail
     stall_s = 5
+    start_s = 50  # of a job that fails by itself: until it does
     deaths = [{}]
     hungry = ["--memory", "8GiB", "--device-memory", "8GiB"]
 
@@ -73,6 +73,7 @@ class EmulatedGpus:
     """An emulated GPU for each rank."""
     before = []
     stall_s = 1
+    start_s = 10
     runs = [(2, "16MiB"), (2, "48MiB"), (3, "16MiB"), (8, "16MiB")]
     ranks = 3
     deaths = [{}, {"EMULATED_GPU": "peers=silent"}]  # NCCL tells the others of a rank that has gone, or does not
@@ -146,7 +147,7 @@ class Jobs:
         check(process.returncode != 0, f"{what}: the job ended as if nothing had failed\n{errors}")
         check("MISUSE" not in errors, f"{what}: the emulated GPU was misused\n{errors}")
         check(not output.exists(), f"{what}: something was published")
-        end_s = self.gpu.stall_s + WATCHDOG_S + (0 if disturb else START_S)
+        end_s = self.gpu.stall_s + WATCHDOG_S + (0 if disturb else self.gpu.start_s)
         check(time.monotonic() - start < end_s, f"{what}: it took {time.monotonic() - start:.1f} s to end")
         if expected:
             check(1 <= errors.count(expected) <= most, f"{what}: expected '{expected}', {most} times at most\n{errors}")
