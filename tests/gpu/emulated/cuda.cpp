@@ -120,7 +120,10 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int /*d
 cudaError_t cudaDeviceSynchronize() {
   Call call("cudaDeviceSynchronize");
   if (const auto error = call.refusal(cudaErrorIllegalAddress)) return *error;
+  runtime().is_synchronizing = true;
+  runtime().changed.notify_all();
   runtime().changed.wait(call.lock(), [] { return are_all_idle() || runtime().is_broken(); });
+  runtime().is_synchronizing = false;
   return answer(runtime().broken);
 }
 
@@ -220,7 +223,10 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const auto error = call.refusal(cudaErrorIllegalAddress)) return *error;
   expect_event(event, "cudaEventQuery");
   if (call.is_forgotten(Plant::query)) return cudaSuccess;
-  return answer(*event->is_reached ? cudaSuccess : cudaErrorNotReady);
+  if (*event->is_reached) return cudaSuccess;
+  ++runtime().queries;
+  runtime().changed.notify_all();
+  return answer(cudaErrorNotReady);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {

@@ -35,6 +35,8 @@ struct Runtime {
   cudaError_t broken = cudaSuccess;  ///< an error that no later call recovers from
   unsigned lagging = 0;              ///< the stream that is far behind the others
   unsigned streams_made = 0;
+  std::uint64_t queries = 0;      ///< of events that were not reached
+  bool is_synchronizing = false;  ///< the program waits for all work
 
   std::uint64_t below(std::uint64_t n) { return engine() % n; }
   bool is_broken() const { return broken != cudaSuccess; }

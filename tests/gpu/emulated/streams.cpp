@@ -2,6 +2,7 @@
 // time much longer: what nobody put in order happens in the wrong one sooner or later.
 #include "gpu/emulated/streams.hpp"
 
+#include <chrono>
 #include <set>
 
 #include "gpu/emulated/runtime.hpp"
@@ -11,7 +12,8 @@ namespace emulated {
 namespace {
 
 constexpr unsigned ordinary_us = 150;
-constexpr unsigned lagging_us = 1500;
+constexpr unsigned most_queries = 6;  // that the lagging stream lets pass before it goes on
+constexpr std::chrono::milliseconds most_lag{25};
 constexpr unsigned streams_of_device = 3;
 constexpr unsigned changes_after = 24;  // pieces of work of a stream until another one may lag
 
@@ -24,22 +26,31 @@ std::set<cudaEvent_t>& events() {
   return *all;
 }
 
-/// With the mutex held: how long the stream's next work waits.
-unsigned delay(const CUstream_st& stream) {
+/// With the mutex held: waits before a piece of work. The lagging stream goes on when the program has asked for events
+/// in vain often enough, or after a while: so it is late however slow the machine is.
+void delay(CUstream_st& stream, std::unique_lock<std::mutex>& lock) {
   Runtime& all = runtime();
   if (all.below(changes_after) == 0) all.lagging = static_cast<unsigned>(all.below(streams_of_device));
-  if (stream.number % streams_of_device == all.lagging) return lagging_us;
-  return all.below(2) == 0 ? 0 : ordinary_us;
+  if (stream.number % streams_of_device == all.lagging) {
+    const std::uint64_t enough = all.queries + 1 + all.below(most_queries);
+    all.changed.wait_for(lock, most_lag, [&] {
+      return all.queries >= enough || all.is_synchronizing || all.is_broken() || stream.is_ending;
+    });
+  } else if (all.below(2) == 0) {
+    lock.unlock();
+    sleep_up_to(stream.engine, ordinary_us);
+    lock.lock();
+  }
 }
 
 void work_off(CUstream_st& stream) {
   Runtime& all = runtime();
   std::unique_lock lock(all.mutex);
   while (stream.wait(lock, [&] { return !stream.queue.empty(); })) {
-    const unsigned most_us = delay(stream);
     auto& work = stream.queue.front();  // only this thread takes it out
+    delay(stream, lock);
+    if (all.is_broken() || stream.is_ending) break;
     lock.unlock();
-    sleep_up_to(stream.engine, most_us);
     if (work.run) work.run(stream);
     lock.lock();
     if (work.end && !all.is_broken()) work.end();
