@@ -1,6 +1,7 @@
 #include "output/file_specs.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "base/log.hpp"
@@ -8,6 +9,7 @@
 #include "output/leaves.hpp"
 #include "output/sayings.hpp"
 #include "output/tied_arrays.hpp"
+#include "output/value_names.hpp"
 
 namespace ckpt {
 
@@ -46,10 +48,13 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   const ValueNames names(planner_, new_name, dropped);
   std::vector<const Schema*> schemas;
   for (const Saying& saying : all) schemas.push_back(saying.schema);
-  const auto left_out = left_out_values(schemas, !(planner_.source().mesh() == planner_.target().mesh()));
+  const auto left_out = left_out_values(schemas, has_other_cards());
   if (!left_out.empty())
     warnings_.push_back("attributes that say how the source was cut: " + join({left_out.begin(), left_out.end()}) +
                         "; they are left out");
+  if (const auto kept = kept_values(schemas, has_other_cards()); !kept.empty())
+    warnings_.push_back("values that say how the source was cut: " + join({kept.begin(), kept.end()}) +
+                        "; they are kept as they are, for a tree is the framework's own");
   auto groups = merged_groups(all, source_.layout().files, planner_.target().layout().files, names, differing);
   for (const Group& group : leaves.as_json) add_group(group, groups);
   std::vector<Attribute> of_roots;
@@ -80,6 +85,9 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
                        !planner_.target().layout().table_offsets.contains(place.name);
     array_sources_.push_back(tells ? array_source(from, place, from_files, by_card) : ArraySource{});
   }
+  if (!left_out_of_arrays_.empty())
+    warnings_.push_back("attributes of arrays that say which piece they were: " +
+                        join({left_out_of_arrays_.begin(), left_out_of_arrays_.end()}) + "; they are left out");
 }
 
 /// A bucket's members have no attributes of their own, and a bucket has no place for any.
@@ -91,6 +99,7 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
       from.spreads()[parameter].bucket)
     return source;
   const ArrayId array = from.array_of(parameter);
+  std::deque<std::vector<Attribute>> kept;
   std::vector<const std::vector<Attribute>*> lists;
   std::set<const Schema*> seen;
   for (const Position card : by_card) {
@@ -99,11 +108,17 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
     seen.insert(schema);
     const std::size_t found = schema->find(from_files.name(array));
     if (found >= schema->datasets.size()) continue;
-    lists.push_back(&schema->datasets[found].attributes);
+    const std::vector<Attribute>& attributes = schema->datasets[found].attributes;
+    lists.push_back(has_other_cards() ? &kept.emplace_back(without_places(attributes, left_out_of_arrays_))
+                                      : &attributes);
     if (source.first == nullptr) source.first = &schema->datasets[found];
   }
   source.attributes = merged(lists, "/" + from.arrays()[array].name, warnings_);
   return source;
+}
+
+bool FileSpecs::has_other_cards() const {
+  return !(planner_.source().mesh() == planner_.target().mesh());
 }
 
 void FileSpecs::add_attribute(const Attribute& attribute) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class FileSpecs {
 
   ArraySource array_source(ParameterId parameter, const ArrayPlace& target, const ArrayFiles& from_files,
                            const std::vector<Position>& by_card);
+  bool has_other_cards() const;
   FileSpec::Array array_spec(ArrayId array, const Form& form) const;
   FileSpec spec(std::size_t entry, const Forms& forms) const;
   Form form_of(ArrayId array, Position card) const;
@@ -78,6 +80,7 @@ class FileSpecs {
   std::vector<std::vector<Attribute>> root_attributes_;  // for the files of each entry
   std::vector<std::vector<Group>> groups_;               // for the files of each entry
   std::vector<ArraySource> array_sources_;               // by target array
+  std::set<std::string> left_out_of_arrays_;             // names of attributes that no array keeps
   std::vector<std::optional<ArrayId>> tied_;             // by target array
   NewName new_name_;
   std::string layout_text_;

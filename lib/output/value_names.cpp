@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "frameworks/tree_fit.hpp"
 #include "store/torch/dcp_directory.hpp"
 #include "store/torch/path_tree.hpp"
 
@@ -40,6 +41,14 @@ bool says_ranks(std::string_view name) {
          name.ends_with("parallel_rank");
 }
 
+/// Where an array's piece lies in the whole, as Megatron and others write it beside the piece.
+bool says_place(std::string_view name) {
+  static const std::set<std::string, std::less<>> known{"partition_dim",         "partition_stride", "partition_sizes",
+                                                        "tensor_model_parallel", "local_shape",      "local_offset",
+                                                        "global_offset",         "shard_offset"};
+  return known.contains(name) || says_ranks(name);
+}
+
 }  // namespace
 
 std::optional<std::string> new_value_name(const NewName& new_name, const Schema& schema, const std::string& path) {
@@ -64,6 +73,33 @@ std::set<std::string> left_out_values(const std::vector<const Schema*>& schemas,
     for (const Group& group : schema->groups) look(group.attributes);
   }
   return names;
+}
+
+std::set<std::string> kept_values(const std::vector<const Schema*>& schemas, bool has_other_cards) {
+  std::set<std::string> names;
+  if (!has_other_cards) return names;
+  const auto look = [&](const std::string& group, const std::vector<Attribute>& attributes) {
+    for (const Attribute& attribute : attributes) {
+      const std::string path = group.empty() ? attribute.name : group + "/" + attribute.name;
+      if (says_ranks(attribute.name) && !follows_from_ranks(path)) names.insert(path);
+    }
+  };
+  for (const Schema* const schema : schemas) {
+    if (!is_of_tree(*schema)) continue;
+    look("", schema->attributes);
+    for (const Group& group : schema->groups) look(group.path, group.attributes);
+  }
+  return names;
+}
+
+std::vector<Attribute> without_places(const std::vector<Attribute>& attributes, std::set<std::string>& left_out) {
+  std::vector<Attribute> kept;
+  for (const Attribute& attribute : attributes)
+    if (says_place(attribute.name))
+      left_out.insert(attribute.name);
+    else
+      kept.push_back(attribute);
+  return kept;
 }
 
 ValuePlace below_prefix(const std::string& prefix, const std::string& group, const std::string& name) {

@@ -49,6 +49,14 @@ std::optional<std::string> new_value_name(const NewName& new_name, const Schema&
 /// safetensors, and for other cards those that name ranks and their number.
 std::set<std::string> left_out_values(const std::vector<const Schema*>& schemas, bool has_other_cards);
 
+/// The paths of values in trees that name ranks and their number, for other cards: a tree is a framework's own, and is
+/// kept as it is. Without those that are written anew.
+std::set<std::string> kept_values(const std::vector<const Schema*>& schemas, bool has_other_cards);
+
+/// An array's attributes, without those that say which piece of the whole it was; adds the names of these to
+/// `left_out`.
+std::vector<Attribute> without_places(const std::vector<Attribute>& attributes, std::set<std::string>& left_out);
+
 /// "optimizer/" and "state/0", "step" → "optimizer/state/0", "step".
 ValuePlace below_prefix(const std::string& prefix, const std::string& group, const std::string& name);
 

@@ -128,6 +128,9 @@ LikelyContent zip_content(const Looked& file) {
 }
 
 LikelyContent pickle_content(const Looked& file) {
+  if (file.name.ends_with(".metadata"))
+    return {"the index of a checkpoint of torch.distributed.checkpoint",
+            "give its directory, with the .distcp files that it names in it"};
   const bool is_paddle = file.name.ends_with(".pdparams") || file.name.ends_with(".pdopt") || has(file, "paddle") ||
                          has(file, "StructuredToParameterName@@");
   if (is_paddle)

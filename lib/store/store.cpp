@@ -37,7 +37,10 @@ std::string lost_attributes_of_arrays(const FileSpec& spec) {
       const auto said = type_by_word(text.value_or(""));
       return said && said->kind == array.dtype.kind && said->size == array.dtype.size;
     };
-    if (!std::all_of(array.attributes.begin(), array.attributes.end(), says_type)) names.push_back(array.name);
+    const auto is_no_loss = [&](const Attribute& attribute) {
+      return attribute.name.starts_with('_') || says_type(attribute);
+    };
+    if (!std::all_of(array.attributes.begin(), array.attributes.end(), is_no_loss)) names.push_back(array.name);
   }
   return names.empty() ? "" : "attributes of " + join(names);
 }

@@ -57,7 +57,8 @@ struct FileSpec {
 };
 
 /// The arrays whose attributes a format loses that holds none, in words ("attributes of w"); empty where there are
-/// none. An attribute `dtype` that says what the array's type says is no loss.
+/// none. An attribute `dtype` that repeats the array's type is no loss, nor is a framework's private one
+/// (_has_been_cloned).
 std::string lost_attributes_of_arrays(const FileSpec& spec);
 
 /// Where a new file's data goes: one array's after the other's, each as near as its alignment allows.
