@@ -40,8 +40,10 @@ class RankFiles {
         NamedKeys keys{prefix + name, keys_of(prefix + name, tensor, mesh_)};
         if (!says_pieces(family)) keys.keys.replicas = Replicas::first;
         // A file without a piece is known to lack one only where the shape is known.
-        if (tensor.has_corner && keys.keys.split && tensor.parts.size() < mesh_.size())
-          keys.keys.shape = cut(name, tensor).shape;
+        if (tensor.has_corner && keys.keys.split && tensor.parts.size() < mesh_.size()) {
+          const Extents shape = cut(name, tensor).shape;
+          keys.keys.shape.emplace(shape.begin(), shape.end());
+        }
         here.push_back(keys);
         if (tensor.has_corner) keys.keys = keys_elsewhere(cut(name, tensor));
         if (mesh_.axes == std::vector<std::string>{"card"}) keys.keys.at.reset();  // the card that saved it, no stage
