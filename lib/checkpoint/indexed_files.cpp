@@ -1,10 +1,13 @@
 #include "checkpoint/indexed_files.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
+#include "base/error_bytes.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/shell_word.hpp"
@@ -84,8 +87,10 @@ std::vector<std::string> indexes_in(const fs::path& directory) {
 /// A tensor of which index and files say different things: an error where it is taken.
 using Contradictions = std::vector<std::pair<std::string, Error>>;
 
+/// Also of tensors whose file is lost.
 Contradictions contradictions_of(const std::string& origin, const WeightMap& index,
-                                 const std::vector<std::string>& files, const std::vector<FileCatalog>& catalogs) {
+                                 const std::vector<std::string>& files, const std::vector<FileCatalog>& catalogs,
+                                 const std::map<std::string, Error>& lost) {
   constexpr const char* remedy = "is the index that of these files?";
   Contradictions found;
   std::set<std::pair<std::string, std::string>> held;
@@ -103,7 +108,9 @@ Contradictions contradictions_of(const std::string& origin, const WeightMap& ind
                                   {Advice::What::leave_out, ""}}));
     }
   for (const auto& [name, file] : index.file_of)
-    if (!held.contains({file, name}))
+    if (const auto why = lost.find(file); why != lost.end())
+      found.emplace_back(name, why->second);
+    else if (!held.contains({file, name}))
       found.emplace_back(name, Error(Kind::input, file,
                                      {"it does not hold '" + name + "'",
                                       "it, as " + origin + " says",
@@ -122,25 +129,63 @@ bool has_hyper_parameters(const fs::path& index, const WeightMap& map, Communica
                       [](const auto& entry) { return entry.second == hyper_parameters; });
 }
 
-/// Throws input where no process sees a file that the index names. Collective.
-void check_all_seen(const fs::path& index, const std::vector<fs::path>& files, Communicator& processes) {
-  std::vector<bool> mine;
+using LostFiles = std::map<std::string, Error>;
+
+/// Serializes why a file cannot be read, as this process sees it; "" if it can, or if it is not here.
+std::string fault_of(const fs::path& file, SourceStore& store) {
   std::error_code ignored;
-  for (const fs::path& file : files) mine.push_back(fs::exists(file, ignored));
-  const auto seen = gather_all(mine, processes);
-  std::vector<std::string> lost;
-  for (std::size_t i = 0; i < files.size(); ++i)
-    if (std::none_of(seen.begin(), seen.end(), [i](const auto& theirs) { return theirs[i]; }))
-      lost.push_back(files[i].filename().string());
+  if (!fs::is_regular_file(file, ignored) || store.recognises(file)) return "";
+  const auto error = unlike(file, "a file of tensors");
+  if (!error) return "";  // reading it says more
+  ByteWriter out;
+  put(out, *error);
+  return out.take();
+}
+
+/// The files that the index names and that no process can read, with the reason. Throws input if these are all.
+/// Collective.
+LostFiles lost_files(const fs::path& index, const std::vector<std::string>& files, SourceStore& store,
+                     Communicator& processes) {
+  struct Seen {
+    bool is_here = false;
+    std::string fault;
+    static auto fields(auto& self) { return std::tie(self.is_here, self.fault); }
+  };
+  std::vector<Seen> mine(files.size());
   agree(processes, [&] {
-    if (lost.empty()) return;
-    const bool is_one = lost.size() == 1;
-    const std::string directory = index.parent_path().empty() ? "." : index.parent_path().string();
-    throw Error(Kind::input, (index.parent_path() / lost.front()).string(),
-                {is_one ? "no such file" : "no such file, and others neither: " + join(lost, 4),
-                 std::string(is_one ? "it" : "them") + ", as " + index.filename().string() + " says",
-                 std::string("copy or download ") + (is_one ? "it" : "them") + " into " + shell_word(directory)});
+    std::error_code ignored;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const fs::path file = index.parent_path() / files[i];
+      mine[i] = {fs::exists(file, ignored), fault_of(file, store)};
+    }
   });
+  const auto seen = gather_all(mine, processes);
+  LostFiles lost;
+  std::vector<std::string> absent;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto here = std::find_if(seen.begin(), seen.end(), [i](const auto& theirs) { return theirs[i].is_here; });
+    if (here == seen.end()) {
+      absent.push_back(files[i]);
+    } else if (!(*here)[i].fault.empty()) {
+      ByteReader in((*here)[i].fault, "an error");
+      lost.emplace(files[i], get_error(in));
+    }
+  }
+  const bool is_one = absent.size() == 1;
+  const std::string directory = index.parent_path().empty() ? "." : index.parent_path().string();
+  for (const std::string& file : absent)
+    lost.emplace(file,
+                 Error(Kind::input, (index.parent_path() / file).string(),
+                       {is_one ? "no such file"
+                               : "no such file, one of " + std::to_string(absent.size()) +
+                                     " that are absent: " + join(absent, 4),
+                        "it, as " + index.filename().string() + " says",
+                        std::string("copy or download ") + (is_one ? "it" : "them") + " into " + shell_word(directory),
+                        {Advice::What::leave_out, ""}}));
+  agree(processes, [&] {
+    if (lost.size() == files.size()) throw Error(lost.at(files.front()));
+  });
+  return lost;
 }
 
 Layout layout_of_files(const std::vector<std::string>& files, const std::vector<CutTensor>& tensors,
@@ -232,10 +277,11 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
   for (const auto& [name, file] : map.file_of) distinct.insert(file);
   WeightMap all = map;
   if (has_hyper_parameters(index, map, processes)) distinct.insert(hyper_parameters);
+  const LostFiles lost = lost_files(index, {distinct.begin(), distinct.end()}, store, processes);
+  for (const auto& [file, why] : lost) distinct.erase(file);
   const std::vector<std::string> files(distinct.begin(), distinct.end());
   std::vector<fs::path> paths;
   for (const std::string& file : files) paths.push_back(directory / file);
-  check_all_seen(index, paths, processes);
   std::vector<FileCatalog> catalogs = read_catalogs(with_readers(paths, processes), store, processes);
   Look seen;
   seen.path = directory;
@@ -244,7 +290,7 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
     for (std::size_t i = 0; i < files.size(); ++i)
       if (files[i] == hyper_parameters && distinct.size() > 1)
         for (const StoredArray& array : *catalogs[i].schema->arrays) all.file_of.try_emplace(array.name, files[i]);
-    seen.contradictions = contradictions_of(index.string(), all, files, catalogs);
+    seen.contradictions = contradictions_of(index.string(), all, files, catalogs, lost);
     std::vector<CutTensor> tensors;
     for (std::size_t i = 0; i < files.size(); ++i)
       for (const StoredArray& array : *catalogs[i].schema->arrays)

@@ -109,7 +109,7 @@ FileNames of_cards(const NameForm& form, const Slot& slot, const std::optional<M
     if (result.mesh.shape[a] == count && counts_from_zero(slot.values)) axes.push_back(result.mesh.axes[a]);
   if (axes.size() != 1)
     refuse("they number " + std::to_string(count) + " cards",
-           "the mesh " + shown(result.mesh) + " has " + std::to_string(result.mesh.size()),
+           std::to_string(result.mesh.size()) + ", as the mesh " + shown(result.mesh) + " has",
            "is the checkpoint complete?", {Advice::What::give_mesh, ""});
   result.files = form.with({axes.front()});
   return result;
@@ -143,11 +143,11 @@ std::vector<std::size_t> axes_of(const std::vector<Slot>& slots, const Mesh& mes
   if (ways.empty())
     refuse(std::to_string(slots.size()) + " numbers that vary, of " + std::to_string(slots[0].values.size()) + ", " +
                std::to_string(slots[1].values.size()) + (slots.size() > 2 ? ", …" : "") + " values",
-           "the mesh " + shown(mesh) + " has no axes of these sizes", "", {Advice::What::give_mesh, ""});
+           "the sizes of axes of the mesh " + shown(mesh), "", {Advice::What::give_mesh, ""});
   std::stable_sort(ways.begin(), ways.end(),
                    [&](const auto& a, const auto& b) { return named(slots, mesh, a) > named(slots, mesh, b); });
   if (ways.size() > 1 && named(slots, mesh, ways[0]) == named(slots, mesh, ways[1]))
-    refuse("several numbers with as many values", "it is not told which of them counts which axis of " + shown(mesh),
+    refuse("several numbers with as many values", "one for each axis of " + shown(mesh),
            "name the axes after the words before the numbers, such as dp for dp_0_tp_1");
   return ways.front();
 }
@@ -181,7 +181,7 @@ FileNames read_file_names(const std::vector<std::string>& names, const std::opti
   if (form.slots().empty()) {
     if (given && given->size() != 1)
       refuse("one file, " + names.front(),
-             "the mesh " + shown(*given) + " has " + std::to_string(given->size()) + " cards",
+             "the files of " + std::to_string(given->size()) + " cards, as the mesh " + shown(*given) + " has",
              "is the checkpoint complete?");
     return {form.with({}), given.value_or(Mesh{{"card"}, {1}, {}})};
   }

@@ -48,7 +48,7 @@ HeldRows read_rows(const RowPrint& print, const StoredTable& table, std::uint64_
   };
   for (std::size_t row = 0; row < rows.keys.size(); ++row)
     if (const std::uint64_t found = print.shard_of(rows.keys[row]); found != shard)
-      refuse(row, "lies in shard " + std::to_string(shard), "it belongs to shard " + std::to_string(found));
+      refuse(row, "lies in shard " + std::to_string(shard), "shard " + std::to_string(found));
   rows.index();
   const auto twice = std::adjacent_find(rows.by_key.begin(), rows.by_key.end(),
                                         [](const auto& a, const auto& b) { return a.first == b.first; });

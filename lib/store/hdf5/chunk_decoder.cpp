@@ -46,7 +46,7 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
 /// Returns the data before its checksum. Before 1.6.3, HDF5 swapped the bytes of both halves of the checksum.
 std::span<const std::byte> checked(std::span<const std::byte> encoded) {
   if (encoded.size() < fletcher32_bytes)
-    refuse_encoded("of " + std::to_string(encoded.size()) + " bytes", "with a checksum");
+    refuse_encoded("of " + std::to_string(encoded.size()) + " bytes", "those of a checksum, too");
   const auto data = encoded.first(encoded.size() - fletcher32_bytes);
   std::uint32_t said = 0;
   for (std::size_t i = 0; i < fletcher32_bytes; ++i)
@@ -54,7 +54,7 @@ std::span<const std::byte> checked(std::span<const std::byte> encoded) {
   const std::uint32_t swapped = (said & 0x00ff00ffU) << 8 | (said & 0xff00ff00U) >> 8;
   const std::uint32_t found = fletcher32(data);
   if (found != said && found != swapped)
-    refuse_encoded("whose bytes are not those of its checksum", "as it was written");
+    refuse_encoded("whose bytes are not those of its checksum", "those that were written");
   return data;
 }
 
@@ -67,7 +67,7 @@ class Sink {
 
   void put(std::span<const std::byte> bytes) {
     if (bytes.size() > out_.size() - done_)
-      refuse_encoded("of more than " + std::to_string(out_.size()) + " bytes", "as many");
+      refuse_encoded("of more than " + std::to_string(out_.size()) + " bytes", "no more");
     while (!bytes.empty()) {
       const std::size_t taken = element_ == 1 || done_ >= count_ * element_ ? copy(bytes) : scatter(bytes);
       bytes = bytes.subspan(taken);

@@ -23,10 +23,10 @@ void check_parts(const char* what, const std::string& name, std::size_t most) {
   for (std::size_t from = 0; from <= name.size(); ++parts) {
     const std::size_t slash = std::min(name.find('/', from), name.size());
     const std::string_view part = std::string_view(name).substr(from, slash - from);
-    if (part.empty()) refuse(what, name, "a part of it is empty", "which HDF5 cannot store");
-    if (part == ".") refuse(what, name, "a part of it is \".\"", "which HDF5 cannot store");
+    if (part.empty()) refuse(what, name, "a part of it is empty, which HDF5 cannot store", "");
+    if (part == ".") refuse(what, name, "a part of it is \".\", which HDF5 cannot store", "");
     if (part.find('\0') != std::string_view::npos)
-      refuse(what, name, "a part of it is not text", "which HDF5 cannot store");
+      refuse(what, name, "a part of it is not text, which HDF5 cannot store", "");
     from = slash + 1;
   }
   if (parts > most)
@@ -103,7 +103,7 @@ void check_way(const std::unordered_set<std::string_view>& datasets, const std::
     const std::string_view above = std::string_view(group).substr(0, end);
     if (datasets.contains(above))
       refuse("dataset", std::string(above), "group \"" + group + "\" has attributes that are kept",
-             "no dataset can have its name, or that of a group around it");
+             "another name for a dataset than its own, or than that of a group around it");
   }
 }
 

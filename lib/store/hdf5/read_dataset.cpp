@@ -34,7 +34,7 @@ void place_contiguous(hid_t id, std::uint64_t bytes, std::uint64_t stored, std::
   // H5Dget_offset is meaningful only from here on: for unwritten data it returns nonsense in a file with a user block.
   const haddr_t offset = H5Dget_offset(id);
   if (offset == HADDR_UNDEF) fail("its offset");
-  if (stored < bytes) refuse_size(bytes, "has room for " + std::to_string(stored));
+  if (stored < bytes) refuse_size(bytes, "at most " + std::to_string(stored) + ", for which it has room");
   const std::uint64_t end = checked_add(offset, bytes, "the end of its data");
   if (end > file_bytes)
     throw Error(Kind::input, "",
@@ -63,7 +63,8 @@ void check_filters(hid_t creation) {
 
 /// Checks a dataset that declares `bytes`, of which the file stores `stored`.
 void check_expansion(std::uint64_t bytes, std::uint64_t stored) {
-  if (bytes > harmless_bytes && bytes / max_expansion > stored) refuse_size(bytes, "stores " + std::to_string(stored));
+  if (bytes > harmless_bytes && bytes / max_expansion > stored)
+    refuse_size(bytes, "what the " + std::to_string(stored) + " stored bytes can hold");
 }
 
 /// Readers of the file cannot rely on where a fill value of variable length lies.
@@ -114,14 +115,14 @@ void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_byt
   if (bytes == 0) return;  // Storage::empty
   const std::uint64_t stored = H5Dget_storage_size(id);
   if (stored == 0 && is_written(id)) fail("its storage");
-  if (stored > file_bytes) refuse_size(stored, "the file has " + std::to_string(file_bytes));
+  if (stored > file_bytes) refuse_size(stored, "at most " + std::to_string(file_bytes) + ", which the file has");
   if (entry.array.verbatim && stored == 0) return refuse_unwritten_value(creation);
   if (layout == H5D_CONTIGUOUS && stored != 0) {
     if (!entry.array.verbatim) place_contiguous(id, bytes, stored, file_bytes, entry.dataset);
     return;
   }
   if (layout == H5D_COMPACT && stored < bytes && !entry.array.verbatim)
-    refuse_size(bytes, "stores " + std::to_string(stored));
+    refuse_size(bytes, "what the " + std::to_string(stored) + " stored bytes can hold");
   if (!entry.array.verbatim) check_expansion(bytes, stored);
   entry.dataset.storage = Storage::filtered;
   if (layout != H5D_CHUNKED) return;
