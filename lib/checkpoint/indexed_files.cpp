@@ -131,6 +131,13 @@ bool has_hyper_parameters(const fs::path& index, const WeightMap& map, Communica
 
 using LostFiles = std::map<std::string, Error>;
 
+/// A file that the index names, as one process sees it.
+struct NamedByIndex {
+  bool is_here = false;
+  std::string fault;  ///< of fault_of
+  static auto fields(auto& self) { return std::tie(self.is_here, self.fault); }
+};
+
 /// Serializes why a file cannot be read, as this process sees it; "" if it can, or if it is not here.
 std::string fault_of(const fs::path& file, SourceStore& store) {
   std::error_code ignored;
@@ -146,12 +153,7 @@ std::string fault_of(const fs::path& file, SourceStore& store) {
 /// Collective.
 LostFiles lost_files(const fs::path& index, const std::vector<std::string>& files, SourceStore& store,
                      Communicator& processes) {
-  struct Seen {
-    bool is_here = false;
-    std::string fault;
-    static auto fields(auto& self) { return std::tie(self.is_here, self.fault); }
-  };
-  std::vector<Seen> mine(files.size());
+  std::vector<NamedByIndex> mine(files.size());
   agree(processes, [&] {
     std::error_code ignored;
     for (std::size_t i = 0; i < files.size(); ++i) {
