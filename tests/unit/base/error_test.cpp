@@ -9,10 +9,10 @@ TEST_CASE("a message is object, found, expected and remedy, as far as they are g
   const auto text = [](const char* object, const char* found, const char* expected, const char* remedy) {
     return std::string(Error(Kind::input, object, {found, expected, remedy}).what());
   };
-  CHECK(text("rank_3.h5: /wq", "stored shape [2]", "expected [4]", "was it saved with tp=8?") ==
+  CHECK(text("rank_3.h5: /wq", "stored shape [2]", "[4]", "was it saved with tp=8?") ==
         "rank_3.h5: /wq: stored shape [2], expected [4]; was it saved with tp=8?");
   CHECK(text("a.h5", "gone", "", "") == "a.h5: gone");
-  CHECK(text("", "3", "4", "") == "3, 4");
+  CHECK(text("", "3", "4", "") == "3, expected 4");
   CHECK(text("a.h5", "gone", "", "copy it") == "a.h5: gone; copy it");
 }
 

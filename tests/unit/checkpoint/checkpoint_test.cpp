@@ -150,5 +150,5 @@ TEST_CASE("a stage's file may be missing where no name in it is one that the sta
   CHECK(resolved.placement.find("model/layers.1.w"));
   CHECK(resolved.placement.find("optim/layers.0.m"));
   CHECK_THAT(refused([&] { resolve(files(memory, "*")); }),
-             Contains("optim_1: no such file, it may hold what no other"));
+             Contains("optim_1: no such file, and it may hold what no other"));
 }

@@ -102,6 +102,6 @@ TEST_CASE("what a cache may hold is a part of what is left, whatever the limit")
 TEST_CASE("a limit that leaves nothing for files is an error that names it") {
   CHECK(files_in_cache({28, 19}, 2) == 1);
   CHECK_THROWS_WITH(files_in_cache({27, 19}, 2),
-                    "ulimit -n: it allows 27 open files, at least 28 for 2 threads (19 are open already); "
+                    "ulimit -n: it allows 27 open files, expected at least 28 for 2 threads (19 are open already); "
                     "raise it");
 }

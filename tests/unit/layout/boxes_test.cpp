@@ -75,9 +75,9 @@ TEST_CASE("a source's shape is what its boxes reach to, and its files are held a
     }
     return std::string("nothing was thrown");
   };
-  CHECK_THAT(refusal(2, card({array("w", {1, 1})})), Contains("a.json puts it on the cards 0, 1, 3 only"));
+  CHECK_THAT(refusal(2, card({array("w", {1, 1})})), Contains("expected it on the cards 0, 1, 3 only, as a.json says"));
   CHECK_THAT(refusal(3, card({})), Contains("rank_3.h5: /w: parameter 'w' is missing"));
-  CHECK_THAT(refusal(0, card({array("w", {3, 2})})), Contains("stored shape [3, 2], a.json expects [2, 3]"));
+  CHECK_THAT(refusal(0, card({array("w", {3, 2})})), Contains("stored shape [3, 2], expected [2, 3] by a.json"));
 }
 
 TEST_CASE("cards that hold the same box are replicas of it, each box with its own number") {
@@ -136,7 +136,7 @@ TEST_CASE("boxes in a grid are for any shape that it divides, of a source what i
     resolve_source(of, files);
     FAIL("nothing was thrown");
   } catch (const Error& error) {
-    CHECK_THAT(error.what(), Contains("rank_1.h5") && Contains("stored shape [3, 1], a.json expects [3, 2]"));
+    CHECK_THAT(error.what(), Contains("rank_1.h5") && Contains("stored shape [3, 1], expected [3, 2] by a.json"));
   }
   const Layout turned = boxed(R"("boxes": {"0": [[0, 1], [0, 1]], "1": [[0, 1], [1, 2]]}, "grid": [1, 2],
                                  "permute": [1, 0])",
@@ -153,9 +153,9 @@ TEST_CASE("boxes that do not fit a target's tensor are refused with the paramete
                     Contains("boxes: found 2 dimensions, expected 1, as the tensor has"));
   const Layout counted = layout(R"(["pp"])", "[2]", R"("indices": [{"in": "{i}", "axis": "pp"}],
                                 "parameters": [{"name": "*", "boxes": {"0": [[0, 4]]}}])");
-  CHECK_THROWS_WITH(
-      target(counted, {tensor("0", {4}), tensor("1", {4})}),
-      Contains("parameter '1'") && Contains("boxes give a part to card 0, at pp=0, it lives only at [1]"));
+  CHECK_THROWS_WITH(target(counted, {tensor("0", {4}), tensor("1", {4})}),
+                    Contains("parameter '1'") &&
+                        Contains("boxes give a part to card 0, at pp=0, expected cards at [1] of that axis alone"));
 }
 
 TEST_CASE("what is wrong with boxes by themselves") {

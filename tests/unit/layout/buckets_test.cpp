@@ -166,7 +166,7 @@ TEST_CASE("a piece that is too long or short: the bucket's sums are told, and wh
                                  {"name": "a", "shape": [5]}, {"name": "b", "shape": [3, 2]}]})");
   };
   CHECK_THROWS_WITH(resolve_source(of(""), pieces("f", {4, 4, 3, 4})),
-                    Contains("rank_2.h5: /f: stored shape [3], a.json expects [4]") &&
+                    Contains("rank_2.h5: /f: stored shape [3], expected [4] by a.json") &&
                         Contains(R"(bucket "f": 2 members of 11 elements together, each at a multiple of 4, up to 14, )"
                                  "padded to 16, a multiple of 8 and a multiple of dp=4, in 4 pieces") &&
                         Contains("cards that differ: 2; pieces of one bucket are equal"));
@@ -179,7 +179,7 @@ TEST_CASE("a piece that is too long or short: the bucket's sums are told, and wh
   CHECK_THROWS_WITH(resolve_source(of(""), pieces("f", {2, 2, 2, 2})),
                     Contains("all 4 pieces hold 8, less than the members"));
   CHECK_THROWS_WITH(resolve_source(of(R"("last": "short", )"), pieces("f", {4, 4, 4, 1})),
-                    Contains("expects [2]") && Contains("the last without the padding"));
+                    Contains("expected [2]") && Contains("the last without the padding"));
 }
 
 TEST_CASE("a rule that lends its keys to a member is not an unused one") {

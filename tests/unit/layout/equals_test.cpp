@@ -47,19 +47,19 @@ TEST_CASE("equals: both must be there, with one shape") {
       Contains("parameter 'fp32.a' (a.json): it \"equals\" 'a', which no file holds") && Contains("nearest names: aa"));
   CHECK_THROWS_WITH(resolve_source(of, {card({array("fp32.a", {2}), array("a", {2, 1})})}),
                     Contains("parameter 'fp32.a' (a.json, rule \"fp32.{x}\"): its logical shape is [2]") &&
-                        Contains("\"equals\" 'a', which is [2, 1]"));
+                        Contains("expected [2, 1], as of 'a', which it \"equals\""));
   CHECK_THAT(refused(
                  [&] {
                    target(of, {tensor("a", {2, 1}), tensor("fp32.a", {2})});
                  },
                  Kind::layout),
-             Contains("\"equals\" 'a', which is [2, 1]"));
+             Contains("expected [2, 1], as of 'a', which it \"equals\""));
   CHECK_THAT(refused(
                  [&] {
                    resolve_source(of, {card({array("fp32.a", {2}), array("a", {2, 1})})});
                  },
                  Kind::input),
-             Contains("\"equals\" 'a'"));
+             Contains("as of 'a', which it \"equals\""));
 }
 
 TEST_CASE("equals: nothing is said where a job leaves one of the two out") {

@@ -118,7 +118,8 @@ TEST_CASE("a division by multiplication is the processor's") {
 }
 
 TEST_CASE("steps that lead to no server are refused") {
-  CHECK_THAT(refused({Mod{1000}}, 4), Contains("0: values up to 999, a last step whose values are below the 4"));
+  CHECK_THAT(refused({Mod{1000}}, 4),
+             Contains("0: values up to 999, expected a last step whose values are below the 4"));
   CHECK_THAT(refused({Mask{3}, Hash{}}, 4), Contains("1: values without a bound"));
   CHECK_THAT(refused({Blocks{Uneven::ceil}}, 4), Contains("0: blocks of values without a bound"));
   CHECK_THAT(refused({Rows{10}, Blocks{Uneven::exact}}, 4), Contains("1: 10 values in \"exact\" blocks"));

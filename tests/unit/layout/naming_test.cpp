@@ -180,7 +180,7 @@ TEST_CASE("local numbers that begin above 0") {
   CHECK(Naming(of).counted("layers.1.w", {0}) == "layers.0.w");
   CHECK(Naming(of).counted("layers.2.w", {1}) == "layers.3.w");
   CHECK(Naming(of).uncounted("layers.3.w").name == "layers.2.w");
-  CHECK_THROWS_WITH(Naming(of).counted("layers.0.w", {1}), Contains("expects numbers from 1 and below 3 (local)"));
+  CHECK_THROWS_WITH(Naming(of).counted("layers.0.w", {1}), Contains("expected numbers from 1 and below 3 (local)"));
 }
 
 TEST_CASE("numbers that restart in each virtual chunk, which the name tells") {
@@ -198,7 +198,8 @@ TEST_CASE("numbers that restart in each virtual chunk, which the name tells") {
   CHECK(naming.uncounted("model0.layers.6.w").name == "model1.layers.1.w");
   CHECK_THROWS_WITH(naming.counted("model2.layers.1.w", {0}), Contains("has the chunk 2") && Contains("below 2"));
   CHECK_THROWS_WITH(naming.counted("model1.layers.3.w", {0}), Contains("has the number 3"));
-  CHECK_THROWS_WITH(naming.uncounted("model1.layers.0.w"), Contains("has the chunk 1") && Contains("expects 0 there"));
+  CHECK_THROWS_WITH(naming.uncounted("model1.layers.0.w"),
+                    Contains("has the chunk 1") && Contains("expected 0, for {i}"));
 }
 
 TEST_CASE("indices spread over two axes, major first") {

@@ -75,7 +75,7 @@ TEST_CASE("an array may tell its logical shape itself") {
   stored.global_shape = Extents{2, 5};
   const Layout ten = one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])");
   const Refused error = refused_source(ten, cards(2, card({stored})));
-  CHECK_THAT(error.text, Contains("a piece of [2, 5]") && Contains("gives the logical shape [10]"));
+  CHECK_THAT(error.text, Contains("a piece of [2, 5]") && Contains("expected [10], the logical shape that"));
 }
 
 TEST_CASE("what an earlier job left in a file, of which a piece was all, does not beat the layout") {
@@ -109,7 +109,7 @@ TEST_CASE("1: a parameter that a card lacks is named, with those who hold it") {
   const Refused error = refused_source(rows_over_4, files);
   CHECK(error.kind == Kind::input);
   CHECK_THAT(error.text, Contains("rank_2.h5: /wq") && Contains("parameter 'wq' is missing") &&
-                             Contains("a.json expects [2, 3] of it on every card") &&
+                             Contains("expected [2, 3] of it on every card, as a.json") &&
                              Contains("cards that hold it: 0, 1, 3"));
 }
 
@@ -136,27 +136,28 @@ TEST_CASE("1: a parameter on cards where the layout has none is named") {
   const Layout of = one_rule(R"(["pp"])", "[2]", R"("at": {"pp": 0})");
   const Refused error = refused_source(of, cards(2, card({array("wq", {2})})));
   CHECK_THAT(error.text, Contains("rank_1.h5: /wq") && Contains("card 1 holds parameter 'wq'") &&
-                             Contains("a.json puts it on the cards at pp=0 only"));
+                             Contains("expected it on the cards at pp=0 only, as a.json says"));
 }
 
 TEST_CASE("2: another dtype on one card is named") {
   auto files = four({2, 3});
   files[3] = card({array("wq", {2, 3}, *number_type("bf16"))});
   const Refused error = refused_source(rows_over_4, files);
-  CHECK_THAT(error.text, Contains("rank_3.h5: /wq: its dtype is bf16, rank_0.h5 has f32"));
+  CHECK_THAT(error.text, Contains("rank_3.h5: /wq: its dtype is bf16, expected f32, as in rank_0.h5"));
 }
 
 TEST_CASE("2: a stored shape that does not fit is named, with a guess at the reason") {
   auto files = four({512, 4096});
   files[1] = card({array("wq", {512, 4095})});
   const Refused odd = refused_source(rows_over_4, files);
-  CHECK_THAT(odd.text, Contains("rank_1.h5: /wq: stored shape [512, 4095], a.json expects [512, 4096] (logical [2048, "
-                                "4096], dim 0 over tp=4)"));
+  CHECK_THAT(odd.text,
+             Contains("rank_1.h5: /wq: stored shape [512, 4095], expected [512, 4096] by a.json (logical [2048, "
+                      "4096], dim 0 over tp=4)"));
 
   const Layout given = one_rule(R"(["tp"])", "[4]", R"("split": ["tp"], "shape": [4096, 4096])");
   const Refused halved = refused_source(given, four({512, 4096}));
-  CHECK_THAT(halved.text,
-             Contains("stored shape [512, 4096], a.json expects [1024, 4096]") && Contains("was it saved with tp=8?"));
+  CHECK_THAT(halved.text, Contains("stored shape [512, 4096], expected [1024, 4096] by a.json") &&
+                              Contains("was it saved with tp=8?"));
 }
 
 TEST_CASE("2: shards cut unevenly under exact are told by the word that fits") {
@@ -175,7 +176,7 @@ TEST_CASE("3: shards that leave a gap or meet are refused") {
   };
   CHECK(resolve_source(of, of_rows({3, 3, 3, 1})).placement.tensors()[0].shape == Extents{10});
   CHECK_THAT(refused_source(of, of_rows({3, 3, 1, 3})).text,
-             Contains("[3, 3, 1, 3]") && Contains("10 elements do not cut so"));
+             Contains("[3, 3, 1, 3]") && Contains("expected pieces of 10 elements as"));
   CHECK_THAT(refused_source(of, of_rows({3, 3, 2, 2})).text, Contains("\"uneven\": \"balanced\""));
 }
 
@@ -240,18 +241,17 @@ TEST_CASE("a bucket that no file holds is named") {
   CHECK_THAT(refused_source(of, cards(2, card({array("flta", {2})}))).text,
              Contains("no file holds bucket \"flat\"") && Contains("nearest names: flta"));
   CHECK_THAT(refused_source(of, cards(2, card({array("flat", {3})}))).text,
-             Contains("stored shape [3], a.json expects [2]"));
+             Contains("stored shape [3], expected [2] by a.json"));
 }
 
 TEST_CASE("a bucket has one dtype and all its members") {
   const Layout of = layout(R"(["dp"])", "[1]", R"("buckets": [{"name": "flat", "axis": "dp", "members": [
                            {"name": "a", "shape": [4]}, {"name": "b", "shape": [1]}]}])");
   CHECK_THAT(refused_target(of, {tensor("a", {4}), tensor("b", {1}, *number_type("bf16"))}).text,
-             Contains("its dtype is bf16") && Contains("other members are f32"));
-  CHECK_THAT(refused_target(of, {tensor("a", {4})}).text,
-             Contains("the checkpoint has no such parameter") && Contains("\"b\""));
+             Contains("its dtype is bf16") && Contains("expected f32, as of the bucket's other members"));
+  CHECK_THAT(refused_target(of, {tensor("a", {4})}).text, Contains("which the checkpoint lacks") && Contains("\"b\""));
   CHECK_THAT(refused_target(of, {tensor("a", {5}), tensor("b", {1})}).text,
-             Contains("its shape is [5], the bucket gives [4]"));
+             Contains("its shape is [5], expected [4], as the bucket says"));
 }
 
 // --- the target
@@ -262,7 +262,8 @@ TEST_CASE("a target that cannot hold a tensor says why") {
       Contains("parameter 'w' (a.json, rule \"*\"): dimension 0 of [10] over tp=4: 10 elements do not divide by 4") &&
           Contains("\"uneven\""));
   const Layout shape = one_rule(R"(["x"])", "[1]", R"("shape": [3])");
-  CHECK_THAT(refused_target(shape, {tensor("w", {4})}).text, Contains("its shape is [4], the rule gives shape [3]"));
+  CHECK_THAT(refused_target(shape, {tensor("w", {4})}).text,
+             Contains("its shape is [4], expected [3], as the rule says"));
   const Layout pad = one_rule(R"(["x"])", "[1]", R"("pad": {"0": {"size": 3}})");
   CHECK_THAT(refused_target(pad, {tensor("w", {4})}).text, Contains("add up to 3"));
   CHECK(refused_target(pad, {tensor("w", {4})}).kind == Kind::layout);

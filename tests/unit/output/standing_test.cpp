@@ -197,12 +197,13 @@ TEST_CASE("an output without a name is refused") {
 
 TEST_CASE("names that are too long are refused at the start") {
   const Place place;
-  CHECK_THAT(refused(place.job(place.path(std::string(240, 'x'))))->what(), Contains("the file system allows 255"));
+  CHECK_THAT(refused(place.job(place.path(std::string(240, 'x'))))->what(),
+             Contains("expected at most 255, which the file system allows"));
   CHECK_THAT(refused(place.job(place.path(std::string(3000, '/') + std::string(1100, 'x'))))->what(),
              Contains("allows"));
   CHECK_FALSE(refused(place.job(place.path(std::string(239, 'x')))).has_value());
   const std::string files = R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [11]}, "files": ")" +
                             std::string(255, 'x') + R"({x}", "default": "replicate"})";
   CHECK_THAT(error_of([&] { Claimed output(place.job(), files.c_str()); })->what(),
-             Contains("in it") && Contains("allows 255"));
+             Contains("in it") && Contains("at most 255"));
 }

@@ -117,7 +117,8 @@ TEST_CASE("lines that are not Paddle's are refused") {
                           "1.5.2", "1,5", "1\t2", "5\r"})
     CHECK_THAT(refused_line(std::string("7 1 2 3 4 5 ") + word + " 7"), Contains("embed_w: \""));
   CHECK_THAT(refused_line("7 1 2 3 4 5 6 7 "), Contains("number 8: \"\""));
-  CHECK_THAT(refused_line("7"), Contains("key 7: 0 numbers, the layout's accessor expects 7, or 10 with embedx"));
+  CHECK_THAT(refused_line("7"),
+             Contains("key 7: 0 numbers, expected 7, or 10 with embedx, as the layout's accessor says"));
   for (const auto line : {"7 1 2 3 4 5 6", "7 1 2 3 4 5 6 7 8", "7 1 2 3 4 5 6 7 8 9", "7 1 2 3 4 5 6 7 8 9 10 11"})
     CHECK_THAT(refused_line(line), Contains("numbers"));
 }
@@ -138,7 +139,7 @@ TEST_CASE("what Paddle would lose in a shard is refused, with its line") {
   CHECK_THAT(message(row + "\n" + row), Contains("line 2: blank line"));
   CHECK_THAT(message(row + "13 1 2 3 4 5 6 7"), Contains("line 2: the file ends within it"));
   CHECK_THAT(message(row + "14 1 2 3 4 5 6 7\n", {3, 10}),
-             Contains("line 2: key 14: lies in shard 3, with 10 shards it belongs to shard 4"));
+             Contains("line 2: key 14: lies in shard 3, expected shard 4 of 10"));
   CHECK_THAT(message(row + row + "3 1 2 3 4 x 6 7\n"), Contains("line 3: click: \"x\""));
 }
 

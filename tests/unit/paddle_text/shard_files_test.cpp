@@ -17,7 +17,8 @@ TEST_CASE("files that Paddle would load as other shards are refused") {
     return fixture::refused([&] { shard_files(names, shards); });
   };
   CHECK_THAT(message({"part-000-00000", "part-000-00001"}, 3), Contains("no file of shard 2"));
-  CHECK_THAT(message({"part-000-00000", "part-000-00001"}, 1), Contains("part-000-00001: shard 1, shard_num is 1"));
+  CHECK_THAT(message({"part-000-00000", "part-000-00001"}, 1),
+             Contains("part-000-00001: shard 1, expected one below shard_num, 1"));
   CHECK_THAT(message({"part-000-00001", "part-001-00001", "part-000-00000"}, 2),
              Contains("part-001-00001: shard 1 has the file part-000-00001 as well"));
   CHECK_THAT(message({"part-000-00000", "part-000-00000.gz"}, 1), Contains("as well"));

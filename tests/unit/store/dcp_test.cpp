@@ -61,7 +61,7 @@ TEST_CASE("what is written of a directory of DCP is read again") {
 }
 
 TEST_CASE("what cannot be read of a directory of DCP travels with its reason, whichever rank says it") {
-  const Error why(Kind::input, "", {"of the type odd", "expected one that is known", "leave it out"});
+  const Error why(Kind::input, "", {"of the type odd", "one that is known", "leave it out"});
   const DcpTensor refused{"w", {}, {0}, {{{{0}, {0}}, 0, 0, {0, 640}}}, {{"w"}}, why};
   const DcpTensor plain{"w", f32, {4}, {{{{0}, {4}}, 0, 0, {0, 640}}}, {{"w"}}};
   const DcpMetadata some{{"__0_0.distcp"}, {refused}, {}};

@@ -80,7 +80,7 @@ TEST_CASE("A chunk that cannot fit is refused, and one that cannot be decoded le
   const DecodedChunks::Size large{2 * chunk_bytes, 2 * chunk_bytes};
   CHECK_THROWS_WITH(counted.chunks.with(
                         key(0), large, [](auto) {}, [](auto) {}),
-                    Contains("for it"));
+                    Contains("expected at most"));
   for (int i = 0; i < 3; ++i)
     CHECK_THROWS_WITH(counted.chunks.with(
                           key(0), size, [](auto) { throw Error(Kind::input, "damaged"); }, [](auto) {}),

@@ -50,7 +50,7 @@ TEST_CASE("isolated: the work reads a file that is open here, whatever its name"
 TEST_CASE("isolated: an Error arrives as it was") {
   const auto helper = perhaps_a_helper();
   const Refusal found = refusal([](std::string_view, int) -> std::string {
-    throw Error(Kind::layout, "a.h5", {"stored [2]", "expected [3]", "save it again"});
+    throw Error(Kind::layout, "a.h5", {"stored [2]", "[3]", "save it again"});
   });
   CHECK(found.kind == Kind::layout);
   CHECK(found.message == "a.h5: stored [2], expected [3]; save it again");
