@@ -61,7 +61,7 @@ Checkpoint Checkpoint::open_as(const std::filesystem::path& path, bool is_single
     if (is_single_file) check_single_file(path, checkpoint.layout_);
   });
   checkpoint.find_paths(known);
-  checkpoint.find_files(store, processes);
+  checkpoint.find_files(known, store, processes);
   checkpoint.read_metadata(known, store, processes);
   return checkpoint;
 }
@@ -161,7 +161,7 @@ void Checkpoint::find_paths(const KnownFiles& known) {
   if (!are_names) paths_ = std::move(paths);
 }
 
-void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
+void Checkpoint::find_files(const KnownFiles& known, SourceStore& store, Communicator& processes) {
   std::vector<SeenFile> seen(table_.count());
   NamedFiles names{[this](FileNumber file) { return file_name(file); }, {}};
   for (Position card = 0; card < layout_.mesh.size(); ++card) names.of_card.push_back(table_.owned_by(card));
@@ -176,7 +176,7 @@ void Checkpoint::find_files(SourceStore& store, Communicator& processes) {
   owners_of_unshared_ = std::move(together.owners);
   for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
   agree(processes, [&] {
-    if (processes.rank() == 0) warn_of_others(store);
+    if (processes.rank() == 0) warn_of_others(known, store);
     check_missing(processes.size() == 1);
   });
 }
@@ -213,9 +213,10 @@ void Checkpoint::check_missing(bool is_alone) const {
 
 /// Warns of tensor files that the layout does not name: its mesh may be too small although the files that it names fit,
 /// or another checkpoint lies beside them or in a folder. A layout with `cards` deliberately takes only some.
-void Checkpoint::warn_of_others(SourceStore& store) const {
+void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
   std::set<std::string> named;
+  for (const auto& [name, file] : known) named.insert(file.path);
   std::set<std::string> endings;  // beyond the known formats'
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);

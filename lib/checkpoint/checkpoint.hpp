@@ -117,10 +117,10 @@ class Checkpoint {
  private:
   FileNumber file_of(Position card, const std::string& stored) const;
   void find_paths(const KnownFiles& known);
-  void find_files(SourceStore& store, Communicator& processes);
+  void find_files(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_missing(bool is_alone) const;
   Holding holding_of(const std::vector<FileNumber>& files) const;
-  void warn_of_others(SourceStore& store) const;
+  void warn_of_others(const KnownFiles& known, SourceStore& store) const;
   void read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_plan(SourceStore& store, Communicator& processes);
   void keep(std::vector<std::optional<FileCatalog>> catalogs);

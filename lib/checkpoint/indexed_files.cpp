@@ -303,6 +303,7 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
     seen.elsewhere = layout_elsewhere(tensors, files.size(), index.string());
   });
   for (std::size_t i = 0; i < files.size(); ++i) seen.known.emplace(files[i], KnownFile{files[i], catalogs[i]});
+  for (const auto& [file, why] : lost) seen.known.emplace(file, KnownFile{file, {}});  // named, though not in the layout
   return seen;
 }
 
