@@ -216,7 +216,8 @@ void Checkpoint::check_missing(bool is_alone) const {
 void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
   std::set<std::string> named;
-  for (const auto& [name, file] : known) named.insert(file.path);
+  for (const auto& [name, file] : known)
+    if (!file.catalog.schema) named.insert(file.path);  // lost, which its index says
   std::set<std::string> endings;  // beyond the known formats'
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);
