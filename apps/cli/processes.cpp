@@ -24,7 +24,7 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Whether this process speaks for all when there is no communicator to ask: the first one does, and so does one that a
+/// Whether this process reports for all when there is no communicator to ask. The first one does, and so does one that a
 /// process of the job has started, perhaps alone.
 bool is_first_process() {
   if (above_in_job() != AboveInJob::nothing) return true;

@@ -26,7 +26,7 @@ struct CheckpointPlace {
   unsigned threads = 0;          ///< that read text files, if it has any; 0: a share of the node's cores
 };
 
-/// A file whose metadata is known before the file is looked for.
+/// A file whose metadata is known before the file is looked for; without a schema, one that is named and lost.
 struct KnownFile {
   std::string path;  ///< relative to the checkpoint's directory
   FileCatalog catalog;

@@ -131,47 +131,44 @@ bool has_hyper_parameters(const fs::path& index, const WeightMap& map, Communica
 
 using LostFiles = std::map<std::string, Error>;
 
-/// A file that the index names, as one process sees it.
+/// A file that the index names, as its reader sees it.
 struct NamedByIndex {
   bool is_here = false;
-  std::string fault;  ///< of fault_of
+  std::string fault;  ///< why it cannot be read, as bytes; empty if it can
   static auto fields(auto& self) { return std::tie(self.is_here, self.fault); }
 };
 
-/// Serializes why a file cannot be read, as this process sees it; "" if it can, or if it is not here.
-std::string fault_of(const fs::path& file, SourceStore& store) {
+NamedByIndex seen_by_reader(const fs::path& file, SourceStore& store) {
   std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored) || store.recognises(file)) return "";
-  const auto error = unlike(file, "a file of tensors");
-  if (!error) return "";  // reading it says more
-  ByteWriter out;
-  put(out, *error);
-  return out.take();
+  NamedByIndex seen{fs::exists(file, ignored), ""};
+  if (!seen.is_here || !fs::is_regular_file(file, ignored) || store.recognises(file)) return seen;
+  if (const auto error = unlike(file, "a file of tensors")) {  // else reading it says more
+    ByteWriter out;
+    put(out, *error);
+    seen.fault = out.take();
+  }
+  return seen;
 }
 
-/// The files that the index names and that no process can read, with the reason. Throws input if these are all.
-/// Collective.
-LostFiles lost_files(const fs::path& index, const std::vector<std::string>& files, SourceStore& store,
-                     Communicator& processes) {
+/// The files that the index names and that no process can read, with the reason. `readers`: parallel to `files`. Throws
+/// input if these are all. Collective.
+LostFiles lost_files(const fs::path& index, const std::vector<std::string>& files,
+                     const std::vector<FileToRead>& readers, SourceStore& store, Communicator& processes) {
   std::vector<NamedByIndex> mine(files.size());
   agree(processes, [&] {
-    std::error_code ignored;
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      const fs::path file = index.parent_path() / files[i];
-      mine[i] = {fs::exists(file, ignored), fault_of(file, store)};
-    }
+    for (std::size_t i = 0; i < files.size(); ++i)
+      if (readers[i].reader == static_cast<std::uint64_t>(processes.rank()))
+        mine[i] = seen_by_reader(readers[i].path, store);
   });
   const auto seen = gather_all(mine, processes);
   LostFiles lost;
   std::vector<std::string> absent;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const auto here = std::find_if(seen.begin(), seen.end(), [i](const auto& theirs) { return theirs[i].is_here; });
-    if (here == seen.end()) {
-      absent.push_back(files[i]);
-    } else if (!(*here)[i].fault.empty()) {
-      ByteReader in((*here)[i].fault, "an error");
-      lost.emplace(files[i], get_error(in));
-    }
+    const NamedByIndex& file = seen[readers[i].reader][i];
+    if (!file.is_here) absent.push_back(files[i]);
+    if (file.fault.empty()) continue;
+    ByteReader in(file.fault, "an error");
+    lost.emplace(files[i], get_error(in));
   }
   const bool is_one = absent.size() == 1;
   const std::string directory = index.parent_path().empty() ? "." : index.parent_path().string();
@@ -279,12 +276,16 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
   for (const auto& [name, file] : map.file_of) distinct.insert(file);
   WeightMap all = map;
   if (has_hyper_parameters(index, map, processes)) distinct.insert(hyper_parameters);
-  const LostFiles lost = lost_files(index, {distinct.begin(), distinct.end()}, store, processes);
-  for (const auto& [file, why] : lost) distinct.erase(file);
-  const std::vector<std::string> files(distinct.begin(), distinct.end());
+  std::vector<std::string> files(distinct.begin(), distinct.end());
   std::vector<fs::path> paths;
   for (const std::string& file : files) paths.push_back(directory / file);
-  std::vector<FileCatalog> catalogs = read_catalogs(with_readers(paths, processes), store, processes);
+  const std::vector<FileToRead> readers = with_readers(paths, processes);
+  const LostFiles lost = lost_files(index, files, readers, store, processes);
+  std::vector<FileToRead> present;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (!lost.contains(files[i])) present.push_back(readers[i]);
+  std::erase_if(files, [&](const std::string& file) { return lost.contains(file); });
+  std::vector<FileCatalog> catalogs = read_catalogs(present, store, processes);
   Look seen;
   seen.path = directory;
   agree(processes, [&] {
@@ -303,7 +304,8 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
     seen.elsewhere = layout_elsewhere(tensors, files.size(), index.string());
   });
   for (std::size_t i = 0; i < files.size(); ++i) seen.known.emplace(files[i], KnownFile{files[i], catalogs[i]});
-  for (const auto& [file, why] : lost) seen.known.emplace(file, KnownFile{file, {}});  // named, though not in the layout
+  for (const auto& [file, why] : lost)
+    seen.known.emplace(file, KnownFile{file, {}});  // named, though not in the layout
   return seen;
 }
 

@@ -17,7 +17,7 @@ struct NewestName {
 
 /// Chooses among each card's files (`names`, by position) the newest that all cards have. Compares epoch and step,
 /// which MindSpore writes at the end of names ("-1_10"), as numbers. `text`: the template; `others`: files with other
-/// endings beside them, which are no candidates. Throws input, naming the candidates, if the cards have no name in
+/// endings beside them, which never count. Throws input, naming the candidates, if the cards have no name in
 /// common, or if a card has another file that is as new or newer, or belongs to another series of names.
 NewestName newest_name(const std::string& text, const Mesh& mesh, const std::vector<std::vector<std::string>>& names,
                        const std::vector<std::vector<std::string>>& others = {});

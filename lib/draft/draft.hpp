@@ -21,7 +21,7 @@ struct DraftJob {
   Resources resources;
 };
 
-/// What a checkpoint's names, shapes and bytes show about its layout.
+/// A checkpoint's layout, as far as its names, shapes and bytes show it.
 struct Draft {
   Layout layout;                   ///< with rules for all parameters but the open ones
   OpenNames open;                  ///< what is left to the user

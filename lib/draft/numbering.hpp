@@ -11,7 +11,7 @@
 
 namespace ckpt::drafting {
 
-/// What the numbers in names leave unexplained.
+/// The numbers in names that no axis explains.
 struct NumbersLeft {
   OpenNames open;                    ///< names with a number that remains unexplained
   std::vector<Pattern> unexplained;  ///< patterns of these numbers, in stored names and the reference's

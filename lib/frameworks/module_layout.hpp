@@ -31,7 +31,7 @@ struct ModuleLayout {
 /// `layout` must outlive the result. Throws layout if it says more, or has other than one axis besides `dp`.
 ModuleLayout module_layout(const Layout& layout);
 
-/// Throws layout, naming all of them, if weights or buffers that need a rule have none.
+/// Throws layout if weights or buffers lack the rule that they need; names all of these.
 void check_rules(const Layout& layout, const std::vector<std::string>& names);
 
 /// The weights and buffers of a model rank: those in its file, and with ZeRO-3 what represents its weights.

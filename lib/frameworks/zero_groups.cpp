@@ -39,7 +39,7 @@ std::vector<std::uint64_t> numbers(const Schema& schema, const std::string& path
   return whole_numbers_in(list).value_or(std::vector<std::uint64_t>());
 }
 
-/// Where a rank's file keeps its tensors, in its tree.
+/// The places of a rank's tensors in the tree of its file.
 struct Homes {
   std::string master;
   std::string state;  ///< "…/state/", before the group's number

@@ -32,7 +32,7 @@ struct ModelStates {
   std::vector<std::string> buffers;             ///< `buffer_names`
   std::uint64_t data_ranks = 1;                 ///< `dp_world_size`
   std::uint64_t model_ranks = 1;                ///< `mp_world_size`; the shapes are those of one of them
-  std::vector<StateOfWeight> optimizer = {};    ///< states_of_weights, if requested and there are no groups
+  std::vector<StateOfWeight> optimizer = {};    ///< states_of_weights; empty unless requested, or with groups
 };
 
 /// Reads the states from such a file's tree. Throws input if the tree does not contain them.

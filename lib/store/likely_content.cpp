@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/shell_word.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -32,8 +33,6 @@ struct Mark {
   const char* remedy;
   bool is_lost = false;
 };
-
-constexpr std::array endings_of_tensors{".safetensors"sv, ".pt"sv, ".pth"sv, ".bin"sv, ".h5"sv, ".hdf5"sv, ".ckpt"sv};
 
 constexpr const char* no_tensors_to_read = "take the checkpoint that it was made from";
 constexpr const char* as_numpy = "load it with NumPy, and save it with safetensors.numpy.save_file";
@@ -102,8 +101,7 @@ LikelyContent text_content(const Looked& file) {
   const char* const again = "a server has answered with it instead of the file: download the file again";
   if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) return {"an HTML page", again, true};
   if (begin.starts_with("<?xml")) return {"XML", again, true};
-  const bool is_named_as_tensors = std::any_of(endings_of_tensors.begin(), endings_of_tensors.end(),
-                                               [&](const auto& ending) { return file.name.ends_with(ending); });
+  const bool is_named_as_tensors = format_by_ending(formats(), file.name) != nullptr;
   const char* const remedy =
       is_named_as_tensors
           ? "was another file copied to its place, or a server's answer saved? Copy or download it again"
