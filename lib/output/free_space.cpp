@@ -40,8 +40,8 @@ void check_free_space(const fs::path& output, std::uint64_t bytes) {
   const fs::space_info space = fs::space(above, error);
   if (error || space.available >= bytes || space.available + bytes_in(places.partial) >= bytes) return;
   throw Error(Kind::io, output.string(),
-              {format_bytes(space.available) + " are free there", "at least " + format_bytes(bytes) + " for the output",
-               "free some space or write elsewhere"});
+              {format_bytes(space.available) + " are free there, " + format_bytes(bytes - space.available) + " too few",
+               "at least " + format_bytes(bytes) + " for the output", "free some space or write elsewhere"});
 }
 
 }  // namespace ckpt

@@ -56,7 +56,7 @@ def too_few_open_files(job):
     def case():
         job.reference().clear()
         done = limited(job, "n", FEW_FILES, ["--threads", "64"])
-        job.check_message(done, 1, f"ulimit -n: it allows {FEW_FILES} open files, at least ", "for 64 threads",
+        job.check_message(done, 1, f"ulimit -n: it allows {FEW_FILES} open files, expected at least ", "for 64 threads",
                           "raise it, or lower --threads")
         check(not job.partial.exists(), f"something is left: {done}")
     return case

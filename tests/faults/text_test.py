@@ -118,7 +118,7 @@ def without_room(job, least):
             done = job.run([], {"free": str(free)})
             check(done.status == status, f"{free} bytes free: {done}")
             if status == 1:
-                check(len(done.messages) == 1 and "the output takes at least" in done.messages[0], f"another message: {done}")
+                check(len(done.messages) == 1 and "for the output" in done.messages[0], f"another message: {done}")
                 check(not job.partial.exists() and not job.output.exists(), f"something is left: {done}")
         return f"{least} bytes"
     return case
