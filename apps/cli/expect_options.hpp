@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/command_line.hpp"
-#include "jobs/expectation.hpp"
+#include "jobs/types/expectation.hpp"
 
 namespace ckpt::cli {
 

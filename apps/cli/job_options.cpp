@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
-#include "paddle_text/lines.hpp"
+#include "store/paddle/lines.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {

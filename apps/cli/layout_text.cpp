@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
-#include "layout/strategy.hpp"
+#include "layout/strategies/strategy.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {

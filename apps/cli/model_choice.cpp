@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/small_text.hpp"
 #include "output/locked_draft.hpp"
-#include "store/small_text.hpp"
 
 namespace ckpt::cli {
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "cli/options.hpp"
+#include "io/posix_file.hpp"
 #include "processes/communicator.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt::cli {
 

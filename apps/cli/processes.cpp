@@ -16,16 +16,16 @@
 #include "base/limits.hpp"
 #include "base/printable.hpp"
 #include "cli/advice.hpp"
-#include "store/helper_process.hpp"
-#include "store/mapped_windows.hpp"
+#include "io/mapped_windows.hpp"
+#include "sandbox/helper_process.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt::cli {
 
 namespace {
 
-/// Whether this process reports for all when there is no communicator to ask. The first one does, and so does one that a
-/// process of the job has started, perhaps alone.
+/// Whether this process reports for all when there is no communicator to ask. The first one does, and so does one that
+/// a process of the job has started, perhaps alone.
 bool is_first_process() {
   if (above_in_job() != AboveInJob::nothing) return true;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {

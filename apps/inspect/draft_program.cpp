@@ -13,9 +13,9 @@
 #include "cli/external.hpp"
 #include "cli/job_options.hpp"
 #include "cli/number_types.hpp"
-#include "draft/draft.hpp"
+#include "diagnosis/draft/draft.hpp"
 #include "frameworks/describe.hpp"
-#include "layout/name_groups.hpp"
+#include "layout/names/name_groups.hpp"
 #include "report/output.hpp"
 #include "store/stores.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/expect_options.hpp"
-#include "layout/mesh.hpp"
+#include "layout/language/mesh.hpp"
 #include "processes/communicator.hpp"
 
 namespace ckpt::cli {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "layout/rule_name.hpp"
+#include "layout/names/rule_name.hpp"
 
 namespace ckpt::cli {
 

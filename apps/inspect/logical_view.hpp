@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 #include "report/card_ids.hpp"
 
 namespace ckpt::cli {

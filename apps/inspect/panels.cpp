@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "inspect/panel.hpp"
-#include "layout/name_groups.hpp"
+#include "layout/names/name_groups.hpp"
 #include "report/render.hpp"
 
 namespace ckpt::cli {

@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "inspect/render.hpp"
-#include "layout/name_groups.hpp"
+#include "layout/names/name_groups.hpp"
 #include "report/json_text.hpp"
 #include "report/render.hpp"
 #include "report/table.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
-#include "layout/name_groups.hpp"
+#include "layout/names/name_groups.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt::cli {

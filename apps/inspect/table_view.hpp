@@ -6,8 +6,8 @@
 
 #include "checkpoint/manifest.hpp"
 #include "inspect/attribute_value.hpp"
-#include "keyed/find_key.hpp"
 #include "report/output.hpp"
+#include "tables/keyed/find_key.hpp"
 
 namespace ckpt::cli {
 

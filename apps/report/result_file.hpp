@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 
 namespace ckpt::cli {
 

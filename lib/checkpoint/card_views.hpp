@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "layout/card_names.hpp"
-#include "layout/file_table.hpp"
+#include "layout/names/card_names.hpp"
+#include "layout/names/file_table.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

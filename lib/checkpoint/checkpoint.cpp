@@ -19,7 +19,7 @@
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/surroundings.hpp"
 #include "checkpoint/whole_tensors.hpp"
-#include "store/torch/dcp_directory.hpp"
+#include "store/dcp/dcp_directory.hpp"
 
 namespace ckpt {
 
@@ -218,7 +218,7 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   std::set<std::string> named;
   for (const auto& [name, file] : known)
     if (!file.catalog.schema) named.insert(file.path);  // lost, which its index says
-  std::set<std::string> endings;  // beyond the known formats'
+  std::set<std::string> endings;                        // beyond the known formats'
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);
     endings.insert(file_path(file).extension().string());

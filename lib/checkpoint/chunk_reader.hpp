@@ -7,7 +7,7 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/source_files.hpp"
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 #include "plan/chunk.hpp"
 #include "store/store.hpp"
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "layout/file_table.hpp"
+#include "layout/names/file_table.hpp"
 #include "plan/chunk_sequence.hpp"
 #include "processes/communicator.hpp"
 #include "tensor/fingerprint.hpp"

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "base/limits.hpp"
-#include "store/file_cache.hpp"
+#include "io/file_cache.hpp"
 
 namespace ckpt {
 

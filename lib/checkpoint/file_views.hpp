@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "layout/file_table.hpp"
+#include "layout/names/file_table.hpp"
 #include "plan/readers.hpp"
 #include "processes/communicator.hpp"
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "layout/literal.hpp"
-#include "layout/naming.hpp"
+#include "layout/names/literal.hpp"
+#include "layout/names/naming.hpp"
 
 namespace ckpt {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "layout/layout.hpp"
-#include "layout/pattern.hpp"
+#include "layout/language/layout.hpp"
+#include "layout/names/pattern.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt {

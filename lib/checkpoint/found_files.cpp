@@ -13,14 +13,14 @@
 #include "checkpoint/look.hpp"
 #include "checkpoint/one_of_several.hpp"
 #include "checkpoint/read_catalogs.hpp"
-#include "checkpoint/shard_checkpoint.hpp"
 #include "checkpoint/surroundings.hpp"
 #include "checkpoint/without_layout.hpp"
 #include "frameworks/flat_parameters.hpp"
 #include "frameworks/rank_files.hpp"
 #include "processes/gather_all.hpp"
+#include "store/dcp/dcp_directory.hpp"
 #include "store/stores.hpp"
-#include "store/torch/dcp_directory.hpp"
+#include "tables/paddle/shard_checkpoint.hpp"
 
 namespace ckpt {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "store/strided_data.hpp"
+#include "io/strided_data.hpp"
 #include "tensor/restrided.hpp"
 
 namespace ckpt {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "checkpoint/held_bytes.hpp"
+#include "io/mapped_windows.hpp"
 #include "plan/planner.hpp"
-#include "store/mapped_windows.hpp"
 #include "store/store.hpp"
 #include "tensor/fingerprint.hpp"
 

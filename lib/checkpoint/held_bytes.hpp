@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "store/direct_blocks.hpp"
+#include "io/direct_blocks.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

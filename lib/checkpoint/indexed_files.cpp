@@ -16,9 +16,9 @@
 #include "checkpoint/read_catalogs.hpp"
 #include "frameworks/cut_rules.hpp"
 #include "frameworks/flat_parameters.hpp"
+#include "io/posix_file.hpp"
 #include "processes/gather_all.hpp"
 #include "store/likely_content.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt {
 

@@ -9,8 +9,8 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "layout/literal.hpp"
-#include "layout/naming.hpp"
+#include "layout/names/literal.hpp"
+#include "layout/names/naming.hpp"
 
 namespace ckpt {
 

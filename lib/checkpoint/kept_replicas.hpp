@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "store/catalog.hpp"
 #include "tensor/stored_array.hpp"
 

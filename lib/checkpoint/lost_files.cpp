@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/interrupt.hpp"
-#include "layout/entry_names.hpp"
-#include "layout/rule_name.hpp"
+#include "layout/names/entry_names.hpp"
+#include "layout/names/rule_name.hpp"
 
 namespace ckpt {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 #include "processes/communicator.hpp"
 #include "tensor/fingerprint.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "processes/communicator.hpp"
 
 namespace ckpt {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "layout/name_groups.hpp"
+#include "layout/names/name_groups.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 
 namespace ckpt {
 

@@ -7,9 +7,9 @@
 #include "base/interrupt.hpp"
 #include "base/limits.hpp"
 #include "base/parallel.hpp"
+#include "io/posix_file.hpp"
 #include "processes/gather_all.hpp"
-#include "store/helper_process.hpp"
-#include "store/posix_file.hpp"
+#include "sandbox/helper_process.hpp"
 
 namespace ckpt {
 

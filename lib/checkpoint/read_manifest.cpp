@@ -4,10 +4,10 @@
 
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
-#include "layout/paddle_tables.hpp"
-#include "layout/parse_json.hpp"
-#include "store/posix_file.hpp"
-#include "store/small_text.hpp"
+#include "io/posix_file.hpp"
+#include "io/small_text.hpp"
+#include "layout/language/parse_json.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -10,7 +10,7 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/manifest.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "processes/communicator.hpp"
 #include "store/store.hpp"
 

@@ -13,8 +13,8 @@
 #include "checkpoint/reference_json.hpp"
 #include "checkpoint/surroundings.hpp"
 #include "checkpoint/without_layout.hpp"
+#include "io/small_text.hpp"
 #include "processes/wire.hpp"
-#include "store/small_text.hpp"
 
 namespace ckpt {
 

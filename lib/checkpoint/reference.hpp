@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 
 namespace ckpt {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/json.hpp"
-#include "layout/parse_node.hpp"
+#include "layout/language/parse_node.hpp"
 #include "store/number_words.hpp"
 
 namespace ckpt {

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 
 namespace ckpt {
 

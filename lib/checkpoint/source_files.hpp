@@ -7,8 +7,8 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
+#include "io/direct_blocks.hpp"
 #include "plan/readers.hpp"
-#include "store/direct_blocks.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

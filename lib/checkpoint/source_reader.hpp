@@ -10,9 +10,9 @@
 #include "checkpoint/gather.hpp"
 #include "checkpoint/source_files.hpp"
 #include "checkpoint/stored_sample.hpp"
-#include "layout/placement.hpp"
+#include "io/mapped_windows.hpp"
+#include "layout/placement/placement.hpp"
 #include "plan/planner.hpp"
-#include "store/mapped_windows.hpp"
 
 namespace ckpt {
 

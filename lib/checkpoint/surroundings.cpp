@@ -15,8 +15,8 @@
 #include "frameworks/describe.hpp"
 #include "frameworks/foreign.hpp"
 #include "frameworks/only_word.hpp"
-#include "layout/file_template.hpp"
-#include "layout/name_groups.hpp"
+#include "layout/names/file_template.hpp"
+#include "layout/names/name_groups.hpp"
 #include "store/likely_content.hpp"
 #include "store/stores.hpp"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "layout/naming.hpp"
+#include "layout/names/naming.hpp"
 
 namespace ckpt {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "checkpoint/stored_sample.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt {

@@ -15,7 +15,7 @@
 #include "base/text.hpp"
 #include "checkpoint/one_of_several.hpp"
 #include "checkpoint/surroundings.hpp"
-#include "layout/name_groups.hpp"
+#include "layout/names/name_groups.hpp"
 #include "store/likely_content.hpp"
 
 namespace ckpt {

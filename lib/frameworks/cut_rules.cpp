@@ -8,10 +8,10 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
-#include "layout/box_cover.hpp"
-#include "layout/literal.hpp"
-#include "layout/name_groups.hpp"
-#include "layout/pattern_index.hpp"
+#include "layout/names/literal.hpp"
+#include "layout/names/name_groups.hpp"
+#include "layout/names/pattern_index.hpp"
+#include "layout/placement/box_cover.hpp"
 
 namespace ckpt {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "layout/layout.hpp"
-#include "layout/placement.hpp"
+#include "layout/language/layout.hpp"
+#include "layout/placement/placement.hpp"
 #include "tensor/box.hpp"
 
 namespace ckpt {

@@ -13,12 +13,12 @@
 #include "frameworks/cut_rules.hpp"
 #include "frameworks/foreign.hpp"
 #include "frameworks/schemas.hpp"
+#include "io/posix_file.hpp"
+#include "io/small_text.hpp"
+#include "store/dcp/dcp_directory.hpp"
+#include "store/dcp/path_tree.hpp"
 #include "store/likely_content.hpp"
-#include "store/posix_file.hpp"
-#include "store/small_text.hpp"
-#include "store/torch/dcp_directory.hpp"
-#include "store/torch/opaque.hpp"
-#include "store/torch/path_tree.hpp"
+#include "store/pickle/opaque.hpp"
 
 namespace ckpt {
 

@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "frameworks/cut_rules.hpp"
-#include "store/torch/dcp_directory.hpp"
-#include "store/torch/path_tree.hpp"
+#include "store/dcp/dcp_directory.hpp"
+#include "store/dcp/path_tree.hpp"
 
 namespace ckpt {
 

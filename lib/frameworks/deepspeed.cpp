@@ -19,7 +19,7 @@
 #include "frameworks/zero_groups.hpp"
 #include "frameworks/zero_layout.hpp"
 #include "frameworks/zero_states.hpp"
-#include "layout/mesh.hpp"
+#include "layout/language/mesh.hpp"
 
 namespace ckpt {
 

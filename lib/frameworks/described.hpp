@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "frameworks/file_beside.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "store/catalog.hpp"
 
 namespace ckpt {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "store/catalog.hpp"
 
 namespace ckpt {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "store/torch/held_value.hpp"
-#include "store/torch/pickle.hpp"
-#include "store/torch/pickle_writer.hpp"
+#include "store/pickle/held_value.hpp"
+#include "store/pickle/pickle.hpp"
+#include "store/pickle/pickle_writer.hpp"
 
 namespace ckpt {
 

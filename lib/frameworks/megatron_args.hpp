@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "layout/mesh.hpp"
+#include "layout/language/mesh.hpp"
 
 namespace ckpt {
 

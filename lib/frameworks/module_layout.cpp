@@ -8,11 +8,11 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "frameworks/zero_groups.hpp"
-#include "layout/name_groups.hpp"
-#include "layout/naming.hpp"
-#include "layout/pattern_index.hpp"
-#include "layout/resolve.hpp"
-#include "layout/rule_json.hpp"
+#include "layout/language/rule_json.hpp"
+#include "layout/names/name_groups.hpp"
+#include "layout/names/naming.hpp"
+#include "layout/names/pattern_index.hpp"
+#include "layout/placement/resolve.hpp"
 
 namespace ckpt::deepspeed {
 

@@ -9,7 +9,7 @@
 #include "frameworks/deepspeed_files.hpp"
 #include "frameworks/whole_optimizer.hpp"
 #include "frameworks/zero_states.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "store/catalog.hpp"
 
 namespace ckpt::deepspeed {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "layout/name_groups.hpp"
+#include "layout/names/name_groups.hpp"
 
 namespace ckpt {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "layout/mesh.hpp"
-#include "layout/placement.hpp"
+#include "layout/language/mesh.hpp"
+#include "layout/placement/placement.hpp"
 #include "store/catalog.hpp"
 #include "tensor/box.hpp"
 

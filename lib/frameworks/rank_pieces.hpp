@@ -8,7 +8,7 @@
 #include "frameworks/cut_rules.hpp"
 #include "frameworks/rank_families.hpp"
 #include "frameworks/rank_mesh.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "store/catalog.hpp"
 
 /// What the ranks' files say about the tensors of which they hold pieces.

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "store/torch/dcp_directory.hpp"
+#include "store/dcp/dcp_directory.hpp"
 
 namespace ckpt {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

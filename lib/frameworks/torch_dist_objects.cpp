@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "frameworks/torch_dist.hpp"
+#include "store/dcp/path_tree.hpp"
+#include "store/pickle/pickle_writer.hpp"
 #include "store/torch/carried_tree.hpp"
-#include "store/torch/path_tree.hpp"
-#include "store/torch/pickle_writer.hpp"
 
 namespace ckpt::torch_dist {
 

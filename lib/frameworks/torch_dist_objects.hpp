@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frameworks/torch_dist_tree.hpp"
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 
 /// The parts of a model_optim_rng.pt that torch_dist saves as separate objects.
 namespace ckpt::torch_dist {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "frameworks/file_beside.hpp"
-#include "layout/file_table.hpp"
-#include "layout/placement.hpp"
+#include "layout/names/file_table.hpp"
+#include "layout/placement/placement.hpp"
 #include "store/catalog.hpp"
 
 namespace ckpt {

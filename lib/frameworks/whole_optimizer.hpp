@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 #include "store/torch/tensor_view.hpp"
 
 /// The state of an optimizer that is saved whole (ZeRO-0), whose names are numbers.

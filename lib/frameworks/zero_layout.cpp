@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "frameworks/zero_groups.hpp"
-#include "layout/literal.hpp"
+#include "layout/names/literal.hpp"
 
 namespace ckpt::deepspeed {
 

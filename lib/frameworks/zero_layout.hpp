@@ -6,7 +6,7 @@
 #include "frameworks/deepspeed_files.hpp"
 #include "frameworks/module_layout.hpp"
 #include "frameworks/zero_states.hpp"
-#include "layout/card_files.hpp"
+#include "layout/names/card_files.hpp"
 #include "store/catalog.hpp"
 
 namespace ckpt::deepspeed {

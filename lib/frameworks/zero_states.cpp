@@ -5,8 +5,8 @@
 #include "base/byte_stream.hpp"
 #include "base/error.hpp"
 #include "store/guarded_reading.hpp"
-#include "store/torch/archive.hpp"
 #include "store/torch/branches.hpp"
+#include "store/zip/archive.hpp"
 
 namespace ckpt::deepspeed {
 

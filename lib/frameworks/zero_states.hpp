@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "frameworks/whole_optimizer.hpp"
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 #include "tensor/extents.hpp"
 
 namespace ckpt::deepspeed {

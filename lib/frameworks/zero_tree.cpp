@@ -7,10 +7,10 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "frameworks/zero_groups.hpp"
+#include "store/pickle/held_value.hpp"
+#include "store/pickle/pickle_machine.hpp"
+#include "store/pickle/pickle_writer.hpp"
 #include "store/torch/branches.hpp"
-#include "store/torch/held_value.hpp"
-#include "store/torch/pickle_machine.hpp"
-#include "store/torch/pickle_writer.hpp"
 
 namespace ckpt::deepspeed {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 #include "tensor/box.hpp"
 #include "tensor/extents.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/parallel.hpp"
+#include "io/file_sum.hpp"
 #include "processes/gather_all.hpp"
-#include "store/file_sum.hpp"
 
 namespace ckpt {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "checkpoint/read_manifest.hpp"
-#include "jobs/progress.hpp"
-#include "proof/damage.hpp"
+#include "compare/damage.hpp"
+#include "jobs/types/progress.hpp"
 
 namespace ckpt {
 

@@ -11,16 +11,16 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "compare/content_search.hpp"
 #include "jobs/changed_files.hpp"
-#include "jobs/memory_shares.hpp"
-#include "jobs/resources.hpp"
-#include "keyed/census.hpp"
-#include "layout/model_files.hpp"
-#include "layout/paddle_tables.hpp"
-#include "layout/resolve.hpp"
+#include "jobs/types/memory_shares.hpp"
+#include "jobs/types/resources.hpp"
+#include "layout/names/model_files.hpp"
+#include "layout/placement/resolve.hpp"
 #include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
-#include "proof/content_search.hpp"
+#include "tables/keyed/census.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

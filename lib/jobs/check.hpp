@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "jobs/expectation.hpp"
-#include "jobs/progress.hpp"
-#include "jobs/resources.hpp"
-#include "proof/damage.hpp"
+#include "compare/damage.hpp"
+#include "jobs/types/expectation.hpp"
+#include "jobs/types/progress.hpp"
+#include "jobs/types/resources.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt {

@@ -4,10 +4,10 @@
 
 #include "base/log.hpp"
 #include "jobs/compare_elements.hpp"
-#include "jobs/compare_tables.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/pairing.hpp"
-#include "jobs/resources.hpp"
+#include "jobs/types/resources.hpp"
+#include "tables/phase/compare_tables.hpp"
 
 namespace ckpt {
 

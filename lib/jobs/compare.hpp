@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "jobs/expectation.hpp"
-#include "jobs/progress.hpp"
-#include "jobs/resources.hpp"
-#include "jobs/selection.hpp"
-#include "layout/prefix_change.hpp"
-#include "proof/mismatch.hpp"
-#include "proof/replicas.hpp"
+#include "compare/mismatch.hpp"
+#include "compare/replicas.hpp"
+#include "jobs/types/expectation.hpp"
+#include "jobs/types/progress.hpp"
+#include "jobs/types/resources.hpp"
+#include "jobs/types/selection.hpp"
+#include "layout/names/prefix_change.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt {

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "checkpoint/source_reader.hpp"
+#include "compare/compare_workload.hpp"
+#include "diagnosis/check_source.hpp"
+#include "diagnosis/one_step.hpp"
 #include "exchange/exchange.hpp"
-#include "jobs/memory_shares.hpp"
-#include "jobs/resources.hpp"
+#include "jobs/types/memory_shares.hpp"
+#include "jobs/types/resources.hpp"
 #include "processes/gather_all.hpp"
-#include "proof/check_source.hpp"
-#include "proof/compare_workload.hpp"
-#include "proof/one_step.hpp"
 
 namespace ckpt {
 

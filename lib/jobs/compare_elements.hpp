@@ -2,10 +2,10 @@
 
 #include <map>
 
+#include "compare/mismatch.hpp"
+#include "diagnosis/fitting_change.hpp"
 #include "jobs/pairing.hpp"
-#include "jobs/progress.hpp"
-#include "proof/fitting_change.hpp"
-#include "proof/mismatch.hpp"
+#include "jobs/types/progress.hpp"
 
 namespace ckpt {
 

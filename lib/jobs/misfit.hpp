@@ -1,8 +1,8 @@
 #pragma once
 
-#include "jobs/casts.hpp"
-#include "jobs/expectation.hpp"
-#include "proof/fitting_change.hpp"
+#include "diagnosis/fitting_change.hpp"
+#include "jobs/types/casts.hpp"
+#include "jobs/types/expectation.hpp"
 
 namespace ckpt {
 

@@ -7,7 +7,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/read_manifest.hpp"
-#include "layout/model_files.hpp"
+#include "layout/names/model_files.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {

@@ -5,7 +5,7 @@
 
 #include "jobs/job_output.hpp"
 #include "jobs/reshard_plan.hpp"
-#include "jobs/text_tables.hpp"
+#include "tables/phase/text_tables.hpp"
 
 namespace ckpt {
 

@@ -5,8 +5,8 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "jobs/compare.hpp"
-#include "jobs/selection.hpp"
-#include "layout/resolve.hpp"
+#include "jobs/types/selection.hpp"
+#include "layout/placement/resolve.hpp"
 
 namespace ckpt {
 

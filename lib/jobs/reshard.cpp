@@ -4,23 +4,23 @@
 #include <utility>
 
 #include "base/limits.hpp"
-#include "jobs/memory_shares.hpp"
+#include "diagnosis/check_source.hpp"
+#include "diagnosis/one_step.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/output_manifest.hpp"
 #include "jobs/reread.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/reshard_text.hpp"
-#include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
-#include "jobs/table_plan.hpp"
+#include "jobs/types/memory_shares.hpp"
+#include "jobs/types/stopwatch.hpp"
 #include "output/file_workload.hpp"
 #include "output/files_beside.hpp"
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/target_names.hpp"
 #include "output/views.hpp"
-#include "proof/check_source.hpp"
-#include "proof/one_step.hpp"
+#include "tables/phase/table_plan.hpp"
 
 namespace ckpt {
 

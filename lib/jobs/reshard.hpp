@@ -8,13 +8,13 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/manifest.hpp"
-#include "jobs/casts.hpp"
-#include "jobs/expectation.hpp"
-#include "jobs/progress.hpp"
-#include "jobs/resources.hpp"
-#include "jobs/selection.hpp"
+#include "compare/replicas.hpp"
+#include "jobs/types/casts.hpp"
+#include "jobs/types/expectation.hpp"
+#include "jobs/types/progress.hpp"
+#include "jobs/types/resources.hpp"
+#include "jobs/types/selection.hpp"
 #include "output/output.hpp"
-#include "proof/replicas.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt {

@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "jobs/expectation.hpp"
-#include "jobs/memory_shares.hpp"
 #include "jobs/reshard.hpp"
-#include "jobs/table_plan.hpp"
-#include "layout/resolve.hpp"
+#include "jobs/types/expectation.hpp"
+#include "jobs/types/memory_shares.hpp"
+#include "layout/placement/resolve.hpp"
 #include "plan/chunk_casts.hpp"
 #include "plan/planner.hpp"
 #include "plan/write_shares.hpp"
 #include "store/stores.hpp"
+#include "tables/phase/table_plan.hpp"
 
 namespace ckpt {
 

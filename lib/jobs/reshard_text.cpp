@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.hpp"
-#include "jobs/stopwatch.hpp"
 #include "jobs/summary.hpp"
-#include "layout/paddle_tables.hpp"
+#include "jobs/types/stopwatch.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "jobs/job_output.hpp"
-#include "jobs/text_tables.hpp"
+#include "tables/phase/text_tables.hpp"
 
 namespace ckpt {
 

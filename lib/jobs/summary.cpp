@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "checkpoint/manifest.hpp"
-#include "layout/paddle_tables.hpp"
-#include "layout/rule_name.hpp"
+#include "layout/names/rule_name.hpp"
 #include "output/file_specs.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -1,6 +1,6 @@
 #include "jobs/tree_names.hpp"
 
-#include "store/torch/path_tree.hpp"
+#include "store/dcp/path_tree.hpp"
 
 namespace ckpt {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "jobs/selection.hpp"
+#include "jobs/types/selection.hpp"
 
 /// Names in DCP directories and torch files: the former are dotted, the latter are paths in dicts (Schema::tree_names).
 namespace ckpt {

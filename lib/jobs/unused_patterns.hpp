@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "jobs/selection.hpp"
+#include "jobs/types/selection.hpp"
 
 namespace ckpt {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "jobs/resources.hpp"
+#include "jobs/types/resources.hpp"
 
 namespace ckpt {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "layout/file_table.hpp"
+#include "layout/names/file_table.hpp"
 #include "output/source_trees.hpp"
 #include "plan/planner.hpp"
 #include "store/store.hpp"

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "layout/placement.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
+#include "layout/placement/placement.hpp"
 #include "tensor/fingerprint.hpp"
 
 namespace ckpt {

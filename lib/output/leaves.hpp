@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/pattern.hpp"
+#include "layout/names/pattern.hpp"
 #include "output/source_trees.hpp"
 
 namespace ckpt {

@@ -13,8 +13,8 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/shell_word.hpp"
+#include "io/file_lock.hpp"
 #include "output/lock_token.hpp"
-#include "store/file_lock.hpp"
 
 namespace ckpt {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 
 namespace ckpt {
 

@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "base/log.hpp"
+#include "io/small_text.hpp"
 #include "output/creation_mask.hpp"
-#include "store/small_text.hpp"
 
 namespace ckpt {
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt {

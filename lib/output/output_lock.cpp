@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "io/file_lock.hpp"
 #include "output/lock_token.hpp"
-#include "store/file_lock.hpp"
 
 namespace ckpt {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/posix_stream.hpp"
+#include "io/posix_stream.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

@@ -6,12 +6,12 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "frameworks/torch_dist.hpp"
-#include "layout/index_census.hpp"
-#include "layout/naming.hpp"
+#include "layout/names/index_census.hpp"
+#include "layout/names/naming.hpp"
 #include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
+#include "store/pickle/opaque.hpp"
 #include "store/torch/chosen_tree.hpp"
-#include "store/torch/opaque.hpp"
 
 namespace ckpt {
 

@@ -11,12 +11,12 @@
 #include "base/text.hpp"
 #include "checkpoint/manifest.hpp"
 #include "checkpoint/reference_json.hpp"
-#include "layout/model_files.hpp"
-#include "layout/paddle_tables.hpp"
-#include "layout/parse_json.hpp"
+#include "io/small_text.hpp"
+#include "layout/language/parse_json.hpp"
+#include "layout/names/model_files.hpp"
 #include "output/files_beside.hpp"
-#include "store/small_text.hpp"
 #include "store/stores.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "output/places.hpp"
 #include "store/store.hpp"
 

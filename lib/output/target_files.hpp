@@ -14,7 +14,7 @@
 #include "checkpoint/content_sums.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/manifest.hpp"
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 #include "output/file_specs.hpp"
 #include "output/output.hpp"
 #include "output/pipe.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "base/byte_stream.hpp"
-#include "layout/file_table.hpp"
+#include "layout/names/file_table.hpp"
 #include "output/sayings.hpp"
 
 namespace ckpt {

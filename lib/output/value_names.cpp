@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "frameworks/tree_fit.hpp"
-#include "store/torch/dcp_directory.hpp"
-#include "store/torch/path_tree.hpp"
+#include "store/dcp/dcp_directory.hpp"
+#include "store/dcp/path_tree.hpp"
 
 namespace ckpt {
 

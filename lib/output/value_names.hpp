@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/pattern.hpp"
+#include "layout/names/pattern.hpp"
 #include "output/new_name.hpp"
 #include "plan/planner.hpp"
 #include "store/catalog.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "checkpoint/checkpoint.hpp"
-#include "layout/file_table.hpp"
+#include "layout/names/file_table.hpp"
 #include "plan/planner.hpp"
 #include "store/store.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 
 namespace ckpt {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 #include "plan/chunk.hpp"
 
 namespace ckpt {

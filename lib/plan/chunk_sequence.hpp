@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "layout/file_table.hpp"
-#include "layout/placement.hpp"
+#include "layout/names/file_table.hpp"
+#include "layout/placement/placement.hpp"
 #include "plan/chunk_merge.hpp"
 #include "plan/finished.hpp"
 #include "plan/write_shares.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 
 namespace ckpt {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 
 namespace ckpt {
 

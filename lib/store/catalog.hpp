@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/rare.hpp"
-#include "store/file_extents.hpp"
+#include "io/file_extents.hpp"
 #include "store/value.hpp"
 #include "store/view.hpp"
 #include "tensor/stored_array.hpp"

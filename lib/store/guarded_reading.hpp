@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "base/byte_stream.hpp"
-#include "store/isolated.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
+#include "sandbox/isolated.hpp"
 
 namespace ckpt {
 

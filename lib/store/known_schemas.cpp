@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "store/outside_data.hpp"
+#include "io/outside_data.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "io/posix_file.hpp"
 #include "store/catalog.hpp"
-#include "store/posix_file.hpp"
 #include "tensor/box.hpp"
 
 namespace ckpt {

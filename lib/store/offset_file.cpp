@@ -1,7 +1,7 @@
 #include "store/offset_file.hpp"
 
-#include "store/outside_data.hpp"
-#include "store/strided_data.hpp"
+#include "io/outside_data.hpp"
+#include "io/strided_data.hpp"
 
 namespace ckpt {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

@@ -7,10 +7,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "io/outside_data.hpp"
+#include "io/posix_file.hpp"
 #include "store/number_words.hpp"
 #include "store/offset_file.hpp"
-#include "store/outside_data.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt {
 

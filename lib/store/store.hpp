@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "io/decoded_chunks.hpp"
 #include "store/catalog.hpp"
-#include "store/decoded_chunks.hpp"
 #include "store/number_rules.hpp"
 #include "tensor/fingerprint.hpp"
 

@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "io/posix_file.hpp"
+#include "store/dcp/dcp_directory.hpp"
+#include "store/dcp/dcp_store.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/likely_content.hpp"
 #include "store/mindspore/mindspore_store.hpp"
 #include "store/number_rules.hpp"
 #include "store/paddle/shard_file.hpp"
-#include "store/posix_file.hpp"
 #include "store/safetensors/safetensors_store.hpp"
-#include "store/torch/dcp_directory.hpp"
-#include "store/torch/dcp_store.hpp"
 #include "store/torch/torch_store.hpp"
 
 namespace ckpt {

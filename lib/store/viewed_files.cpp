@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "base/limits.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 
 namespace ckpt {
 

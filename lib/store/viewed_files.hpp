@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "store/file_cache.hpp"
+#include "io/file_cache.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

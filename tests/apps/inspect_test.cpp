@@ -2,7 +2,7 @@
 #include "fixtures.hpp"
 #include "inspect/inspect_program.hpp"
 #include "inspect/logical_view.hpp"
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 #include "report/card_ids.hpp"
 #include "report/table.hpp"
 

@@ -8,7 +8,7 @@
 #include "fixtures.hpp"
 #include "inspect/picture_scale.hpp"
 #include "inspect/svg.hpp"
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 
 using namespace ckpt;
 using namespace ckpt::cli;

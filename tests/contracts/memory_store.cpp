@@ -5,7 +5,7 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
-#include "store/outside_data.hpp"
+#include "io/outside_data.hpp"
 
 namespace ckpt::contract {
 

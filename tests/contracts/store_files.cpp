@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "contracts/store_specs.hpp"
-#include "store/outside_data.hpp"
+#include "io/outside_data.hpp"
 
 namespace ckpt::contract {
 

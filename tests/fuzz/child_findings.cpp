@@ -21,7 +21,7 @@
 #include <cstring>
 #include <vector>
 
-#include "store/helper_process.hpp"
+#include "sandbox/helper_process.hpp"
 
 extern "C" {
 void* __asan_get_report_pc();

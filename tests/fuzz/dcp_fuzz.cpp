@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "frameworks/cut_rules.hpp"
-#include "store/torch/dcp_directory.hpp"
+#include "store/dcp/dcp_directory.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

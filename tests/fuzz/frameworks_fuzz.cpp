@@ -21,7 +21,7 @@
 #include "frameworks/zero_groups.hpp"
 #include "frameworks/zero_layout.hpp"
 #include "frameworks/zero_tree.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "store/torch/tree.hpp"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "layout/file_table.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
+#include "layout/names/file_table.hpp"
 
 namespace {
 

@@ -11,8 +11,8 @@
 
 #include "base/checked.hpp"
 #include "child_findings.hpp"
+#include "io/posix_file.hpp"
 #include "spec_of.hpp"
-#include "store/posix_file.hpp"
 #include "store/stores.hpp"
 #include "unit/store/torch_fixture.hpp"
 

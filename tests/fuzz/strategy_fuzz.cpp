@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "layout/strategy.hpp"
+#include "layout/strategies/strategy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

@@ -16,7 +16,7 @@
 #include "exchange/exchange.hpp"
 #include "exchange/nccl/copy_kernel.hpp"
 #include "exchange/nccl/nccl_device.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 
 namespace {
 

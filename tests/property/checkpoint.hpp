@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 #include "property/generator.hpp"
 
 namespace model {

@@ -1,6 +1,6 @@
 // The index of patterns finds what trying one pattern after the other finds, in far fewer tries.
 
-#include "layout/pattern_index.hpp"
+#include "layout/names/pattern_index.hpp"
 
 #include <string>
 #include <vector>

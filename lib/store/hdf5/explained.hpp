@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 
 namespace ckpt::hdf5 {
 

@@ -6,10 +6,10 @@
 #include <span>
 #include <unordered_map>
 
+#include "io/decoded_chunks.hpp"
+#include "io/posix_file.hpp"
 #include "store/catalog.hpp"
-#include "store/decoded_chunks.hpp"
 #include "store/hdf5/chunk_form.hpp"
-#include "store/posix_file.hpp"
 #include "tensor/box.hpp"
 
 namespace ckpt::hdf5 {

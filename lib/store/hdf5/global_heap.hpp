@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "io/posix_file.hpp"
 #include "store/hdf5/library.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt::hdf5 {
 

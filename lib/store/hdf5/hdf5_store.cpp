@@ -2,7 +2,8 @@
 
 #include <mutex>
 
-#include "store/file_lock.hpp"
+#include "io/file_lock.hpp"
+#include "io/posix_file.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/global_heap.hpp"
 #include "store/hdf5/guarded_schema.hpp"
@@ -11,7 +12,6 @@
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/source_file.hpp"
 #include "store/known_schemas.hpp"
-#include "store/posix_file.hpp"
 #include "store/value_memory.hpp"
 #include "store/viewed_files.hpp"
 

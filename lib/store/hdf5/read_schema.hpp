@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "io/posix_file.hpp"
 #include "store/catalog.hpp"
 #include "store/hdf5/library.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt::hdf5 {
 

@@ -1,6 +1,6 @@
 #include "store/mindspore/crc.hpp"
 
-#include "store/crc.hpp"
+#include "io/crc.hpp"
 
 namespace ckpt::mindspore {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 
 namespace ckpt::mindspore {
 

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "io/posix_file.hpp"
 #include "store/catalog.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt::mindspore {
 

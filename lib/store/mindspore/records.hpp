@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/protobuf.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 
 namespace ckpt::mindspore {
 

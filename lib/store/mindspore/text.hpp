@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/protobuf.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 
 namespace ckpt::mindspore {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "io/posix_file.hpp"
 #include "store/paddle/shard_file.hpp"
 #include "store/paddle/text_input.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt {
 

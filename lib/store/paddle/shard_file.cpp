@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "paddle_text/line_cutter.hpp"
-#include "store/file_sum.hpp"
+#include "io/file_sum.hpp"
+#include "io/posix_file.hpp"
+#include "store/paddle/line_cutter.hpp"
 #include "store/paddle/text_input.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt {
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "paddle_text/lines.hpp"
+#include "store/paddle/lines.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/posix_file.hpp"
 #include "store/paddle/inflater.hpp"
-#include "store/posix_file.hpp"
 
 namespace ckpt {
 

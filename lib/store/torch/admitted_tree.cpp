@@ -3,8 +3,8 @@
 #include "base/error.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/kept_tree.hpp"
-#include "store/torch/pickle.hpp"
-#include "store/torch/pickle_writer.hpp"
+#include "store/pickle/pickle.hpp"
+#include "store/pickle/pickle_writer.hpp"
 
 namespace ckpt::torch {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 
 /// How a tree branches: both its reader and its writer use this, so that they give its leaves the same names.
 namespace ckpt::torch {

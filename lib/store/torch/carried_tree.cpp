@@ -3,11 +3,11 @@
 #include <limits>
 #include <utility>
 
-#include "store/crc.hpp"
+#include "io/crc.hpp"
+#include "store/pickle/held_value.hpp"
+#include "store/pickle/pickle_machine.hpp"
 #include "store/torch/branches.hpp"
-#include "store/torch/held_value.hpp"
 #include "store/torch/leaf.hpp"
-#include "store/torch/pickle_machine.hpp"
 #include "store/torch/placeholders.hpp"
 #include "store/torch/tensor_view.hpp"
 

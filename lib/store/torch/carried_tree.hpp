@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "store/torch/archive.hpp"
-#include "store/torch/opaque.hpp"
-#include "store/torch/pickle_writer.hpp"
+#include "store/pickle/opaque.hpp"
+#include "store/pickle/pickle_writer.hpp"
+#include "store/zip/archive.hpp"
 
 /// A tree on its way from the file that it was read from to one that is written: a pickle in which each tensor is only
 /// its name. Its persistent ids are tuples:

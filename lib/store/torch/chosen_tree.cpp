@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "store/dcp/path_tree.hpp"
+#include "store/pickle/held_value.hpp"
+#include "store/pickle/pickle_machine.hpp"
+#include "store/pickle/pickle_writer.hpp"
 #include "store/torch/branches.hpp"
 #include "store/torch/carried_tree.hpp"
-#include "store/torch/held_value.hpp"
 #include "store/torch/leaf.hpp"
-#include "store/torch/path_tree.hpp"
-#include "store/torch/pickle_machine.hpp"
-#include "store/torch/pickle_writer.hpp"
 
 namespace ckpt::torch {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "store/pickle/pickle_fields.hpp"
 #include "store/torch/element_types.hpp"
-#include "store/torch/pickle_fields.hpp"
 
 namespace ckpt::torch {
 

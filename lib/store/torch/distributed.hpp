@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "store/catalog.hpp"
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 
 namespace ckpt::torch {
 

@@ -8,7 +8,7 @@
 #include "base/byte_stream.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
-#include "store/torch/pickle_fields.hpp"
+#include "store/pickle/pickle_fields.hpp"
 
 namespace ckpt::torch {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "store/catalog.hpp"
-#include "store/torch/opaque.hpp"
-#include "store/torch/pickle.hpp"
+#include "store/pickle/opaque.hpp"
+#include "store/pickle/pickle.hpp"
 #include "store/value.hpp"
 
 namespace ckpt::torch {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "store/torch/archive.hpp"
+#include "store/zip/archive.hpp"
 
 namespace ckpt::torch {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 #include "store/torch/tensor_view.hpp"
 
 namespace ckpt::torch {

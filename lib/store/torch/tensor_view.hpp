@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "store/catalog.hpp"
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 #include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/extents.hpp"

@@ -4,15 +4,15 @@
 #include <list>
 #include <mutex>
 
+#include "store/dcp/dcp_directory.hpp"
 #include "store/guarded_reading.hpp"
+#include "store/pickle/opaque.hpp"
 #include "store/torch/admitted_tree.hpp"
-#include "store/torch/archive.hpp"
 #include "store/torch/carried_tree.hpp"
-#include "store/torch/checked_file.hpp"
-#include "store/torch/dcp_directory.hpp"
-#include "store/torch/opaque.hpp"
 #include "store/torch/tree.hpp"
 #include "store/torch/write_file.hpp"
+#include "store/zip/archive.hpp"
+#include "store/zip/checked_file.hpp"
 
 namespace ckpt {
 

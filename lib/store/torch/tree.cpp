@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "store/pickle/opaque.hpp"
 #include "store/torch/branches.hpp"
 #include "store/torch/leaf.hpp"
-#include "store/torch/opaque.hpp"
 #include "store/torch/placeholders.hpp"
 #include "store/torch/view_dataset.hpp"
 #include "tensor/stored_array.hpp"

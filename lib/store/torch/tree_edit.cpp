@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "store/pickle/held_value.hpp"
+#include "store/pickle/pickle_fields.hpp"
+#include "store/pickle/pickle_machine.hpp"
 #include "store/torch/carried_tree.hpp"
-#include "store/torch/held_value.hpp"
 #include "store/torch/leaf.hpp"
-#include "store/torch/pickle_fields.hpp"
-#include "store/torch/pickle_machine.hpp"
 
 namespace ckpt::torch {
 

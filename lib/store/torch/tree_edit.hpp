@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "store/pickle/pickle.hpp"
 #include "store/torch/branches.hpp"
-#include "store/torch/pickle.hpp"
 
 namespace ckpt::torch {
 

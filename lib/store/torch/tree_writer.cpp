@@ -4,13 +4,13 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "store/dcp/path_tree.hpp"
+#include "store/pickle/held_value.hpp"
+#include "store/pickle/pickle_machine.hpp"
+#include "store/pickle/pickle_writer.hpp"
 #include "store/torch/branches.hpp"
 #include "store/torch/carried_tree.hpp"
 #include "store/torch/element_types.hpp"
-#include "store/torch/held_value.hpp"
-#include "store/torch/path_tree.hpp"
-#include "store/torch/pickle_machine.hpp"
-#include "store/torch/pickle_writer.hpp"
 #include "store/torch/tensor_view.hpp"
 #include "store/torch/tree_edit.hpp"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "store/pickle/pickle.hpp"
 #include "store/store.hpp"
 #include "store/torch/element_types.hpp"
-#include "store/torch/pickle.hpp"
 
 namespace ckpt::torch {
 

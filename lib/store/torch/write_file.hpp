@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "store/store.hpp"
-#include "store/torch/zip_layout.hpp"
+#include "store/zip/zip_layout.hpp"
 
 namespace ckpt::torch {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 
 // A model of the largest kind, as its training job would leave it on cards.
 namespace ckpt::llama {

@@ -18,7 +18,7 @@
 
 #include "bench/plan/llama.hpp"
 #include "jobs/summary.hpp"
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 #include "output/file_workload.hpp"
 #include "plan/planner.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "base/limits.hpp"
 #include "catch.hpp"
-#include "store/posix_file.hpp"
+#include "io/posix_file.hpp"
 #include "unit/checkpoint/gather_fixture.hpp"
 
 using namespace ckpt;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "catch.hpp"
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 #include "refused.hpp"
 
 using namespace ckpt;

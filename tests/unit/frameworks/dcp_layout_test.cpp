@@ -1,7 +1,7 @@
 #include "frameworks/dcp_layout.hpp"
 
 #include "catch.hpp"
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 #include "tensor/dtype.hpp"
 
 using namespace ckpt;

@@ -1,7 +1,7 @@
 #include "frameworks/megatron_args.hpp"
 
 #include "catch.hpp"
-#include "layout/mesh.hpp"
+#include "layout/language/mesh.hpp"
 
 using namespace ckpt;
 

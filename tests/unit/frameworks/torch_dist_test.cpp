@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 #include "refused.hpp"
-#include "store/torch/dcp_store.hpp"
+#include "store/dcp/dcp_store.hpp"
 
 using namespace ckpt;
 using namespace ckpt::fixture;

@@ -2,9 +2,9 @@
 
 #include "catch.hpp"
 #include "refused.hpp"
-#include "store/torch/dcp_parts.hpp"
-#include "store/torch/path_tree.hpp"
-#include "store/torch/pickle.hpp"
+#include "store/dcp/dcp_parts.hpp"
+#include "store/dcp/path_tree.hpp"
+#include "store/pickle/pickle.hpp"
 #include "unit/store/torch_fixture.hpp"
 
 using namespace ckpt;

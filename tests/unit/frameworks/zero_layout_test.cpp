@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 #include "frameworks/zero_groups.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 #include "refused.hpp"
 #include "unit/frameworks/zero_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "jobs/casts.hpp"
+#include "jobs/types/casts.hpp"
 
 #include "catch.hpp"
 #include "refused.hpp"

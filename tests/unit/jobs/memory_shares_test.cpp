@@ -1,4 +1,4 @@
-#include "jobs/memory_shares.hpp"
+#include "jobs/types/memory_shares.hpp"
 
 #include "catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "jobs/selection.hpp"
+#include "jobs/types/selection.hpp"
 
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"

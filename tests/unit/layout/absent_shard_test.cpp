@@ -1,5 +1,5 @@
 #include "catch.hpp"
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 #include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 

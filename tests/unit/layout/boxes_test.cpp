@@ -1,7 +1,7 @@
 #include <random>
 
 #include "catch.hpp"
-#include "layout/box_cover.hpp"
+#include "layout/placement/box_cover.hpp"
 #include "unit/layout/refused_layout.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 

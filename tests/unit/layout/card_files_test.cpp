@@ -1,7 +1,7 @@
-#include "layout/card_files.hpp"
+#include "layout/names/card_files.hpp"
 
 #include "catch.hpp"
-#include "layout/file_table.hpp"
+#include "layout/names/file_table.hpp"
 #include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 

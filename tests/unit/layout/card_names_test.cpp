@@ -1,8 +1,8 @@
-#include "layout/card_names.hpp"
+#include "layout/names/card_names.hpp"
 
 #include "catch.hpp"
-#include "layout/file_table.hpp"
-#include "layout/naming.hpp"
+#include "layout/names/file_table.hpp"
+#include "layout/names/naming.hpp"
 #include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "layout/change_layout.hpp"
+#include "layout/language/change_layout.hpp"
 
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"

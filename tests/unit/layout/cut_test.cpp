@@ -1,4 +1,4 @@
-#include "layout/cut.hpp"
+#include "layout/placement/cut.hpp"
 
 #include "catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "layout/diagnose.hpp"
+#include "layout/placement/diagnose.hpp"
 
 #include "catch.hpp"
 

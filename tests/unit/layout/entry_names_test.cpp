@@ -1,4 +1,4 @@
-#include "layout/entry_names.hpp"
+#include "layout/names/entry_names.hpp"
 
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"

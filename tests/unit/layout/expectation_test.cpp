@@ -1,7 +1,7 @@
-#include "layout/expectation.hpp"
+#include "layout/placement/expectation.hpp"
 
 #include "catch.hpp"
-#include "layout/explain_logical_shape.hpp"
+#include "layout/placement/explain_logical_shape.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;

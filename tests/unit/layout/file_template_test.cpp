@@ -1,4 +1,4 @@
-#include "layout/file_template.hpp"
+#include "layout/names/file_template.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "layout/index_census.hpp"
+#include "layout/names/index_census.hpp"
 
 #include "catch.hpp"
 #include "refused.hpp"

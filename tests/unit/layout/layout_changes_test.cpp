@@ -1,4 +1,4 @@
-#include "layout/layout_changes.hpp"
+#include "layout/language/layout_changes.hpp"
 
 #include <algorithm>
 
@@ -63,7 +63,8 @@ TEST_CASE("an entry of indices can count over another axis, otherwise, and as fa
       R"(["pp", "tp"])", "[2, 2]",
       R"("default": "replicate", "indices": [{"in": "l.{i}.*", "axis": "pp", "total": 4, "numbering": "local"}])");
   const auto changes = other_counts(of);
-  CHECK(words(changes) == std::vector<std::string>{R"("axis": "tp" in /indices/0)", R"("numbering": "global" in /indices/0)",
+  CHECK(words(changes) == std::vector<std::string>{R"("axis": "tp" in /indices/0)",
+                                                   R"("numbering": "global" in /indices/0)",
                                                    R"(leaving out "total" in /indices/0)"});
   CHECK(changes[0].layout.indices[0].axes == std::vector<Axis>{1});
   CHECK(changes[1].layout.indices[0].numbering == Numbering::global);
@@ -71,8 +72,8 @@ TEST_CASE("an entry of indices can count over another axis, otherwise, and as fa
 }
 
 TEST_CASE("a rule can split over as many axes elsewhere, and one that does not split over one") {
-  const Layout of = layout(R"(["dp", "tp"])", "[2, 2]",
-                           R"("parameters": [{"name": "a", "split": [["dp", "tp"]]}, {"name": "b"}])");
+  const Layout of =
+      layout(R"(["dp", "tp"])", "[2, 2]", R"("parameters": [{"name": "a", "split": [["dp", "tp"]]}, {"name": "b"}])");
   CHECK(has(other_splits(of, 0), R"({"split": [["tp", "dp"]]} in rule "a")"));
   CHECK(has(other_splits(of, 0), R"({"split": ["tp", "dp"]} in rule "a")"));
   CHECK_FALSE(has(other_splits(of, 0), R"({"split": [["dp", "tp"]]} in rule "a")"));

@@ -1,4 +1,4 @@
-#include "layout/likeness.hpp"
+#include "layout/placement/likeness.hpp"
 
 #include "catch.hpp"
 #include "refused.hpp"

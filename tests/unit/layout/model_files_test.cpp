@@ -1,4 +1,4 @@
-#include "layout/model_files.hpp"
+#include "layout/names/model_files.hpp"
 
 #include "base/error.hpp"
 #include "catch.hpp"

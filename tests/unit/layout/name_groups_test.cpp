@@ -1,4 +1,4 @@
-#include "layout/name_groups.hpp"
+#include "layout/names/name_groups.hpp"
 
 #include "catch.hpp"
 

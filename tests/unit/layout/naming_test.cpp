@@ -1,4 +1,4 @@
-#include "layout/naming.hpp"
+#include "layout/names/naming.hpp"
 
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"

@@ -1,4 +1,4 @@
-#include "layout/number_ties.hpp"
+#include "layout/placement/number_ties.hpp"
 
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "catch.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "layout/pattern.hpp"
+#include "layout/names/pattern.hpp"
 
 #include <string>
 #include <vector>

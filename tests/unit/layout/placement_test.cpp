@@ -1,4 +1,4 @@
-#include "layout/placement.hpp"
+#include "layout/placement/placement.hpp"
 
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"

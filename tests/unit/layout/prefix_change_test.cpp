@@ -1,4 +1,4 @@
-#include "layout/prefix_change.hpp"
+#include "layout/names/prefix_change.hpp"
 
 #include "catch.hpp"
 

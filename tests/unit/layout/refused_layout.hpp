@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "catch.hpp"
-#include "layout/layout.hpp"
+#include "layout/language/layout.hpp"
 
 // Layouts that are refused, and what is said of them.
 namespace ckpt::fixture {

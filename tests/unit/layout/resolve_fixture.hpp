@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 
 // Checkpoints that are only declared: names and shapes for each card, and a look at what a placement says lies where.
 namespace ckpt::fixture {

@@ -1,4 +1,4 @@
-#include "layout/resolve.hpp"
+#include "layout/placement/resolve.hpp"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
-#include "layout/rule_use.hpp"
+#include "layout/names/rule_use.hpp"
 
 #include "catch.hpp"
-#include "layout/rule_name.hpp"
+#include "layout/names/rule_name.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;

@@ -1,4 +1,4 @@
-#include "layout/scale_cuts.hpp"
+#include "layout/placement/scale_cuts.hpp"
 
 #include "catch.hpp"
 #include "refused.hpp"

@@ -1,4 +1,4 @@
-#include "layout/state_shapes.hpp"
+#include "layout/placement/state_shapes.hpp"
 
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"

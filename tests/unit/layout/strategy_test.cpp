@@ -1,4 +1,4 @@
-#include "layout/strategy.hpp"
+#include "layout/strategies/strategy.hpp"
 
 #include "base/protobuf.hpp"
 #include "catch.hpp"

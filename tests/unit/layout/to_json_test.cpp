@@ -1,8 +1,8 @@
 #include <string>
 
 #include "catch.hpp"
-#include "layout/layout.hpp"
-#include "layout/rule_json.hpp"
+#include "layout/language/layout.hpp"
+#include "layout/language/rule_json.hpp"
 
 namespace ckpt {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "catch.hpp"
 #include "refused.hpp"
-#include "store/torch/dcp_directory.hpp"
-#include "store/torch/dcp_file.hpp"
-#include "store/torch/dcp_parts.hpp"
-#include "store/torch/dcp_store.hpp"
-#include "store/torch/path_tree.hpp"
+#include "store/dcp/dcp_directory.hpp"
+#include "store/dcp/dcp_file.hpp"
+#include "store/dcp/dcp_parts.hpp"
+#include "store/dcp/dcp_store.hpp"
+#include "store/dcp/path_tree.hpp"
 #include "temporary_directory.hpp"
 #include "unit/store/torch_fixture.hpp"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "catch.hpp"
-#include "store/outside_data.hpp"
+#include "io/outside_data.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
 namespace ckpt {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "io/posix_file.hpp"
 #include "spec_of.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
-#include "store/posix_file.hpp"
 #include "store/store.hpp"
 #include "temporary_directory.hpp"
 #include "tensor/stored_array.hpp"

@@ -1,5 +1,5 @@
 #include "catch.hpp"
-#include "store/outside_data.hpp"
+#include "io/outside_data.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
 namespace ckpt {

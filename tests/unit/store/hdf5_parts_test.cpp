@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "sandbox/helper_process.hpp"
 #include "store/hdf5/read_schema.hpp"
-#include "store/helper_process.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
 namespace ckpt {

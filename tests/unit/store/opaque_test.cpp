@@ -1,4 +1,4 @@
-#include "store/torch/opaque.hpp"
+#include "store/pickle/opaque.hpp"
 
 #include "catch.hpp"
 #include "refused.hpp"

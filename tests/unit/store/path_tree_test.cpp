@@ -1,4 +1,4 @@
-#include "store/torch/path_tree.hpp"
+#include "store/dcp/path_tree.hpp"
 
 #include "catch.hpp"
 #include "refused.hpp"

@@ -1,6 +1,6 @@
 #include "base/error.hpp"
 #include "catch.hpp"
-#include "store/torch/pickle.hpp"
+#include "store/pickle/pickle.hpp"
 #include "unit/store/torch_fixture.hpp"
 
 namespace ckpt {

@@ -1,6 +1,6 @@
 #include "catch.hpp"
-#include "store/torch/zip_directory.hpp"
-#include "store/torch/zip_layout.hpp"
+#include "store/zip/zip_directory.hpp"
+#include "store/zip/zip_layout.hpp"
 #include "unit/store/torch_fixture.hpp"
 
 namespace ckpt {

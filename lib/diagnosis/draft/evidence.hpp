@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layout/placement/placement.hpp"
+
+namespace ckpt::drafting {
+
+/// Reads what cards store.
+class CardData {
+ public:
+  virtual ~CardData() = default;
+  /// Reads a run of elements of an array that a card stores. Throws input, naming the file.
+  virtual void read(Position card, const std::string& stored, Interval elements, std::span<std::byte> out) = 0;
+};
+
+/// The whole tensors, from another source, that the cards' pieces are to make.
+class WholeTensors {
+ public:
+  virtual ~WholeTensors() = default;
+  /// Sorted by name.
+  virtual const std::vector<Tensor>& tensors() const = 0;
+  /// Whether elements can be read; else only names, shapes and dtypes are known.
+  virtual bool has_data() const = 0;
+  /// Reads the elements of a box, in row-major order and in the reference's own dtype. Throws input, naming the file.
+  virtual void read(const std::string& name, const Box& box, std::span<std::byte> out) = 0;
+
+  /// Null if there is no tensor of that name.
+  const Tensor* find(const std::string& name) const;
+};
+
+/// Whether equal elements of these types have equal bytes: one type, in whatever form a file holds it.
+bool have_same_bytes(const DType& ours, const DType& theirs);
+
+/// Whether elements of these types can be compared by their bytes: one type, or two floating-point types.
+bool are_comparable(const DType& ours, const DType& theirs);
+
+/// Whether elements are the same: byte by byte, or with those of the wider type rounded to the other.
+bool are_same(const DType& ours, std::span<const std::byte> a, const DType& theirs, std::span<const std::byte> b);
+
+}  // namespace ckpt::drafting

@@ -1,0 +1,98 @@
+#include "diagnosis/draft/parts_in_data.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+
+namespace ckpt::drafting {
+
+namespace {
+
+constexpr std::uint64_t slice_elements = 16;
+constexpr std::uint64_t most_slices = 1 << 22;
+constexpr std::size_t most_parts = 4096;
+
+std::uint64_t hash_of(const std::byte* bytes, std::uint64_t count) {
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes), count});
+}
+
+/// Hashes some elements of each slice. `bytes` holds `slices` × `wide` elements, in which the slices are rows, or the
+/// columns.
+std::vector<std::uint64_t> hashes(const std::vector<std::byte>& bytes, std::uint64_t slices, std::uint64_t wide,
+                                  std::uint64_t element, bool by_rows) {
+  std::vector<std::uint64_t> result;
+  std::vector<std::byte> column(wide * element);
+  for (std::uint64_t s = 0; s < slices; ++s) {
+    if (by_rows) {
+      result.push_back(hash_of(bytes.data() + s * wide * element, wide * element));
+      continue;
+    }
+    for (std::uint64_t w = 0; w < wide; ++w)
+      std::copy_n(bytes.data() + (w * slices + s) * element, element, column.data() + w * element);
+    result.push_back(hash_of(column.data(), column.size()));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint64_t>> parts_of(const std::vector<std::uint64_t>& whole,
+                                                   const std::vector<std::uint64_t>& piece) {
+  std::unordered_multimap<std::uint64_t, std::uint64_t> places;
+  for (std::uint64_t i = 0; i < whole.size(); ++i) places.emplace(whole[i], i);
+  std::vector<std::uint64_t> starts;
+  std::uint64_t next = 0;
+  for (const std::uint64_t slice : piece) {
+    if (starts.empty() || next >= whole.size() || whole[next] != slice) {
+      // Another part begins at the nearest later slice with that content.
+      const auto [first, last] = places.equal_range(slice);
+      std::optional<std::uint64_t> nearest;
+      for (auto place = first; place != last; ++place)
+        if (place->second >= next && (!nearest || place->second < *nearest)) nearest = place->second;
+      if (!nearest || starts.size() == most_parts) return std::nullopt;
+      starts.push_back(*nearest);
+      next = *nearest;
+    }
+    ++next;
+  }
+  if (starts.size() < 2 || starts.front() != 0) return std::nullopt;
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t i = 0; i < starts.size(); ++i)
+    sizes.push_back((i + 1 < starts.size() ? starts[i + 1] : whole.size()) - starts[i]);
+  return sizes;
+}
+
+std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question, std::size_t dim, CardData& cards,
+                                                        WholeTensors& reference) {
+  const Extents& logical = *question.expected;
+  const Extents& stored = question.first().shape;
+  const std::size_t rank = stored.size();
+  const std::uint64_t element = question.first().dtype.size;
+  if (!have_same_bytes(reference.find(question.name)->dtype, question.first().dtype))
+    return std::nullopt;  // slices are identified by bytes
+  if (rank != logical.size() || logical[dim] > most_slices || volume(stored) == 0) return std::nullopt;
+  const bool by_rows = rank == 1 || dim + 1 < rank;  // then the elements taken of a slice are in its last dimension
+  const std::size_t across = rank == 1 ? dim : by_rows ? rank - 1 : rank - 2;
+  const std::uint64_t wide = rank == 1 ? 1 : std::min(slice_elements, stored[across]);
+
+  Box box{Extents(rank, 0), Extents(rank, 1)};
+  if (rank > 1) box.set(across, {0, wide});
+  box.set(dim, {0, logical[dim]});
+  std::vector<std::byte> whole(logical[dim] * wide * element);
+  reference.read(question.name, box, whole);
+
+  std::vector<std::byte> piece(stored[dim] * wide * element);
+  const Extents strides = row_major_strides(stored);
+  const std::uint64_t runs = by_rows && rank > 1 ? stored[dim] : wide;
+  const std::uint64_t each = piece.size() / element / runs;
+  for (std::uint64_t r = 0; r < runs; ++r) {
+    const std::uint64_t start = r * strides[by_rows && rank > 1 ? dim : across];
+    cards.read(first_holder(question.pieces), question.stored, {start, start + each},
+               std::span(piece).subspan(r * each * element, each * element));
+  }
+  return parts_of(hashes(whole, logical[dim], wide, element, by_rows),
+                  hashes(piece, stored[dim], wide, element, by_rows));
+}
+
+}  // namespace ckpt::drafting

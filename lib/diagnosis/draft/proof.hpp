@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "checkpoint/checkpoint.hpp"
+#include "checkpoint/reference.hpp"
+#include "jobs/types/resources.hpp"
+
+namespace ckpt::drafting {
+
+/// Errors in a draft's rules, by parameter; empty: every byte is as the rules say.
+using Refuted = std::map<std::string, std::string>;
+
+/// The input of a comparison of all data with the layout that it was opened with: it finds copies that are not copies,
+/// and parameters that differ from the reference's (null: none) under their names. `taken`: the parameters that count.
+struct ToProve {
+  const Checkpoint& checkpoint;
+  const Reference* reference = nullptr;
+  Keep taken;
+};
+Refuted refute(const ToProve& draft, const Resources& resources, SourceStore& store, std::uint64_t& bytes_read);
+
+}  // namespace ckpt::drafting

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "diagnosis/axis_copies.hpp"
+#include "diagnosis/pieces.hpp"
+
+namespace ckpt {
+
+/// Pieces that are the same although the layout says that they differ.
+struct EqualPieces {
+  std::uint64_t number = 0;             ///< position in the order of the stored names
+  std::vector<ParameterId> parameters;  ///< stored under one name: one, or those that `indices` counts there
+  Spreading over;
+  AxisCopies copies;
+
+  static auto fields(auto& self) { return std::tie(self.number, self.parameters, self.over, self.copies); }
+};
+
+struct PieceFindings {
+  std::vector<EqualPieces> equal;
+  std::map<Spreading, ParameterId> distinct;  ///< a parameter whose pieces differ along an axis, as they should
+};
+
+/// Searches everything that the layout splits, or counts with local numbers, for copies along these axes: the sign of a
+/// replicated parameter that the layout splits, or of an axis of copies that the mesh lacks. Pieces of fewer than four
+/// different values prove nothing. Reads one block of at most 4 KiB from one card and from those that may hold its
+/// copies; if some agree, reads from all cards as much as `files.extent` says (nothing at all with
+/// ReplicaCheck::trust). Collective; the same on every process.
+PieceFindings find_equal_pieces(const ReplicatedFiles& files, Communicator& processes);
+
+}  // namespace ckpt

@@ -1,0 +1,75 @@
+#include "jobs/types/expectation.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "layout/placement/explain_logical_shape.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// The number of a table's rows is not a property of the model: each save has another, and filters leave rows out.
+Tensor with_rows_of(const Selection& selection, const Layout& source, Tensor expected) {
+  if (!source.table_arrays.contains(expected.name) || expected.shape.empty()) return expected;
+  const auto found = selection.find(expected.name);
+  if (found && !selection.tensors[*found].shape.empty())
+    expected.shape = expected.shape.with(0, selection.tensors[*found].shape[0]);
+  return expected;
+}
+
+}  // namespace
+
+ExpectedTensors::ExpectedTensors(const std::optional<Expectation>& expectation, SourceStore& store,
+                                 Communicator& processes) {
+  if (!expectation) return;
+  reference_ = Reference::load(expectation->reference, store, processes);
+  excuses_ = expectation->excuses;
+}
+
+std::optional<Extents> ExpectedTensors::shape(const std::string& name) const {
+  const auto number = reference_ ? reference_->find(name) : std::nullopt;
+  if (!number) return std::nullopt;
+  return Extents(reference_->tensors()[*number].shape);
+}
+
+Deviations ExpectedTensors::of(const Placement& placement) const {
+  Selection all{placement.tensors(), std::vector<ParameterId>(placement.tensors().size())};
+  std::iota(all.source_of.begin(), all.source_of.end(), ParameterId{0});
+  return of(all, placement, nullptr);
+}
+
+Deviations ExpectedTensors::of(const Selection& selection, const Placement& source, const CountedNames* names,
+                               bool has_hints) const {
+  if (!reference_) return {};
+  std::vector<Tensor> expected;
+  for (const Tensor& tensor : reference_->tensors())
+    if (names == nullptr || names->counts(tensor.name))
+      expected.push_back(with_rows_of(selection, source.layout(), tensor));
+  const std::string name = std::filesystem::path(reference_->origin()).filename().string();
+  return deviations(selection.tensors, expected, name, excuses_, [&](std::size_t number, const Extents& shape) {
+    return has_hints ? explain_logical_shape(source, selection.source_of[number], shape) : "";
+  });
+}
+
+void ExpectedTensors::warn_of_idle(const std::vector<const Deviations*>& all) const {
+  if (!reference_) return;
+  for (const std::string& warning : idle_excuses(excuses_, all)) spdlog::warn("{}", warning);
+}
+
+void ExpectedTensors::refuse(const Deviations& found, const std::string& object, const std::string& change,
+                             bool can_rename) const {
+  warn_of_idle({&found});
+  if (found.lines.empty()) return;
+  for (const std::string& line : found.lines) spdlog::error("{}", line);
+  const char* const expected = "the same names, logical shapes and dtypes";
+  if (change.empty() && can_rename && !found.renames.empty())
+    throw Error(Kind::input, object, {found.outcome(), expected, "", {Advice::What::rename_all, found.renames}});
+  throw Error(
+      Kind::input, object,
+      {found.outcome(), expected, change.empty() ? "mend the layout" : change, {Advice::What::excuse_by_name, ""}});
+}
+
+}  // namespace ckpt

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/reference.hpp"
+#include "jobs/types/selection.hpp"
+#include "layout/placement/expectation.hpp"
+
+namespace ckpt {
+
+/// The reference for a job's names, shapes and dtypes.
+struct Expectation {
+  std::filesystem::path reference;
+  Excuses excuses;
+};
+
+/// The reference of an expectation, loaded; without one nothing deviates.
+class ExpectedTensors {
+ public:
+  /// Collective; throws as Reference::load does.
+  ExpectedTensors(const std::optional<Expectation>& expectation, SourceStore& store, Communicator& processes);
+
+  /// The shape that a parameter of this name is to have; nothing if the reference does not say.
+  std::optional<Extents> shape(const std::string& name) const;
+
+  /// Deviations of all parameters of a checkpoint.
+  Deviations of(const Placement& placement) const;
+  /// Deviations of the parameters that a job takes from a checkpoint, under their new names. `names`: which of the
+  /// reference's count; null: all. Without `has_hints`, does not say what would give each another shape.
+  Deviations of(const Selection& selection, const Placement& source, const CountedNames* names,
+                bool has_hints = true) const;
+
+  /// Warns of excuses that none of these deviations needed.
+  void warn_of_idle(const std::vector<const Deviations*>& all) const;
+  /// As warn_of_idle for one checkpoint's deviations; if there are any, prints them and throws input, naming `object`.
+  /// `change`: of the layout, which would remove them all; empty: none is known. `can_rename`: the job has an option
+  /// for that.
+  void refuse(const Deviations& found, const std::string& object, const std::string& change = "",
+              bool can_rename = false) const;
+
+  /// Whether anything is expected.
+  explicit operator bool() const noexcept { return reference_.has_value(); }
+
+ private:
+  std::optional<Reference> reference_;
+  Excuses excuses_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,82 @@
+#include "jobs/types/memory_shares.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/checked.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "store/value_memory.hpp"
+
+namespace ckpt {
+
+namespace {
+
+// Eighths of the memory when something must be decoded: one for mappings, three for chunks, or up to five if the
+// largest chunk needs more than three.
+constexpr std::uint64_t eighths = 8;
+constexpr std::uint64_t usual_chunks = 3;
+constexpr std::uint64_t most_chunks = 5;
+
+/// The job's memory of which `share` eighths hold `chunks` bytes, besides `held` bytes; in whole MiB.
+std::string memory_for(std::uint64_t chunks, std::uint64_t share, std::uint64_t held = 0) {
+  constexpr std::uint64_t mebibyte = 1ULL << 20;
+  return std::to_string(ceil_div(checked_add(ceil_div(checked_mul(chunks, eighths), share), held), mebibyte)) + "MiB";
+}
+
+}  // namespace
+
+LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placement,
+                           const std::function<bool(ArrayId)>& is_read) {
+  LargestChunk largest;
+  std::set<const Schema*> seen;
+  const ArrayFiles where(placement);
+  for (FileNumber file = 0; file < checkpoint.files().size(); ++file) {
+    const Schema& schema = *checkpoint.file(file).schema;
+    if (!seen.insert(&schema).second) continue;
+    largest.value_bytes += value_bytes(schema);
+    for (ArrayId array = 0; array < placement.arrays().size(); ++array) {
+      const std::size_t found = schema.find(where.name(array));
+      if (found >= schema.datasets.size() || !is_read(array)) continue;
+      const Dataset& dataset = schema.datasets[found];
+      if (dataset.decoding_bytes <= largest.decoding_bytes) continue;
+      largest.place = checkpoint.file_name(file) + ": /" + where.name(array);
+      largest.bytes = dataset.chunk_bytes;
+      largest.decoding_bytes = dataset.decoding_bytes;
+    }
+  }
+  return largest;
+}
+
+MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const LargestChunk& largest) {
+  const std::uint64_t held = checked_mul(largest.value_bytes, 2);
+  memory_bytes -= std::min(memory_bytes / 2, held);
+  if (largest.place.empty()) return {memory_bytes / uses, 0, memory_bytes - memory_bytes / uses};
+  MemoryShares shares;
+  const std::uint64_t eighth = memory_bytes / eighths;
+  const std::uint64_t most = eighth * most_chunks;
+  const std::uint64_t needed = DecodedChunks::room_of(largest.decoding_bytes);
+  if (needed > most)
+    throw Error(Kind::input, largest.place,
+                {"is stored in chunks of " + format_bytes(largest.bytes) + ", each of which takes " +
+                     format_bytes(needed) + " to decode",
+                 "at most " + format_bytes(most) + ", of " + format_bytes(memory_bytes) + " of memory",
+                 "",
+                 {Advice::What::more_memory, memory_for(needed, most_chunks, held)}});
+  shares.windows = eighth;
+  shares.chunks = std::max(eighth * usual_chunks, needed);
+  shares.rest = memory_bytes - shares.windows - shares.chunks;
+  return shares;
+}
+
+void warn_of_repeats(std::uint64_t memory_bytes, const Decoding& decoding, Communicator& processes) {
+  const std::uint64_t bytes = processes.sum(decoding.bytes);
+  const std::uint64_t again = processes.sum(decoding.again);
+  const std::uint64_t memory = processes.maximum(decoding.memory_once);
+  if (again <= bytes - again) return;
+  spdlog::warn("{} of compressed data were decoded for {}, as {} of memory do not hold what is read together: {} would",
+               format_bytes(bytes), format_bytes(bytes - again), format_bytes(memory_bytes),
+               memory_for(memory, usual_chunks));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "checkpoint/checkpoint.hpp"
+#include "layout/placement/placement.hpp"
+#include "plan/chunk_merge.hpp"
+
+namespace ckpt {
+
+/// How a process's memory is divided, in bytes.
+struct MemoryShares {
+  std::uint64_t windows = 0;  ///< mapped parts of source files
+  std::uint64_t chunks = 0;   ///< decoded chunks of source files
+  std::uint64_t rest = 0;     ///< everything else
+
+  /// Decoded chunks are used up one by one; files that are read as they are can be written all at once.
+  ChunkOrder order() const noexcept { return chunks != 0 ? ChunkOrder::by_tensor : ChunkOrder::in_step; }
+};
+
+/// Among the data that must be decoded, the dataset with the largest chunks, by the memory that one takes; and the
+/// memory that the job holds from the start.
+struct LargestChunk {
+  std::string place;  ///< file and dataset; empty: nothing must be decoded
+  std::uint64_t bytes = 0;
+  std::uint64_t decoding_bytes = 0;
+  std::uint64_t value_bytes = 0;  ///< all values of variable length, which are in the catalogs
+};
+
+/// The largest chunk among those arrays of a checkpoint for which `is_read` is true.
+LargestChunk largest_chunk(
+    const Checkpoint& checkpoint, const Placement& placement,
+    const std::function<bool(ArrayId)>& is_read = [](ArrayId) { return true; });
+
+/// First subtracts the memory for the catalogs' values, which are also in each new file, but at most half of all. If
+/// nothing must be decoded, one part in `uses` is for mappings. Otherwise the chunks' share grows with the largest
+/// chunk, and a quarter remains for the rest. Throws input, naming the memory needed, if that is not enough.
+MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const LargestChunk& largest);
+
+/// Warns if compressed data had to be decoded more than twice, with the memory that would help. Collective.
+void warn_of_repeats(std::uint64_t memory_bytes, const Decoding& decoding, Communicator& processes);
+
+}  // namespace ckpt

@@ -1,0 +1,225 @@
+#include "jobs/types/selection.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "layout/language/change_layout.hpp"
+#include "tables/language/table_rows.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// Whether NEW is OLD without some letters: "module.{x}={x}", "{a}_orig_mod.{b}={a}{b}".
+bool only_takes_text_out(const Rename& rename) {
+  const std::string& before = rename.stored.text();
+  const std::string& after = rename.name.text();
+  if (after.size() >= before.size()) return false;
+  const auto differs = std::mismatch(after.rbegin(), after.rend(), before.rbegin()).first;
+  const auto kept = static_cast<std::size_t>(after.rend() - differs);  // before the removed text
+  const std::string taken = before.substr(kept, before.size() - after.size());
+  return before.compare(0, kept, after, 0, kept) == 0 && taken.find_first_of("{}*?[]") == std::string::npos &&
+         std::any_of(taken.begin(), taken.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+}
+
+/// Whether captures are at both ends, so that a name may contain the text several times: nested wrappers.
+bool is_between_captures(const Pattern& pattern) {
+  return pattern.text().front() == '{' && pattern.text().back() == '}';
+}
+
+}  // namespace
+
+Wishes::Wishes(const NameChoice& choice)
+    : choice_(choice),
+      takes_all_(choice.only.empty()),
+      only_(PatternIndex::of(choice.only)),
+      drop_(PatternIndex::of(choice.drop)),
+      rename_(PatternIndex::of(choice.rename, &Rename::stored)) {
+  for (const Rename& each : choice.rename) takes_text_out_.push_back(only_takes_text_out(each));
+}
+
+std::string Wishes::new_name(const std::string& logical_name) const {
+  std::string name = logical_name;
+  bool is_shortened = false;
+  for (auto found = rename_.first(name); found;) {
+    const std::size_t at = *found;
+    const bool counts = !is_shortened || takes_text_out_[at];
+    if (counts) name = choice_.rename[at].name.fill(*rename_.pattern(at).match(name));
+    if (!takes_text_out_[at] && counts) break;
+    is_shortened = true;
+    const bool again = counts && is_between_captures(rename_.pattern(at));
+    found = rename_.first(name, again ? at : at + 1);
+  }
+  return name;
+}
+
+NewName new_name_of(const NameChoice& choice) {
+  if (choice.only.empty() && choice.drop.empty() && choice.rename.empty()) return {};
+  const auto kept = std::make_shared<const NameChoice>(choice);
+  return [kept, wishes = std::make_shared<const Wishes>(*kept)](const std::string& name) {
+    return wishes->is_kept(name) ? std::optional(wishes->new_name(name)) : std::nullopt;
+  };
+}
+
+std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source) {
+  for (ParameterId parameter = 0; parameter < is_taken.size(); ++parameter)
+    if (source.layout().table_arrays.contains(source.tensors()[parameter].name)) is_taken[parameter] = false;
+  return is_taken;
+}
+
+void leave_out_of_tables(const Placement& source, bool deletions, Selection& selection) {
+  const Layout& layout = source.layout();
+  std::set<std::string> names = layout.table_offsets;
+  if (deletions && !layout.tables.empty()) {
+    std::vector<std::string> datasets;
+    for (const auto& [name, keys] : layout.table_arrays) datasets.push_back(name);
+    for (const TableDatasets& table : find_tables(layout, datasets))
+      if (!table.deletes.empty()) names.insert(table.keys);
+  }
+  for (std::size_t i = selection.tensors.size(); i-- > 0;) {
+    if (!names.contains(source.tensors()[selection.source_of[i]].name)) continue;
+    selection.tensors.erase(selection.tensors.begin() + static_cast<std::ptrdiff_t>(i));
+    selection.source_of.erase(selection.source_of.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+namespace {
+
+std::size_t place_of(std::string_view name, const std::vector<Tensor>& tensors) {
+  const auto at = std::lower_bound(tensors.begin(), tensors.end(), name,
+                                   [](const Tensor& tensor, std::string_view other) { return tensor.name < other; });
+  return static_cast<std::size_t>(at - tensors.begin());
+}
+
+}  // namespace
+
+std::optional<std::size_t> Selection::find(std::string_view name) const {
+  const std::size_t at = place_of(name, tensors);
+  return at < tensors.size() && tensors[at].name == name ? std::optional(at) : std::nullopt;
+}
+
+void Selection::insert(Tensor tensor, ParameterId from) {
+  const auto at = static_cast<std::ptrdiff_t>(place_of(tensor.name, tensors));
+  tensors.insert(tensors.begin() + at, std::move(tensor));
+  source_of.insert(source_of.begin() + at, from);
+}
+
+Selection select(const NameChoice& choice, const Placement& source) {
+  struct Chosen {
+    Tensor tensor;
+    ParameterId from;
+  };
+  const Wishes wishes(choice);
+  std::vector<Chosen> chosen;
+  chosen.reserve(source.tensors().size());
+  for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
+    Tensor tensor = source.tensors()[parameter];
+    if (!wishes.is_kept(tensor.name)) continue;
+    tensor.name = wishes.new_name(tensor.name);
+    chosen.push_back({std::move(tensor), parameter});
+  }
+  if (chosen.empty() && (!choice.only.empty() || !choice.drop.empty()))
+    throw Error(Kind::usage, "", {"no parameter is left to take", "", "", {Advice::What::choose_others, ""}});
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Chosen& a, const Chosen& b) { return a.tensor.name < b.tensor.name; });
+  for (std::size_t i = 1; i < chosen.size(); ++i)
+    if (chosen[i].tensor.name == chosen[i - 1].tensor.name)
+      throw Error(Kind::usage, "",
+                  {"'" + source.tensors()[chosen[i - 1].from].name + "' and '" + source.tensors()[chosen[i].from].name +
+                       "' both become '" + chosen[i].tensor.name + "'",
+                   "one name for each parameter",
+                   "",
+                   {Advice::What::rename, ""}});
+  Selection selection;
+  selection.tensors.reserve(chosen.size());
+  for (Chosen& each : chosen) {
+    selection.tensors.push_back(std::move(each.tensor));
+    selection.source_of.push_back(each.from);
+  }
+  return selection;
+}
+
+void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
+                  Selection& selection) {
+  const Wishes wishes(choice);
+  for (const auto& [name, of] : masters) {
+    const auto from = wishes.is_kept(name) ? source.find(of) : std::nullopt;
+    if (!from) continue;
+    Tensor tensor = source.tensors()[*from];
+    tensor.name = wishes.new_name(name);
+    const auto known = selection.find(tensor.name);
+    if (!known) {
+      selection.insert(std::move(tensor), *from);
+      continue;
+    }
+    if (const std::string& other = source.tensors()[selection.source_of[*known]].name; other != name)
+      throw Error(Kind::usage, "",
+                  {"'" + other + "' and '" + name + "' both become '" + tensor.name + "'",
+                   "one name for each parameter",
+                   "",
+                   {Advice::What::rename, ""}});
+    selection.tensors[*known] = std::move(tensor);
+    selection.source_of[*known] = *from;
+  }
+}
+
+Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why) {
+  std::vector<std::size_t> order(names.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
+  Selection renamed;
+  for (const std::size_t at : order) {
+    if (names[at].empty()) continue;
+    if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
+      throw Error(Kind::usage, "parameter " + names[at],
+                  {std::string("two parameters get this name, ") + why, "one", "", {Advice::What::rename, ""}});
+    renamed.tensors.push_back(selection.tensors[at]);
+    renamed.tensors.back().name = names[at];
+    renamed.source_of.push_back(selection.source_of[at]);
+  }
+  return renamed;
+}
+
+Layout target_layout(const TargetChoice& target, const Layout& source) {
+  if (target.layout) return *target.layout;
+  const std::string origin = source.origin + " on another mesh";
+  if (!target.cards) return on_mesh(source, target.mesh, origin);
+  if (source.mesh.axes.size() != 1)
+    throw Error(Kind::usage, "",
+                {"the mesh of " + source.origin + " has " + std::to_string(source.mesh.axes.size()) + " axes (" +
+                     join(source.mesh.axes) + ")",
+                 "one, whose size the number of cards is",
+                 "",
+                 {Advice::What::say_axes, source.mesh.axes.front() + "=" + std::to_string(*target.cards)}});
+  return on_mesh(source, {{source.mesh.axes.front(), *target.cards}}, origin);
+}
+
+std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection) {
+  const Wishes wishes(choice);
+  std::set<std::string> names;
+  for (const std::string& name : source.left_out) names.insert(wishes.new_name(name));
+  for (const Tensor& tensor : source.placement.tensors())
+    if (!wishes.is_kept(tensor.name)) names.insert(wishes.new_name(tensor.name));
+  for (const Tensor& tensor : selection.tensors) names.erase(tensor.name);
+  return names;
+}
+
+CountedNames::CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection)
+    : wishes_(choice), left_out_(left_out_names(choice, source, selection)) {
+  for (const Tensor& tensor : selection.tensors) taken_.insert(tensor.name);
+}
+
+void CountedNames::add_alias(const std::string& name, const std::string& alias) {
+  if (!taken_.contains(alias) && !left_out_.contains(alias)) (counts(name) ? taken_ : left_out_).insert(alias);
+}
+
+Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
+                        const Layout& layout) {
+  if (layout.buckets.empty()) return layout;
+  return without_members(layout, left_out_names(choice, source, selection));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layout/language/layout.hpp"
+#include "layout/names/pattern_index.hpp"
+#include "layout/placement/placement.hpp"
+#include "layout/placement/resolve.hpp"
+#include "output/new_name.hpp"
+
+namespace ckpt {
+
+/// Which parameters a job takes, and under which names.
+struct NameChoice {
+  std::vector<Pattern> only;  ///< takes names that match one of these; empty: all
+  std::vector<Pattern> drop;  ///< except these
+  /// `stored` is the logical name as read, `name` the new one. The first rule that matches counts; if it only removes
+  /// text ("{a}_orig_mod.{b}={a}{b}"), later rules of that kind apply to its result.
+  std::vector<Rename> rename;
+  bool takes_masters = false;  ///< takes the whole model, each tensor from its source in Checkpoint::masters
+};
+
+/// Which rows are taken of the tables whose names match: those for which a condition (RowCondition) holds.
+struct KeepRule {
+  Pattern tables;
+  std::string condition;
+};
+
+/// A choice, indexed for lookups of many names. It refers to the choice, which must outlive it.
+class Wishes {
+ public:
+  explicit Wishes(const NameChoice& choice);
+
+  /// Whether the parameter of this logical name is taken.
+  bool is_kept(const std::string& logical_name) const {
+    return (takes_all_ || only_.first(logical_name)) && !drop_.first(logical_name);
+  }
+  /// The name that a parameter of this logical name gets.
+  std::string new_name(const std::string& logical_name) const;
+
+ private:
+  const NameChoice& choice_;
+  std::vector<bool> takes_text_out_;  // by rename
+  bool takes_all_;
+  PatternIndex only_;
+  PatternIndex drop_;
+  PatternIndex rename_;
+};
+
+/// Renames values other than parameters; null if a choice says nothing. It holds a copy of the choice.
+NewName new_name_of(const NameChoice& choice);
+
+/// What is to be written: the kept tensors under their new names, and where each comes from.
+struct Selection {
+  std::vector<Tensor> tensors;         ///< sorted by name
+  std::vector<ParameterId> source_of;  ///< the source's parameter, parallel to tensors
+
+  /// The index of the tensor with this name, or nothing.
+  std::optional<std::size_t> find(std::string_view name) const;
+  /// Adds a tensor with a new name, in order.
+  void insert(Tensor tensor, ParameterId from);
+};
+
+/// Throws usage if two parameters get one name, or nothing is left.
+Selection select(const NameChoice& choice, const Placement& source);
+
+/// Takes each chosen tensor from its source in `masters` (Checkpoint::masters), including tensors that the source does
+/// not have under their own names. Throws usage as `select`.
+void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
+                  Selection& selection);
+
+/// A selection under other names, parallel to its own; a tensor with an empty name is left out. Throws usage, with the
+/// reason, if two get one name.
+Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why);
+
+/// For each of a source's parameters, whether it is taken and outside tables: tables have each row once, so nothing of
+/// theirs can be compared with copies.
+std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source);
+
+/// Removes the offsets of the shards of the source's tables, since other servers have other shards. With `deletions`,
+/// also removes the keys that tables delete from older layers.
+void leave_out_of_tables(const Placement& source, bool deletions, Selection& selection);
+
+/// The new names of the source's parameters that `selection`, made from it, leaves out.
+std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection);
+
+/// Which names count in a checkpoint or a reference that is compared with a selection: those that were taken, and among
+/// names that the source lacks, those that the choice takes. It refers to the choice.
+class CountedNames {
+ public:
+  CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection);
+
+  bool counts(const std::string& name) const {
+    return taken_.contains(name) || (!left_out_.contains(name) && wishes_.is_kept(name));
+  }
+  /// Gives a tensor another name, which counts if that tensor does. An alias that the source itself has is unaffected.
+  void add_alias(const std::string& name, const std::string& alias);
+
+ private:
+  Wishes wishes_;
+  std::set<std::string> taken_;
+  std::set<std::string> left_out_;
+};
+
+/// The output's layout: exactly one of these.
+struct TargetChoice {
+  std::optional<Layout> layout;
+  std::map<std::string, std::uint64_t> mesh;  ///< the source's rules on another mesh
+  std::optional<std::uint64_t> cards;         ///< the source's rules on a mesh of one axis
+  std::optional<std::uint64_t> file_bytes;    ///< whole parameters, in files of at most this size (`model_files`)
+};
+
+/// The layout of the output; not for `file_bytes`, which needs the selection first.
+Layout target_layout(const TargetChoice& target, const Layout& source);
+
+/// Adapts that layout to `selection`, made from `source`: its buckets lose the members that the choice leaves out.
+Layout without_left_out(const NameChoice& choice, const Resolved& source, const Selection& selection,
+                        const Layout& layout);
+
+}  // namespace ckpt

@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "layout/language/parse_keys.hpp"
+#include "layout/placement/box_cover.hpp"
+
+namespace ckpt::parsing {
+
+namespace {
+
+Box parse_box(const Node& node) {
+  const auto items = node.items();
+  if (items.size() > max_rank) node.fail("at most 32 dimensions");
+  Box box{Extents(items.size()), Extents(items.size())};
+  for (std::size_t d = 0; d < items.size(); ++d) {
+    const auto ends = items[d].numbers();
+    if (ends.size() != 2 || ends[0] > ends[1]) items[d].fail("[first, end], the end not below the first");
+    box.set(d, {ends[0], ends[1]});
+  }
+  return box;
+}
+
+}  // namespace
+
+Boxes parse_boxes(const Node& node) {
+  Boxes boxes;
+  for (const auto& key : node.keys()) {
+    const Node entry = node.member(key);
+    const std::uint64_t card = node.card_id(key);
+    const Box& box = boxes[card] = parse_box(entry);
+    if (const std::size_t rank = boxes.begin()->second.rank(); box.rank() != rank)
+      entry.fail("a box of " + std::to_string(box.rank()) + " dimensions",
+                 std::to_string(rank) + ", as that of card " + std::to_string(boxes.begin()->first) + " has");
+  }
+  if (boxes.empty()) node.fail("the box of one card at least");
+  return boxes;
+}
+
+std::vector<std::uint64_t> parse_grid(const Node& node) {
+  std::vector<std::uint64_t> grid;
+  for (const auto& entry : node.items()) grid.push_back(entry.is_null() ? 0 : entry.number(1));
+  return grid;
+}
+
+void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
+  const Node place = rule.member("boxes");
+  if (keys.grid && keys.shape)
+    for (std::size_t d = 0; d < keys.grid->size(); ++d)
+      if (const std::uint64_t pieces = (*keys.grid)[d]; pieces != 0 && (*keys.shape)[d] % pieces != 0)
+        rule.member("shape").fail(format_list(*keys.shape),
+                                  "extents that \"grid\" divides: " + format_list(*keys.grid));
+  Extents shape = keys.shape && !keys.grid ? Extents(*keys.shape) : BoxCover::reach(*keys.boxes);
+  for (std::size_t d = 0; keys.grid && d < keys.grid->size(); ++d)
+    if (const std::uint64_t pieces = (*keys.grid)[d]; pieces != 0)
+      shape[d] = pieces;
+    else if (keys.shape)
+      shape[d] = (*keys.shape)[d];
+  if (!product({shape.begin(), shape.end()})) place.fail("boxes of 2^64 elements or more together", "fewer");
+  std::string flaw;
+  try {
+    BoxCover(*keys.boxes, shape, mesh);
+  } catch (const Error& error) {
+    flaw = error.what();
+  }
+  if (!flaw.empty())
+    place.fail("\"boxes\" of which " + flaw, "boxes that hold each element once; replicas are the same box again");
+}
+
+}  // namespace ckpt::parsing

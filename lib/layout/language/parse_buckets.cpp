@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <map>
+
+#include "layout/language/parse_keys.hpp"
+#include "layout/language/parse_members.hpp"
+#include "layout/language/parse_sections.hpp"
+#include "layout/language/shared_cards.hpp"
+
+namespace ckpt::parsing {
+
+namespace {
+
+/// Limit on buckets that share one stored name: each is for other cards, so more of them than a large mesh has stages
+/// is a mistake.
+constexpr std::size_t max_sharing = 4096;
+/// Limit on the members of all buckets: the product of several names and shared members must not exhaust memory.
+constexpr std::size_t max_members = std::size_t{1} << 23;
+
+/// Checks an upper bound of the bucket's elements, as far as the layout alone determines it: members before they are
+/// split.
+void check_total(const Node& members, const Bucket& bucket, const Mesh& mesh) {
+  const auto end_of = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t step) {
+    const auto end = sum({begin, size, step - 1});  // an upper bound of the next multiple of `step`
+    if (!end) members.fail("members of 2^64 elements or more together", "fewer", "is \"align\" too large?");
+    return *end / step * step;
+  };
+  std::uint64_t total = 0;
+  for (const auto& member : bucket.members)
+    if (member.keys.shape) total = end_of(total, *product(*member.keys.shape), bucket.align);
+  const auto step = product({bucket.multiple_of, bucket.multiple_of_each, mesh.shape[bucket.axis]});
+  if (!step) members.fail("a \"multiple_of\" whose product with the axis size is 2^64 or more", "a smaller one");
+  end_of(total, 0, *step);
+}
+
+std::vector<std::string> parse_bucket_names(const Node& node) {
+  if (!node.is_list()) return {node.text()};
+  std::vector<std::string> names;
+  for (const auto& item : node.items()) {
+    names.push_back(item.text());
+    if (std::find(names.begin(), names.end() - 1, names.back()) != names.end() - 1)
+      item.fail(item.describe() + " a second time", "each name once");
+    if (names.size() > max_sharing) node.fail("more than 4096 names", "fewer");
+  }
+  if (names.empty()) node.fail("a name, or a list of names that is not empty");
+  return names;
+}
+
+/// Returns one bucket for each of its names. Deducts their members from `members_left`.
+std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t& members_left) {
+  node.check_keys({"name", "axis", "members", "align", "multiple_of", "multiple_of_each", "last", "at"}, 3);
+  Bucket common;
+  common.axis = node.member("axis").axis(mesh);
+  if (const auto align = node.find("align")) common.align = align->number(1);
+  if (const auto multiple = node.find("multiple_of")) common.multiple_of = multiple->number(1);
+  if (const auto multiple = node.find("multiple_of_each")) common.multiple_of_each = multiple->number(1);
+  if (const auto last = node.find("last")) common.last_is_short = last->word(last_words);
+  if (const auto at = node.find("at")) {
+    ParsedAt parsed = parse_at(*at, mesh);
+    common.at = std::move(parsed.at);
+    common.at_last = std::move(parsed.last);
+    if (const auto found = common.at->find(common.axis);
+        found != common.at->end() && found->second.size() != mesh.shape[common.axis])
+      at->fail(
+          "only " + format_list(found->second) + " of \"" + mesh.axes[common.axis] + "\", over which the bucket is cut",
+          "other axes, or all " + std::to_string(mesh.shape[common.axis]) + " coordinates",
+          "is \"axis\" of the bucket the one that its pieces lie along?");
+  }
+  const auto names = parse_bucket_names(node.member("name"));
+  const auto members = node.member("members");
+  std::vector<Bucket> buckets;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Bucket bucket = common;
+    bucket.name = names[i];
+    bucket.members = parse_members(members, mesh, common.axis, names, i);
+    if (bucket.members.size() > members_left) members.fail("more than 8388608 members in all buckets", "fewer");
+    members_left -= bucket.members.size();
+    check_total(members, bucket, mesh);
+    buckets.push_back(std::move(bucket));
+  }
+  return buckets;
+}
+
+}  // namespace
+
+std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh) {
+  std::vector<Bucket> buckets;
+  std::vector<std::size_t> item_of;  // by bucket
+  std::map<std::string, std::vector<std::size_t>> by_name;
+  std::size_t members_left = max_members;
+  const auto items = node.items();
+  for (std::size_t i = 0; i < items.size(); ++i)
+    for (Bucket& bucket : parse_bucket(items[i], mesh, members_left)) {
+      auto& same = by_name[bucket.name];
+      for (const auto other : same)
+        if (share_a_card(bucket.at, buckets[other].at))
+          items[i].member("name").fail(
+              "\"" + bucket.name + "\" again, on cards that have it from bucket " + std::to_string(item_of[other]),
+              "another name, or an \"at\" that is disjoint from the other's");
+      same.push_back(buckets.size());
+      if (same.size() > max_sharing) items[i].fail("more than 4096 buckets of one name", "fewer");
+      buckets.push_back(std::move(bucket));
+      item_of.push_back(i);
+    }
+  return buckets;
+}
+
+}  // namespace ckpt::parsing

@@ -1,0 +1,93 @@
+#include "store/dcp/dcp_store.hpp"
+
+#include "base/utf8.hpp"
+#include "io/posix_file.hpp"
+#include "store/dcp/dcp_directory.hpp"
+#include "store/dcp/dcp_file.hpp"
+#include "store/dcp/dcp_parts.hpp"
+#include "store/safetensors/read_schema.hpp"
+#include "store/torch/admitted_tree.hpp"
+#include "store/zip/checked_file.hpp"
+#include "store/zip/zip_directory.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::string_view pickle_begin = "\x80";
+
+class DcpStore : public Store {
+ public:
+  std::string_view name() const noexcept override { return torch::dcp_format; }
+
+  bool takes_trees_of(std::string_view format) const noexcept override {
+    return format == torch::dcp_format || format == torch::torch_dist_format || format == "torch";
+  }
+
+  std::string_view index_name() const noexcept override { return torch::dcp_index; }
+
+  std::string index_text(const std::vector<IndexedFile>& files) const override {
+    return torch::pickled(torch::dcp_metadata_of(files));
+  }
+
+  bool is_index(const std::filesystem::path& path) const override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return file.status().bytes > 0 && file.text(0, 1) == pickle_begin;
+  }
+
+  /// Recognises both serialisations.
+  bool recognises(const std::filesystem::path& path) override {
+    if (path.extension() != torch::dcp_ending) return false;
+    const PosixFile file = PosixFile::open_for_reading(path);
+    const std::uint64_t bytes = file.status().bytes;
+    return !torch::first_entry(file, bytes).empty() || safetensors::is_safetensors(file, {0, bytes});
+  }
+
+  FileCatalog catalog(const std::filesystem::path& path) override {
+    throw Error(Kind::input, path.string(),
+                {"is one file of a checkpoint of torch.distributed.checkpoint",
+                 "the directory with its " + std::string(torch::dcp_index) + ", which tells what is in it",
+                 "give the directory"});
+  }
+
+  std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
+    return torch::open_items(file, catalog);
+  }
+
+  std::string tree(const std::filesystem::path& path) override {
+    return with_file(path.string(), [&] { return torch::read_dcp_tree(path.parent_path()); });
+  }
+
+  std::string admitted_tree(const std::string& tree) const override { return torch::admitted_tree(tree); }
+
+  void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
+    for (const auto* const names : {&datasets, &groups})
+      for (const std::string& name : *names)
+        if (name.empty() || !is_utf8(name))
+          throw Error(Kind::input, "tensor name \"" + name + '"',
+                      {"it is no UTF-8", "text, as torch files hold names", "", {Advice::What::rename, ""}});
+  }
+
+  std::vector<std::string> losses(const FileSpec& spec) const override { return torch::dcp_losses(spec); }
+
+  std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
+    return std::make_shared<const NewFile>(torch::dcp_form(spec));
+  }
+};
+
+class TorchDistStore final : public DcpStore {
+ public:
+  std::string_view name() const noexcept override { return torch::torch_dist_format; }
+};
+
+}  // namespace
+
+std::unique_ptr<Store> dcp_store() {
+  return std::make_unique<DcpStore>();
+}
+
+std::unique_ptr<Store> torch_dist_store() {
+  return std::make_unique<TorchDistStore>();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,152 @@
+#include "store/zip/checked_file.hpp"
+
+#include <deque>
+#include <string_view>
+#include <utility>
+
+#include "base/byte_stream.hpp"
+#include "base/error.hpp"
+#include "io/crc.hpp"
+#include "store/guarded_reading.hpp"
+#include "store/offset_file.hpp"
+#include "store/pickle/little_endian.hpp"
+#include "store/torch/legacy_file.hpp"
+#include "store/zip/archive.hpp"
+#include "store/zip/zip_directory.hpp"
+
+namespace ckpt::torch {
+
+namespace {
+
+/// Returns the places of the entries that have a checksum, with their checksums.
+std::string sums_in(const PosixFile& file, std::uint64_t file_bytes) {
+  ByteWriter said;
+  if (is_legacy_file(file, file_bytes)) return said.take();
+  for (const ZipEntry& entry : zip_directory(file, {0, file_bytes})) {
+    if (entry.crc == 0 || entry.place.size() == 0) continue;
+    for (const std::uint64_t number : {entry.place.lo, entry.place.hi, std::uint64_t{entry.crc}}) said.number(number);
+  }
+  return said.take();
+}
+
+CheckedStorages storages_said(const std::string& said) {
+  CheckedStorages storages;
+  ByteReader in(said, "sums of a file");
+  for (std::size_t left = said.size() / (3 * sizeof(std::uint64_t)); left > 0; --left) {
+    const std::uint64_t lo = in.number();
+    CheckedStorage& storage = storages[lo];
+    storage.place = {lo, in.number()};
+    storage.crc = static_cast<std::uint32_t>(in.number());
+  }
+  return storages;
+}
+
+/// A file whose datasets are checked against their stored checksums, if there are any.
+class CheckedFile : public SourceFile {
+ public:
+  CheckedFile(const std::filesystem::path& path, const FileCatalog& catalog)
+      : file_(path, catalog), own_(PosixFile::open_for_reading(path)), schema_(catalog.schema) {}
+
+  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    check(dataset);
+    file_.read(dataset, offset, out);
+  }
+  std::optional<StridedForm> strided(std::size_t dataset) const override { return file_.strided(dataset); }
+  void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    check(dataset);
+    file_.read_as_stored(dataset, offset, out);
+  }
+  bool will_need(std::size_t dataset, Interval bytes) override { return file_.will_need(dataset, bytes); }
+  std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
+    return file_.located(dataset, offset);
+  }
+  PartialSum sum_rest(const std::optional<Passage>& left_out) override { return file_.sum_rest(left_out); }
+
+ protected:
+  const PosixFile& own() const noexcept { return own_; }
+  const FileExtents& extents(std::size_t dataset) const { return schema_->datasets.at(dataset).extents; }
+  void compare(std::size_t dataset, Interval place, std::uint32_t crc) const {
+    check_crc(crc_of(own_, place), crc, own_.path() + ": /" + schema_->arrays->at(dataset).name);
+  }
+
+ private:
+  OffsetFile file_;
+  PosixFile own_;
+  std::shared_ptr<const Schema> schema_;
+};
+
+class CheckedArchive final : public CheckedFile {
+ public:
+  CheckedArchive(const std::filesystem::path& path, const FileCatalog& catalog,
+                 std::shared_ptr<CheckedStorages> storages)
+      : CheckedFile(path, catalog), storages_(std::move(storages)) {}
+
+  void check(std::size_t dataset) override {
+    if (extents(dataset).bytes() == 0) return;
+    auto found = storages_->upper_bound(extents(dataset).offset());
+    if (found == storages_->begin()) return;
+    CheckedStorage& storage = (--found)->second;
+    if (extents(dataset).offset() >= storage.place.hi) return;
+    std::call_once(storage.is_checked, [&] { compare(dataset, storage.place, storage.crc); });
+  }
+
+ private:
+  std::shared_ptr<CheckedStorages> storages_;
+};
+
+class CheckedItems final : public CheckedFile {
+ public:
+  CheckedItems(const std::filesystem::path& path, const FileCatalog& catalog)
+      : CheckedFile(path, catalog), file_bytes_(catalog.bytes), are_checked_(catalog.schema->datasets.size()) {}
+
+  void check(std::size_t dataset) override {
+    if (extents(dataset).bytes() == 0) return;
+    std::call_once(are_checked_.at(dataset), [&] {
+      const Interval place{extents(dataset).offset(), extents(dataset).offset() + extents(dataset).bytes()};
+      if (const std::uint32_t crc = sum_behind(place); crc != 0) compare(dataset, place, crc);
+    });
+  }
+
+ private:
+  /// Reads the record after an entry's bytes: mark, CRC, size, size, of 4 bytes each, or with sizes of 8 bytes. Returns
+  /// 0 if there is no such record.
+  std::uint32_t sum_behind(Interval place) const {
+    constexpr std::string_view mark = "PK\7\10";
+    constexpr std::uint64_t descriptor_bytes = 16;
+    if (file_bytes_ < place.hi || file_bytes_ - place.hi < descriptor_bytes) return 0;
+    const std::string found = own().text(place.hi, descriptor_bytes);
+    const auto number = [&](std::size_t at, std::size_t count) { return little_endian(found.substr(at, count)); };
+    const bool is_its_own = number(8, 4) == place.size() || number(8, 8) == place.size();
+    return found.starts_with(mark) && is_its_own ? static_cast<std::uint32_t>(number(4, 4)) : 0;
+  }
+
+  std::uint64_t file_bytes_;
+  std::deque<std::once_flag> are_checked_;
+};
+
+}  // namespace
+
+std::unique_ptr<SourceFile> open_items(const std::filesystem::path& path, const FileCatalog& catalog) {
+  return std::make_unique<CheckedItems>(path, catalog);
+}
+
+std::unique_ptr<SourceFile> CheckedFiles::open(const std::filesystem::path& path, const FileCatalog& catalog) {
+  auto storages = storages_of(path, catalog);
+  if (storages->empty()) return std::make_unique<OffsetFile>(path, catalog);
+  return std::make_unique<CheckedArchive>(path, catalog, std::move(storages));
+}
+
+std::shared_ptr<CheckedStorages> CheckedFiles::storages_of(const std::filesystem::path& path,
+                                                           const FileCatalog& catalog) {
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[path];
+  if (known.storages && known.modified_ns == catalog.modified_ns) return known.storages;
+  const PosixFile file = PosixFile::open_for_reading(path);
+  const std::string said = with_file(path.string(), [&] {
+    return read_guarded<sums_in>(file, catalog.bytes, "torch", limits_of_file(catalog.bytes));
+  });
+  known = {catalog.modified_ns, std::make_shared<CheckedStorages>(storages_said(said))};
+  return known.storages;
+}
+
+}  // namespace ckpt::torch

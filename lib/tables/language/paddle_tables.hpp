@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "layout/language/layout.hpp"
+
+namespace ckpt {
+
+/// Returns whether any of a layout's tables is in Paddle's text format.
+bool has_paddle_text(const Layout& layout);
+/// Returns whether it has only such tables: then no card has files.
+bool is_text_alone(const Layout& layout);
+
+/// Returns the files of a table as the layout describes them: "000/part-{server:03}-{shard:05}.gz".
+std::string shard_file_template(const PaddleText& text);
+
+/// Returns the server of each of a text table's shards.
+std::vector<std::uint64_t> servers_of_shards(const KeyedTable& table, std::uint64_t servers);
+
+/// Returns the paths of a text table's files when they are written, by shard, within the checkpoint's directory.
+std::vector<std::string> shard_paths(const KeyedTable& table, std::uint64_t servers);
+
+/// Returns the files of all its text tables.
+std::vector<std::string> text_file_names(const Layout& layout);
+
+/// Returns all files with data that a layout names: those of its cards, or of its tables' shards.
+std::vector<std::string> file_names(const Layout& layout);
+
+}  // namespace ckpt

@@ -1,0 +1,150 @@
+#include "tables/paddle/text_table.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <system_error>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "io/posix_file.hpp"
+#include "processes/wire.hpp"
+#include "store/paddle/shard_files.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// How many files are opened at a time: network storage answers them together.
+constexpr unsigned shards_at_once = 16;
+
+std::vector<std::string> shard_names_in(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto at = std::filesystem::directory_iterator(directory, error); !error && at != std::filesystem::end(at);
+       at.increment(error))
+    if (!at->is_directory(error)) names.push_back(at->path().filename().string());
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory)
+    throw Error(Kind::input, "",
+                {"no such directory", "the files of a table's shards in it",
+                 "give the directory that \"files\" of the layout begins in"});
+  if (error) throw system_error(directory.string(), "list", error.value());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+FileCatalog::Version version_of(const std::filesystem::path& file) {
+  const PosixFile::Status status = PosixFile::open_for_reading(file).status();
+  return {status.bytes, status.modified_ns};
+}
+
+std::filesystem::path directory_of(const Layout& layout, std::size_t entry, const std::filesystem::path& checkpoint) {
+  return checkpoint / layout.tables[entry].text.value().directory;
+}
+
+/// The table without its files.
+TextTable text_table(const Layout& layout, std::size_t entry) {
+  const KeyedTable& said = layout.tables[entry];
+  return {said.name.text(), entry, RowFields(said.text.value().accessor), {}, {}};
+}
+
+TextTable find_text_table(const Layout& layout, std::size_t entry, const std::filesystem::path& checkpoint) {
+  TextTable table = text_table(layout, entry);
+  const std::filesystem::path directory = directory_of(layout, entry, checkpoint);
+  with_context(directory.string(), [&] {
+    for (const std::string& name : shard_files(shard_names_in(directory), layout.tables[entry].text->shards))
+      table.files.push_back(directory / name);
+    table.versions.resize(table.files.size());
+    for_each_in_parallel(shards_at_once, table.files.size(),
+                         [&](std::uint64_t shard) { table.versions[shard] = version_of(table.files[shard]); });
+  });
+  return table;
+}
+
+void sort_by_name(std::vector<TextTable>& tables) {
+  std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+}
+
+}  // namespace
+
+std::uint64_t TextTable::bytes() const {
+  return std::accumulate(versions.begin(), versions.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const FileCatalog::Version& file) { return sum + file.bytes; });
+}
+
+std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesystem::path& checkpoint) {
+  std::vector<TextTable> tables;
+  for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
+    if (layout.tables[entry].text) tables.push_back(find_text_table(layout, entry, checkpoint));
+  sort_by_name(tables);
+  return tables;
+}
+
+namespace {
+
+/// What process 0 reports about a table's files.
+struct FoundFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+
+  static auto fields(auto& self) { return std::tie(self.name, self.bytes, self.modified_ns); }
+};
+
+std::vector<FoundFile> files_of(const TextTable& table) {
+  std::vector<FoundFile> files;
+  for (std::uint64_t shard = 0; shard < table.shards(); ++shard)
+    files.push_back(
+        {table.files[shard].filename().string(), table.versions[shard].bytes, table.versions[shard].modified_ns});
+  return files;
+}
+
+}  // namespace
+
+std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesystem::path& checkpoint,
+                                        Communicator& processes) {
+  std::vector<TextTable> tables;
+  std::vector<std::vector<FoundFile>> found;
+  agree(processes, [&] {
+    if (processes.rank() != 0) return;
+    tables = find_text_tables(layout, checkpoint);
+    for (const TextTable& table : tables) found.push_back(files_of(table));
+  });
+  found = wire::unpacked<decltype(found)>(processes.broadcast(wire::packed(found), 0));
+  if (processes.rank() == 0) return tables;
+  for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
+    if (layout.tables[entry].text) tables.push_back(text_table(layout, entry));
+  sort_by_name(tables);
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    for (const FoundFile& file : found.at(t)) {
+      tables[t].files.push_back(directory_of(layout, tables[t].entry, checkpoint) / file.name);
+      tables[t].versions.push_back({file.bytes, file.modified_ns});
+    }
+  return tables;
+}
+
+void check_is_found(const TextTable& found, std::uint64_t shard, const PosixFile::Status& read) {
+  const FileCatalog::Version& was = found.versions[shard];
+  if (read.bytes == was.bytes && read.modified_ns == was.modified_ns) return;
+  const std::string name = found.files[shard].string();
+  throw Error(Kind::input, name,
+              {"it is not the file that was found there: its size or its time is another",
+               "one that nobody writes, the same on all nodes",
+               "",
+               {Advice::What::wait_for_writer, ""}})
+      .in_file(name);
+}
+
+void check_unchanged(const TextTable& found, const Layout& layout, const std::filesystem::path& checkpoint) {
+  const TextTable now = find_text_table(layout, found.entry, checkpoint);
+  for (std::uint64_t shard = 0; shard < found.shards(); ++shard) {
+    const FileCatalog::Version& was = found.versions[shard];
+    const FileCatalog::Version& is = now.versions[shard];
+    if (now.files[shard] == found.files[shard] && is.bytes == was.bytes && is.modified_ns == was.modified_ns) continue;
+    const std::string name = found.files[shard].string();
+    throw Error(Kind::input, name, {"it was changed while it was read", "", "", {Advice::What::wait_for_writer, ""}})
+        .in_file(name);
+  }
+}
+
+}  // namespace ckpt
