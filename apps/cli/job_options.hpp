@@ -8,8 +8,8 @@
 
 #include "cli/options.hpp"
 #include "jobs/check.hpp"
-#include "jobs/compare.hpp"
-#include "jobs/reshard.hpp"
+#include "jobs/types/compare_job.hpp"
+#include "jobs/types/reshard_job.hpp"
 
 namespace ckpt::cli {
 

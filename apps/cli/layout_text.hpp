@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "processes/communicator.hpp"
 
 namespace ckpt::cli {

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 
 namespace ckpt::cli {
 

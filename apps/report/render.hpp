@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "report/output.hpp"
 
 namespace ckpt::cli {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "report/result_file.hpp"
 
 namespace ckpt::cli {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "jobs/check.hpp"
-#include "jobs/compare.hpp"
+#include "jobs/types/compare_job.hpp"
 #include "report/output.hpp"
 
 namespace ckpt::cli {

@@ -136,6 +136,14 @@ std::vector<std::filesystem::path> Checkpoint::paths_read(FileNumber file) const
   return paths;
 }
 
+std::vector<std::filesystem::path> Checkpoint::paths_read(std::uint32_t process, std::uint32_t processes) const {
+  std::vector<std::filesystem::path> files;
+  for (const FileNumber file : own_files(process, processes))
+    for (std::filesystem::path& read : paths_read(file)) files.push_back(std::move(read));
+  if (const auto manifest = path() / manifest_name; std::filesystem::exists(manifest)) files.push_back(manifest);
+  return files;
+}
+
 FileNumber Checkpoint::file_of(Position card, const std::string& stored) const {
   return table_.of(card, layout_.files.entry_of(stored).value_or(0));
 }

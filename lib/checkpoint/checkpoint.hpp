@@ -91,6 +91,8 @@ class Checkpoint {
   std::string file_name(FileNumber file) const;
   /// All paths that reading this file touches: its own, and those of the files whose data it shows.
   std::vector<std::filesystem::path> paths_read(FileNumber file) const;
+  /// The paths that a process reads, the manifest among them: nothing may overwrite them.
+  std::vector<std::filesystem::path> paths_read(std::uint32_t process, std::uint32_t processes) const;
 
   /// Schema::tree_names, from the file that has them.
   const std::map<std::string, std::string>& tree_names() const;

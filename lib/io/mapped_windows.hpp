@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include "io/file_piece.hpp"
-#include "store/store.hpp"
 
 namespace ckpt {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "output/creation_mask.hpp"
 #include "output/journal.hpp"
 #include "output/output.hpp"

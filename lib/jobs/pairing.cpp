@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "jobs/tree_names.hpp"
+#include "tables/phase/table_plan.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {

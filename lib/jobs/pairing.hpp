@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
-#include "jobs/compare.hpp"
+#include "jobs/types/compare_job.hpp"
 #include "jobs/types/selection.hpp"
 #include "layout/placement/resolve.hpp"
 

@@ -163,7 +163,7 @@ class Run {
       Output* place = output_.place();
       if (place == nullptr) return;
       for (const Checkpoint* each : sides_->checkpoints())
-        place->check_sources(paths_read(*each, process(), process_count()));
+        place->check_sources(each->paths_read(process(), process_count()));
       place->check_sources(text_.paths_read());
       auto beside = names_beside(checkpoint(), target().layout(), *sides_->store);
       if (!sides_->index_name.empty()) beside.push_back(sides_->index_name);

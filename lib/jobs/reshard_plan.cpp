@@ -445,14 +445,4 @@ MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides
                       largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; }));
 }
 
-std::vector<std::filesystem::path> paths_read(const Checkpoint& checkpoint, std::uint32_t process,
-                                              std::uint32_t processes) {
-  std::vector<std::filesystem::path> files;
-  for (const FileNumber file : checkpoint.own_files(process, processes))
-    for (std::filesystem::path& path : checkpoint.paths_read(file)) files.push_back(std::move(path));
-  if (const auto manifest = checkpoint.path() / manifest_name; std::filesystem::exists(manifest))
-    files.push_back(manifest);
-  return files;
-}
-
 }  // namespace ckpt

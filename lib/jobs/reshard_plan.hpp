@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "jobs/reshard.hpp"
 #include "jobs/types/expectation.hpp"
 #include "jobs/types/memory_shares.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "layout/placement/resolve.hpp"
 #include "plan/chunk_casts.hpp"
 #include "plan/planner.hpp"
@@ -72,9 +72,5 @@ struct MovePlan {
 
 /// Half of the memory is for the source, half is staging, unless the source has large chunks.
 MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner);
-
-/// The paths that a process reads of a checkpoint: nothing may overwrite them.
-std::vector<std::filesystem::path> paths_read(const Checkpoint& checkpoint, std::uint32_t process,
-                                              std::uint32_t processes);
 
 }  // namespace ckpt

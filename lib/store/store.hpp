@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/decoded_chunks.hpp"
+#include "io/file_piece.hpp"
 #include "store/catalog.hpp"
 #include "store/number_rules.hpp"
 #include "tensor/fingerprint.hpp"
@@ -95,17 +96,6 @@ struct Passage {
 struct NewFile {
   FileRoom room;
   std::vector<Passage> passages;  ///< ascending, none empty: everything that is not data; zeros lie between them
-};
-
-/// An open file, with all that it takes to map a part of it or to read it in another way.
-struct LocatedFile {
-  int fd = -1;
-  const std::string* path = nullptr;
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t bytes = 0;
-  /// Whether mapping is as fast as reading: on a network file system each page fault waits for the network.
-  bool is_local = true;
 };
 
 /// An extent of a dataset, and the file that contains it.

@@ -8,14 +8,6 @@
 
 namespace ckpt {
 
-namespace {
-
-std::uint64_t table_memory(const Resources& resources) {
-  return resources.memory_bytes / 2;
-}
-
-}  // namespace
-
 /// By default, the cores that a launcher bound this process to, else its share of the node's.
 unsigned thread_count(const Resources& resources, const Communicator& processes) {
   if (resources.threads != 0) return resources.threads;
@@ -25,14 +17,6 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
 CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, const Communicator& processes) {
   place.threads = thread_count(resources, processes);
   return place;
-}
-
-CensusMeans census_means(const Resources& resources, Communicator& processes) {
-  return {table_memory(resources), static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
-}
-
-std::uint64_t received_memory(const Resources& resources) {
-  return table_memory(resources) / 4;
 }
 
 std::size_t open_files_allowed(const Resources& resources, Communicator& processes) {

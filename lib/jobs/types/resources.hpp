@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "checkpoint/checkpoint.hpp"
 #include "exchange/exchange.hpp"
-#include "tables/keyed/census.hpp"
+#include "processes/communicator.hpp"
 
 namespace ckpt {
 
@@ -26,13 +27,6 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
 
 /// A checkpoint that is opened with the threads that a job may use.
 CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, const Communicator& processes);
-
-/// What work on tables may use: half of the memory, and the threads of the process that has most. The same on every
-/// process, because it decides how the work is shared. Collective.
-CensusMeans census_means(const Resources& resources, Communicator& processes);
-
-/// How many bytes of tables' rows a process receives at a time: a quarter of the memory for work on tables.
-std::uint64_t received_memory(const Resources& resources);
 
 /// How many files each cache of a job may hold open. Collective; throws io if the system allows too few.
 std::size_t open_files_allowed(const Resources& resources, Communicator& processes);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "layout/language/change_layout.hpp"
-#include "tables/language/table_rows.hpp"
 
 namespace ckpt {
 
@@ -68,22 +67,6 @@ std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& so
   for (ParameterId parameter = 0; parameter < is_taken.size(); ++parameter)
     if (source.layout().table_arrays.contains(source.tensors()[parameter].name)) is_taken[parameter] = false;
   return is_taken;
-}
-
-void leave_out_of_tables(const Placement& source, bool deletions, Selection& selection) {
-  const Layout& layout = source.layout();
-  std::set<std::string> names = layout.table_offsets;
-  if (deletions && !layout.tables.empty()) {
-    std::vector<std::string> datasets;
-    for (const auto& [name, keys] : layout.table_arrays) datasets.push_back(name);
-    for (const TableDatasets& table : find_tables(layout, datasets))
-      if (!table.deletes.empty()) names.insert(table.keys);
-  }
-  for (std::size_t i = selection.tensors.size(); i-- > 0;) {
-    if (!names.contains(source.tensors()[selection.source_of[i]].name)) continue;
-    selection.tensors.erase(selection.tensors.begin() + static_cast<std::ptrdiff_t>(i));
-    selection.source_of.erase(selection.source_of.begin() + static_cast<std::ptrdiff_t>(i));
-  }
 }
 
 namespace {

@@ -83,10 +83,6 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
 /// theirs can be compared with copies.
 std::vector<bool> without_tables(std::vector<bool> is_taken, const Placement& source);
 
-/// Removes the offsets of the shards of the source's tables, since other servers have other shards. With `deletions`,
-/// also removes the keys that tables delete from older layers.
-void leave_out_of_tables(const Placement& source, bool deletions, Selection& selection);
-
 /// The new names of the source's parameters that `selection`, made from it, leaves out.
 std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection);
 

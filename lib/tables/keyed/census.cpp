@@ -18,6 +18,10 @@ constexpr std::uint64_t least_batch_bytes = 64ULL << 10;
 constexpr std::uint64_t best_batch_bytes = 4ULL << 20;  // later passes over it mostly hit the core's cache
 constexpr std::uint64_t best_run_bytes = 64ULL << 10;   // bytes that a batch has for each place that it goes to
 
+std::uint64_t table_memory(const Resources& resources) {
+  return resources.memory_bytes / 2;
+}
+
 /// A run of one process's batches, without a batch of another in between.
 struct CountedRun {
   std::uint64_t first = 0;
@@ -188,6 +192,14 @@ void check_room(const StoredTable& table, std::uint64_t batches, std::uint64_t g
 }
 
 }  // namespace
+
+CensusMeans census_means(const Resources& resources, Communicator& processes) {
+  return {table_memory(resources), static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
+}
+
+std::uint64_t received_memory(const Resources& resources) {
+  return table_memory(resources) / 4;
+}
 
 std::uint64_t batch_bytes(std::uint64_t memory_bytes, unsigned threads) {
   constexpr std::uint64_t copies = 4;

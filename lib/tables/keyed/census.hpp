@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "jobs/types/resources.hpp"
 #include "processes/communicator.hpp"
 #include "tables/keyed/stored_table.hpp"
 #include "tables/keyed/table_share.hpp"
@@ -16,6 +17,13 @@ struct CensusMeans {
   std::uint64_t memory_bytes = 0;
   unsigned threads = 1;
 };
+
+/// What work on tables may use: half of the memory, and the threads of the process that has most. The same on every
+/// process, because it decides how the work is shared. Collective.
+CensusMeans census_means(const Resources& resources, Communicator& processes);
+
+/// How many bytes of tables' rows a process receives at a time: a quarter of the memory for work on tables.
+std::uint64_t received_memory(const Resources& resources);
 
 /// A table's keys, counted by the servers that they go to.
 struct TableCensus {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "jobs/compare.hpp"
+#include "jobs/types/compare_job.hpp"
 #include "tables/keyed/stored_table.hpp"
 
 namespace ckpt {

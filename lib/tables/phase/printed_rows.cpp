@@ -8,7 +8,6 @@
 #include "base/log.hpp"
 #include "base/parallel.hpp"
 #include "checkpoint/read_manifest.hpp"
-#include "jobs/reshard_plan.hpp"
 #include "tables/paddle/shard_print.hpp"
 #include "tables/paddle/spread_print.hpp"
 #include "tables/paddle/text_left.hpp"
@@ -50,8 +49,8 @@ class PrintedRows final : public TextPart {
   }
 
   std::vector<std::filesystem::path> paths_read() const override {
-    return ckpt::paths_read(*checkpoint_, static_cast<std::uint32_t>(means_.processes.rank()),
-                            static_cast<std::uint32_t>(means_.processes.size()));
+    return checkpoint_->paths_read(static_cast<std::uint32_t>(means_.processes.rank()),
+                                   static_cast<std::uint32_t>(means_.processes.size()));
   }
 
   const Checkpoint* opened_source() const override { return &*checkpoint_; }

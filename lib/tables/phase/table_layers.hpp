@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "tables/phase/table_planner.hpp"
 
 namespace ckpt {

@@ -287,6 +287,22 @@ std::vector<ManifestTable> manifest_tables(const TablePlan& plan, const TableShu
   return tables;
 }
 
+void leave_out_of_tables(const Placement& source, bool deletions, Selection& selection) {
+  const Layout& layout = source.layout();
+  std::set<std::string> names = layout.table_offsets;
+  if (deletions && !layout.tables.empty()) {
+    std::vector<std::string> datasets;
+    for (const auto& [name, keys] : layout.table_arrays) datasets.push_back(name);
+    for (const TableDatasets& table : find_tables(layout, datasets))
+      if (!table.deletes.empty()) names.insert(table.keys);
+  }
+  for (std::size_t i = selection.tensors.size(); i-- > 0;) {
+    if (!names.contains(source.tensors()[selection.source_of[i]].name)) continue;
+    selection.tensors.erase(selection.tensors.begin() + static_cast<std::ptrdiff_t>(i));
+    selection.source_of.erase(selection.source_of.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 Finished without_tables(const Finished& finished, const Placement& target, const TablePlan& plan) {
   Finished all = finished;
   for (const ArrayId array : table_arrays(plan))

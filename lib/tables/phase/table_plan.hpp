@@ -25,6 +25,10 @@ struct PlannedTables {
 PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>& sources, std::size_t principal,
                           Selection& selection, Layout target, SourceStore& reading, Communicator& processes);
 
+/// Removes the offsets of the shards of the source's tables, since other servers have other shards. With `deletions`,
+/// also removes the keys that tables delete from older layers.
+void leave_out_of_tables(const Placement& source, bool deletions, Selection& selection);
+
 /// Finds the target's array of each part of the tables, and of their shards' offsets.
 void find_target_arrays(const Placement& target, TablePlan& plan);
 

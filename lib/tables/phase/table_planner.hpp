@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/manifest.hpp"
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "tables/keyed/newest_rows.hpp"
 #include "tables/keyed/shuffle.hpp"
 #include "tables/language/table_rows.hpp"

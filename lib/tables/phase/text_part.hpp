@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "output/free_space.hpp"
 #include "tables/paddle/line_move.hpp"
 #include "tables/phase/text_target.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/manifest.hpp"
-#include "jobs/reshard.hpp"
+#include "jobs/types/reshard_job.hpp"
 #include "output/journal.hpp"
 #include "tables/paddle/line_move.hpp"
 
