@@ -9,7 +9,7 @@ void declare_external(CommandLine& line, std::vector<std::string>& directories) 
 }
 
 void allow_external(const std::vector<std::string>& directories, Stores& stores) {
-  for (const std::string& directory : directories) stores.reading().let_show(directory);
+  for (const std::string& directory : directories) let_show(stores.reading(), directory);
 }
 
 }  // namespace ckpt::cli

@@ -49,11 +49,11 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
   const auto& job = std::get<ReshardJob>(setup.job);
   Stores stores(formats(), value_memory(job.resources));
   allow_external(options.allow_external, stores);
-  read_number_types(options.number_types, stores.reading());
+  read_number_types(options.number_types, stores.numbers());
   Counters counters;
   const Progress progress(counters, setup.progress);
   Report report = reshard(job, stores, processes, counters);
-  tell_unused_types(options.number_types, stores.reading(), processes);
+  tell_unused_types(options.number_types, stores.numbers(), processes);
   return report;
 }
 

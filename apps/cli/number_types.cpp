@@ -15,7 +15,7 @@ void declare_number_types(CommandLine& line, std::vector<std::string>& rules) {
       "repeated, the last that matches decides");
 }
 
-void read_number_types(const std::vector<std::string>& rules, SourceStore& store) {
+void read_number_types(const std::vector<std::string>& rules, NumberRules& numbers) {
   for (const std::string& text : rules) {
     const std::size_t colon = text.find(':');
     const auto dtype = type_by_word(text.substr(0, colon));
@@ -24,13 +24,13 @@ void read_number_types(const std::vector<std::string>& rules, SourceStore& store
                   {dtype ? "no names" : "'" + text.substr(0, colon) + "', which is no type of numbers", "DTYPE:GLOB",
                    "write for example 'bf16:*.weight'"});
     const Pattern names = parse_globs("--as", {text.substr(colon + 1)}).front();
-    store.read_as({*dtype, text, [names](const std::string& dataset) { return names.matches(dataset); }});
+    numbers.add({*dtype, text, [names](const std::string& dataset) { return names.matches(dataset); }});
   }
 }
 
-void tell_unused_types(const std::vector<std::string>& rules, const SourceStore& store, Communicator& processes) {
+void tell_unused_types(const std::vector<std::string>& rules, const NumberRules& numbers, Communicator& processes) {
   if (rules.empty()) return;
-  const std::vector<bool> uses = store.uses_of_rules();
+  const std::vector<bool> uses = numbers.uses();
   for (std::size_t i = 0; i < rules.size(); ++i)
     if (processes.maximum(i < uses.size() && uses[i] ? 1 : 0) == 0)
       spdlog::warn("--as '{}': no dataset whose name in its file matches has integers or opaque bytes of that size",

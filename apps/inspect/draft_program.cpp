@@ -176,7 +176,7 @@ bool says_how_it_is_cut(const std::filesystem::path& path, SourceStore& store) {
 int run_draft(const DraftOptions& options, Communicator& processes) {
   Stores stores;
   allow_external(options.allow_external, stores);
-  read_number_types(options.number_types, stores.reading());
+  read_number_types(options.number_types, stores.numbers());
   drafting::DraftJob job;
   std::optional<Expectation> expectation;
   agree(processes, [&] {
@@ -189,7 +189,7 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
     if (expectation) job.may_be_missing = expectation->excuses.missing;
   });
   job.files = find_files(options.path, stores.reading(), processes);
-  tell_unused_types(options.number_types, stores.reading(), processes);
+  tell_unused_types(options.number_types, stores.numbers(), processes);
   std::optional<Reference> reference;
   if (expectation) reference = Reference::load(expectation->reference, stores.reading(), processes);
   bool is_complete = false;

@@ -98,7 +98,7 @@ const Placement& expected_in(const FoundFiles& files, const Inspection& inspecti
 Layout layout_of(const InspectOptions& options, Communicator& processes) {
   Stores stores;
   allow_external(options.allow_external, stores);
-  read_number_types(options.number_types, stores.reading());
+  read_number_types(options.number_types, stores.numbers());
   if (auto own = layout_of_itself(options.as_layout, stores.reading(), processes)) return std::move(*own);
   return read_layout(options.as_layout, options.path, processes);
 }
@@ -137,10 +137,10 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   if (!options.layout.empty()) layout = read_layout(options.layout, options.path, processes);
   Stores stores;
   allow_external(options.allow_external, stores);
-  read_number_types(options.number_types, stores.reading());
+  read_number_types(options.number_types, stores.numbers());
   const ExpectedTensors expected(expectation, stores.reading(), processes);
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
-  tell_unused_types(options.number_types, stores.reading(), processes);
+  tell_unused_types(options.number_types, stores.numbers(), processes);
   for (const auto& reason : {found.damaged_manifest, found.unplaced})
     if (reason) spdlog::warn("{}", message(*reason));
   agree(processes, [&] {

@@ -24,11 +24,11 @@ template <class Run, class AnyJob>
 auto shown(const Options& options, const Setup& setup, const Run& run, const AnyJob& job, Communicator& processes) {
   Stores stores(formats(), value_memory(job.resources));
   allow_external(options.allow_external, stores);
-  read_number_types(options.number_types, stores.reading());
+  read_number_types(options.number_types, stores.numbers());
   Counters counters;
   const Progress progress(counters, setup.progress);
   auto result = run(job, stores, processes, counters);
-  tell_unused_types(options.number_types, stores.reading(), processes);
+  tell_unused_types(options.number_types, stores.numbers(), processes);
   return result;
 }
 

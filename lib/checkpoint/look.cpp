@@ -140,7 +140,7 @@ bool is_single_file(const std::filesystem::path& path, SourceStore& store, Commu
 void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store) {
   std::error_code error;
   const auto real = std::filesystem::canonical(path, error);
-  if (!is_single_file && !error) store.let_show(real.parent_path());
+  if (!is_single_file && !error) let_show(store, real.parent_path());
 }
 
 Look look(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {

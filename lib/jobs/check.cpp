@@ -134,7 +134,7 @@ std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest
   for (FileNumber file = 0; file < checkpoint.files().size(); ++file) {
     const Schema* schema = checkpoint.file(file).schema.get();
     const auto [known, is_new] = is_same.try_emplace(schema);
-    const bool carries_none = schema->layout.empty() && !stores.named(schema->format).index_name().empty();
+    const bool carries_none = schema->layout.empty() && stores.named(schema->format).index() != nullptr;
     if (is_new)
       known->second = carries_none || nlohmann::json::parse(schema->layout, nullptr, false) == manifest.layout_json;
     if (!known->second) damages.push_back({What::layout, checkpoint.file_name(file), "", {}});
@@ -325,7 +325,7 @@ void IntegrityCheck::check_data(const Manifest& manifest) {
   check_contents(*opened, manifest);
   const auto look_at_keys = [&] { check_tables(*opened, job_.resources, store, processes_); };
   if (result_.damages.empty()) reads(processes_, result_.damages, look_at_keys, What::keys);
-  warn_of_repeats(job_.resources.memory_bytes, store.decoding(), processes_);
+  warn_of_repeats(job_.resources.memory_bytes, decoding_of(store), processes_);
 }
 
 void IntegrityCheck::check_contents(const Opened& opened, const Manifest& manifest) {
@@ -336,7 +336,7 @@ void IntegrityCheck::check_contents(const Opened& opened, const Manifest& manife
   MemoryShares shares;
   agree(processes_,
         [&] { shares = share_memory(job_.resources.memory_bytes, 2, largest_chunk(opened.checkpoint, placement)); });
-  stores_.reading().set_decoding_memory(shares.chunks);
+  set_decoding_memory(stores_.reading(), shares.chunks);
   const std::uint64_t memory_bytes = shares.windows + shares.rest;  // nothing is mapped
   const SearchedFiles files{opened.checkpoint,
                             placement,

@@ -41,7 +41,7 @@ class Elements {
     // One third each for mapped parts of A, for staging, and for B's data.
     MemoryShares shares;
     agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read()); });
-    store_.set_decoding_memory(shares.chunks);
+    set_decoding_memory(store_, shares.chunks);
     SourceReader reader(a_.files, a_.placement(), store_, shares.windows, most_open_);
 
     counters.phase = Phase::replicas;
@@ -62,7 +62,7 @@ class Elements {
         for (const FileNumber file : b_.files.table().owned_by(card))
           if (b_.files.is_there(file)) b_.files.check_unchanged(store_, file);
     });
-    warn_of_repeats(job_.resources.memory_bytes, store_.decoding(), processes_);
+    warn_of_repeats(job_.resources.memory_bytes, decoding_of(store_), processes_);
     return add_up(work.found());
   }
 

@@ -32,7 +32,7 @@ Told gather(const ManifestParts& parts, const TargetFiles& files, Communicator& 
   told.tables = manifest_tables(parts.sides.tables, parts.table_sums, sums != nullptr);
   for (ManifestTable& table : parts.text.manifest_tables()) told.tables.push_back(std::move(table));
   std::sort(told.tables.begin(), told.tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  if (!parts.sides.store->index_name().empty()) told.indexed = gather_at_first(files.indexed(), processes);
+  if (parts.sides.store->index() != nullptr) told.indexed = gather_at_first(files.indexed(), processes);
   return told;
 }
 
@@ -74,8 +74,8 @@ std::vector<FileBeside> texts_beside(const ManifestParts& parts, const Told& tol
   std::vector<FileBeside> texts = parts.beside;
   if (auto file = file_beside(target.layout())) texts.push_back(std::move(*file));
   if (parts.sides.index_name.empty()) return texts;
-  const bool is_stores = !store.index_name().empty();
-  texts.push_back({parts.sides.index_name, is_stores ? store.index_text(told.indexed) : model_index(target)});
+  const DirectoryIndex* const index = store.index();
+  texts.push_back({parts.sides.index_name, index != nullptr ? index->text(told.indexed) : model_index(target)});
   return texts;
 }
 
@@ -105,7 +105,7 @@ std::string write_manifest(const ManifestParts& parts, TargetFiles& files, JobOu
     warn_of_changed(parts, told.fingerprints);
     if (!parts.job.output.is_single_file) return write_beside(parts, told, *place);
     std::string text = text_of(parts, told, files.manifest_room());
-    if (place != nullptr || parts.sides.store->ends_with_manifest()) files.set_manifest(text);
+    if (place != nullptr || parts.sides.store->traits().ends_with_manifest) files.set_manifest(text);
     if (place == nullptr) sent = std::move(text);
   });
   return sent;

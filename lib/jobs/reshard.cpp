@@ -72,7 +72,7 @@ class Run {
       check_target_names(checkpoint(), plan_->planner, plan_->shares.owned_by(process()), *sides_->store);
       if (processes_.rank() == 0) check_manifest_size(target(), job_.output.is_single_file, job_.is_verified());
       shares_ = divide_memory(job_.resources.memory_bytes, *sides_, plan_->planner);
-      stores_.reading().set_decoding_memory(shares_.chunks);
+      set_decoding_memory(stores_.reading(), shares_.chunks);
       if (job_.is_view)
         views_.emplace(checkpoint(), plan_->planner, *sides_->store, job_.output.path, job_.output.is_single_file);
     });
@@ -86,9 +86,8 @@ class Run {
   void make() {
     files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->shares, process(), most_open_);
     agree(processes_, [&] { files_->check_format(); });
-    // Transformers requires this attribute in a model's files.
-    if (job_.target.file_bytes && sides_->store->name() == "safetensors")
-      files_->add_attribute({"format", text_value("pt")});
+    const std::optional<Attribute> of_models = sides_->store->traits().model_attribute;
+    if (job_.target.file_bytes && of_models) files_->add_attribute(*of_models);
     if (!job_.deltas.empty())
       for (const Attribute& attribute : newest_attributes(sides_->checkpoints())) files_->set_attribute(attribute);
     if (job_.has_checksums) files_->add_checksum();
@@ -107,7 +106,7 @@ class Run {
     if (!job_.is_view) write(is_resumed);
     if (job_.verify == Verify::reread) reread();
     publish();
-    warn_of_repeats(job_.resources.memory_bytes, stores_.reading().decoding(), processes_);
+    warn_of_repeats(job_.resources.memory_bytes, decoding_of(stores_.reading()), processes_);
   }
 
   const Checkpoint& checkpoint() const { return sides_->checkpoint; }
@@ -136,8 +135,9 @@ class Run {
     place.dropped = job_.names.drop;
     place.new_name = new_name_of(job_.names);
     if (job_.is_verified())
-      place.fingerprints = job_.output.is_pipe && !sides_->store->ends_with_manifest() ? FingerprintPlace::report
-                                                                                       : FingerprintPlace::manifest;
+      place.fingerprints = job_.output.is_pipe && !sides_->store->traits().ends_with_manifest
+                               ? FingerprintPlace::report
+                               : FingerprintPlace::manifest;
     if (views_) place.fingerprints = FingerprintPlace::views;
     place.views = views_ ? &*views_ : nullptr;
     place.tables = manifest_tables(sides_->tables, {}, job_.is_verified());

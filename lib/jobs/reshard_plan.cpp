@@ -24,7 +24,7 @@ namespace ckpt {
 namespace {
 
 void check_keeps_trees(const Store& store) {
-  if (store.keeps_trees() || store.takes_trees_of(store.name())) return;
+  if (store.traits().keeps_trees || store.trees() != nullptr) return;
   throw Error(Kind::usage, "--leaves tree",
               {"an output of format " + std::string(store.name()) + " is to keep trees",
                "a format whose files have room for one", "write HDF5 or safetensors, or leave the option out"});
@@ -32,7 +32,7 @@ void check_keeps_trees(const Store& store) {
 
 /// A format whose directories have an index is read by that index, never a file alone.
 void check_is_whole_file(const ReshardJob& job, const Store& store) {
-  if (store.index_name().empty()) return;
+  if (store.index() == nullptr) return;
   throw Error(Kind::usage, job.output.path.string(),
               {"one file of " + std::string(store.name()) + ", which nothing reads without the directory's index",
                "a directory", "write --format " + std::string(store.name()) + " -o DIR"});
@@ -81,7 +81,7 @@ void resolve_pieces(ReshardSides& sides) {
   const Layout layout = dcp_layout(sides.target.placement, names);
   sides.selection = renamed(sides.selection, names, "as / becomes .");
   sides.target.placement = resolve_target(layout, sides.selection.tensors).placement;
-  sides.index_name = sides.store->index_name();
+  sides.index_name = sides.store->index()->name();
 }
 
 /// Warns that pieces of the ranks' files (rank_files) are written as plain tensors, each with its card's data.
@@ -89,10 +89,8 @@ void warn_of_plain_pieces(const ReshardJob& job, ReshardSides& sides) {
   const auto& files = sides.checkpoint.files();
   const bool has_pieces =
       std::any_of(files.begin(), files.end(), [](const FileCatalog& file) { return says_pieces(*file.schema); });
-  const bool is_read_by_ranks =
-      sides.store->takes_trees_of(sides.store->name()) || sides.store->name() == "safetensors";
-  if (job.target.layout || job.output.is_single_file || !has_pieces || !is_read_by_ranks ||
-      !sides.store->index_name().empty())
+  if (job.target.layout || job.output.is_single_file || !has_pieces || !sides.store->traits().is_read_by_ranks ||
+      sides.store->index() != nullptr)
     return;
   sides.source.warnings.push_back(
       "the output's files are called card_N, not as the framework calls its ranks' files: they hold each card's pieces "
@@ -358,15 +356,14 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
       if (tensor.verbatim && tensor.dtype.kind == ElementKind::text)
         tensor.dtype = sides.store->text_dtype(tensor.dtype);
     if (job.keeps_trees) check_keeps_trees(*sides.store);
-    if (job.output.is_pipe && sides.store->takes_trees_of(sides.store->name())) refuse_pipe(*format);
+    if (job.output.is_pipe && sides.store->trees() != nullptr) refuse_pipe(*format);
   });
   if (!sides.checkpoint.layout().tables.empty()) counters.phase = Phase::keys;
   PlannedTables tables = plan_tables(job, table_sources(sides), sides.layer, sides.selection, std::move(layout),
                                      stores.reading(), processes);
   agree(processes, [&] {
     if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
-    if (!tables.target.table_arrays.empty() && !sides.store->index_name().empty())
-      refuse_tables(tables.target, *format);
+    if (!tables.target.table_arrays.empty() && sides.store->index() != nullptr) refuse_tables(tables.target, *format);
     if (job.output.is_single_file) {
       check_is_whole_file(job, *sides.store);
       take_names_of_tree(sides);
@@ -374,10 +371,10 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     const bool are_all = job.names.only.empty() && job.names.drop.empty();
     sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
                                   sides.selection.tensors, are_all);
-    if (!sides.store->index_name().empty()) resolve_pieces(sides);
+    if (sides.store->index() != nullptr) resolve_pieces(sides);
     warn_of_plain_pieces(job, sides);
     // An index says where each piece of a tensor is, and readers put the pieces together; without one, cuts matter.
-    if (sides.store->index_name().empty())
+    if (sides.store->index() == nullptr)
       for (std::string& warning :
            check_scale_cuts(sides.target.placement, sides.source.placement, sides.selection.source_of))
         sides.source.warnings.push_back(std::move(warning));
@@ -387,7 +384,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   agree(processes, [&] {
     check_any_tensor(sides);
     check_readers(sides);
-    if (job.has_checksums && !sides.store->has_checksums())
+    if (job.has_checksums && sides.store->checksum() == nullptr)
       throw Error(Kind::usage, "an output of format " + std::string(sides.store->name()),
                   {"each file is to have a CRC", "the format mindspore, which has one",
                    "choose that format, or ask for no CRC"});

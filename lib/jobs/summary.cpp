@@ -75,7 +75,7 @@ void look_ahead(const ReshardSides& sides, const MovePlan& plan, const ReshardJo
   const std::string manifest =
       job.output.is_single_file ? provisional_manifest(target, FingerprintPlace::manifest, {}) : "";
   FileSpecs specs(sides.checkpoint, plan.planner, where, manifest, trees, job.names.drop, new_name,
-                  !sides.store->index_name().empty());
+                  sides.store->index() != nullptr);
   warn_of_losses(specs, *sides.store);
   if (views == nullptr && where.table().count() != 0)
     sides.store->form(*specs.of(0, {}));  // reports now what no file can hold

@@ -21,7 +21,7 @@ class FileSpecs {
  public:
   /// `manifest`: a single file's, with its final length; else empty. `trees`: those that the files take. Attributes
   /// come from the lowest card that has them. `dropped`: losing values with these names is not reported. `new_name`:
-  /// renames values. `has_index`: whether the format has one (Store::index_name).
+  /// renames values. `has_index`: whether the format has one (DirectoryIndex).
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, const std::string& manifest,
             const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index);
 

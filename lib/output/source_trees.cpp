@@ -59,7 +59,7 @@ SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, cons
   has_all_beside_ = makes_rest_ || !beside.empty();
   for (const FileBeside& file : beside) leaves_beside_.insert(file.leaves.begin(), file.leaves.end());
   for (FileNumber file = 0; file < where_.table().count(); ++file) {
-    const bool takes_one = format.index_name().empty() || file == 0;
+    const bool takes_one = format.index() == nullptr || file == 0;
     origins_.push_back(takes_one ? find_origins(file) : Origins());
     for (const FileNumber origin : origins_.back()) used_.insert(source.file(origin).schema.get());
   }
@@ -126,7 +126,7 @@ std::optional<FileNumber> SourceTrees::file_of(Position card, std::size_t entry)
   const FileNumber file = source_.table().of(card, entry);
   const Schema& schema = *source_.file(file).schema;
   if (!source_.is_there(file) || tree_format(schema).empty()) return std::nullopt;
-  const bool may_keep = format_.keeps_trees() && (keeps_ || !schema.has_tree);
+  const bool may_keep = format_.traits().keeps_trees && (keeps_ || !schema.has_tree);
   return may_keep || !is_kept(schema) ? std::optional(file) : std::nullopt;
 }
 
@@ -313,7 +313,7 @@ SourceTrees::Tree SourceTrees::read(FileNumber file, SourceStore& store) const {
   std::string tree =
       schema.has_tree ? store.tree(source_.file_path(file)) : with_file(source_.file_path(file).string(), [&] {
         std::string kept = kept_tree(schema.kept_tree);
-        return is_kept(schema) ? std::move(kept) : format_.admitted_tree(kept);
+        return is_kept(schema) ? std::move(kept) : format_.trees()->admitted(kept);
       });
   return std::make_shared<const std::string>(std::move(tree));
 }

@@ -40,7 +40,7 @@ class SourceTrees {
   const std::set<const Schema*>& used() const noexcept { return used_; }
   bool are_all_used(const std::vector<Saying>& sayings) const;
   /// Whether the output's format has trees: trees that it only keeps are seen only by those who take them later.
-  bool has_trees() const noexcept { return format_.takes_trees_of(format_.name()); }
+  bool has_trees() const noexcept { return format_.trees() != nullptr; }
   /// Whether files beside the data hold everything that is neither in the data files nor in the first one's tree; and
   /// whether a leaf is in them.
   bool has_all_beside() const noexcept { return has_all_beside_; }

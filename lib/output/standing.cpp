@@ -149,7 +149,7 @@ Inspection::Inspection(const Layout& target, bool is_single_file, const std::vec
 bool Inspection::is_own_file(const fs::path& file) const {
   std::error_code error;
   return fs::file_size(file, error) == 0 || store_.recognises(file) ||
-         (file.filename() == store_.index_name() && store_.is_index(file));
+         (store_.index() != nullptr && file.filename() == store_.index()->name() && store_.index()->recognises(file));
 }
 
 Standing Inspection::output(const fs::path& place) const {

@@ -36,7 +36,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
 
 void TargetFiles::check_format() {
   specs_.emplace(source_, planner_, where_, manifest_text_, trees_, place_.dropped, place_.new_name,
-                 !store_.index_name().empty());
+                 store_.index() != nullptr);
   warn_of_losses(*specs_, store_);
 }
 
@@ -53,7 +53,7 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
   });
   specs_->forget_last();
   return_freed_memory();
-  if (place_.pipe != nullptr && !store_.ends_with_manifest())  // the file's manifest must be known now
+  if (place_.pipe != nullptr && !store_.traits().ends_with_manifest)  // the file's manifest must be known now
     set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints));
 }
 
@@ -214,7 +214,7 @@ void TargetFiles::finish(unsigned threads) {
   for_each_file(threads, [&](FileNumber file) {
     if (!rooms_.at(file)->checksum) return;
     place_.output->check_held();
-    store_.finish(path(file), *rooms_.at(file));
+    store_.checksum()->write(path(file), *rooms_.at(file));
   });
 }
 

@@ -99,7 +99,7 @@ Views::Views(const Checkpoint& source, const Planner& planner, const Store& stor
       where_(planner.target()),
       output_(final_place(output)),
       is_single_file_(is_single_file) {
-  if (!store.can_show())
+  if (!store.traits().shows_others)
     throw Error(
         Kind::usage, "an output of format " + std::string(store.name()),
         {"its files cannot show data of others", "one whose files can: hdf5", "", {Advice::What::write_data, ""}});

@@ -9,9 +9,8 @@
 #include "base/printable.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
-#include "store/hdf5/library.hpp"
-#include "store/hdf5/marked_type.hpp"
 #include "store/number_words.hpp"
+#include "store/store.hpp"
 
 namespace ckpt {
 
@@ -67,11 +66,8 @@ bool says_a_type(const std::vector<Attribute>& attributes) {
   });
 }
 
-/// Returns the mark of the innermost group around a dataset that has one, the file's root last. Only HDF5 needs such
-/// marks: it lacks some types of one and two bytes.
+/// Returns the mark of the innermost group around a dataset that has one, the file's root last.
 std::optional<FloatMark> mark_around(const Schema& schema, const StoredArray& array) {
-  constexpr std::uint64_t most_bytes = 2;
-  if (schema.format != "hdf5" || array.dtype.size > most_bytes) return std::nullopt;
   const auto mark_in = [&](const std::vector<Attribute>& attributes, const std::string& where) {
     auto mark = float_mark(attributes, array.dtype.size);
     if (mark) mark->words += " of " + where;
@@ -88,11 +84,15 @@ std::optional<FloatMark> mark_around(const Schema& schema, const StoredArray& ar
   return mark_in(schema.attributes, "the file");
 }
 
-std::optional<FloatMark> mark_of(const Schema& schema, std::size_t i) {
+/// Returns the mark of a dataset, or of what is around it. Marks around a dataset count in formats that lack some
+/// floats of one and two bytes alone: others need none.
+std::optional<FloatMark> mark_of(const Schema& schema, std::size_t i, bool lacks_small_floats) {
+  constexpr std::uint64_t most_bytes = 2;
   const StoredArray& array = (*schema.arrays)[i];
   if (!is_whole_number(array.dtype) || array.verbatim) return std::nullopt;
   const std::vector<Attribute>& own = schema.datasets[i].attributes;
-  return says_a_type(own) ? float_mark(own, array.dtype.size) : mark_around(schema, array);
+  if (says_a_type(own)) return float_mark(own, array.dtype.size);
+  return lacks_small_floats && array.dtype.size <= most_bytes ? mark_around(schema, array) : std::nullopt;
 }
 
 struct MarkedDataset {
@@ -117,13 +117,13 @@ std::string example_of(const Schema& schema, const std::vector<MarkedDataset>& m
 
 }  // namespace
 
-FileCatalog NumberRules::applied(const std::string& file, FileCatalog catalog) {
+FileCatalog NumberRules::applied(const std::string& file, FileCatalog catalog, const Store& format) {
   const std::lock_guard guard(lock_);
   Known& known = known_[catalog.schema.get()];
   if (!known.made) {
     known.given = catalog.schema;
-    known.made = rules_.empty() ? catalog.schema : read_again(catalog.schema);
-    warn_of_marks(file, *known.made);
+    known.made = rules_.empty() ? catalog.schema : read_again(catalog.schema, format);
+    warn_of_marks(file, *known.made, format);
   }
   catalog.schema = known.made;
   return catalog;
@@ -146,7 +146,8 @@ const NumberRule* NumberRules::rule_for(const StoredArray& array) {
   return found;
 }
 
-std::shared_ptr<const Schema> NumberRules::read_again(const std::shared_ptr<const Schema>& schema) {
+std::shared_ptr<const Schema> NumberRules::read_again(const std::shared_ptr<const Schema>& schema,
+                                                      const Store& format) {
   std::vector<StoredArray> arrays = *schema->arrays;
   std::shared_ptr<Schema> made;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -154,27 +155,23 @@ std::shared_ptr<const Schema> NumberRules::read_again(const std::shared_ptr<cons
     if (rule == nullptr) continue;
     if (!made) made = std::make_shared<Schema>(*schema);
     DType& dtype = arrays[i].dtype;
-    if (schema->format == "hdf5") {
-      const hdf5::Lock lock;
-      dtype = hdf5::stored_as(rule->dtype, dtype);
-    } else {
-      dtype = rule->dtype;
-    }
+    dtype = format.read_as(rule->dtype, dtype);
     // The rule overrules what the dataset says about its type.
     std::erase_if(made->datasets[i].attributes,
-                  [](const Attribute& attribute) { return attribute.name == hdf5::dtype_attribute; });
+                  [](const Attribute& attribute) { return attribute.name == dtype_attribute; });
   }
   if (!made) return schema;
   made->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
   return made;
 }
 
-void NumberRules::warn_of_marks(const std::string& file, const Schema& schema) {
+void NumberRules::warn_of_marks(const std::string& file, const Schema& schema, const Store& format) {
+  const bool lacks_floats = format.traits().lacks_small_floats;
   std::vector<std::string> found;
   std::vector<MarkedDataset> marked;
   for (std::size_t i = 0; i < schema.datasets.size(); ++i) {
     const StoredArray& array = (*schema.arrays)[i];
-    auto mark = mark_of(schema, i);
+    auto mark = mark_of(schema, i, lacks_floats);
     if (!mark || !told_.insert(array.name).second) continue;
     found.push_back(printable(array.name) + " (" + array.dtype.name + ", attribute " + mark->words + ")");
     marked.push_back({i, *std::move(mark)});

@@ -12,6 +12,8 @@
 
 namespace ckpt {
 
+class Store;
+
 /// Says that integers or opaque bytes, selected by the names of their datasets, are numbers of another type than their
 /// file declares.
 struct NumberRule {
@@ -28,7 +30,8 @@ class NumberRules {
   /// Returns the catalog with the rules applied: the last rule that matches a dataset decides. Files that share a
   /// schema still share one afterwards. Warns, once for each dataset, about integers whose attributes, or those of the
   /// groups around them, seem to call them floats in a way that is not understood.
-  FileCatalog applied(const std::string& file, FileCatalog catalog);
+  /// `format`: that of the file.
+  FileCatalog applied(const std::string& file, FileCatalog catalog, const Store& format);
 
   /// Returns, for each rule, whether any dataset was read by it.
   std::vector<bool> uses() const;
@@ -43,9 +46,9 @@ class NumberRules {
     bool is_used;
   };
 
-  std::shared_ptr<const Schema> read_again(const std::shared_ptr<const Schema>& schema);
+  std::shared_ptr<const Schema> read_again(const std::shared_ptr<const Schema>& schema, const Store& format);
   const NumberRule* rule_for(const StoredArray& array);
-  void warn_of_marks(const std::string& file, const Schema& schema);
+  void warn_of_marks(const std::string& file, const Schema& schema, const Store& format);
 
   std::vector<Used> rules_;
   mutable std::mutex lock_;

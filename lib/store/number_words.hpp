@@ -8,6 +8,9 @@
 
 namespace ckpt {
 
+/// The attribute in which a dataset names its element type, if its writer's format had no type for it.
+inline constexpr const char* dtype_attribute = "dtype";
+
 /// Returns the type that a word means to numpy, torch, TensorFlow, JAX, safetensors or ckpt-reshard, with any module or
 /// quotation around it: "torch.bfloat16", "BF16", "<dtype: 'bfloat16'>", "jnp.float8_e4m3fn". Nothing if it is unknown,
 /// or ambiguous between several of them.

@@ -11,6 +11,7 @@
 #include "io/posix_file.hpp"
 #include "store/number_words.hpp"
 #include "store/offset_file.hpp"
+#include "store/viewed_files.hpp"
 
 namespace ckpt {
 
@@ -62,6 +63,19 @@ std::optional<FileStatus> SourceStore::look_at(const std::filesystem::path& path
                       S_ISDIR(found.st_mode)};
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
   throw system_error(path.string(), "cannot be looked at", errno);
+}
+
+void set_decoding_memory(SourceStore& store, std::uint64_t bytes) {
+  if (DecodedChunks* const chunks = store.chunks()) chunks->set_budget(bytes);
+}
+
+Decoding decoding_of(SourceStore& store) {
+  DecodedChunks* const chunks = store.chunks();
+  return chunks != nullptr ? chunks->decoding() : Decoding{};
+}
+
+void let_show(SourceStore& store, const std::filesystem::path& directory) {
+  if (ViewedFiles* const viewed = store.viewed()) viewed->let_show(directory);
 }
 
 FileRoom Store::create(const std::filesystem::path& path, const FileSpec& spec) {

@@ -14,10 +14,11 @@
 #include "io/decoded_chunks.hpp"
 #include "io/file_piece.hpp"
 #include "store/catalog.hpp"
-#include "store/number_rules.hpp"
 #include "tensor/fingerprint.hpp"
 
 namespace ckpt {
+
+class ViewedFiles;
 
 /// A manifest of at least this many bytes occupies a part of the file of its own, and may be overwritten by offset.
 inline constexpr std::uint64_t least_manifest_bytes = 4096;
@@ -37,7 +38,8 @@ struct FileSpec {
     Rare<Extents> corner = {};
     /// Its name in the source, which may include groups; for formats whose directories have an index.
     InternedText source_name = {};
-    /// For an array without data of its own (Store::can_show): the elements that it shows; zeros where no view is.
+    /// For an array without data of its own (FormatTraits::shows_others): the elements that it shows; zeros where no
+    /// view is.
     std::vector<View> views = {};
 
     friend bool operator==(const Array&, const Array&) = default;
@@ -52,7 +54,7 @@ struct FileSpec {
   /// For a format that only keeps trees, the text that it keeps (kept_tree_text). Null: no tree.
   std::shared_ptr<const std::string> tree = {};
   std::vector<ViewedFile> viewed = {};  ///< the files whose elements its arrays show
-  bool has_checksum = false;            ///< only for formats that can have one (Store::has_checksums)
+  bool has_checksum = false;            ///< only for formats that can have one (Store::checksum)
 
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
@@ -67,12 +69,12 @@ struct FileRoom {
   std::vector<FileExtents> data;     ///< parallel to FileSpec::arrays; none for empty and verbatim arrays
   std::uint64_t bytes = 0;           ///< the file's full size
   std::optional<Interval> manifest;  ///< where FileSpec::manifest lies, if it has at least least_manifest_bytes
-  std::optional<Interval> checksum;  ///< where Store::finish writes it
+  std::optional<Interval> checksum;  ///< where FileChecksum::write puts it
   bool is_in_order = true;           ///< data lies in the arrays' order, and only zeros lie between arrays, now and
                                      ///< later
   PartialSum metadata;     ///< the sum of all bytes except the arrays' data, manifest and checksum, by their offset in
                            ///< the file
-  std::string index = {};  ///< the file's entry for the directory's index, for Store::index_text
+  std::string index = {};  ///< the file's entry for the directory's index, for DirectoryIndex::text
 };
 
 /// A file of a directory that has an index.
@@ -189,57 +191,96 @@ class SourceStore {
 
   virtual std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) = 0;
 
-  /// Lets files show data of files below this directory, too (Storage::views). By default they may show only files that
-  /// lie, with links resolved, in or below their own directory.
-  virtual void let_show(const std::filesystem::path& /*directory*/) {}
-
-  /// `read_as` makes the datasets that a rule names be read as it says, from here on. `uses_of_rules` returns, for each
-  /// rule in the order given, whether any dataset was. By default there are no rules.
-  virtual void read_as(NumberRule /*rule*/) {}
-  virtual std::vector<bool> uses_of_rules() const { return {}; }
+  /// Returns the type in which elements are read that a NumberRule declares to be of type `wanted`, and their file of
+  /// type `stored`, which has the same size.
+  virtual DType read_as(const DType& wanted, const DType& /*stored*/) const { return wanted; }
 
   /// Returns what a file's format stores besides the elements of tensors, including values that no attribute can hold,
   /// in a form of that format's own; empty if a schema holds everything. Throws as `catalog` does.
   virtual std::string tree(const std::filesystem::path& /*file*/) { return {}; }
 
-  /// `set_decoding_memory` limits the memory in which the chunks of all open files are decoded and kept (any use of a
-  /// dataset takes at least Dataset::decoding_bytes); `decoding` returns what has been decoded in it.
-  virtual void set_decoding_memory(std::uint64_t /*bytes*/) {}
-  virtual Decoding decoding() const { return {}; }
+  /// Returns the cache in which the chunks of all open files are decoded and kept; null for formats without chunks.
+  virtual DecodedChunks* chunks() noexcept { return nullptr; }
+
+  /// Returns the files whose data others of this format show (Storage::views); null for formats whose files show none.
+  virtual ViewedFiles* viewed() noexcept { return nullptr; }
 };
 
-/// A file format, read and written.
+/// Limits the memory in which a store decodes chunks and keeps them (any use of a dataset takes at least
+/// Dataset::decoding_bytes), and returns what has been decoded in it; nothing for stores without chunks.
+void set_decoding_memory(SourceStore& store, std::uint64_t bytes);
+Decoding decoding_of(SourceStore& store);
+
+/// Lets files show data of files below this directory, too (Storage::views). By default they may show only files that
+/// lie, with links resolved, in or below their own directory.
+void let_show(SourceStore& store, const std::filesystem::path& directory);
+
+/// What files of a format can hold or do.
+struct FormatTraits {
+  bool keeps_trees = false;   ///< a file keeps a tree of any other format as a text (kept_tree_text), for a format
+                              ///< that takes it later
+  bool shows_others = false;  ///< a file can show elements of other files (FileSpec::Array::views)
+  bool ends_with_manifest = false;  ///< the manifest lies after all data, so that it can hold what is known only when
+                                    ///< the data has been written
+  bool lacks_small_floats = false;  ///< types of one or two bytes that attributes make floats
+  bool is_read_by_ranks = false;    ///< frameworks' ranks load such files, and expect their own names for them
+  /// An attribute of the root that readers of a model in several files require.
+  std::optional<Attribute> model_attribute = {};
+};
+
+/// The trees of a format that stores values other than tensors: its own, and those of related formats.
+class TreeFormat {
+ public:
+  virtual ~TreeFormat() = default;
+
+  /// Returns whether a file can hold as its FileSpec::tree a tree from a file of `format`; true for its own.
+  virtual bool takes(std::string_view format) const noexcept = 0;
+
+  /// Turns a tree that a file of another format has kept into the form in which SourceStore::tree returns one. The
+  /// bytes may be anything: throws input if they are not a tree.
+  virtual std::string admitted(const std::string& tree) const = 0;
+};
+
+/// The file that describes all others of a directory together, and is written last. In a format that has one, each
+/// array is a box of its tensor, each tensor is stored once, and only the first file has attributes, groups and a tree.
+class DirectoryIndex {
+ public:
+  virtual ~DirectoryIndex() = default;
+
+  virtual std::string_view name() const noexcept = 0;
+  /// Returns its text. Throws input if a name occurs twice.
+  virtual std::string text(const std::vector<IndexedFile>& files) const = 0;
+  /// Returns whether a file may be such an index, judging by its first bytes.
+  virtual bool recognises(const std::filesystem::path& file) const = 0;
+};
+
+/// The checksum of all bytes that a file may have (FileSpec::has_checksum).
+class FileChecksum {
+ public:
+  virtual ~FileChecksum() = default;
+
+  /// Writes the checksum of a file that is otherwise complete; does nothing if it has none. Throws io.
+  virtual void write(const std::filesystem::path& file, const FileRoom& room) const = 0;
+};
+
+/// A file format, read and written. What only some formats have is a trait, or an object that the store hands out; a
+/// format without it returns null.
 class Store : public SourceStore {
  public:
   /// The name in Schema::format.
   virtual std::string_view name() const noexcept = 0;
 
+  virtual FormatTraits traits() const { return {}; }
+  virtual const TreeFormat* trees() const noexcept { return nullptr; }
+  virtual const DirectoryIndex* index() const noexcept { return nullptr; }
+  virtual const FileChecksum* checksum() const noexcept { return nullptr; }
+
+  /// Returns whether a file can hold a tree from a file of `format`.
+  bool takes_trees_of(std::string_view format) const noexcept { return trees() != nullptr && trees()->takes(format); }
+
   /// Throws input, naming the first offender, for names of datasets, and of groups with attributes, that a file cannot
   /// hold or that `catalog` would not read back, and for a dataset that has the name of such a group.
   virtual void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const = 0;
-
-  /// Returns whether a file can hold as its FileSpec::tree a tree from a file of `format`, which may be this format.
-  virtual bool takes_trees_of(std::string_view /*format*/) const noexcept { return false; }
-
-  /// Returns whether a file keeps a tree of any other format as a text (kept_tree_text), for a format that takes it
-  /// later.
-  virtual bool keeps_trees() const noexcept { return false; }
-
-  /// Turns a tree that a file of another format has kept into the form in which `tree` returns one. The bytes may be
-  /// anything: throws input if they are not a tree.
-  virtual std::string admitted_tree(const std::string& tree) const { return tree; }
-
-  /// Returns the name of the file that describes all others of a directory together, and is written last; empty for
-  /// formats whose files describe themselves. If there is one, each array is a box of its tensor, each tensor is stored
-  /// once, and only the first file has attributes, groups and a tree.
-  virtual std::string_view index_name() const noexcept { return {}; }
-  /// Returns the text of the index. Throws input if a name occurs twice.
-  virtual std::string index_text(const std::vector<IndexedFile>& /*files*/) const { return {}; }
-  /// Returns whether a file may be such an index, judging by its first bytes.
-  virtual bool is_index(const std::filesystem::path& /*file*/) const { return false; }
-
-  /// Returns whether a file can show elements of other files of its format (FileSpec::Array::views).
-  virtual bool can_show() const noexcept { return false; }
 
   /// Lists what a file would lose of a specification, in words for the user. Throws input for elements that the format
   /// has no type for.
@@ -253,13 +294,6 @@ class Store : public SourceStore {
 
   /// Returns the bytes that a manifest's text becomes in a file; texts of the same form have equally many.
   virtual std::string manifest_bytes(const std::string& text) const { return text; }
-
-  /// Returns whether a file may have a checksum of all its bytes (FileSpec::has_checksum).
-  virtual bool has_checksums() const noexcept { return false; }
-
-  /// Returns whether the manifest lies after all data, so that it can hold what is known only when the data has been
-  /// written.
-  virtual bool ends_with_manifest() const noexcept { return false; }
 
   /// Lays out the new file of a specification; its bytes depend on nothing else. Throws if no file can hold it. Threads
   /// may call it at once.
@@ -275,9 +309,6 @@ class Store : public SourceStore {
 
   /// Opens a file from `create` or `create_again` for writing. `room`, as they returned it, must outlive the result.
   virtual std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room);
-
-  /// Writes the checksum of a file that is otherwise complete; does nothing if it has none. Throws io.
-  virtual void finish(const std::filesystem::path& /*file*/, const FileRoom& /*room*/) {}
 };
 
 }  // namespace ckpt

@@ -71,9 +71,10 @@ class Stores::ByContent final : public SourceStore {
   bool recognises(const std::filesystem::path& file) override { return find(file) != nullptr; }
 
   FileCatalog catalog(const std::filesystem::path& file) override {
-    SourceStore* const store = find(file);
+    Store* const store = find(file);
     if (store == nullptr) check_likely(file);
-    return numbers_.applied(file.string(), (store != nullptr ? *store : likeliest(file)).catalog(file));
+    Store& reader = store != nullptr ? *store : likeliest(file);
+    return stores_.numbers_.applied(file.string(), reader.catalog(file), reader);
   }
 
   std::string tree(const std::filesystem::path& file) override {
@@ -86,29 +87,19 @@ class Stores::ByContent final : public SourceStore {
     return stores_.named(catalog.schema->format).open(file, catalog);
   }
 
-  void let_show(const std::filesystem::path& directory) override {
-    for (const auto& store : stores_.stores_) store->let_show(directory);
-  }
-
-  void read_as(NumberRule rule) override { numbers_.add(std::move(rule)); }
-  std::vector<bool> uses_of_rules() const override { return numbers_.uses(); }
-
-  void set_decoding_memory(std::uint64_t bytes) override {
-    for (const auto& store : stores_.stores_) store->set_decoding_memory(bytes);
-  }
-
-  Decoding decoding() const override {
-    Decoding all;
-    for (const auto& store : stores_.stores_) {
-      const Decoding one = store->decoding();
-      all.bytes += one.bytes;
-      all.again += one.again;
-      all.memory_once = std::max(all.memory_once, one.memory_once);
-    }
-    return all;
-  }
+  // One format alone has chunks, and files that show others.
+  DecodedChunks* chunks() noexcept override { return first_of(&SourceStore::chunks); }
+  ViewedFiles* viewed() noexcept override { return first_of(&SourceStore::viewed); }
 
  private:
+  /// What the first store that has it hands out; null if none does.
+  template <class Part>
+  Part* first_of(Part* (SourceStore::*part)() noexcept) noexcept {
+    for (const auto& store : stores_.stores_)
+      if (Part* const found = (store.get()->*part)()) return found;
+    return nullptr;
+  }
+
   /// Throws if the content is recognised as something else, whatever the name, and if neither content nor name is
   /// known.
   void check_likely(const std::filesystem::path& file) {
@@ -121,21 +112,20 @@ class Stores::ByContent final : public SourceStore {
   }
 
   /// Asks the likeliest store first: others may have to read many places of the file.
-  SourceStore* find(const std::filesystem::path& file) {
-    SourceStore& first = likeliest(file);
+  Store* find(const std::filesystem::path& file) {
+    Store& first = likeliest(file);
     if (first.recognises(file)) return &first;
     for (const auto& store : stores_.stores_)
       if (store.get() != &first && store->recognises(file)) return store.get();
     return nullptr;
   }
 
-  SourceStore& likeliest(const std::filesystem::path& file) {
+  Store& likeliest(const std::filesystem::path& file) {
     const Format* const format = format_by_ending(stores_.formats_, file.native());
     return format != nullptr ? stores_.named(format->name) : *stores_.stores_.front();
   }
 
   Stores& stores_;
-  NumberRules numbers_;
 };
 
 Stores::Stores(std::vector<Format> formats, std::uint64_t value_bytes)

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "store/number_rules.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
@@ -20,7 +21,7 @@ struct Format {
   /// `value_bytes`: limit on catalogs' values of variable length, for all files together. More throws input.
   std::function<std::unique_ptr<Store>(std::uint64_t value_bytes)> make;
   std::string (*library_version)() = nullptr;  ///< version of the library that reads and writes it, if there is one
-  std::string_view index_name = {};            ///< like Store::index_name: only together do its files say what they
+  std::string_view index_name = {};            ///< like DirectoryIndex::name: only together do its files say what they
                                                ///< hold
   /// An ending that it shares with another format: files have it if they are made from a checkpoint of that format.
   std::string_view shared_ending = {};
@@ -54,6 +55,8 @@ class Stores {
   const std::vector<Format>& formats() const noexcept { return formats_; }
   /// Returns a store that reads each file in the format that its content indicates.
   SourceStore& reading() noexcept { return *reading_; }
+  /// The rules by which `reading` takes integers and opaque bytes as numbers of another type.
+  NumberRules& numbers() noexcept { return numbers_; }
   /// Throws usage for an unknown name.
   Store& named(std::string_view format);
 
@@ -62,6 +65,7 @@ class Stores {
 
   std::vector<Format> formats_;
   std::vector<std::unique_ptr<Store>> stores_;  // parallel to formats_
+  NumberRules numbers_;
   std::unique_ptr<SourceStore> reading_;
 };
 

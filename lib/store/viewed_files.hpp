@@ -27,7 +27,7 @@ class ViewedFiles {
   using Open = std::function<std::unique_ptr<SourceFile>(const std::filesystem::path&, const FileCatalog&)>;
   ViewedFiles(Catalog catalog, Open open);
 
-  /// See SourceStore::let_show.
+  /// See ckpt::let_show.
   void let_show(const std::filesystem::path& directory);
 
   /// Completes a file's catalog with facts about the files that it shows: their versions, the shapes of their datasets,

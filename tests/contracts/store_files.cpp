@@ -20,7 +20,7 @@ void makes_the_same_bytes_again(const StoreUnderTest& under_test) {
   CHECK((formed == bytes));
   std::vector<Interval> data;
   for (const FileExtents& extents : room.data) extents.append_to(data);
-  CHECK(store->ends_with_manifest() ==
+  CHECK(store->traits().ends_with_manifest ==
         std::all_of(data.begin(), data.end(), [&](const Interval& piece) { return piece.hi <= room.manifest->lo; }));
   under_test.put(under_test.file("c"), std::string(100'000, 'x'));  // one that is there makes no difference
   const FileRoom other = under_test.make()->create(under_test.file("c"), spec);

@@ -59,7 +59,7 @@ void keeps_trees_or_has_none(const StoreUnderTest& under_test) {
   FileSpec spec = common_spec();
   make(*store, under_test.file("a"), spec);
   CHECK(store->catalog(under_test.file("a")).schema->kept_tree.empty());
-  if (!store->keeps_trees()) return;
+  if (!store->traits().keeps_trees) return;
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{7}, std::size_t{1} << 20U}) {
     CAPTURE(bytes);
     const std::string text = kept_tree_text("torch", std::string(bytes, '\xff'));

@@ -16,24 +16,33 @@ namespace {
 
 constexpr std::string_view pickle_begin = "\x80";
 
+class DcpTrees final : public TreeFormat {
+ public:
+  bool takes(std::string_view format) const noexcept override {
+    return format == torch::dcp_format || format == torch::torch_dist_format || format == "torch";
+  }
+  std::string admitted(const std::string& tree) const override { return torch::admitted_tree(tree); }
+};
+
+class DcpIndex final : public DirectoryIndex {
+ public:
+  std::string_view name() const noexcept override { return torch::dcp_index; }
+  std::string text(const std::vector<IndexedFile>& files) const override {
+    return torch::pickled(torch::dcp_metadata_of(files));
+  }
+  bool recognises(const std::filesystem::path& path) const override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    return file.status().bytes > 0 && file.text(0, 1) == pickle_begin;
+  }
+};
+
 class DcpStore : public Store {
  public:
   std::string_view name() const noexcept override { return torch::dcp_format; }
 
-  bool takes_trees_of(std::string_view format) const noexcept override {
-    return format == torch::dcp_format || format == torch::torch_dist_format || format == "torch";
-  }
-
-  std::string_view index_name() const noexcept override { return torch::dcp_index; }
-
-  std::string index_text(const std::vector<IndexedFile>& files) const override {
-    return torch::pickled(torch::dcp_metadata_of(files));
-  }
-
-  bool is_index(const std::filesystem::path& path) const override {
-    const PosixFile file = PosixFile::open_for_reading(path);
-    return file.status().bytes > 0 && file.text(0, 1) == pickle_begin;
-  }
+  FormatTraits traits() const override { return {.is_read_by_ranks = true}; }
+  const TreeFormat* trees() const noexcept override { return &trees_; }
+  const DirectoryIndex* index() const noexcept override { return &index_; }
 
   /// Recognises both serialisations.
   bool recognises(const std::filesystem::path& path) override {
@@ -58,8 +67,6 @@ class DcpStore : public Store {
     return with_file(path.string(), [&] { return torch::read_dcp_tree(path.parent_path()); });
   }
 
-  std::string admitted_tree(const std::string& tree) const override { return torch::admitted_tree(tree); }
-
   void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
     for (const auto* const names : {&datasets, &groups})
       for (const std::string& name : *names)
@@ -73,6 +80,10 @@ class DcpStore : public Store {
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
     return std::make_shared<const NewFile>(torch::dcp_form(spec));
   }
+
+ private:
+  DcpTrees trees_;
+  DcpIndex index_;
 };
 
 class TorchDistStore final : public DcpStore {

@@ -9,6 +9,7 @@
 #include "store/hdf5/guarded_schema.hpp"
 #include "store/hdf5/known_skeletons.hpp"
 #include "store/hdf5/library.hpp"
+#include "store/hdf5/marked_type.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/source_file.hpp"
 #include "store/known_schemas.hpp"
@@ -46,7 +47,9 @@ class Hdf5Store final : public Store {
 
   std::string_view name() const noexcept override { return "hdf5"; }
 
-  bool keeps_trees() const noexcept override { return true; }
+  FormatTraits traits() const override {
+    return {.keeps_trees = true, .shows_others = true, .ends_with_manifest = true, .lacks_small_floats = true};
+  }
 
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
@@ -59,10 +62,13 @@ class Hdf5Store final : public Store {
     return hdf5::open_source(file, catalog, chunks_, viewed_);
   }
 
-  void let_show(const std::filesystem::path& directory) override { viewed_->let_show(directory); }
+  DType read_as(const DType& wanted, const DType& stored) const override {
+    const hdf5::Lock lock;
+    return hdf5::stored_as(wanted, stored);
+  }
 
-  void set_decoding_memory(std::uint64_t bytes) override { chunks_->set_budget(bytes); }
-  Decoding decoding() const override { return chunks_->decoding(); }
+  DecodedChunks* chunks() noexcept override { return chunks_.get(); }
+  ViewedFiles* viewed() noexcept override { return viewed_.get(); }
 
   void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
     hdf5::check_names(datasets, groups);
@@ -78,10 +84,6 @@ class Hdf5Store final : public Store {
     const hdf5::Lock lock;
     return dtype == text_type() ? hdf5::describe(hdf5::make_type(dtype).get()) : dtype;
   }
-
-  bool ends_with_manifest() const noexcept override { return true; }
-
-  bool can_show() const noexcept override { return true; }
 
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override { return skeletons_.get(spec); }
 

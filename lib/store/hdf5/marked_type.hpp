@@ -9,9 +9,6 @@
 
 namespace ckpt::hdf5 {
 
-/// The attribute in which a dataset names its element type, if its writer had no HDF5 type for it.
-inline constexpr const char* dtype_attribute = "dtype";
-
 /// Returns the real type of a dataset's elements, which its HDF5 type alone may not tell. Opaque bytes and integers are
 /// floats of one or two bytes if the attribute `dtype`, or an opaque type's tag, says so in any known spelling
 /// ("bfloat16", "torch.bfloat16", "F8_E4M3"). Unmarked opaque elements of two bytes are bfloat16, since h5py stores the

@@ -75,6 +75,16 @@ class CheckedFiles {
   std::map<std::filesystem::path, std::int64_t> times_;
 };
 
+class MindSporeChecksum final : public FileChecksum {
+ public:
+  void write(const std::filesystem::path& path, const FileRoom& room) const override {
+    if (!room.checksum) return;
+    const PosixFile file = PosixFile::open_for_writing(path);
+    const std::string digits = mindspore::crc_digits(mindspore::crc_of(file, room.bytes - mindspore::crc_bytes));
+    file.write(room.checksum->lo, std::as_bytes(std::span(digits)));
+  }
+};
+
 class MindSporeStore final : public Store {
  public:
   std::string_view name() const noexcept override { return mindspore::format_name; }
@@ -118,22 +128,16 @@ class MindSporeStore final : public Store {
 
   DType text_dtype(const DType& /*dtype*/) const override { return text_type(); }
 
-  bool has_checksums() const noexcept override { return true; }
+  const FileChecksum* checksum() const noexcept override { return &checksum_; }
 
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
     return std::make_shared<const NewFile>(mindspore::form_of(spec));
   }
 
-  void finish(const std::filesystem::path& path, const FileRoom& room) override {
-    if (!room.checksum) return;
-    const PosixFile file = PosixFile::open_for_writing(path);
-    const std::string digits = mindspore::crc_digits(mindspore::crc_of(file, room.bytes - mindspore::crc_bytes));
-    file.write(room.checksum->lo, std::as_bytes(std::span(digits)));
-  }
-
  private:
   KnownSchemas schemas_;
   CheckedFiles checked_;
+  MindSporeChecksum checksum_;
 };
 
 }  // namespace

@@ -30,7 +30,10 @@ class SafetensorsStore final : public Store {
  public:
   std::string_view name() const noexcept override { return "safetensors"; }
 
-  bool keeps_trees() const noexcept override { return true; }
+  FormatTraits traits() const override {
+    // Transformers requires the attribute in a model's files.
+    return {.keeps_trees = true, .is_read_by_ranks = true, .model_attribute = Attribute{"format", text_value("pt")}};
+  }
 
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);

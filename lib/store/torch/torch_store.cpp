@@ -74,13 +74,20 @@ class RecentSchemas {
   std::uint64_t bytes_ = 0;
 };
 
+class TorchTrees final : public TreeFormat {
+ public:
+  bool takes(std::string_view format) const noexcept override {
+    return format == format_name || format == torch::dcp_format;
+  }
+  std::string admitted(const std::string& tree) const override { return torch::admitted_tree(tree); }
+};
+
 class TorchStore final : public Store {
  public:
   std::string_view name() const noexcept override { return format_name; }
 
-  bool takes_trees_of(std::string_view format) const noexcept override {
-    return format == format_name || format == torch::dcp_format;
-  }
+  FormatTraits traits() const override { return {.is_read_by_ranks = true}; }
+  const TreeFormat* trees() const noexcept override { return &trees_; }
 
   bool recognises(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
@@ -111,8 +118,6 @@ class TorchStore final : public Store {
     return with_file(path.string(), [&] { return read_guarded<read_carried_tree>(file, bytes, format_name, limits); });
   }
 
-  std::string admitted_tree(const std::string& tree) const override { return torch::admitted_tree(tree); }
-
   void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {
     torch::check_names(datasets, groups);
   }
@@ -126,6 +131,7 @@ class TorchStore final : public Store {
  private:
   RecentSchemas schemas_;
   torch::CheckedFiles checked_;
+  TorchTrees trees_;
 };
 
 }  // namespace

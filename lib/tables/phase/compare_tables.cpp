@@ -52,7 +52,7 @@ std::vector<Difference> compare_tables(const TableSide& a, const TableSide& b, c
   if (of_a.empty() || of_b.empty()) return differences;
   const std::size_t most_open = open_files_allowed(resources, processes);
   const CensusMeans means = census_means(resources, processes);
-  store.set_decoding_memory(resources.memory_bytes / 4);
+  set_decoding_memory(store, resources.memory_bytes / 4);
   TableReader reader_of_a(a.files, store, most_open);
   TableReader reader_of_b(b.files, store, most_open);
   for (StoredTable& table : of_a) {

@@ -183,7 +183,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
     for (std::size_t i = 0; i < tables.size(); ++i) tables[i].datasets = found[i];
   });
   if (tables.empty()) return planned;
-  reading.set_decoding_memory(job.resources.memory_bytes / 4);
+  set_decoding_memory(reading, job.resources.memory_bytes / 4);
   agree(processes, [&] {
     if (sources.size() > 1) planned.plan.layers = names_of_layers(files);
     planned.plan.kept_before = kept_before(files);

@@ -219,8 +219,8 @@ TEST_CASE("Each chunk is decoded once, however small the pieces that are asked f
   const auto source = store->open(folder / "a.h5", catalog);
   std::string row(2048, '\0');
   for (std::uint64_t i = 0; i < 512; ++i) source->read(0, i * 2048, std::as_writable_bytes(std::span(row)));
-  CHECK(store->decoding().bytes == 512 * 512 * 4);
-  CHECK(store->decoding().again == 0);
+  CHECK(decoding_of(*store).bytes == 512 * 512 * 4);
+  CHECK(decoding_of(*store).again == 0);
   const Dataset& dataset = catalog.schema->datasets[0];
   CHECK(dataset.chunk_bytes == chunk[0] * chunk[1] * 4);
   CHECK(dataset.decoding_bytes > dataset.chunk_bytes);

@@ -51,7 +51,7 @@ std::string written_again(const fs::path& file, std::uint64_t slice) {
   }
   const TemporaryDirectory folder;
   fixture::put_bytes(folder / "again.ckpt", again);
-  store->finish(folder / "again.ckpt", form.room);
+  store->checksum()->write(folder / "again.ckpt", form.room);
   return fixture::bytes_of(folder / "again.ckpt");
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("A CRC that was asked for is written last, and no fingerprint covers i
   store->open_to_fill(folder / "a.ckpt", room)->write(room.data[0].offset(), std::as_bytes(std::span(data)));
   const FileCatalog unfinished = store->catalog(folder / "a.ckpt");
   CHECK_THAT(error_of([&] { store->open(folder / "a.ckpt", unfinished); }), Contains("the CRC"));
-  store->finish(folder / "a.ckpt", room);
+  store->checksum()->write(folder / "a.ckpt", room);
   const auto source = store->open(folder / "a.ckpt", store->catalog(folder / "a.ckpt"));
   CHECK(source->sum_rest(std::nullopt) == room.metadata);
   CHECK(store->open_to_fill(folder / "a.ckpt", room)->sum_rest() == room.metadata);
