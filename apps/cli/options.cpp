@@ -116,12 +116,16 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
           " to write; refused if it exists, unless --force" +
           (verb == Verb::merge ? "; - is standard output, which like a named pipe is written in order" : ""));
   std::string names;
-  for (const Format& format : formats()) names.append(names.empty() ? "" : "|").append(format.name);
-  line.value(
-      "--format", to.format, names,
-      "the output's files; default: as the ending of their names tells (.safetensors, .pt, .ckpt), else HDF5; dcp: "
-      "a directory as torch.distributed.checkpoint writes it; torch_dist: one as Megatron does, of what it saved with "
-      "--ckpt-format torch");
+  std::string endings;
+  std::string about;
+  for (const Format& format : formats()) {
+    names.append(names.empty() ? "" : "|").append(format.name);
+    if (&format != &formats().front() && format.index_name.empty())
+      endings.append(endings.empty() ? "" : ", ").append(format.ending);
+    if (!format.about.empty()) about.append("; ").append(format.name).append(": ").append(format.about);
+  }
+  line.value("--format", to.format, names,
+             "the output's files; default: as the ending of their names tells (" + endings + "), else HDF5" + about);
   line.value(
       "--leaves", to.leaves, "json|tree",
       "what of torch's files is no tensor, number or text, in HDF5 and safetensors: json, what JSON can say, the rest "

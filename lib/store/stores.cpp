@@ -30,12 +30,30 @@ std::unique_ptr<Store> small_values(std::uint64_t /*value_bytes*/) {
 const std::vector<Format>& formats() {
   constexpr std::string_view lightning = ".ckpt";  // the ending of PyTorch Lightning's files, which are torch's
   static const std::vector<Format> all{
-      {"hdf5", ".h5", {".hdf5", ".he5"}, hdf5_store, hdf5::version},
-      {"safetensors", ".safetensors", {}, small_values<safetensors_store>},
-      {"mindspore", ".ckpt", {}, small_values<mindspore_store>},
-      {"torch", ".pt", {".pth", ".bin"}, small_values<torch_store>, nullptr, {}, lightning},
-      {"dcp", ".distcp", {}, small_values<dcp_store>, nullptr, torch::dcp_index, lightning},
-      {"torch_dist", ".distcp", {}, small_values<torch_dist_store>, nullptr, torch::dcp_index, lightning}};
+      {.name = "hdf5",
+       .ending = ".h5",
+       .other_endings = {".hdf5", ".he5"},
+       .make = hdf5_store,
+       .library_version = hdf5::version},
+      {.name = "safetensors", .ending = ".safetensors", .make = small_values<safetensors_store>},
+      {.name = "mindspore", .ending = ".ckpt", .make = small_values<mindspore_store>},
+      {.name = "torch",
+       .ending = ".pt",
+       .other_endings = {".pth", ".bin"},
+       .make = small_values<torch_store>,
+       .shared_ending = lightning},
+      {.name = "dcp",
+       .about = "a directory as torch.distributed.checkpoint writes it",
+       .ending = ".distcp",
+       .make = small_values<dcp_store>,
+       .index_name = torch::dcp_index,
+       .shared_ending = lightning},
+      {.name = "torch_dist",
+       .about = "one as Megatron does, of what it saved with --ckpt-format torch",
+       .ending = ".distcp",
+       .make = small_values<torch_dist_store>,
+       .index_name = torch::dcp_index,
+       .shared_ending = lightning}};
   return all;
 }
 

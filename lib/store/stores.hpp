@@ -15,11 +15,12 @@ namespace ckpt {
 
 /// A file format, and the function that makes its store.
 struct Format {
-  std::string_view name;    ///< "hdf5"
-  std::string_view ending;  ///< ending of the names of its files when written: ".h5"
-  std::vector<std::string_view> other_endings;
+  std::string_view name;        ///< "hdf5"
+  std::string_view about = {};  ///< for --help: "a directory as torch.distributed.checkpoint writes it"; may be empty
+  std::string_view ending;      ///< ending of the names of its files when written: ".h5"
+  std::vector<std::string_view> other_endings = {};
   /// `value_bytes`: limit on catalogs' values of variable length, for all files together. More throws input.
-  std::function<std::unique_ptr<Store>(std::uint64_t value_bytes)> make;
+  std::function<std::unique_ptr<Store>(std::uint64_t value_bytes)> make = {};
   std::string (*library_version)() = nullptr;  ///< version of the library that reads and writes it, if there is one
   std::string_view index_name = {};            ///< like DirectoryIndex::name: only together do its files say what they
                                                ///< hold

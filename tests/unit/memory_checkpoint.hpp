@@ -42,7 +42,7 @@ class Memory {
  private:
   static std::vector<Format> of(const std::shared_ptr<contract::MemoryFiles>& files, std::uint64_t slice_bytes) {
     const auto make = [=](std::uint64_t) { return std::make_unique<contract::MemoryStore>(files, slice_bytes); };
-    return {{"memory", ".mem", {}, make}};
+    return {{.name = "memory", .ending = ".mem", .make = make}};
   }
 };
 
