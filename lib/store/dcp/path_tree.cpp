@@ -70,10 +70,10 @@ class Unfolding {
     function.number = 4;  // length of the module's name
     PickleNode arguments = node_of(PickleKind::tuple);
     arguments.items = {object};
-    PickleNode call = node_of(PickleKind::call, 'R');
-    call.function = tree_.add(std::move(function));
-    call.arguments = tree_.add(std::move(arguments));
-    return tree_.add(std::move(call));
+    PickleNode reduced = node_of(PickleKind::call, 'R');
+    reduced.function = tree_.add(std::move(function));
+    reduced.arguments = tree_.add(std::move(arguments));
+    return tree_.add(std::move(reduced));
   }
 
   void put(const DcpPath& path, PickleId value) {
