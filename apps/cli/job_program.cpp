@@ -11,6 +11,7 @@
 #include "cli/model_choice.hpp"
 #include "cli/number_types.hpp"
 #include "cli/setup.hpp"
+#include "jobs/reshard.hpp"
 #include "jobs/value_memory.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
