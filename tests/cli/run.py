@@ -5,7 +5,7 @@ cmd      a bash script, run with -eu in an empty directory; the programs and tes
          a program that is to run alone (then it is empty) and as several processes (then it is mpirun)
 exit     the expected exit status; without it 0
 stdout   the expected lines; one that begins with ~ is a regular expression for the whole line; without it nothing is expected
-stderr   the same, of the lines that our programs write (PROGRAM: …): mpirun and hwloc have words of their own
+stderr   the same, with {formats} for the list of all formats, of the lines that our programs write (PROGRAM: …): mpirun and hwloc have words of their own
 left     what a failed command may leave of dst* and merged.h5*, a name a line; without it nothing may be left
 
 In any case no *.partial may be left but what `left` names. What messages advise is tried (remedies.py), and messages must be whole sentences (grammar.py).
@@ -44,6 +44,11 @@ def own(lines):
     return [line for line in lines if re.match(r"ckpt-[a-z]+: ", line)]
 
 
+def without_formats(line):
+    """A line whose list of all formats of files, the first of which is hdf5, is {formats}: a new format changes no case."""
+    return re.sub(r"\bhdf5(, [a-z_]+){2,}", "{formats}", line)
+
+
 def lines_of(path):
     return path.read_text().splitlines() if path.exists() else []
 
@@ -75,6 +80,7 @@ class Found:
                                   timeout=TIMEOUT_S)
             self.status = done.returncode
             self.lines = {"stdout": done.stdout.splitlines(), "stderr": own(done.stderr.splitlines())}
+            self.lines = {what: list(map(without_formats, lines)) for what, lines in self.lines.items()}
             helper_fails = re.search(r"^Traceback .*\n(?:[ \t].*\n)+(?!BrokenPipeError|[ \t])(.+)", done.stderr, re.M)
             self.broken = [f"a helper of this case fails: {helper_fails[1]}"] if helper_fails else []
             self.grammar = grammar.problems(self.lines["stderr"])
